@@ -96,7 +96,7 @@ def _fill(folder: Path, entries: int) -> None:
                     log.append(tx, "reconcile", f"finding.{event}", name, body)
                     if was is None:
                         log.touch(tx, facts.FINDING, [name])
-            anchoring.carry(store, anchors, {"log": dt.timedelta(0)})
+            anchoring.write_due(store, anchors, {"log": dt.timedelta(0)})
 
 
 def _batches(count: int) -> Iterator[range]:

@@ -102,14 +102,14 @@ def _simulate(slots: int) -> None:
     from reconcile import config
     from reconcile.coordination import clock
     from reconcile.service.scheduler import Scheduler
-    from reconcile.service.workers import Ended, Workers
+    from reconcile.service.workers import RunOutcome, Workers
     from reconcile.store import Store
 
     class Done:
         """A run that succeeds at once."""
 
-        def ended(self) -> Ended:
-            return Ended("succeeded")
+        def ended(self) -> RunOutcome:
+            return RunOutcome("succeeded")
 
         def rule(self) -> None:
             return None

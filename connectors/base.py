@@ -42,7 +42,7 @@ class DatasetSettings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Problem:
+class UnreadableCells:
     """Cells that could not be read as declared: their column, the reason, their number and the first place.
 
     `skipped`: their records were left out (an error cell); otherwise the value became null.
@@ -63,7 +63,7 @@ class Scan:
     """
 
     reader: pa.RecordBatchReader
-    problems: Callable[[], tuple[Problem, ...]] = field(default=lambda: ())
+    problems: Callable[[], tuple[UnreadableCells, ...]] = field(default=lambda: ())
     release: Callable[[], None] = field(default=lambda: None)
 
     def close(self) -> None:
@@ -82,7 +82,7 @@ class DuckScan:
     """
 
     sql: str
-    problems: Callable[[], tuple[Problem, ...]] = field(default=lambda: ())
+    problems: Callable[[], tuple[UnreadableCells, ...]] = field(default=lambda: ())
     confirm: Callable[[int], None] = field(default=lambda _read: None)
 
 
@@ -118,7 +118,7 @@ class Source(Protocol):
 class Forewarning(Protocol):
     """A source with warnings about a dataset as a whole, such as the encoding chosen for its text."""
 
-    def warnings(self, dataset: Any, columns: Sequence[str] | None) -> tuple[Problem, ...]:
+    def warnings(self, dataset: Any, columns: Sequence[str] | None) -> tuple[UnreadableCells, ...]:
         """Warnings for readers of these columns, or of any; `column` is `*`. Raises a ConnectorError as a scan."""
 
 
@@ -145,7 +145,7 @@ class Snapshot(Protocol):
     def unique(self, dataset: Any, columns: Sequence[str]) -> bool:
         """Return True if the database itself keeps these columns unique and not null; False if it does not say."""
 
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[UnreadableCells, ...]:
         """Cells of the answers that could not be read as the dataset declares them."""
 
 

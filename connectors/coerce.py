@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from connectors.base import Problem
+from connectors.base import UnreadableCells
 from connectors.declared import Declared, Notation
 from connectors.duck import literal, literals
 
@@ -49,28 +49,28 @@ OFFSET = "(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)"
 
 
 @dataclass(frozen=True)
-class Expression:
+class ValueSql:
     """The SQL of one value; `local` are naive times, to be placed in the dataset's zone later."""
 
     value: str
     local: str | None = None
 
 
-def expression(kind: Declared, text: str, notation: Notation) -> Expression:
+def expression(kind: Declared, text: str, notation: Notation) -> ValueSql:
     """The SQL that turns `text`, an SQL expression of a VARCHAR that is null for null values, into `kind`."""
     if kind.word == "text":
-        return Expression(text)
+        return ValueSql(text)
     if kind.word in ("integer", "decimal", "float"):
-        return Expression(_number(kind, text, notation))
+        return ValueSql(_number(kind, text, notation))
     trimmed = _trimmed(text)
     if kind.word == "boolean":
         low = f"lower({trimmed})"
-        return Expression(
+        return ValueSql(
             f"case when list_contains({literals(TRUE)}, {low}) then true "
             f"when list_contains({literals(FALSE)}, {low}) then false end"
         )
     if kind.word == "date":
-        return Expression(_date(kind, trimmed))
+        return ValueSql(_date(kind, trimmed))
     return _instant(kind, trimmed, notation.timezone)
 
 
@@ -132,7 +132,7 @@ def _believable(parsed: str, kind: str) -> str:
     return f"case when {parsed} between {first} and {last} then {parsed} end"
 
 
-def _instant(kind: Declared, text: str, timezone: str) -> Expression:
+def _instant(kind: Declared, text: str, timezone: str) -> ValueSql:
     if kind.formats:
         placed = [form for form in kind.formats if "%z" in form]
         naive = [form for form in kind.formats if "%z" not in form]
@@ -148,8 +148,8 @@ def _instant(kind: Declared, text: str, timezone: str) -> Expression:
         local = f"case when regexp_full_match({text}, {literal(wall)}) then try_cast({point} as timestamp) end"
         aware, local = _believable(aware, "timestamptz"), _believable(local, "timestamp")
     if timezone == "UTC":
-        return Expression(f"coalesce({aware}, timezone('UTC', {local}))")
-    return Expression(aware, local)
+        return ValueSql(f"coalesce({aware}, timezone('UTC', {local}))")
+    return ValueSql(aware, local)
 
 
 class Coercion:
@@ -192,10 +192,11 @@ class Coercion:
         """Records that went through so far: the position of the next one."""
         return self._position
 
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[UnreadableCells, ...]:
         """The values that became null so far, one Problem per column."""
         return tuple(
-            Problem(name, self._columns[name].reason, count, self._first[name]) for name, count in self._counts.items()
+            UnreadableCells(name, self._columns[name].reason, count, self._first[name])
+            for name, count in self._counts.items()
         )
 
     def close(self) -> None:
@@ -231,18 +232,18 @@ class Coercion:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _Conversion:
     arrow: pa.DataType
     sql: str | None = None
 
 
-def _step(position: int, field: pa.Field[Any], kind: Declared | None, notation: Notation) -> _Step:
+def _step(position: int, field: pa.Field[Any], kind: Declared | None, notation: Notation) -> _Conversion:
     """Three SQL columns: the value, naive times still without a zone, and whether it was unreadable."""
     column = f"c{position}"
     is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
     if kind is None or _already(field.type, kind):
         if not (is_text and notation.null_values):
-            return _Step(kind.arrow if kind and kind.word in ("text", "date") else field.type)
+            return _Conversion(kind.arrow if kind and kind.word in ("text", "date") else field.type)
         kind = kind or Declared("text")
     if is_text:
         text = _without(column, notation.null_values)
@@ -252,7 +253,7 @@ def _step(position: int, field: pa.Field[Any], kind: Declared | None, notation: 
     value = sql.value if sql.local is None else f"coalesce({sql.value}, timezone('UTC', {sql.local}))"
     bad = "false" if kind.word == "text" else unreadable(text, value)
     parts = (sql.value, sql.local or "null::timestamp", f"coalesce({bad}, false)")
-    return _Step(kind.arrow, ", ".join(f"{part} as {column}_{i}" for i, part in enumerate(parts)))
+    return _Conversion(kind.arrow, ", ".join(f"{part} as {column}_{i}" for i, part in enumerate(parts)))
 
 
 def _already(arrow: pa.DataType, kind: Declared) -> bool:
@@ -273,29 +274,29 @@ def _without(column: str, nulls: Sequence[str]) -> str:
     return f"case when not list_contains({literals(nulls)}, {column}) then {column} end" if nulls else column
 
 
-def _from_typed(arrow: pa.DataType, kind: Declared, column: str, notation: Notation) -> Expression:
+def _from_typed(arrow: pa.DataType, kind: Declared, column: str, notation: Notation) -> ValueSql:
     t = pa.types
     if kind.word == "text":
-        return Expression(f"{column}::varchar")
+        return ValueSql(f"{column}::varchar")
     if t.is_timestamp(arrow) and kind.word in ("date", "instant"):
         if kind.word == "instant":
             aware = arrow.tz is not None
-            return Expression(f"{column}::timestamptz") if aware else _placed(f"{column}::timestamp", notation)
+            return ValueSql(f"{column}::timestamptz") if aware else _placed(f"{column}::timestamp", notation)
         wall = f"timezone({literal(notation.timezone)}, {column})" if arrow.tz else column
-        return Expression(f"{wall}::date")
+        return ValueSql(f"{wall}::date")
     if t.is_date(arrow) and kind.word == "instant":
         return _placed(f"{column}::timestamp", notation)
     if (t.is_floating(arrow) or t.is_decimal(arrow)) and kind.word == "integer":
-        return Expression(f"case when {column} = trunc({column}) then try_cast({column} as bigint) end")
+        return ValueSql(f"case when {column} = trunc({column}) then try_cast({column} as bigint) end")
     if t.is_floating(arrow) and kind.word == "decimal":
-        return Expression(f"try_cast({column}::varchar as decimal({kind.precision},{kind.scale}))")
+        return ValueSql(f"try_cast({column}::varchar as decimal({kind.precision},{kind.scale}))")
     return expression(kind, f"{column}::varchar", Notation(timezone=notation.timezone))
 
 
-def _placed(local: str, notation: Notation) -> Expression:
+def _placed(local: str, notation: Notation) -> ValueSql:
     if notation.timezone == "UTC":
-        return Expression(f"timezone('UTC', {local})")
-    return Expression("null::timestamptz", local)
+        return ValueSql(f"timezone('UTC', {local})")
+    return ValueSql("null::timestamptz", local)
 
 
 def in_zone(naive: pa.Array[Any], timezone: str) -> pa.Array[Any]:

@@ -141,15 +141,15 @@ class TableFacts:
 class Catalogue:
     """A table and all that refers to it, through cascades too: all tables by name, all references to any of them.
 
-    `digest` changes with any of it. `told` are sentences that a person should know before cleaning. `stamps` by table
-    are for comparison with `Work.hold`. `schema` is the schema of `table`, even if its name omits it.
+    `digest` changes with any of it. `remarks` are sentences that a person should know before cleaning. `stamps` by
+    table are for comparison with `Work.hold`. `schema` is the schema of `table`, even if its name omits it.
     """
 
     table: str
     tables: Mapping[str, TableFacts]
     references: tuple[Reference, ...]
     digest: str
-    told: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     stamps: Mapping[str, str] = field(default_factory=dict, compare=False)
     schema: str = ""
 
@@ -166,7 +166,7 @@ class Receipt:
     store: str
     epoch: int
     fence: int
-    bundle: str
+    plan: str
     after: str = ""
     table: str = field(default="", compare=False)
     """The table of the record, as in RowName: the receipt is in the same schema. Empty: the default one."""
@@ -189,7 +189,7 @@ class Outcome(enum.Enum):
     """The outcome of a transaction that ended with an error; it decides the next step."""
 
     NOT_DONE = "not_done"  # for certain; the whole transaction may be retried
-    AMBIGUOUS = "ambiguous"  # the connection broke in COMMIT: check the target
+    UNKNOWN = "unknown"  # the connection broke in COMMIT: check the target
     PAUSE = "pause"  # not done, and a person has to change something first: rights, space, read-only
     CONFLICT = "conflict"  # not done: the data differs from the plan (a constraint); plan again once, then a person
     TERMINAL = "terminal"  # not done, and it never will be: the plan itself is wrong
@@ -215,7 +215,7 @@ class NotATable(TargetRefused):
 
 
 class ReceiptStands(Exception):
-    """Receipts of this bundle already exist; nothing of this transaction is kept."""
+    """Receipts of this plan already exist; nothing of this transaction is kept."""
 
     def __init__(self, found: Mapping[str, Receipt]) -> None:
         super().__init__(f"{len(found)} receipts already exist in the target")
@@ -223,7 +223,7 @@ class ReceiptStands(Exception):
 
 
 class RowsDiffer(Exception):
-    """A change did not meet exactly one row; nothing of this bundle is kept."""
+    """A change did not meet exactly one row; nothing of this plan is kept."""
 
     def __init__(self, row: RowName, found: int) -> None:
         super().__init__(f"a change of one row of {row.table} met {found}")
@@ -266,7 +266,7 @@ class Work(Protocol):
         """
 
     def receive(self, receipts: Sequence[Receipt]) -> None:
-        """Insert these receipts, before anything else of their bundle; raises ReceiptStands. Waits, for a limited time,
+        """Insert these receipts, before anything else of their plan; raises ReceiptStands. Waits, for a limited time,
         for a transaction that is inserting the same ones."""
 
     def apply(self, change: Change) -> None:

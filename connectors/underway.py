@@ -18,7 +18,7 @@ def _nothing() -> None:
     """There is nothing to cancel."""
 
 
-class Line:
+class SocketHandle:
     """A second handle on a connection's socket, which can cut it whatever its driver does."""
 
     def __init__(self, descriptor: int) -> None:
@@ -42,7 +42,7 @@ class Line:
 class Read:
     """One connection in use. `cancel` asks the database to stop and may block; `line` is None without a socket."""
 
-    def __init__(self, cancel: Callable[[], object], line: Line | None) -> None:
+    def __init__(self, cancel: Callable[[], object], line: SocketHandle | None) -> None:
         self._cancel, self._line = cancel, line
         self._lock = threading.Lock()
         self._finished = threading.Event()
@@ -94,7 +94,7 @@ class Underway:
         self.stops = 0
         """The number of stops: a read that began at another number has to end."""
 
-    def begin(self, cancel: Callable[[], object], line: Line | None = None) -> Read:
+    def begin(self, cancel: Callable[[], object], line: SocketHandle | None = None) -> Read:
         """Register a read. Keep the result while the connection is open, then call its `over`."""
         new_read = Read(cancel, line)
         with self._lock:

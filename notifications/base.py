@@ -71,7 +71,7 @@ class GroupNotice:
     nearby: tuple[str, ...] = ()
     nearby_records: int = 0
     history: str | None = None  # what was decided before, for one that came back; why its cleaning or undo failed
-    plan: str | None = None  # the hash of the plan that waits for approval
+    plan_hash: str | None = None  # the hash of the plan that waits for approval
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class Notice:
 
 
 @dataclass(frozen=True)
-class Receipt:
+class DeliveryReceipt:
     """The channel's proof of delivery (Slack: channel and ts). Plain text, for the audit log."""
 
     where: str
@@ -217,10 +217,10 @@ class Channel(Protocol):
     Settings: ClassVar[type[ChannelSettings]]
     name: str
 
-    def send(self, notice: Notice) -> Receipt:
+    def send(self, notice: Notice) -> DeliveryReceipt:
         """Deliver once. Raises a ChannelError whose reaction says whether it is known not to have happened."""
 
-    def find(self, notice: Notice) -> Receipt | None:
+    def find(self, notice: Notice) -> DeliveryReceipt | None:
         """Return the receipt of this notice if it already arrived; raises CannotBeAsked if the channel cannot check.
 
         Completes a message whose last part was cut off, and never sends twice. Raises DeliveryUnknown if it could not
@@ -235,7 +235,7 @@ class Channel(Protocol):
 class Resumable(Protocol):
     """A channel whose messages have parts; its `send` raises PartlySent where the first one arrived."""
 
-    def finish(self, notice: Notice, begun: Receipt) -> Receipt:
+    def finish(self, notice: Notice, begun: DeliveryReceipt) -> DeliveryReceipt:
         """Send the parts of a message that are missing after `begun`. Raises PartlySent."""
 
 

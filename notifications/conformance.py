@@ -1,4 +1,4 @@
-"""A suite of every channel's duties, for its author to run: `run(Suite(...))` raises ConformanceFailure.
+"""A suite of every channel's duties, for its author to run: `run(Suite(...))` raises ChannelConformanceFailure.
 
 Needs a place to send to: a test account, or a server such as `reconcile.testing.slack_server`.
 """
@@ -34,7 +34,7 @@ HOSTILE = (
 _HIDDEN = ("\u202e", "\u200b", "\u2066", "\ufeff", "\x00", "\x1b")
 
 
-class ConformanceFailure(AssertionError):
+class ChannelConformanceFailure(AssertionError):
     """The channel breaks a promise; the message says which."""
 
 
@@ -50,7 +50,7 @@ class Suite:
 
 
 def run(suite: Suite) -> None:
-    """Run every check in order. Raises ConformanceFailure at the first broken promise."""
+    """Run every check in order. Raises ChannelConformanceFailure at the first broken promise."""
     for check in (_sends_once, _finds_or_says_it_cannot, _previews, _takes_anything, _keeps_secrets, _knows_settings):
         check(suite)
 
@@ -95,7 +95,7 @@ def example(hostile: str | None = None) -> Notice:
 
 def _require(condition: object, promise: str) -> None:
     if not condition:
-        raise ConformanceFailure(promise)
+        raise ChannelConformanceFailure(promise)
 
 
 def _sends_once(suite: Suite) -> None:
@@ -138,7 +138,9 @@ def _takes_anything(suite: Suite) -> None:
         try:
             channel.send(notice)
         except ChannelError as error:
-            raise ConformanceFailure(f"a message about {hostile[:20]!a} is delivered, not refused: {error}") from error
+            raise ChannelConformanceFailure(
+                f"a message about {hostile[:20]!a} is delivered, not refused: {error}"
+            ) from error
         shown = channel.preview(notice)
         hidden = [f"U+{ord(mark):04X}" for mark in _HIDDEN if mark in shown]
         _require(not hidden, f"characters that hide or reverse text are shown as codes, not passed on: {hidden}")
@@ -154,7 +156,7 @@ def _keeps_secrets(suite: Suite) -> None:
         except ChannelError as error:
             texts += [str(error), repr(error), repr(error.__cause__), str(error.__cause__)]
         else:
-            raise ConformanceFailure("sending to a place that does not answer raises a ChannelError")
+            raise ChannelConformanceFailure("sending to a place that does not answer raises a ChannelError")
     for secret in suite.secrets:
         _require(all(secret not in text for text in texts), "no repr, preview or error shows a secret of the settings")
 
@@ -166,4 +168,4 @@ def _knows_settings(suite: Suite) -> None:
         settings_class.model_validate({**suite.settings, "tresholds": 1})
     except ValidationError:
         return
-    raise ConformanceFailure("an unknown setting is refused, so that a typo is reported")
+    raise ChannelConformanceFailure("an unknown setting is refused, so that a typo is reported")

@@ -6,14 +6,14 @@ import enum
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from notifications.base import Receipt
+    from notifications.base import DeliveryReceipt
 
 
-class Reaction(enum.Enum):
+class DeliveryReaction(enum.Enum):
     """The outbox's reaction to an error."""
 
     RETRY = "transient"
-    LOOK = "ambiguous"  # it may have arrived: ask `find` before sending again
+    LOOK = "unknown"  # it may have arrived: ask `find` before sending again
     ASK = "pause"
     STOP = "terminal"
 
@@ -26,14 +26,14 @@ class ChannelError(Exception):
     """
 
     exit_code: ClassVar[int] = 3
-    reaction = Reaction.STOP
+    reaction = DeliveryReaction.STOP
     retry_after: float | None = None
 
 
 class ChannelUnreachable(ChannelError):
     """The connection was never made, so the message is known not to have been sent."""
 
-    reaction = Reaction.RETRY
+    reaction = DeliveryReaction.RETRY
 
     def __init__(self, channel: str, where: str, reason: str) -> None:
         super().__init__(
@@ -45,7 +45,7 @@ class ChannelUnreachable(ChannelError):
 class RateLimited(ChannelError):
     """The channel refused for now; the message is known not to have been sent."""
 
-    reaction = Reaction.RETRY
+    reaction = DeliveryReaction.RETRY
 
     def __init__(self, channel: str, retry_after: float) -> None:
         self.retry_after = retry_after
@@ -57,7 +57,7 @@ class RateLimited(ChannelError):
 class DeliveryUnknown(ChannelError):
     """The message may have arrived: the answer was lost, or said nothing either way."""
 
-    reaction = Reaction.LOOK
+    reaction = DeliveryReaction.LOOK
 
     def __init__(self, channel: str, reason: str, retry_after: float | None = None) -> None:
         self.retry_after = retry_after
@@ -73,7 +73,7 @@ class PartlySent(ChannelError):
     The channel's `finish` sends the rest. It reacts as the error that stopped the last part.
     """
 
-    def __init__(self, channel: str, begun: Receipt, error: ChannelError) -> None:
+    def __init__(self, channel: str, begun: DeliveryReceipt, error: ChannelError) -> None:
         self.begun = begun
         self.reaction = error.reaction
         self.retry_after = error.retry_after
@@ -115,13 +115,13 @@ class AddressRefused(ChannelError):
 class CannotBeAsked(ChannelError):
     """This channel cannot say whether a message arrived."""
 
-    reaction = Reaction.ASK
+    reaction = DeliveryReaction.ASK
 
     def __init__(self, channel: str, reason: str) -> None:
         super().__init__(f"Channel {channel!r} cannot check whether a message arrived: {reason}.")
 
 
-class FileRefused(ChannelError):
+class FileNotWritable(ChannelError):
     """The file of a file channel cannot be written to; nothing was lost."""
 
     def __init__(self, channel: str, path: str, reason: str) -> None:

@@ -17,8 +17,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from notifications import base
-from notifications.base import ChannelSettings, Notice, Receipt
-from notifications.errors import CannotBeAsked, FileRefused
+from notifications.base import ChannelSettings, DeliveryReceipt, Notice
+from notifications.errors import CannotBeAsked, FileNotWritable
 from notifications.wording import render, words
 from notifications.wording.document import text
 from notifications.wording.template import Template
@@ -48,20 +48,20 @@ class FileChannel:
     def __repr__(self) -> str:
         return f"FileChannel({self.name!r})"
 
-    def send(self, notice: Notice) -> Receipt:
+    def send(self, notice: Notice) -> DeliveryReceipt:
         """Append the message and wait until it is on disk; an existing one is not written again."""
         message = self._message(notice)
         if self._path is None:
             sys.stdout.write(self.preview(notice))
             sys.stdout.flush()
-            return Receipt("terminal", {"notice": notice.id})
+            return DeliveryReceipt("terminal", {"notice": notice.id})
         with self._opened(os.O_RDWR | os.O_CREAT | os.O_APPEND) as file:
             receipt, missing = self._look(file, notice, message)
             if missing:
                 self._write(file, missing)
             return receipt
 
-    def find(self, notice: Notice) -> Receipt | None:
+    def find(self, notice: Notice) -> DeliveryReceipt | None:
         """Return the receipt of a message in the file, after completing one that was cut off."""
         if self._path is None:
             raise CannotBeAsked(self.name, "terminal output is not kept")
@@ -76,7 +76,7 @@ class FileChannel:
             return receipt
 
     def check(self) -> None:
-        """Raise FileRefused if a message could not be appended; does not create the file."""
+        """Raise FileNotWritable if a message could not be appended; does not create the file."""
         if self._path is None:
             return
         if os.path.lexists(self._path):
@@ -112,14 +112,14 @@ class FileChannel:
         name = words.visible(notice.id, 200)
         return f"── notice {name} ──".encode(), f"── end of {name} ──\n\n".encode()
 
-    def _look(self, file: int, notice: Notice, message: bytes) -> tuple[Receipt, bytes]:
+    def _look(self, file: int, notice: Notice, message: bytes) -> tuple[DeliveryReceipt, bytes]:
         """Return the receipt, and the bytes that must still be written for it to be true.
 
         A last message that a crash cut off gets its missing end when it is ours, and a line break when it is not.
         """
         begin, end = self._marks(notice)
         size = os.fstat(file).st_size
-        receipt = Receipt(f"file {self.settings.path}", {"notice": notice.id})
+        receipt = DeliveryReceipt(f"file {self.settings.path}", {"notice": notice.id})
         if size == 0:
             return receipt, message
         with mmap.mmap(file, size, access=mmap.ACCESS_READ) as content:
@@ -142,7 +142,7 @@ class FileChannel:
 
     @contextmanager
     def _opened(self, flags: int) -> Iterator[int]:
-        """Open the file, locked against our other writers. Raises FileRefused if it is not a regular file."""
+        """Open the file, locked against our other writers. Raises FileNotWritable if it is not a regular file."""
         path = self._path or Path()
         try:
             file = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
@@ -156,10 +156,10 @@ class FileChannel:
         finally:
             os.close(file)
 
-    def _refused(self, reason: str | None) -> FileRefused:
+    def _refused(self, reason: str | None) -> FileNotWritable:
         if self._path is not None and not self._path.parent.is_dir():
             reason = "its folder does not exist"
-        return FileRefused(self.name, self.settings.path, (reason or "it failed").lower())
+        return FileNotWritable(self.name, self.settings.path, (reason or "it failed").lower())
 
 
 def _at_line(content: mmap.mmap, mark: bytes) -> int:

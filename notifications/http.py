@@ -48,7 +48,7 @@ _CARRIES_IPV4 = _blocks("::ffff:0:0/96 64:ff9b::/96")
 
 
 @dataclass(frozen=True)
-class Limits:
+class HttpLimits:
     """Which addresses besides public ones may be sent to, and the seconds for connecting and for the whole call."""
 
     allow: tuple[Network, ...] = ()
@@ -57,7 +57,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpResponse:
     """Status, headers (names in lower case) and at most 64 KB of the body."""
 
     status: int
@@ -93,17 +93,19 @@ def web_address(setting: str, address: str, instead: str) -> str:
     return address
 
 
-def post(channel: str, url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -> Answer:
+def post(channel: str, url: str, body: bytes, headers: Mapping[str, str], limits: HttpLimits) -> HttpResponse:
     """POST once; see `call`."""
     return call("POST", channel, url, body, headers, limits)
 
 
-def get(channel: str, url: str, headers: Mapping[str, str], limits: Limits) -> Answer:
+def get(channel: str, url: str, headers: Mapping[str, str], limits: HttpLimits) -> HttpResponse:
     """GET once; see `call`."""
     return call("GET", channel, url, None, headers, limits)
 
 
-def call(method: str, channel: str, url: str, body: bytes | None, headers: Mapping[str, str], limits: Limits) -> Answer:
+def call(
+    method: str, channel: str, url: str, body: bytes | None, headers: Mapping[str, str], limits: HttpLimits
+) -> HttpResponse:
     """Send one request and return the answer. Ignores the environment's proxies and follows no redirect.
 
     Raises AddressRefused and ChannelUnreachable when nothing was sent, DeliveryUnknown when it may have been.
@@ -123,7 +125,7 @@ def call(method: str, channel: str, url: str, body: bytes | None, headers: Mappi
         connection.request(method, path, body=body, headers={"Host": parts.netloc.rpartition("@")[2], **headers})
         answer = connection.getresponse()
         response_headers = {name.lower(): value for name, value in answer.getheaders()}
-        return Answer(answer.status, response_headers, answer.read(_MAX_ANSWER))
+        return HttpResponse(answer.status, response_headers, answer.read(_MAX_ANSWER))
     except (OSError, http.client.HTTPException) as error:
         in_time = not late.is_set() and not isinstance(error, TimeoutError)
         reason = f"the connection broke ({type(error).__name__})" if in_time else f"no answer in {limits.total:g} s"
@@ -142,7 +144,7 @@ def _hang_up(connection: socket.socket, late: threading.Event) -> None:
         return
 
 
-def _connect(channel: str, host: str, port: int, limits: Limits, *, secure: bool) -> socket.socket:
+def _connect(channel: str, host: str, port: int, limits: HttpLimits, *, secure: bool) -> socket.socket:
     """Connect to the first address of the host that answers; every address must be allowed."""
     until = time.monotonic() + limits.connect
     reason = "it has no address"

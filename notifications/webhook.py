@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator
 
 from notifications import base
-from notifications.base import ChannelSettings, Notice, Receipt
+from notifications.base import ChannelSettings, DeliveryReceipt, Notice
 from notifications.errors import CannotBeAsked, ChannelRefused, DeliveryUnknown, RateLimited
-from notifications.http import Answer, Limits, Network, networks, post, retry_after, web_address
+from notifications.http import HttpLimits, HttpResponse, Network, networks, post, retry_after, web_address
 from notifications.wording import render
 from notifications.wording.document import text
 from notifications.wording.template import Template
@@ -79,21 +79,23 @@ class WebhookChannel:
         self.settings = settings
         self._clock = clock
         self._template = Template(root / settings.template, str) if settings.template else None
-        self._limits = Limits(settings.allow, settings.connect_timeout, settings.timeout)
+        self._limits = HttpLimits(settings.allow, settings.connect_timeout, settings.timeout)
 
     def __repr__(self) -> str:
         return f"WebhookChannel({self.name!r})"
 
-    def send(self, notice: Notice) -> Receipt:
+    def send(self, notice: Notice) -> DeliveryReceipt:
         """POST once; any 2xx is a receipt, a redirect is a refusal."""
         body = json.dumps(self.payload(notice), ensure_ascii=True, separators=(",", ":")).encode("ascii")
         url = self.settings.url.get_secret_value()
         answer = post(self.name, url, body, self._headers(notice, body), self._limits)
         if 200 <= answer.status < 300:
-            return Receipt(f"webhook {urlsplit(url).hostname}", {"notice": notice.id, "status": str(answer.status)})
+            return DeliveryReceipt(
+                f"webhook {urlsplit(url).hostname}", {"notice": notice.id, "status": str(answer.status)}
+            )
         raise self._refusal(answer)
 
-    def find(self, notice: Notice) -> Receipt | None:
+    def find(self, notice: Notice) -> DeliveryReceipt | None:
         """Raises CannotBeAsked: a webhook cannot be queried. Repeats carry the same Idempotency-Key."""
         raise CannotBeAsked(self.name, f"a webhook cannot be queried; a repeat carries Idempotency-Key {notice.id}")
 
@@ -116,7 +118,7 @@ class WebhookChannel:
             headers["Reconcile-Signature"] = signature(self.settings.secret, body, int(self._clock()))
         return headers
 
-    def _refusal(self, answer: Answer) -> Exception:
+    def _refusal(self, answer: HttpResponse) -> Exception:
         if answer.status == 429:
             return RateLimited(self.name, retry_after(answer.headers))
         if answer.status >= 500 or answer.status in (408, 425):

@@ -27,8 +27,8 @@ from rules.kinds.base import Rule
 if TYPE_CHECKING:  # a run loads these while a slow source has begun its work
     from connectors.target import Target
     from reconcile.audit import anchoring
-    from reconcile.cleaning.decisions import Desk
-    from reconcile.cleaning.execution.carried import Tally
+    from reconcile.cleaning.decisions import Decisions
+    from reconcile.cleaning.execution.outcomes import ExecutionResult
     from reconcile.cleaning.planning.planner import Planner
     from reconcile.coordination.fallback import Fallback
     from reconcile.detection.detect import Budget, Subject
@@ -283,7 +283,7 @@ class Application:
         self.anchor()
         return report
 
-    def carry_out(
+    def run_slot(
         self, job: str, slot: dt.datetime, trigger: str, watch: Callable[[str, int], None] = lambda _rule, _read: None
     ) -> RunReport:
         """Run a job for a slot that a trigger made due; messages stay in the outbox. Raises as `run` does."""
@@ -293,19 +293,19 @@ class Application:
         order = Order(self.job(job), slot, trigger)
         return self._call_watchdog(order, runner.run(order, self._equipment(watch, lists=False, delivers=False)))
 
-    def anchor(self) -> anchoring.Report:
+    def anchor(self) -> anchoring.AnchoringReport:
         """Sign the end of the audit log and write it to the due anchors; report an anchor that fails for long."""
         from reconcile.audit import anchoring  # noqa: PLC0415 - see above
 
         intervals = {name: anchor.every for name, anchor in self.project.audit.anchors.items()}
-        report = anchoring.carry(self.store, self.anchors, intervals)
+        report = anchoring.write_due(self.store, self.anchors, intervals)
         if self.anchors and self.fallback is None:  # a fallback may lack the channels
             from reconcile.messages import watchdog  # noqa: PLC0415 - few have anchors
 
             watchdog.anchors(self.store, self.project, report.late)
         return report
 
-    def deliver(self) -> delivery.Report:
+    def deliver(self) -> delivery.DeliveryReport:
         """Send every due message to its channel; messages due later stay for the next delivery."""
         from reconcile.messages import delivery  # noqa: PLC0415 - see above
 
@@ -325,15 +325,15 @@ class Application:
             raise TargetRefused(f"Records of source {source!r} cannot be changed; nothing is cleaned there")
         return target
 
-    def desk(self, actor: str, system: str | None = None) -> Desk:
+    def decisions(self, actor: str, system: str | None = None) -> Decisions:
         """Return the facade for a person's approvals, their execution, and undo.
 
         `system` is the operating system's user behind the name, if known; it is stored with approvals.
         """
-        from reconcile.cleaning.decisions import Desk  # noqa: PLC0415 - see above
+        from reconcile.cleaning.decisions import Decisions  # noqa: PLC0415 - see above
         from reconcile.cleaning.execution.terms import Terms  # noqa: PLC0415 - see above
 
-        return Desk(self.memory, Terms(self.project), self.target, self.planner, actor, self._sleep, system=system)
+        return Decisions(self.memory, Terms(self.project), self.target, self.planner, actor, self._sleep, system=system)
 
     @property
     def planner(self) -> Planner:
@@ -342,14 +342,16 @@ class Application:
 
         return Planner(self.project, self.subject, self.target, self.memory)
 
-    def clean_due(self, alive: Callable[[], None] = lambda: None) -> Tally | None:
+    def clean_due(self, alive: Callable[[], None] = lambda: None) -> ExecutionResult | None:
         """Execute the plans, of any source, that are approved or due for a retry; None if there are none."""
-        from reconcile.cleaning.execution import carrier  # noqa: PLC0415 - see above
+        from reconcile.cleaning.execution import executor  # noqa: PLC0415 - see above
         from reconcile.cleaning.execution.terms import Terms  # noqa: PLC0415 - see above
 
-        if not carrier.anything_due(self.store):
+        if not executor.anything_due(self.store):
             return None
-        return carrier.carry_out(carrier.Tools(self.store, Terms(self.project), self.target, alive, self._sleep))
+        return executor.execute_plans(
+            executor.ExecutionContext(self.store, Terms(self.project), self.target, alive, self._sleep)
+        )
 
     def _equipment(self, watch: Callable[[str, int], None], *, lists: bool, delivers: bool = True) -> runner.Equipment:
         from reconcile.runs import runner  # noqa: PLC0415 - see above

@@ -1,6 +1,6 @@
 """Named places where a crash test can end the process; `reach(label)` does nothing unless a test armed it.
 
-Only `reconcile.testing.points` arms them, in its own process or in a child of `reconcile.testing.fork`. No setting
+Only `tests/crash_points.py` arms them, in its own process or in a child of `tests/fork_server.py`. No setting
 and no environment variable can, so nobody can make the installed program die between two commits.
 """
 

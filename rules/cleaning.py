@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rules.document.mistakes import nearest, short, suggestion
-from rules.expressions import Bound, ExpressionError, parse
+from rules.expressions import BoundExpression, ExpressionError, parse
 from rules.expressions.tree import Call, Name, walk
 from rules.models import Strict
 from rules.values import Column, Schema, Type, Value
@@ -55,10 +55,10 @@ class Clean(Strict):
     ignore_drift: Annotated[tuple[str, ...], BeforeValidator(_listed), WithJsonSchema(_NAMES_SCHEMA)] = Field(
         default=(), description="Columns that may change between the plan and its execution."
     )
-    bundle_rows: int = Field(default=1000, ge=1, le=100_000, description="The most rows changed for one group.")
+    plan_rows: int = Field(default=1000, ge=1, le=100_000, description="The most rows changed for one group.")
 
 
-class Approval(Strict):
+class ApprovalPolicy(Strict):
     """The approval a group needs: always `then`, or `then` or `else` by the condition `when`.
 
     A condition that cannot be evaluated (an amount is unknown) gets the stricter of the two answers.
@@ -69,7 +69,7 @@ class Approval(Strict):
     otherwise: Policy = Field(default="required", alias="else")
 
     @model_validator(mode="after")
-    def _makes_a_difference(self) -> Approval:
+    def _makes_a_difference(self) -> ApprovalPolicy:
         if self.when is not None and self.then == self.otherwise:
             raise ValueError(f"gives `{self.then}` either way; write `approval: {self.then}`, or change `else`")
         return self
@@ -97,7 +97,7 @@ class Approval(Strict):
         return self._bound is not None and set(self._bound.expression.columns) - {"surplus", "records"} != set()
 
     @cached_property
-    def _bound(self) -> Bound | None:
+    def _bound(self) -> BoundExpression | None:
         return None if self.when is None else parse_when(self.when)
 
 
@@ -114,7 +114,7 @@ def parse_approval(value: Any) -> Any:
     return value
 
 
-def parse_when(text: str) -> Bound:
+def parse_when(text: str) -> BoundExpression:
     """Parse a condition on a group; raises ExpressionError."""
     expression = parse(text)
     currencies = set[str]()
@@ -276,7 +276,7 @@ __all__ = [
     "APPROVAL_SCHEMA",
     "DEFAULT_RETRY",
     "POLICIES",
-    "Approval",
+    "ApprovalPolicy",
     "Caps",
     "Clean",
     "Limits",

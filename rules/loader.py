@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pkgutil import resolve_name
 
 from rules.cleaning import Clean, parse_when
-from rules.document.mistakes import Problem, listed, nearest, short, suggestion
-from rules.document.reading import Reader, name_problem
+from rules.document.mistakes import Mistake, listed, nearest, short, suggestion
+from rules.document.reading import ModelReader, name_problem
 from rules.document.tree import Entry, MapNode, Node, ScalarNode, locate
 from rules.errors import RuleError
 from rules.expressions import ExpressionError, parse, parse_group
@@ -15,6 +15,7 @@ from rules.kinds import KINDS
 from rules.kinds.base import Rule
 from rules.models import Step
 from rules.normalise import NORMALISERS, register
+from rules.normalise.hints import normaliser_advice
 
 NO_MORE: Mapping[str, str] = {}
 _EXPRESSIONS: Mapping[str, Callable[[str], object]] = {"where": parse, "having": parse_group}
@@ -29,19 +30,19 @@ def load_rule(
     kinds: Mapping[str, str] = KINDS,
     normalisers: Mapping[str, str] = NO_MORE,
     actions: Mapping[str, str] = NO_MORE,
-) -> tuple[Rule | None, list[Problem]]:
+) -> tuple[Rule | None, list[Mistake]]:
     """Return a rule, or None with its mistakes."""
     name_mistake = name_problem(name, entry.key_at)
     problems = [name_mistake] if name_mistake else []
     subject = f"rule `{short(name)}`"
     if not isinstance(entry.node, MapNode):
-        _, mistakes = Reader(Rule, subject).read(entry.node, entry.key_at)
+        _, mistakes = ModelReader(Rule, subject).read(entry.node, entry.key_at)
         return None, problems + mistakes
     model, kind_mistakes = _kind(entry, subject, kinds)
     if model is None:
         return None, [*problems, *kind_mistakes]
     clean, clean_mistakes = _clean(entry.node, subject, actions)
-    reader = Reader(model, subject, given={"name": name, "clean": clean}, also=("clean",), later=LATER_KEYS)
+    reader = ModelReader(model, subject, given={"name": name, "clean": clean}, also=("clean",), later=LATER_KEYS)
     rule, mistakes = reader.read(entry.node, entry.key_at)
     problems += mistakes
     problems += clean_mistakes
@@ -53,7 +54,7 @@ def load_rule(
     return (None if problems else rule), problems
 
 
-def expression_problems(node: MapNode, settings: Mapping[str, Callable[[str], object]]) -> Iterator[Problem]:
+def expression_problems(node: MapNode, settings: Mapping[str, Callable[[str], object]]) -> Iterator[Mistake]:
     """Yield the mistakes in the expressions of these settings, each at its character."""
     for key, parse_setting in settings.items():
         entry = node.entries.get(key)
@@ -63,21 +64,21 @@ def expression_problems(node: MapNode, settings: Mapping[str, Callable[[str], ob
             parse_setting(entry.node.text)
         except RuleError as error:
             at = entry.node.position(error.at) if isinstance(error, ExpressionError) else entry.node.at
-            yield Problem.at(at, f"`{key}`: {str(error).rstrip('.')}")
+            yield Mistake.at(at, f"`{key}`: {str(error).rstrip('.')}")
 
 
-def _kind(entry: Entry, subject: str, kinds: Mapping[str, str]) -> tuple[type[Rule] | None, list[Problem]]:
+def _kind(entry: Entry, subject: str, kinds: Mapping[str, str]) -> tuple[type[Rule] | None, list[Mistake]]:
     assert isinstance(entry.node, MapNode)  # noqa: S101 - the caller looked
     setting = entry.node.entries.get("kind")
     if setting is None:
         misspelt = nearest("kind", set(entry.node.entries) - set(Rule.model_fields))
         if misspelt is not None:
             place = entry.node.entries[misspelt].key_at
-            return None, [Problem.at(place, f"`{misspelt}` is not known here; did you mean `kind`?")]
-        return None, [Problem.at(entry.key_at, f"{subject} needs `kind`; add `kind: {next(iter(kinds))}`")]
+            return None, [Mistake.at(place, f"`{misspelt}` is not known here; did you mean `kind`?")]
+        return None, [Mistake.at(entry.key_at, f"{subject} needs `kind`; add `kind: {next(iter(kinds))}`")]
     name = setting.node.text if isinstance(setting.node, ScalarNode) else None
     if name is None:
-        return None, [Problem.at(setting.node.at, f"`kind`: must be a name; known are {', '.join(sorted(kinds))}")]
+        return None, [Mistake.at(setting.node.at, f"`kind`: must be a name; known are {', '.join(sorted(kinds))}")]
     if name in kinds:
         model: type[Rule] = resolve_name(kinds[name]).Settings
         return model, []
@@ -85,30 +86,30 @@ def _kind(entry: Entry, subject: str, kinds: Mapping[str, str]) -> tuple[type[Ru
         sentence = f"kind `{name}` comes with a later version; this version has {', '.join(sorted(kinds))}"
     else:
         sentence = f"`{short(name)}` is not a kind of rule; {suggestion(name, kinds)}"
-    return None, [Problem.at(setting.node.at, sentence)]
+    return None, [Mistake.at(setting.node.at, sentence)]
 
 
-def _clean(rule: MapNode, subject: str, actions: Mapping[str, str]) -> tuple[Clean | None, list[Problem]]:
+def _clean(rule: MapNode, subject: str, actions: Mapping[str, str]) -> tuple[Clean | None, list[Mistake]]:
     """Read `clean:` as the model of its action; None with the mistakes if it is invalid."""
     entry = rule.entries.get("clean")
     if entry is None:
         return None, []
     clean_of = f"`clean` of {subject}"
     if not isinstance(entry.node, MapNode):
-        return Reader(Clean, clean_of).read(entry.node, entry.key_at)
+        return ModelReader(Clean, clean_of).read(entry.node, entry.key_at)
     model, mistakes = _action(entry, clean_of, actions)
-    return (None, mistakes) if model is None else Reader(model, clean_of).read(entry.node, entry.key_at)
+    return (None, mistakes) if model is None else ModelReader(model, clean_of).read(entry.node, entry.key_at)
 
 
-def _action(entry: Entry, subject: str, actions: Mapping[str, str]) -> tuple[type[Clean] | None, list[Problem]]:
+def _action(entry: Entry, subject: str, actions: Mapping[str, str]) -> tuple[type[Clean] | None, list[Mistake]]:
     assert isinstance(entry.node, MapNode)  # noqa: S101 - the caller looked
     setting = entry.node.entries.get("action")
     if setting is None:
         misspelt = nearest("action", set(entry.node.entries) - set(Clean.model_fields))
         if misspelt is not None:
             place = entry.node.entries[misspelt].key_at
-            return None, [Problem.at(place, f"`{misspelt}` is not known here; did you mean `action`?")]
-        return None, [Problem.at(entry.key_at, f"{subject} needs `action`; write one of {listed(actions)}")]
+            return None, [Mistake.at(place, f"`{misspelt}` is not known here; did you mean `action`?")]
+        return None, [Mistake.at(entry.key_at, f"{subject} needs `action`; write one of {listed(actions)}")]
     name = setting.node.text if isinstance(setting.node, ScalarNode) else None
     if name is not None and name in actions:
         model: type[Clean] = resolve_name(actions[name]).Settings
@@ -117,41 +118,42 @@ def _action(entry: Entry, subject: str, actions: Mapping[str, str]) -> tuple[typ
         sentence = f"action `{name}` comes with a later version; this version has {listed(sorted(actions))}"
     else:
         sentence = f"`{short(name or '')}` is not an action; {suggestion(name or '', actions)}"
-    return None, [Problem.at(setting.node.at, sentence)]
+    return None, [Mistake.at(setting.node.at, sentence)]
 
 
-def _approval_problems(rule: MapNode) -> Iterator[Problem]:
+def _approval_problems(rule: MapNode) -> Iterator[Mistake]:
     approval = rule.entries.get("approval")
     if approval is not None and isinstance(approval.node, MapNode):
         yield from expression_problems(approval.node, {"when": parse_when})
 
 
-def _cleaning_problems(rule: Rule, node: MapNode) -> Iterator[Problem]:
+def _cleaning_problems(rule: Rule, node: MapNode) -> Iterator[Mistake]:
     """Yield the settings of the rule that cannot be combined with `clean`."""
     if rule.clean is None:
         return
     if rule.approval.may_ask_nobody and not rule.clean.can_undo:
         sentence = f"action `{rule.clean.action}` cannot be undone, so it needs approval; write `required`"
-        yield Problem.at(locate(node, ("approval",)).node.at, f"`approval`: {sentence}")
+        yield Mistake.at(locate(node, ("approval",)).node.at, f"`approval`: {sentence}")
     for setting, sentence in rule.not_cleanable():
-        yield Problem.at(locate(node, (setting,)).node.at, f"`{setting}`: {sentence}")
+        yield Mistake.at(locate(node, (setting,)).node.at, f"`{setting}`: {sentence}")
 
 
-def _chain_problems(rule: Rule, node: Node, normalisers: Mapping[str, str]) -> Iterator[Problem]:
+def _chain_problems(rule: Rule, node: Node, normalisers: Mapping[str, str]) -> Iterator[Mistake]:
     """Yield the mistakes in the normalisers of a rule of any kind."""
     for path, part in rule.key_parts():
         for index, step in enumerate(part.steps):
             mistake = _step_mistake(step, normalisers)
             if mistake:
                 place = locate(node, (*path, part.column, index, step.name))
-                yield Problem.at(place.key_at if place.path[-1:] == (step.name,) else place.node.at, mistake)
+                yield Mistake.at(place.key_at if place.path[-1:] == (step.name,) else place.node.at, mistake)
 
 
 def _step_mistake(step: Step, normalisers: Mapping[str, str]) -> str | None:
     if step.name not in NORMALISERS and step.name in normalisers:
         register(resolve_name(normalisers[step.name]))
     if step.name not in NORMALISERS:
-        return f"there is no normaliser `{short(step.name)}`; {suggestion(step.name, {*NORMALISERS, *normalisers})}"
+        advice = normaliser_advice(step.name, {*NORMALISERS, *normalisers})
+        return f"there is no normaliser `{short(step.name)}`; {advice}"
     try:
         NORMALISERS[step.name].check(step.argument)
     except RuleError as error:

@@ -153,7 +153,7 @@ STRATEGY_SCHEMA: dict[str, Any] = {
 }
 
 
-class Source(Protocol):
+class FieldSource(Protocol):
     """A record that fields can come from."""
 
     @property
@@ -203,7 +203,7 @@ def _unordered(field: str, strategy: Strategy, kind: Type) -> list[str]:
 
 
 def choose(
-    records: Sequence[Source], fields: Mapping[str, Strategy], linked: Sequence[Sequence[str]]
+    records: Sequence[FieldSource], fields: Mapping[str, Strategy], linked: Sequence[Sequence[str]]
 ) -> tuple[Chosen, ...]:
     """Choose the origin of every field; a linked group has one origin. The first record is the keeper."""
     grouped = [tuple(group) for group in linked]
@@ -217,7 +217,7 @@ def _of_group(fields: Mapping[str, Strategy], group: Sequence[str]) -> Strategy:
     return next((fields[name] for name in group if name in fields), KEEP)
 
 
-def _single(records: Sequence[Source], name: str, strategy: Strategy) -> Chosen:
+def _single(records: Sequence[FieldSource], name: str, strategy: Strategy) -> Chosen:
     if strategy.how == "union":
         return _united(records, name, strategy.separator)
     if strategy.how == "keep":
@@ -226,7 +226,7 @@ def _single(records: Sequence[Source], name: str, strategy: Strategy) -> Chosen:
     return Chosen((name,), _best(records, having, (name,), strategy))
 
 
-def _group(records: Sequence[Source], group: tuple[str, ...], strategy: Strategy) -> Chosen:
+def _group(records: Sequence[FieldSource], group: tuple[str, ...], strategy: Strategy) -> Chosen:
     """Choose the record with most of the group's values; break ties by the strategy."""
     if strategy.how == "keep":
         return Chosen(group, (0,))
@@ -236,7 +236,7 @@ def _group(records: Sequence[Source], group: tuple[str, ...], strategy: Strategy
 
 
 def _best(
-    records: Sequence[Source], having: list[int], columns: tuple[str, ...], strategy: Strategy
+    records: Sequence[FieldSource], having: list[int], columns: tuple[str, ...], strategy: Strategy
 ) -> tuple[int, ...]:
     """Return the position of the best of these records, if any; the first where several are equally good."""
     if not having:
@@ -257,20 +257,20 @@ def _best(
     return (next(n for key, n in keyed if key == best),)
 
 
-def _rarity(records: Sequence[Source], having: list[int], columns: tuple[str, ...]) -> Callable[[int], int]:
+def _rarity(records: Sequence[FieldSource], having: list[int], columns: tuple[str, ...]) -> Callable[[int], int]:
     same = {n: sameness([records[n].values[c] for c in columns]) for n in having}
     counts = Counter(same.values())
     return lambda n: -counts[same[n]]
 
 
-def _preference(record: Source, strategy: Strategy) -> tuple[bool, int]:
+def _preference(record: FieldSource, strategy: Strategy) -> tuple[bool, int]:
     value = record.values[strategy.column or ""]
     tagged = canonical(value)
     rank = strategy.prefer.index(tagged[1]) if tagged and tagged[1] in strategy.prefer else len(strategy.prefer)
     return tagged is None, rank
 
 
-def _united(records: Sequence[Source], name: str, separator: str) -> Chosen:
+def _united(records: Sequence[FieldSource], name: str, separator: str) -> Chosen:
     """Join all parts of all records, trimmed, each once: the keeper's first, in their order."""
     mark = separator.strip() or separator
     origin_of_part: dict[str, int] = {}

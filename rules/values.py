@@ -49,13 +49,15 @@ class Column:
     """One column as a rule sees it.
 
     `pushable` is the connector's claim that the source compares this column exactly as we do, once text is compared
-    binary; without it the planner reads the column and compares it here.
+    binary; without it the planner reads the column and compares it here. `stays_ascii` is False for a derived column
+    whose text may not be ASCII although the dataset's texts are.
     """
 
     name: str
     type: Type
     nullable: bool = True
     pushable: bool = False
+    stays_ascii: bool = True
 
 
 @dataclass(frozen=True)

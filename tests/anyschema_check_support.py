@@ -26,13 +26,13 @@ from connectors.target import Cell
 from reconcile import config
 from reconcile.app import Application
 from reconcile.audit import log
-from reconcile.cleaning.decisions import Desk
+from reconcile.cleaning.decisions import Decisions
 from reconcile.errors import Refused, Wrong
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.plan import Plan
 from reconcile.findings.results import Outcome
 from reconcile.store import Store
-from reconcile.store import bundles as stored
-from reconcile.store.bundles import Stored
+from reconcile.store import plans as stored
+from reconcile.store.plans import StoredPlan
 
 REFUSALS = (Wrong, Refused, ConnectorError)
 SMALLER_TRIALS = 120
@@ -107,19 +107,19 @@ class Bench:
             report = application.run()
             _same(before, self.database.copy(), "the run changed rows, and nobody had approved anything")
             tally.refused.update(_why_not_planned(report.rules[0]))
-            desk = application.desk("anna")
+            decisions = application.decisions("anna")
             for plan in _plans(application.store):
                 tally.planned += 1
-                self._clean(case, desk, plan, tally)
+                self._clean(case, decisions, plan, tally)
             if not log.verify(application.store).intact:
                 raise Broken("`audit verify` does not agree with what was done", [])
         return tally
 
-    def _clean(self, case: Case, desk: Desk, plan: Stored, tally: Tally) -> None:
-        before, since = self.database.copy(), _last_entry(desk.store)
-        bundle = plan.bundle
+    def _clean(self, case: Case, decisions: Decisions, plan: StoredPlan, tally: Tally) -> None:
+        before, since = self.database.copy(), _last_entry(decisions.store)
+        content = plan.content
         try:
-            answer = desk.approve(plan.finding, over_limit=True)
+            answer = decisions.approve(plan.finding, over_limit=True)
             sentence, done = answer.sentence, answer.ok
         except REFUSALS as error:
             sentence, done = str(error), False
@@ -129,38 +129,40 @@ class Bench:
             tally.refused[f"clean: {_shape(sentence)}"] += 1
             return
         tally.cleaned += 1
-        outside = _is_as_planned(self.database, case, bundle, before, after)
-        _keeps_the_keeper(case, bundle, after)
+        outside = _is_as_planned(self.database, case, content, before, after)
+        _keeps_the_keeper(case, content, after)
         _links_lead_somewhere(case, before, after)
-        told = _told(desk.store, sentence, since)
-        self._undo(case, desk, plan, before, after, tally)
+        told = _told(decisions.store, sentence, since)
+        self._undo(case, decisions, plan, before, after, tally)
         _names(case, outside, told)
 
-    def _undo(self, case: Case, desk: Desk, plan: Stored, before: Copy, after: Copy, tally: Tally) -> None:
-        if plan.bundle.reversible == "no":
+    def _undo(
+        self, case: Case, decisions: Decisions, plan: StoredPlan, before: Copy, after: Copy, tally: Tally
+    ) -> None:
+        if plan.content.reversible == "no":
             return
-        since = _last_entry(desk.store)
+        since = _last_entry(decisions.store)
         try:
-            undone = desk.undo(plan.finding)
-            sentence, done = "; ".join(why for _, why in undone.failed), undone.taken_back == (plan.finding,)
+            undone = decisions.undo(plan.finding)
+            sentence, done = "; ".join(why for _, why in undone.failed), undone.undone == (plan.finding,)
         except REFUSALS as error:
             sentence, done = str(error), False
         now = self.database.copy()
         if not done:
             _same(after, now, f"the undo changed rows, though it said: {sentence}")
             harmless = all(trigger.kind == "log" for trigger in case.triggers)
-            if plan.bundle.reversible == "yes" and harmless:
+            if plan.content.reversible == "yes" and harmless:
                 raise Broken("`undo: yes`, and it was not taken back", [sentence])
             tally.refused[f"undo: {_shape(sentence)}"] += 1
             return
-        told = _told(desk.store, sentence, since)
-        apart = set(_changed_outside(case, plan.bundle, before, now))
+        told = _told(decisions.store, sentence, since)
+        apart = set(_changed_outside(case, plan.content, before, now))
         hidden = _said_not_restored(case, told)
         different = _difference(_without(before, hidden), _without(now, hidden), apart)
         if different:
             raise Broken("taken back, and not as before", different, len(different))
         tally.undone += 1
-        _names(case, _changed_outside(case, plan.bundle, after, now), told)
+        _names(case, _changed_outside(case, plan.content, after, now), told)
 
     @contextmanager
     def _application(self, case: Case, url: str) -> Iterator[Application]:
@@ -194,9 +196,9 @@ def configuration(case: Case, url: str) -> dict[str, Any]:
     }
 
 
-def _plans(store: Store) -> list[Stored]:
+def _plans(store: Store) -> list[StoredPlan]:
     with store.read() as tx:
-        return [plan for plan in stored.find(tx, stored.Filter()) if plan.undoes is None]
+        return [plan for plan in stored.find(tx, stored.PlanFilter()) if plan.undoes is None]
 
 
 def _why_not_planned(rule: Outcome) -> Counter[str]:
@@ -215,10 +217,10 @@ def _shape(sentence: str) -> str:
 # What the plan says
 
 
-def _is_as_planned(database: Database, case: Case, bundle: Bundle, before: Copy, after: Copy) -> list[str]:
+def _is_as_planned(database: Database, case: Case, plan: Plan, before: Copy, after: Copy) -> list[str]:
     """The tables outside the plan that changed; raises Broken where one inside is not what the plan says."""
-    expected, free = _expected(database, case, bundle, before)
-    outside = _changed_outside(case, bundle, before, after)
+    expected, free = _expected(database, case, plan, before)
+    outside = _changed_outside(case, plan, before, after)
     different = _difference(expected, after, set(outside), free)
     if different:
         raise Broken("cleaned, and not as planned", different, len(different))
@@ -229,11 +231,11 @@ Free = dict[str, list[tuple[Row, frozenset[str]]]]
 """By table: rows of the plan, as they are expected, and the columns that triggers may write besides."""
 
 
-def _expected(database: Database, case: Case, bundle: Bundle, before: Copy) -> tuple[Copy, Free]:
+def _expected(database: Database, case: Case, plan: Plan, before: Copy) -> tuple[Copy, Free]:
     """Every table as it is after exactly the changes of the plan, with what triggers may add to the rows it writes."""
     tables = {name: [dict(row) for row in rows] for name, rows in before.items()}
     free: Free = {}
-    for change in bundle.changes:
+    for change in plan.changes:
         table = change.row.table
         key = _cells(database, case, table, dict(change.row.key))
         cells = _cells(database, case, table, dict(change.after or {}))
@@ -262,16 +264,16 @@ def _cells(database: Database, case: Case, table: str, cells: Mapping[str, Cell]
     return {name: None if cell is None else database.cell(columns.column(name), *cell) for name, cell in cells.items()}
 
 
-def _inside(bundle: Bundle) -> set[str]:
-    tables = {change.row.table for change in bundle.changes} | {bundle.table}
-    return tables | {guard.reference.table for guard in bundle.references}
+def _inside(plan: Plan) -> set[str]:
+    tables = {change.row.table for change in plan.changes} | {plan.table}
+    return tables | {guard.reference.table for guard in plan.references}
 
 
-def _changed_outside(case: Case, bundle: Bundle, before: Copy, after: Copy) -> list[str]:
+def _changed_outside(case: Case, plan: Plan, before: Copy, after: Copy) -> list[str]:
     """Tables that changed and that the plan does not speak of, where triggers of the case may have written to them."""
     if not any(trigger.kind in ELSEWHERE for trigger in case.triggers):
         return []
-    outside = sorted((before.keys() | after.keys()) - _inside(bundle))
+    outside = sorted((before.keys() | after.keys()) - _inside(plan))
     return [name for name in outside if before.get(name) != after.get(name)]
 
 
@@ -351,11 +353,11 @@ def _short(row: Row) -> str:
     return ", ".join(f"{name}={value}" for name, value in row.items() if value is not None)
 
 
-def _keeps_the_keeper(case: Case, bundle: Bundle, after: Copy) -> None:
-    [ident] = json.loads(bundle.keeper)
+def _keeps_the_keeper(case: Case, plan: Plan, after: Copy) -> None:
+    [ident] = json.loads(plan.keeper)
     kept = {_plain(case, row["id"]) for row in after[MAIN]}
     if _plain_id(ident[-1] if isinstance(ident, list) else ident) not in kept:
-        raise Broken("the record that should stay is gone", [bundle.keeper], 1)
+        raise Broken("the record that should stay is gone", [plan.keeper], 1)
 
 
 def _links_lead_somewhere(case: Case, before: Copy, after: Copy) -> None:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from fork_server import command_line
 
 from reconcile.cleaning.planning import shape
 from reconcile.store import Store
-from reconcile.testing.fork import command_line
 
 shape.FEW = 1_000_000
 """Tables that fill up from nothing are no sign of a mass match here; that stop has tests of its own."""
@@ -88,19 +88,19 @@ def processor(*arguments: str) -> list[float]:
 
 
 def carry(start: float, most: int) -> dict[str, int]:
-    """Carry out what is approved, `most` plans a batch, begun at that moment; how many findings ended how.
+    """Execute what is approved, `most` plans a batch, begun at that moment; how many findings ended how.
 
     It waits long for its turn: SQLite's queue is not fair, and the fate of the last of many is not the subject.
     """
     from reconcile import config  # noqa: PLC0415 - only this child
     from reconcile.app import Application  # noqa: PLC0415
-    from reconcile.cleaning.execution import carrier  # noqa: PLC0415
+    from reconcile.cleaning.execution import executor  # noqa: PLC0415
     from reconcile.cleaning.execution.terms import Terms  # noqa: PLC0415
 
-    carrier.BATCH = most
+    executor.BATCH = most
     _open_with(patience=dt.timedelta(minutes=2))
     with Application(config.load(Path("reconcile.yaml"))) as application:
-        tools = carrier.Tools(application.store, Terms(application.project), application.target)
+        tools = executor.ExecutionContext(application.store, Terms(application.project), application.target)
         while (left := start - time.monotonic()) > 0:
             time.sleep(min(left, 0.05))
-        return dict(carrier.carry_out(tools).counts)
+        return dict(executor.execute_plans(tools).counts)

@@ -82,7 +82,7 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "clean without anything": cleaning("clean:"),
     "misspelt settings of an action": cleaning("clean: {action: delete, refrences: repoint, valus: {a: b}}"),
     "choices of an action that are none": cleaning(
-        "clean: {action: delete, references: repiont, triggers: yes, bundle_rows: 0}"
+        "clean: {action: delete, references: repiont, triggers: yes, plan_rows: 0}"
     ),
     "a merge without a word on the surplus": cleaning("clean: {action: merge, fields: {phone: longest}}"),
     "ways to choose a value that are none": cleaning(
@@ -208,6 +208,14 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "nulls of a column that is not in the key": rule(KEY, "nulls: {order: match}"),
     "a pair of one": rule(KEY, "except: [[ch_1]]"),
     "expressions that cannot be read": rule(KEY, "where: status == 'paid'", "having: 'sum(amount) >'"),
+    "functions of other languages": rule(
+        "key: [{a: [soundex]}, {b: [{substr: 3}]}]", "where: now() > 3", "having: count(*) > 1"
+    ),
+    "arguments of functions that do not fit": rule(
+        "key: [{a: [{suffix: -1}]}, {b: [{translit: fr}]}]",
+        "where: suffix(a, -1) = '1'",
+        "having: split_part(min(a), '', 1) = 'x'",
+    ),
     "expressions of a dataset": "sources: {shop: {type: files}}\ndatasets:\n  charges:\n    source: shop\n"
     "    path: a.csv\n    where: not\n    columns: {gross: {is: net +}}\n" + RULE,
     "a former name that still lives": rule(KEY, "was: twice"),

@@ -101,7 +101,7 @@ rules:
     kind: duplicates
     dataset: customers
     key: [email]
-    clean: {action: delete, references: capture, triggers: known, ignore_drift: [updated_at], bundle_rows: 50}
+    clean: {action: delete, references: capture, triggers: known, ignore_drift: [updated_at], plan_rows: 50}
     approval: none
     approval_expires: 2d
     limits: {records: 10, share: 0.5%, group: 3, money: {EUR: 500, USD: 12.50}}

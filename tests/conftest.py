@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 POSTGRES = os.environ.get("RECONCILE_TEST_POSTGRES", "postgresql+psycopg://root@127.0.0.1:5432/postgres")
 MARIADB = os.environ.get("RECONCILE_TEST_MARIADB", "mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4")
+STATE = "sqlite:///reconcile.db"
 SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 
 settings.register_profile(
@@ -82,6 +83,24 @@ def postgres_url() -> Iterator[str]:
 def mariadb_url() -> Iterator[str]:
     """A fresh MariaDB database with the server's default collation."""
     yield from _scratch_database(MARIADB)
+
+
+@pytest.fixture(scope="module")
+def postgres_server() -> Iterator[str]:
+    """A PostgreSQL database for all tests of a module, which empty it."""
+    yield from _scratch_database(POSTGRES)
+
+
+@pytest.fixture(scope="module")
+def mariadb_server() -> Iterator[str]:
+    """A MariaDB database for all tests of a module, which empty it."""
+    yield from _scratch_database(MARIADB)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
+def url(request: pytest.FixtureRequest) -> str:
+    """The address of a new state: of a file in the folder of the configuration, and of a PostgreSQL database."""
+    return STATE if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
 
 
 @pytest.fixture(scope="session")

@@ -12,17 +12,17 @@ from typing import Any
 import conftest
 import pytest
 import sqlalchemy as sa
+from conftest import STATE
 
 from connectors.target import Change, RowName
 from reconcile.audit import log
-from reconcile.findings.bundle import Bundle, Operation
-from reconcile.findings.states import BundleState
+from reconcile.findings.plan import Operation, Plan
+from reconcile.findings.states import PlanState
 from reconcile.journal import effects, holds
-from reconcile.journal.effects import Claimed, Sent
-from reconcile.store import Store, Transaction, bundles, tables
+from reconcile.journal.effects import ClaimedPlan, Sent
+from reconcile.store import Store, Transaction, plans, tables
 from rules.values import canonical_json
 
-SQLITE = "sqlite:///reconcile.db"
 KEY = bytes(range(32))
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 TTL = dt.timedelta(minutes=5)
@@ -46,14 +46,14 @@ def plan(
     undoes: str | None = None,
     note: str = "",
     rule: str = "twins",
-) -> Bundle:
+) -> Plan:
     """A plan that deletes these records; `note` makes it another plan with the same operations."""
     operations = tuple(Operation(record(one), effect, fingerprint, generation) for one in surplus)
     changes = tuple(
         Change(RowName("customers", (("id", ("t", one)),)), {"id": ("t", one), "note": ("t", note)}, None, "surplus")
         for one in surplus
     )
-    return Bundle(
+    return Plan(
         finding,
         rule,
         "customers",
@@ -96,7 +96,7 @@ class Journal:
     def tick(self, **more: float) -> None:
         self.now += dt.timedelta(**more)
 
-    def propose(self, *proposed: Bundle, policy: str = "none", **more: Any) -> list[str]:
+    def propose(self, *proposed: Plan, policy: str = "none", **more: Any) -> list[str]:
         with self.begin() as tx:
             self._know(tx, {one.finding for one in proposed})
             made = effects.propose(tx, proposed, run=RUN, release="r1", policy=policy, **more)
@@ -104,7 +104,7 @@ class Journal:
                 effects.approved(tx, made, by="reconcile")
         return made
 
-    def claim(self, *ids: str, ttl: dt.timedelta = TTL) -> list[Claimed]:
+    def claim(self, *ids: str, ttl: dt.timedelta = TTL) -> list[ClaimedPlan]:
         with self.begin() as tx:
             return effects.claim(tx, ids, ttl=ttl)
 
@@ -116,17 +116,17 @@ class Journal:
                 effects.released(tx, [one], str(conflict))
             return effects.send(tx, held.taken)
 
-    def do(self, *ids: str) -> list[Claimed]:
-        """Carry them out at once, all of them well."""
+    def do(self, *ids: str) -> list[ClaimedPlan]:
+        """Execute them at once, all of them well."""
         sent = self.send(*ids).sent
         with self.begin() as tx:
             return effects.succeeded(tx, [(one, None) for one in sent])
 
-    def get(self, name: str) -> bundles.Stored:
+    def get(self, name: str) -> plans.StoredPlan:
         with self.store.read() as tx:
-            return bundles.get(tx, name)
+            return plans.get(tx, name)
 
-    def state(self, name: str) -> BundleState:
+    def state(self, name: str) -> PlanState:
         return self.get(name).state
 
     def rows(self, table: sa.Table) -> list[dict[str, Any]]:
@@ -144,14 +144,14 @@ class Journal:
             assert log.verify_in(tx).intact
             for entry in log.entries(tx):
                 body = entry.body
-                moves = body.get("bundles", [])
+                moves = body.get("plans", [])
                 if "to" in body:
-                    moves = [*moves, [body["bundle"], body["from"], body["to"]]]
+                    moves = [*moves, [body["plan"], body["from"], body["to"]]]
                 for name, before, after in moves:
                     assert told.get(name) == before, (entry.event, name, told.get(name), before)
                     told[name] = after
-            states = dict(tx.connection.execute(sa.select(tables.bundles.c.id, tables.bundles.c.state)).all())
-            of_operations = tx.connection.execute(sa.select(tables.effects.c.bundle, tables.effects.c.state)).all()
+            states = dict(tx.connection.execute(sa.select(tables.plans.c.id, tables.plans.c.state)).all())
+            of_operations = tx.connection.execute(sa.select(tables.effects.c.plan, tables.effects.c.state)).all()
         assert told == states
         assert all(states[name] == state for name, state in of_operations)
 
@@ -179,7 +179,7 @@ def effects_postgres() -> Iterator[str]:
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
 def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
     """On both stores; at the end the log tells every state."""
-    url = SQLITE if request.param == "sqlite" else str(request.getfixturevalue("effects_postgres"))
+    url = STATE if request.param == "sqlite" else str(request.getfixturevalue("effects_postgres"))
     one = Journal.at(url, tmp_path)
     yield one
     one.proven()
@@ -189,7 +189,7 @@ def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]
 @pytest.fixture
 def local(tmp_path: Path) -> Iterator[Journal]:
     """On SQLite alone, for what the database has no part in."""
-    one = Journal.at(SQLITE, tmp_path)
+    one = Journal.at(STATE, tmp_path)
     yield one
     one.proven()
     one.store.close()
@@ -211,17 +211,17 @@ def know(tx: Transaction, names: set[str]) -> None:
         tx.connection.execute(sa.insert(tables.findings), rows)
 
 
-def hold(tx: Transaction, bundle: str, target: str, keeper: Sequence[str], surplus: Sequence[str]) -> None:
+def hold(tx: Transaction, plan: str, target: str, keeper: Sequence[str], surplus: Sequence[str]) -> None:
     """Hold these records for a plan; raises HoldConflict."""
-    for conflict in holds.take_all(tx, [holds.Wanted(bundle, target, tuple(keeper), tuple(surplus))]):
+    for conflict in holds.take_all(tx, [holds.HoldRequest(plan, target, tuple(keeper), tuple(surplus))]):
         raise conflict
 
 
-def held(journal: Journal, bundle: str) -> dict[str, str]:
+def held(journal: Journal, plan: str) -> dict[str, str]:
     """The records a plan holds, with their roles."""
-    return {row["record"]: row["role"] for row in journal.rows(tables.holds) if row["bundle"] == bundle}
+    return {row["record"]: row["role"] for row in journal.rows(tables.holds) if row["plan"] == plan}
 
 
-def claim_due(tx: Transaction, source: str, limit: int, *, ttl: dt.timedelta) -> list[Claimed]:
+def claim_due(tx: Transaction, source: str, limit: int, *, ttl: dt.timedelta) -> list[ClaimedPlan]:
     """Claim up to `limit` due plans of a source; each worker gets different ones."""
-    return effects.claim(tx, bundles.due_ids(tx, source, limit, lock=True), ttl=ttl)
+    return effects.claim(tx, plans.due_ids(tx, source, limit, lock=True), ttl=ttl)

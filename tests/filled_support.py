@@ -25,7 +25,6 @@ Rows = dict[str, list[Row]]
 
 KEY = bytes(range(32))
 STORE = "st_" + "5" * 32
-SQLITE = "sqlite:///state.db"
 
 AT = "2020-11-20T12:00:00.000000Z"
 LATER = "2020-11-20T12:05:00.000000Z"
@@ -83,7 +82,7 @@ def message_row(name: str, status: str, *, at: str = LATER, **more: Any) -> Row:
     row = {"message": name, "channel": "team", "job": "nightly", "run": "run1_good", "notice": json.dumps(notice)}
     row |= {"version": 1, "status": status, "attempts": 1, "queued_at": AT, "next_at": at}
     row |= {"give_up_at": "2099-01-01T00:00:00.000000Z", "fence": 3, "owner": None, "lease_until": AT}
-    row |= {"in_doubt": False, "problem": None, "receipt": None, "sent_at": None}
+    row |= {"outcome_unknown": False, "problem": None, "receipt": None, "sent_at": None}
     if status == "sent":
         row |= {"receipt": _json({"details": {"ts": "1"}, "where": "file"}), "sent_at": at}
     return row | more
@@ -114,11 +113,11 @@ def chain(bodies: list[Row]) -> Rows:
     return rows
 
 
-def bundle_row(state: str, *, undoes: str | None = None, **more: Any) -> Row:
-    """A plan in that state, `B-<state>`, for the finding F-OPEN."""
+def plan_row(state: str, *, undoes: str | None = None, **more: Any) -> Row:
+    """A plan in that state, `P-<state>`, for the finding F-OPEN."""
     sent = state not in ("awaiting_approval", "approved", "claimed", "skipped")
     over = state in ("succeeded", "failed", "skipped", "compensated", "compensating")
-    row = {"id": f"B-{state}", "finding": "F-OPEN", "rule": "old-rule", "dataset": "charges", "source": "shop"}
+    row = {"id": f"P-{state}", "finding": "F-OPEN", "rule": "old-rule", "dataset": "charges", "source": "shop"}
     row |= {"target": TARGET, "action": "delete", "run": "run1_good", "release": RELEASE, "plan_hash": "ee" * 32}
     row |= {"undoes": undoes, "state": state, "reason": "because" if state in ("failed", "skipped") else None}
     row |= {"content": _json({"action": "delete", "changes": []}), "outcome": _json([]) if over and sent else None}
@@ -130,21 +129,24 @@ def bundle_row(state: str, *, undoes: str | None = None, **more: Any) -> Row:
 
 
 def effect_row(state: str) -> Row:
-    """The operation of that bundle."""
-    row = {"key": f"rk1.k.{state}", "bundle": f"B-{state}", "target": TARGET, "effect": "delete", "record": "aa" * 32}
+    """The operation of that plan."""
+    row = {"key": f"rk1.k.{state}", "plan": f"P-{state}", "target": TARGET, "effect": "delete", "record": "aa" * 32}
     row |= {"generation": 1, "fingerprint": "f" * 64, "state": state, "sent_at": AT}
-    row["doubtful"] = state == "failed"
+    row["outcome_unknown"] = state == "failed"
     return row | {"ended_at": LATER if state in ("succeeded", "failed", "compensating", "compensated") else None}
 
 
 TARGET = "postgresql:7300000000000000000:shop"
-SENT = ("sent", "retry_wait", "ambiguous", "quarantined", "succeeded", "failed", "compensating", "compensated")
-BUNDLES = ("awaiting_approval", "approved", "claimed", "skipped", *SENT)
+SENT = ("sent", "retry_wait", "unknown", "quarantined", "succeeded", "failed", "compensating", "compensated")
+PLANS = ("awaiting_approval", "approved", "claimed", "skipped", *SENT)
 STATES = {"F-OPEN": "open", "F-SNOOZED": "snoozed", "F-DISMISSED": "dismissed", "F-RESOLVED": "resolved"}
 
 ROWS: Mapping[str, Rows] = {
     "0001": {
-        "releases": [{"hash": RELEASE, "config": '{"jobs":{}}', "first_seen": AT}],
+        "releases": [
+            {"hash": RELEASE, "config": '{"jobs":{}}', "first_seen": AT},
+            {"hash": "cd" * 32, "config": "{}", "first_seen": LATER, "files": '{"reconcile.yaml":"version: 1"}'},
+        ],
         "runs": [
             run_row("run1_good", "2020-11-20T11:00:00.000000Z", "succeeded"),
             run_row("run1_bad", "2020-11-20T11:10:00.000000Z", "failed", fence=2),
@@ -180,7 +182,16 @@ ROWS: Mapping[str, Rows] = {
             }
         ],
         "dataset_stats": [
-            {"dataset": "charges", "rule": "old-rule", "run": run, "at": AT, "read": 4, "scanned": 4, "groups": 1}
+            {
+                "dataset": "charges",
+                "rule": "old-rule",
+                "run": run,
+                "at": AT,
+                "read": 4,
+                "scanned": 4,
+                "skipped": 0,
+                "groups": 1,
+            }
             for run in ("run1_good", RUNNING)
         ],
         "failures": [
@@ -216,15 +227,10 @@ ROWS: Mapping[str, Rows] = {
             message_row("m-queued", "queued"),
             message_row("m-sending", "sending", owner=OWNER),
             message_row("m-sent", "sent"),
-            message_row("m-failed", "failed", in_doubt=True, problem="no answer"),
+            message_row("m-failed", "failed", outcome_unknown=True, problem="no answer"),
         ],
-        "told": [{"finding": "F-OPEN", "channel": "team", "version": 1, "message": "m-sent", "at": AT}],
+        "notified": [{"finding": "F-OPEN", "channel": "team", "version": 1, "message": "m-sent", "at": AT}],
         **chain([{"run": "run1_good", "job": "nightly"}, {"finding": "F-OPEN"}, {"run": RUNNING}]),
-    },
-    "0002": {
-        "releases": [
-            {"hash": "cd" * 32, "config": "{}", "first_seen": LATER, "files": '{"reconcile.yaml":"version: 1"}'}
-        ],
         "promotion": [
             {"id": 1, "release": RELEASE, "held": False, "since": AT, "by": "eve", "note": "after the audit"}
         ],
@@ -250,21 +256,19 @@ ROWS: Mapping[str, Rows] = {
         ],
         "expectations": [{"job": "nightly", "since": AT}, {"job": "other", "since": None}],
         "clock": [{"id": 1, "wall": AT, "boot": "a-former-boot", "boot_ns": 5, "held_since": None, "held_from": None}],
-    },
-    "0003": {
-        "bundles": [
-            *(bundle_row(state) for state in BUNDLES),
-            bundle_row("sent", id="B-undo", undoes="B-compensating"),
-            bundle_row("succeeded", id="B-purged", content=None, outcome=None, run=None),
+        "plans": [
+            *(plan_row(state) for state in PLANS),
+            plan_row("sent", id="P-undo", undoes="P-compensating"),
+            plan_row("succeeded", id="P-purged", content=None, outcome=None, run=None),
         ],
         "effects": [effect_row(state) for state in SENT],
         "holds": [
-            {"target": TARGET, "record": f'["F-OPEN-{role}"]', "bundle": "B-sent", "role": role, "since": AT}
+            {"target": TARGET, "record": f'["F-OPEN-{role}"]', "plan": "P-sent", "role": role, "since": AT}
             for role in ("keeper", "surplus")
         ],
         "approvals": [
             {
-                "bundle": "B-approved",
+                "plan": "P-approved",
                 "by": "eve",
                 "decision": "approved",
                 "plan_hash": "ee" * 32,
@@ -272,7 +276,7 @@ ROWS: Mapping[str, Rows] = {
                 "note": "seen",
             },
             {
-                "bundle": "B-skipped",
+                "plan": "P-skipped",
                 "by": "eve",
                 "decision": "rejected",
                 "plan_hash": "ee" * 32,
@@ -280,7 +284,7 @@ ROWS: Mapping[str, Rows] = {
                 "note": None,
             },
         ],
-        "budgets": [
+        "limits": [
             {
                 "scope": "rule:old-rule",
                 "stopped_at": AT,
@@ -293,9 +297,9 @@ ROWS: Mapping[str, Rows] = {
                 "run_money": _json({"EUR": "20.00"}),
             }
         ],
-        "budget_uses": [
+        "limit_uses": [
             {
-                "bundle": "B-succeeded",
+                "plan": "P-succeeded",
                 "rule": "old-rule",
                 "target": TARGET,
                 "run": "run1_good",
@@ -341,8 +345,8 @@ ROWS: Mapping[str, Rows] = {
         "erasures": [
             {"id": "E-1", "at": AT, "by": "eve", "seq": 1, "subjects": _json(["aa" * 32]), "reached": _json({})}
         ],
+        "facts": [{"kind": "rule", "name": "twin", "digest": "aa" * 16}],
     },
-    "0004": {"facts": [{"kind": "rule", "name": "twin", "digest": "aa" * 16}]},
 }
 
 REVISIONS = tuple(

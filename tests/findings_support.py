@@ -1,4 +1,4 @@
-"""A small world for tests of findings: a store with a clock of its own, groups by hand, and runs over them."""
+"""Findings for tests: an office whose runs find groups that a test makes by hand."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from decimal import Decimal
 from pathlib import Path
 
 import sqlalchemy as sa
+from office_support import Office
+from store_support import NOON
 
 from reconcile.findings.identity import Existing, RuleIdentity
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import Event
-from reconcile.store import Store, tables
 from reconcile.store import findings as stored
+from reconcile.store import tables
 from reconcile.tracking import progress
 from reconcile.tracking.remember import RuleOutcome, record
 from rules.engines.base import Group, Member
 from rules.models import Severity
 from rules.values import Value
 
-NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 KEY = bytes(range(32))
 RULE = RuleIdentity("double-charge", "duplicates", "charges", "d1", Severity.high, existing=Existing.REPORT)
 SPAN = replace(RULE, by_records=True)
@@ -35,24 +36,21 @@ def group(key: Value, *ids: Value, start: Value = None, money: str | None = None
 
 
 @dataclass
-class World:
-    """A store whose clock is `now`, runs numbered from 1, and one channel that hears of what is untold."""
+class FindingsOffice(Office):
+    """An office whose runs find groups made by hand, with one channel that is told what it was not told yet."""
 
-    store: Store
-    now: dt.datetime = NOON
     runs: int = 0
     heard: list[list[Finding]] = field(default_factory=list)
 
     @classmethod
-    def at(cls, url: str, root: Path) -> World:
-        world: list[World] = []
-        store = Store.open(url, root, key=KEY, clock=lambda: world[0].now if world else NOON)
-        world.append(cls(store))
-        with store.begin() as tx:
+    def new(cls, url: str, folder: Path) -> FindingsOffice:
+        """An office with a new state and the release that its runs name."""
+        office = cls.at(url, folder, key=KEY)
+        with office.store.begin() as tx:
             tx.connection.execute(sa.insert(tables.releases).values(hash="r1", config={}, first_seen=NOON))
-        return world[0]
+        return office
 
-    def run(
+    def record(
         self,
         *groups: Group,
         rule: RuleIdentity = RULE,
@@ -64,12 +62,12 @@ class World:
 
         It began to read so long before it ends.
         """
-        self.now += dt.timedelta(minutes=1)
+        self.clock.now += dt.timedelta(minutes=1)
         self.runs += 1
         run = f"run-{self.runs}"
         with self.store.begin() as tx:
-            tx.connection.execute(sa.insert(tables.runs).values(_run_row(run, self.now)))
-            outcome = record(tx, run, rule, groups, complete=complete, read_at=self.now - began)
+            tx.connection.execute(sa.insert(tables.runs).values(_run_row(run, self.clock.now)))
+            outcome = record(tx, run, rule, groups, complete=complete, read_at=self.clock.now - began)
         if tell:
             self.tell(rule.name)
         return outcome
@@ -78,10 +76,10 @@ class World:
         """What a channel hears, as one message."""
         message = f"m-{self.runs}-{len(self.heard)}-{channel}"
         with self.store.begin() as tx:
-            shown = list(stored.untold(tx, channel, rules))
+            shown = list(stored.unnotified(tx, channel, rules))
             if shown:
-                tx.connection.execute(sa.insert(tables.outbox).values(_outbox_row(message, channel, self.now)))
-                stored.mark_told(tx, channel, message, {one.id: one.version for one in shown})
+                tx.connection.execute(sa.insert(tables.outbox).values(_outbox_row(message, channel, self.clock.now)))
+                stored.mark_notified(tx, channel, message, {one.id: one.version for one in shown})
         self.heard.append(shown)
         return shown
 
@@ -94,7 +92,7 @@ class World:
         """What a cleaning makes of a finding, one event after the other."""
         for event in events:
             with self.store.begin() as tx:
-                assert progress.move(tx, [progress.Move(finding, event)], by="reconcile"), event
+                assert progress.move(tx, [progress.Transition(finding, event)], by="reconcile"), event
 
     def get(self, asked: str) -> Finding:
         with self.store.read() as tx:
@@ -102,7 +100,7 @@ class World:
 
     def all(self, **filters: object) -> list[Finding]:
         with self.store.read() as tx:
-            return stored.find(tx, stored.Filter(**filters))  # type: ignore[arg-type]  # names are checked by Filter
+            return stored.find(tx, stored.FindingFilter(**filters))  # type: ignore[arg-type]  # names are checked by FindingFilter
 
     def only(self) -> Finding:
         [one] = self.all()
@@ -122,4 +120,4 @@ def _run_row(run: str, now: dt.datetime) -> dict[str, object]:
 def _outbox_row(message: str, channel: str, now: dt.datetime) -> dict[str, object]:
     fixed = {"job": "nightly", "notice": {}, "version": 1, "status": "queued", "attempts": 0, "fence": 0}
     times = dict.fromkeys(("queued_at", "next_at", "give_up_at", "lease_until"), now)
-    return fixed | times | {"message": message, "channel": channel, "in_doubt": False}
+    return fixed | times | {"message": message, "channel": channel, "outcome_unknown": False}

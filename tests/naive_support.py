@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
-from chaos_support import RULES, Json, World, bundles_of
+from chaos_support import RULES, Json, WatchedWorld, plans_of
+from crash_points import Fault
+from fork_server import Child, Ended, Warm
 
-from reconcile.findings.states import BundleState
+from reconcile.findings.states import PlanState
 from reconcile.store import tables
-from reconcile.store.bundles import Stored
-from reconcile.testing.fork import Child, Ended, Warm
-from reconcile.testing.points import Fault
+from reconcile.store.plans import StoredPlan
 
 DAY = 86400.0
 
@@ -32,10 +32,10 @@ def rule(name: str, **more: Any) -> dict[str, Json]:
 
 
 @dataclass
-class Desk:
+class Decisions:
     """A world and somebody at its command line. `ahead` is how far its clock is put forward, in seconds."""
 
-    world: World
+    world: WatchedWorld
     warm: Warm
     ahead: float = 0
 
@@ -58,8 +58,8 @@ class Desk:
             query = sa.select(tables.findings.c.id).where(tables.findings.c.state == state)
             return list(tx.connection.execute(query.order_by(tables.findings.c.id)).scalars())
 
-    def bundles(self, *states: BundleState) -> list[Stored]:
-        return [one for one in bundles_of(self.world) if not states or one.state in states]
+    def plans(self, *states: PlanState) -> list[StoredPlan]:
+        return [one for one in plans_of(self.world) if not states or one.state in states]
 
     @property
     def effects(self) -> int:
@@ -70,7 +70,7 @@ class Desk:
         """As if so much time had passed that every lease and claim there is has run out, though its owner lives."""
         long_ago = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
         with self.world.opened() as store, store.begin() as tx:
-            for table, key in ((tables.leases, "name"), (tables.bundles, "id")):
+            for table, key in ((tables.leases, "name"), (tables.plans, "id")):
                 for row in tx.connection.execute(sa.select(table.c[key], table.c.owner)).all():
                     if row.owner is not None:
                         ended = {"owner": row.owner | {"boot_deadline": 1}, "lease_until": long_ago}

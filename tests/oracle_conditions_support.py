@@ -14,7 +14,22 @@ from oracle_expressions_support import Expression
 from oracle_values_support import Kind
 
 CONSTANTS: Mapping[Kind, tuple[Any, ...]] = {
-    "text": ("A1", "a1", "ok", "void", "B-007", "EUR", "é", "it's", "20", "M", "ann@example.com"),
+    "text": (
+        "A1",
+        "a1",
+        "ok",
+        "void",
+        "B-007",
+        "EUR",
+        "é",
+        "it's",
+        "20",
+        "M",
+        "ann@example.com",
+        "A",
+        "1",
+        "\U0001f600",
+    ),
     "integer": (Decimal(0), Decimal(1), Decimal(7), Decimal("2.5"), Decimal(20)),
     "decimal": (Decimal(0), Decimal("3.25"), Decimal("10.5"), Decimal(20), Decimal("0.05")),
     "float": (Decimal(0), Decimal("0.25"), Decimal("2.5"), Decimal(10)),
@@ -39,7 +54,7 @@ def condition(draw: random.Random, kinds: Mapping[str, Kind], zone: str, depth: 
         left, right = (condition(draw, kinds, zone, depth - 1) for _ in range(2))
         return draw.choice((o.both(left, right), o.either(left, right), o.negation(left)))
     name = draw.choice(list(kinds))
-    part = _value(draw, o.column(name, kinds[name]))
+    part = _value(draw, o.column(name, kinds[name]), zone)
     alike = [other for other, kind in kinds.items() if _family(kind) == _family(part.kind) != "boolean"]
     if alike and draw.random() < 0.12:
         other = draw.choice(alike)
@@ -51,20 +66,36 @@ def _family(kind: Kind) -> Kind:
     return "decimal" if kind in o.NUMBERS else kind
 
 
-def _value(draw: random.Random, part: Expression) -> Expression:
+def _value(draw: random.Random, part: Expression, zone: str) -> Expression:
     """The column itself, or something computed of it."""
     if draw.random() < 0.6 or part.kind == "boolean":
         return part
     if part.kind == "text":
-        computed = (
-            o.text_function("lower", part),
-            o.text_function("trim", part),
-            o.coalesce(part, _constant(draw, part)),
-        )
-        return draw.choice(computed)
+        return draw.choice((_text(draw, part), o.coalesce(part, _constant(draw, part)), o.length(part)))
+    if part.kind in DURATIONS and draw.random() < 0.4:
+        return o.field(draw.choice(("year", "quarter", "month", "weekday")), part, zone)
     if part.kind in DURATIONS:
         return o.moved(part, draw.choice("+-"), *draw.choice(DURATIONS[part.kind]))
     return _number(draw, part)
+
+
+SEPARATORS = ("/", "-", " ", "1", "A", "\u0308", "\U0001f600", "aa", "l")
+
+
+def _text(draw: random.Random, part: Expression, depth: int = 1) -> Expression:
+    """A function of a text, or of such a function."""
+    if depth and draw.random() < 0.3:
+        part = _text(draw, part, depth - 1)
+    separator, number = draw.choice(SEPARATORS), draw.choice((1, 1, 2, 3))
+    return draw.choice(
+        (
+            *(o.text_function(name, part) for name in ("lower", "trim", "upper")),
+            *(o.cut(name, part, number) for name in ("prefix", "suffix")),
+            o.replace(part, separator, draw.choice(("", " ", "A", "é", "\U0001f600"))),
+            o.split_part(part, separator, number),
+            o.concat(part, draw.choice(("", " ", "-", "é", "1")), part),
+        )
+    )
 
 
 def _number(draw: random.Random, part: Expression) -> Expression:
@@ -112,8 +143,10 @@ def derived(draw: random.Random, columns: Sequence[Column]) -> Expression:
         return _number(draw, part)
     other = draw.choice([column.name for column in usable if column.kind == "text"])
     computed = (
-        o.text_function("lower", part),
-        o.text_function("trim", part),
+        _text(draw, part),
+        _text(draw, part),
+        o.length(part),
+        o.concat(part, draw.choice((" ", "-", "")), o.column(other, "text")),
         o.coalesce(part, o.column(other, "text")),
         o.coalesce(o.text_function("trim", o.column(other, "text")), o.constant("text", "A1")),
     )

@@ -6,6 +6,7 @@ import csv
 import datetime as dt
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -171,6 +172,12 @@ def answers(folder: Path, cases: Sequence[Case], home: Home) -> dict[int, Answer
     return {case.seed: _answer(case, report, home) for case in cases}
 
 
+def _yaml(document: Any) -> str:
+    """JSON, which is YAML once no character is written as two escapes."""
+    pair = re.compile(r"\\ud[89ab]..\\ud[c-f]..")
+    return pair.sub(lambda match: str(json.loads(f'"{match[0]}"')), json.dumps(document))
+
+
 def _run(folder: Path, cases: Sequence[Case], home: Home) -> Json:
     if not cases:
         return {"rules": [], "findings": []}
@@ -178,7 +185,7 @@ def _run(folder: Path, cases: Sequence[Case], home: Home) -> Json:
     for case in cases:
         name = name_of(case)
         part = {"datasets": {name: dataset_of(case, home)}, "rules": {name: rule_of(case, home.engine)}}
-        (folder / f"{name}.yaml").write_text(json.dumps(part), encoding="utf-8")
+        (folder / f"{name}.yaml").write_text(_yaml(part), encoding="utf-8")
     config = {
         "version": 1,
         "state": "sqlite:///state.db",
@@ -186,7 +193,7 @@ def _run(folder: Path, cases: Sequence[Case], home: Home) -> Json:
         "include": [f"{name_of(case)}.yaml" for case in cases],
         "jobs": {"all": {"rules": "all", "existing": "report"}},
     }
-    (folder / "reconcile.yaml").write_text(json.dumps(config), encoding="utf-8")
+    (folder / "reconcile.yaml").write_text(_yaml(config), encoding="utf-8")
     with reconcile.load(folder / "reconcile.yaml") as project:
         report: Json = project.run(slot=SLOT.isoformat(), dry_run=True).to_json()
     return report

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from oracle_values_support import WHITE, Kind, Value, in_utc, is_blank, lower, rounded
+from oracle_values_support import WHITE, Kind, Value, in_utc, is_blank, lower, rounded, upper
 
 Values = Mapping[str, Value]
 EXACT = Context(prec=120)
@@ -179,7 +180,15 @@ def arithmetic(left: Expression, sign: str, right: Expression) -> Expression:
 def moved(time: Expression, sign: str, duration: str, delta: dt.timedelta) -> Expression:
     """A date or instant with a duration added to it or taken from it."""
     factor = 1 if sign == "+" else -1
-    return _of(time.kind, f"{time.written} {sign} {duration}", lambda operand: operand + factor * delta, time)
+
+    def value(operand: Any) -> Value:
+        try:
+            shifted: Value = operand + factor * delta
+        except OverflowError:
+            return None
+        return shifted
+
+    return _of(time.kind, f"{time.written} {sign} {duration}", value, time)
 
 
 def coalesce(*parts: Expression) -> Expression:
@@ -204,10 +213,79 @@ def round_to(part: Expression, places: int) -> Expression:
 
 
 def text_function(name: str, part: Expression) -> Expression:
-    """`lower` or `trim`; of a text that is blank afterwards nothing is left."""
+    """`lower`, `upper` or `trim`; of a text that is blank afterwards nothing is left."""
+    function = {"lower": lower, "upper": upper, "trim": lambda text: text.strip(WHITE)}[name]
+    return _of("text", f"{name}({part.written})", lambda text: _text(function(text)), part)
+
+
+def _text(text: str) -> Value:
+    return None if is_blank(text) else text
+
+
+def length(part: Expression) -> Expression:
+    """The number of code points."""
+    return _of("integer", f"length({part.written})", lambda text: Decimal(len(text)), part)
+
+
+def cut(name: str, part: Expression, number: int) -> Expression:
+    """`prefix` or `suffix`: so many characters at the start or the end."""
 
     def value(text: str) -> Value:
-        text = lower(text) if name == "lower" else text.strip(WHITE)
-        return None if is_blank(text) else text
+        return _text(text[:number] if name == "prefix" else text[max(0, len(text) - number) :])
 
-    return _of("text", f"{name}({part.written})", value, part)
+    return _of("text", f"{name}({part.written}, {number})", value, part)
+
+
+def replace(part: Expression, old: str, new: str) -> Expression:
+    """Every part of a text replaced."""
+    return _of(
+        "text", f"replace({part.written}, {_quoted(old)}, {_quoted(new)})", lambda text: _replaced(text, old, new), part
+    )
+
+
+def _replaced(text: str, old: str, new: str) -> Value:
+    rest, result = text, ""
+    while old in rest:
+        before, _, rest = rest.partition(old)
+        result += before + new
+    return _text(result + rest)
+
+
+def split_part(part: Expression, separator: str, number: int) -> Expression:
+    """The part of that number; null where a text has fewer, or an empty one there."""
+
+    def value(text: str) -> Value:
+        for _ in range(number - 1):
+            if separator not in text:
+                return None
+            _, _, text = text.partition(separator)
+        return _text(text.partition(separator)[0])
+
+    return _of("text", f"split_part({part.written}, {_quoted(separator)}, {number})", value, part)
+
+
+def concat(*parts: Expression | str) -> Expression:
+    """Texts joined; null if one is. A `str` is a constant that may be blank."""
+    operands = [part for part in parts if isinstance(part, Expression)]
+    written = ", ".join(part.written if isinstance(part, Expression) else _quoted(part) for part in parts)
+
+    def value(*values: Any) -> Value:
+        texts = iter(values)
+        return "".join(next(texts) if isinstance(part, Expression) else part for part in parts)
+
+    return _of("text", f"concat({written})", value, *operands)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def field(name: str, part: Expression, zone: str) -> Expression:
+    """A field of a date, or of an instant in the dataset's zone."""
+
+    def value(time: dt.date) -> Value:
+        local = time.astimezone(ZoneInfo(zone)) if isinstance(time, dt.datetime) else time
+        fields = {"year": local.year, "month": local.month, "quarter": -(-local.month // 3)}
+        return Decimal(fields.get(name, local.weekday() + 1))
+
+    return _of("integer", f"{name}({part.written})", value, part)

@@ -37,6 +37,7 @@ TEXTS = (
         "it's",
     ),
     *('"q"', "a;b", "a,b", "x  y", "x y", "x\u2003y", "%", "_", "a\\%", "٣", "3", "²", "日本", "\U0001f600"),
+    *("Mueller", "MÜLLER", "MUELLER", "Ü", "Ue", "a\U0001f600b", "\U0001f600\u0301"),
 )
 MAILS = (
     *("ann@example.com", "Ann <ANN@Example.com>", "ann+x@example.com", "a.nn@gmail.com", "ann@googlemail.com"),
@@ -85,6 +86,8 @@ POOLS: Mapping[Kind, tuple[str, ...]] = {
         "1.3.2026",
         "2026-3-1",
         " 2026-03-01",
+        "1000-01-01",
+        "9999-12-31",
         "soon",
     ),
     "instant": (
@@ -108,7 +111,11 @@ TYPED: Mapping[Kind, tuple[Cell, ...]] = {
     "decimal": tuple(map(Decimal, ("0.00", "10.50", "20.00", "-3.25", "3.25", "100.00", "-20.00", "0.01", "0.05"))),
     "float": (0.0, 0.25, -0.25, 2.5, 10.0, 20.0, -2.5),
     "boolean": (True, False),
-    "date": tuple(dt.date(2026, month, day) for month, day in ((3, 1), (3, 2), (3, 4), (2, 28), (10, 25))),
+    "date": (
+        *(dt.date(2026, month, day) for month, day in ((3, 1), (3, 2), (3, 4), (2, 28), (10, 25))),
+        dt.date(1000, 1, 1),  # a text of an earlier year is unreadable
+        dt.date(9999, 12, 31),
+    ),
     "instant": tuple(
         dt.datetime(2026, month, day, hour, minute, second, micro)  # noqa: DTZ001 - wall clock of the dataset's zone
         for month, day, hour, minute, second, micro in (
@@ -154,6 +161,12 @@ CHAINS: Mapping[Kind, tuple[tuple[Any, ...], ...]] = {
         *(({"map": {"A1": "B", "a1": None}},), ({"regex": ["[0-9]+", "#"]},), ({"regex": ["[^0-9]", ""]},)),
         *(("nfkc", "unaccent", "lower"), ("trim", "digits", "strip_zeros"), ("squeeze", "lower", {"prefix": 3})),
         *(("alnum", "casefold"), ("letters", "unaccent")),
+        *(
+            ({"translit": "de"},),
+            ({"translit": "de"}, "unaccent", "casefold"),
+            ({"suffix": 2},),
+            ("trim", {"suffix": 1}),
+        ),
     ),
     "integer": ((), (), ("abs",), ({"round": -1},)),
     "decimal": ((), (), ("abs",), ({"round": 0},), ({"round": 1},), ({"round": -1}, "abs")),

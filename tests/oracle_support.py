@@ -120,11 +120,16 @@ def _cut(members: list[Record], rule: Rule) -> list[list[Record]]:
     place: Callable[[Record], Any] = _by(name)
     for record in sorted(members, key=place):
         before = groups[-1][-1 if way == "gap" else 0] if groups else None
-        if before is not None and place(record) <= place(before) + reach:
+        if before is not None and _within(reach, place(before), place(record)):
             groups[-1].append(record)
         else:
             groups.append([record])
     return groups
+
+
+def _within(reach: Any, first: Any, last: Any) -> bool:
+    """Whether the last is at most that far after the first; the end of the calendar has no later day to compare."""
+    return bool(last - first <= reach if isinstance(reach, dt.timedelta) else last <= first + reach)
 
 
 def _apart(members: list[Record], excepted: Sequence[tuple[Any, Any]]) -> list[list[Record]]:
@@ -234,7 +239,7 @@ def _nearby(rule: Rule, members: list[Record], others: list[Record]) -> set[Id]:
         other.id
         for other in others
         for member in members
-        if place(other) <= place(member) + reach and place(member) <= place(other) + reach
+        if _within(reach, place(member), place(other)) and _within(reach, place(other), place(member))
         if frozenset((other.id, member.id)) not in pairs
     }
 

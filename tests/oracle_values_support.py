@@ -125,12 +125,30 @@ def lower(text: str) -> str:
     return "".join(character.lower() for character in text)
 
 
+def upper(text: str) -> str:
+    """Upper case, character by character; what would become several characters stays."""
+    return "".join(character.upper() if len(character.upper()) == 1 else character for character in text)
+
+
 SPELLED = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "ł": "l", "đ": "d"})
 
 
 def _unaccent(text: str) -> str:
     apart = unicodedata.normalize("NFD", text.translate(SPELLED))
     return unicodedata.normalize("NFC", "".join(c for c in apart if unicodedata.category(c) != "Mn"))
+
+
+def _german(text: str) -> str:
+    """Umlauts and ß spelled out; a capital one in capitals if the letter beside it is one."""
+    spelled, text = "", unicodedata.normalize("NFC", text)
+    for place, character in enumerate(text):
+        after, before = text[place + 1 : place + 2], text[:place][-1:]
+        loud = (after if after.isalpha() else before).isupper()
+        spelling = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ẞ": "SS"}.get(character)
+        if spelling is None and character in "ÄÖÜ":
+            spelling = {"Ä": "A", "Ö": "O", "Ü": "U"}[character] + ("E" if loud else "e")
+        spelled += spelling or character
+    return spelled
 
 
 def _email(text: str) -> str | None:
@@ -229,6 +247,10 @@ def _text_step(text: str, name: str, argument: Any) -> str | None:
         return _phone(text)
     if name == "prefix":
         return text[:argument]
+    if name == "suffix":
+        return text[max(0, len(text) - argument) :]
+    if name == "translit":
+        return _german(text)
     if name == "map":
         replaced: str | None = argument.get(text, text)
         return replaced

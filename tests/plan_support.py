@@ -6,24 +6,21 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import sqlalchemy as sa
-from pydantic import SecretStr
+from shop_support import LOCAL, Shop, address
 
-from connectors.sql.settings import SqlDataset, SqlSettings
-from connectors.sql.source import SqlSource
+from connectors.sql.settings import SqlDataset
 from connectors.target import Cell, Cells, Change, RowName
 from reconcile.cleaning.actions import KINDS
-from reconcile.cleaning.planning import plan
-from reconcile.cleaning.planning.plan import Tools
+from reconcile.cleaning.planning import plan as planning
+from reconcile.cleaning.planning.plan import PlanningContext
 from reconcile.config.settings import DatasetConfig, LinkEntry
 from reconcile.detection.detect import Subject
-from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import fingerprint, record_of, short_id
-from reconcile.findings.judgement import Change as Told
+from reconcile.findings.judgement import FindingChange
+from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
 from reconcile.plugins import resolve_name
@@ -33,7 +30,6 @@ from rules.models import Severity
 from rules.values import Type
 
 NOON = dt.datetime(2026, 11, 21, 12, 0, tzinfo=dt.UTC)
-Rows = dict[str, list[tuple[Any, ...]]]
 
 
 class Drifted(Exception):
@@ -47,45 +43,25 @@ def rule_of(clean: Mapping[str, Any], **settings: Any) -> DuplicatesRule:
 
 
 @dataclass
-class Shop:
-    """One database. `table` is the dataset's, `links` its declared references."""
+class PlannedShop(Shop):
+    """A shop whose duplicates are found, planned and cleaned with no state beside it.
 
-    url: str
-    root: Path
+    `table` is the dataset's, `links` are its declared references.
+    """
+
+    strict: ClassVar[bool] = True
     table: str = "customers"
     id: tuple[str, ...] = ("id",)
     links: tuple[LinkEntry, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def engine(self) -> sa.Engine:
-        made = sa.create_engine(self.url)
-        if made.dialect.name == "sqlite":
-            sa.event.listen(made, "connect", lambda one, _: one.execute("pragma foreign_keys = on"))
-        return made
-
-    @cached_property
-    def source(self) -> SqlSource:
-        return SqlSource("shop", SqlSettings(type="sql", url=SecretStr(self.url)), self.root)
 
     @property
     def dataset(self) -> DatasetConfig:
         settings = SqlDataset(table=self.table)
         return DatasetConfig("records", "shop", settings, self.id, references=self.links, **self.config)
 
-    def run(self, *statements: str) -> None:
-        with self.engine.begin() as connection:
-            for one in statements:
-                connection.exec_driver_sql(one)
-
-    def rows(self, *tables: str) -> Rows:
-        """All rows of these tables, sorted."""
-        with self.engine.connect() as connection:
-            found = {one: connection.exec_driver_sql(f"select * from {one}").all() for one in tables}
-        return {one: sorted((tuple(row) for row in rows), key=repr) for one, rows in found.items()}
-
-    def tools(self, rule: DuplicatesRule) -> Tools:
-        return Tools.of(self.source, {rule.dataset: Subject(self.dataset, self.source)}, rule, NOON)
+    def tools(self, rule: DuplicatesRule) -> PlanningContext:
+        return PlanningContext.of(self.source, {rule.dataset: Subject(self.dataset, self.source)}, rule, NOON)
 
     def findings(self, rule: DuplicatesRule) -> list[Finding]:
         """What a detection finds now."""
@@ -99,42 +75,42 @@ class Shop:
         [groups] = tools.fitted.regroup([rows], NOON, lambda _: ())
         return [finding_of(group, rule) for group in groups]
 
-    def plans(self, rule: DuplicatesRule) -> list[Bundle | plan.NotPlannable]:
-        return [one for _, one in plan.make_many(self.findings(rule), self.tools(rule))]
+    def plans(self, rule: DuplicatesRule) -> list[Plan | planning.NotPlannable]:
+        return [one for _, one in planning.make_many(self.findings(rule), self.tools(rule))]
 
-    def plan(self, rule: DuplicatesRule) -> Bundle:
+    def plan(self, rule: DuplicatesRule) -> Plan:
         """The plan for the only finding; raises why there is none."""
         [one] = self.plans(rule)
-        if isinstance(one, Bundle):
+        if isinstance(one, Plan):
             return one
         raise one
 
-    def carry_out(self, bundle: Bundle) -> tuple[Change, ...]:
+    def carry_out(self, plan: Plan) -> tuple[Change, ...]:
         """Do a plan as it is, and give the changes that would take it back. Raises Drifted."""
         with self.source.work(30) as work:
-            there = work.lock([one.row for one in bundle.changes if one.before is not None])
-            for one in bundle.changes:
+            there = work.lock([one.row for one in plan.changes if one.before is not None])
+            for one in plan.changes:
                 if one.before is not None and (one.row not in there or there[one.row].cells != one.before):
                     raise Drifted
-            for guard in bundle.references:
+            for guard in plan.references:
                 rows = work.referring(guard.reference, guard.to, lock=True)
                 if {row.name for row in rows} != set(guard.rows):
                     raise Drifted
-            for one in bundle.changes:
+            for one in plan.changes:
                 work.apply(one)
-            after = {name: row.cells for name, row in work.lock(list(map(named_after, bundle.changes))).items()}
+            after = {name: row.cells for name, row in work.lock(list(map(named_after, plan.changes))).items()}
             work.commit()
-        return tuple(inverse(one, after) for one in reversed(bundle.changes) if not one.is_guard)
+        return tuple(inverse(one, after) for one in reversed(plan.changes) if not one.is_guard)
 
-    def carried_out(self, bundle: Bundle) -> bool:
+    def carried_out(self, plan: Plan) -> bool:
         """Whether the rows were as they were planned, and so the plan was done."""
         try:
-            self.carry_out(bundle)
+            self.carry_out(plan)
         except Drifted:
             return False
         return True
 
-    def do(self, changes: Sequence[Change]) -> None:
+    def apply(self, changes: Sequence[Change]) -> None:
         """Do these changes, each on the row as it is expected to be."""
         with self.source.work(30) as work:
             there = work.lock([one.row for one in changes if one.before is not None])
@@ -142,10 +118,6 @@ class Shop:
             for one in changes:
                 work.apply(one)
             work.commit()
-
-    def close(self) -> None:
-        self.source.close()
-        self.engine.dispose()
 
 
 def _typed(value: Any, kind: Type) -> Any:
@@ -182,7 +154,7 @@ def finding_of(group: Group, rule: DuplicatesRule, **said: Any) -> Finding:
         state=State.OPEN,
         severity=Severity.medium,
         version=1,
-        change=Told.NEW,
+        change=FindingChange.NEW,
         key=group.key,
         records=len(group.members),
         first_run="run1",
@@ -208,8 +180,6 @@ def settled(finding: Finding, *ids: tuple[Any, ...]) -> Finding:
     return replace(finding, keeper=one(finding.keeper), surplus=tuple(map(one, finding.surplus)))
 
 
-def shops(request: Any, root: Path, **said: Any) -> Shop:
-    """A shop in the database that a parametrised fixture names: sqlite, postgresql or mariadb."""
-    if request.param == "sqlite":
-        return Shop(f"sqlite:///{root}/shop.db", root, **said)
-    return Shop(request.getfixturevalue({"postgresql": "postgres_url"}.get(request.param, "mariadb_url")), root, **said)
+def planned_shop(request: Any, folder: Path, **settings: Any) -> PlannedShop:
+    """A shop in the database that a parametrised fixture names; without a parameter, in a SQLite file."""
+    return PlannedShop(address(request) if hasattr(request, "param") else LOCAL, folder, **settings)

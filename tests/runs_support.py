@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import next_version
 import sqlalchemy as sa
 from forked_support import SERVER
 
@@ -78,6 +79,8 @@ def _child(
     sys.argv = ["reconcile", *arguments]
     from reconcile.cli import main  # noqa: PLC0415 - after the streams are in place
 
+    if "NEXT_VERSION" in environ:
+        next_version.install(Path(f"{output}.versions"))
     if barrier is not None:
         barrier.send("ready")
         barrier.recv()
@@ -211,7 +214,7 @@ PAYMENTS: Json = {"source": "bank", "path": "*.csv", "id": "entry"}
 
 
 @dataclass
-class Shop:
+class ChargesProject:
     """A folder with a database of charges, a bank's CSV files, and a configuration that can be changed."""
 
     folder: Path
@@ -220,7 +223,7 @@ class Shop:
     environ: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def at(cls, folder: Path, state: str = "sqlite:///state.db") -> Shop:
+    def at(cls, folder: Path, state: str = "sqlite:///state.db") -> ChargesProject:
         """An empty shop with the rule double-charge, the job nightly and the channel team."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "bank").mkdir()
@@ -242,11 +245,11 @@ class Shop:
         }
         return shop.write()
 
-    def write(self) -> Shop:
+    def write(self) -> ChargesProject:
         (self.folder / "reconcile.yaml").write_text(json.dumps(self.config, indent=1), encoding="utf-8")
         return self
 
-    def with_bank(self, *lines: str) -> Shop:
+    def with_bank(self, *lines: str) -> ChargesProject:
         """The bank's files as a second source, with the rule paid-twice in the same job."""
         self.config["sources"]["bank"] = {"type": "files", "root": "bank"}
         self.config["datasets"]["payments"] = PAYMENTS
@@ -260,7 +263,7 @@ class Shop:
         text = "\n".join(["entry;reference", *lines, ""])
         (self.folder / "bank" / "payments.csv").write_text(text, encoding="utf-8")
 
-    def add(self, *charges: Iterable[Any]) -> Shop:
+    def add(self, *charges: Iterable[Any]) -> ChargesProject:
         with sqlite3.connect(self.folder / "shop.sqlite") as database:
             database.executemany("insert into charges values (?, ?, ?, ?, ?, ?)", [tuple(one) for one in charges])
         database.close()
@@ -271,11 +274,11 @@ class Shop:
             database.execute(statement)
         database.close()
 
-    def copy(self, to: Path, state: str | None = None) -> Shop:
+    def copy(self, to: Path, state: str | None = None) -> ChargesProject:
         """The same shop with all it remembers, in another folder; its state at another address if one is given."""
         shutil.copytree(self.folder, to)
         config = self.config | {"state": state or self.state}
-        return Shop(to, state or self.state, config, self.environ).write()
+        return ChargesProject(to, state or self.state, config, self.environ).write()
 
     # Running
 

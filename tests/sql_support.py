@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 
@@ -42,3 +43,23 @@ def insert(connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]
     mark = "%s" if connection.dialect.name == "mysql" else "?"
     marks = ", ".join([mark] * len(rows[0]))
     connection.exec_driver_sql(f"insert into {table.name} ({names}) values ({marks})", values)
+
+
+def execute(url: str, *statements: str) -> None:
+    """Run statements in one transaction, as another program would."""
+    engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
+    with engine.begin() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement.replace("%", "%%") if engine.dialect.name != "sqlite" else statement)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> str:
+    """An empty PostgreSQL database."""
+    return emptied(postgres_server)
+
+
+@pytest.fixture
+def mariadb_url(mariadb_server: str) -> str:
+    """An empty MariaDB database."""
+    return emptied(mariadb_server)

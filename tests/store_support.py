@@ -5,10 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import os
 import textwrap
+from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import pytest
 from forked_support import SERVER
+
+from reconcile.store import Store
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 
@@ -105,3 +109,9 @@ class FixedClock:
 
     def sleep(self, seconds: float) -> None:
         self.now += dt.timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def store(url: str, tmp_path: Path) -> Iterator[Store]:
+    with Store.open(url, tmp_path) as store:
+        yield store

@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from chaos_support import DONE, SEED, Json, Tally, World, bundles_of, cleaned, comparable, hold_everything, tally
+from chaos_support import DONE, SEED, Json, Tally, WatchedWorld, cleaned, comparable, hold_everything, plans_of, tally
+from crash_points import Fault
+from fork_server import Child, Warm
 
 from reconcile import points
-from reconcile.testing.fork import Child, Warm
-from reconcile.testing.points import Fault
 
 SECONDS = float(os.environ.get("RECONCILE_CHAOS_SECONDS") or 0)
 """How long the long tier is to take, all suites together; 0: the short one of every test run."""
@@ -28,7 +28,7 @@ LABELS = tuple(one for one in points.LABELS if one.split(".")[0] in ("store", "t
 class Storm:
     """Four jobs, one a rule, each run again and again by a worker of its own."""
 
-    world: World
+    world: WatchedWorld
     warm: Warm
     chance: random.Random
     name: str
@@ -108,15 +108,13 @@ class Storm:
         assert comparable(self.world.all_rows()) == expected, (
             where,
             last.out[-2000:],
-            sorted(
-                {(one.rule, one.state.value, one.reason) for one in bundles_of(self.world) if one.state not in DONE}
-            ),
+            sorted({(one.rule, one.state.value, one.reason) for one in plans_of(self.world) if one.state not in DONE}),
             _difference(self.world, expected),
         )
         return hold_everything(self.world)
 
 
-def _difference(world: World, expected: Mapping[str, Any]) -> Json:
+def _difference(world: WatchedWorld, expected: Mapping[str, Any]) -> Json:
     """Ids of rows that are wrong, by table."""
     there = comparable(world.all_rows())
     return {

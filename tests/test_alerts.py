@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 from alerts_support import RULES, TARGET, Scrape, firing, promtool
-from clean_support import World
 from prometheus_client.parser import text_string_to_metric_families
 from store_support import FixedClock
+from world_support import World
 
 from reconcile import config
 from reconcile.app import Application
@@ -54,10 +54,10 @@ class Watched:
 
     def gives_up_a_message(self) -> None:
         message = Message("msg1_1", "team", "nightly", None, "failed", 24, self.clock.now, False, "refused", None)
-        self.metrics.delivered(delivery.Report(failed=[message]))
+        self.metrics.delivered(delivery.DeliveryReport(failed=[message]))
 
     def succeeds(self, job: str) -> None:
-        self.application.carry_out(job, self.clock.now, "request")
+        self.application.run_slot(job, self.clock.now, "request")
 
     def firing(self) -> dict[str, set[str]]:
         return firing(self._scrapes, self._folder)

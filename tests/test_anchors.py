@@ -16,17 +16,24 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from conftest import STATE
 from pydantic import SecretStr, ValidationError
 from store_support import FixedClock, in_parallel
 
 from notifications.base import Notice
-from notifications.file import FileSettings as FileChannelSettings
-from notifications.slack.channel import SlackSettings as SlackChannelSettings
+from notifications.file import FileSettings
+from notifications.slack.channel import SlackSettings
 from reconcile.audit import anchoring, checkpoints, log, proof
 from reconcile.audit.anchors.base import Anchor, AnchorError, Torn
 from reconcile.audit.anchors.file import FileAnchor
 from reconcile.audit.anchors.git import GitAnchor
-from reconcile.audit.anchors.settings import AuditSettings, FileSettings, GitSettings, SlackSettings, SyslogSettings
+from reconcile.audit.anchors.settings import (
+    AuditSettings,
+    FileAnchorSettings,
+    GitSettings,
+    SlackAnchorSettings,
+    SyslogSettings,
+)
 from reconcile.audit.anchors.slack import SlackAnchor
 from reconcile.audit.anchors.syslog import SyslogAnchor
 from reconcile.audit.proof import prove
@@ -36,7 +43,6 @@ from reconcile.store import Store, tables
 from reconcile.testing.slack_server import SlackServer
 from reconcile.upkeep import backup, restore
 
-SQLITE = "sqlite:///reconcile.db"
 NOW = dt.timedelta(0)
 
 
@@ -47,7 +53,7 @@ def clock() -> FixedClock:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: FixedClock) -> Iterator[Store]:
-    with Store.open(SQLITE, tmp_path, clock=clock) as store:
+    with Store.open(STATE, tmp_path, clock=clock) as store:
         yield store
 
 
@@ -62,7 +68,7 @@ def marks(store: Store, *seqs: int) -> list[Mark]:
 
 
 def file_anchor(root: Path, path: str = "anchor.jsonl") -> FileAnchor:
-    return FileAnchor("log", FileSettings(type="file", path=path), root, {})
+    return FileAnchor("log", FileAnchorSettings(type="file", path=path), root, {})
 
 
 def git_anchor(root: Path, **settings: Any) -> GitAnchor:
@@ -77,8 +83,8 @@ def slack() -> Iterator[SlackServer]:
 
 def slack_anchor(server: SlackServer, channel: str = "#finance-ops") -> SlackAnchor:
     token = SecretStr("xoxb-for-tests")
-    bot = SlackChannelSettings(type="slack", token=token, channel=channel, base_url=server.base_url, timeout=5)
-    return SlackAnchor("ops", SlackSettings(type="slack", channel="ops"), Path(), {"ops": bot})
+    bot = SlackSettings(type="slack", token=token, channel=channel, base_url=server.base_url, timeout=5)
+    return SlackAnchor("ops", SlackAnchorSettings(type="slack", channel="ops"), Path(), {"ops": bot})
 
 
 Made = Callable[[], Anchor]
@@ -160,14 +166,14 @@ def test_processes_that_write_at_once_tear_no_line(tmp_path: Path, store: Store)
     code = """
     from reconcile.audit import checkpoints
     from reconcile.audit.anchors.file import FileAnchor
-    from reconcile.audit.anchors.settings import FileSettings
-    anchor = FileAnchor("log", FileSettings(type="file", path="anchor.jsonl"), root, {})
+    from reconcile.audit.anchors.settings import FileAnchorSettings
+    anchor = FileAnchor("log", FileAnchorSettings(type="file", path="anchor.jsonl"), root, {})
     with Store.open(url, root) as store:
         for n in range(50):
             anchor.write(checkpoints.mark(store, os.getpid() * 100 + n, "aa" * 32, "now"))
     """
 
-    in_parallel(4, code, SQLITE, tmp_path)
+    in_parallel(4, code, STATE, tmp_path)
 
     held = list(file_anchor(tmp_path).read(store.id))
     assert (len(held), all(isinstance(one, Mark) for one in held)) == (200, True)
@@ -388,13 +394,15 @@ def test_slack_that_shows_no_history_is_not_readable(slack: SlackServer) -> None
     "channel",
     [
         None,
-        FileChannelSettings(type="file", path="x"),
-        SlackChannelSettings(type="slack", webhook_url=SecretStr("https://hooks.slack.com/x")),
+        FileSettings(type="file", path="x"),
+        SlackSettings(type="slack", webhook_url=SecretStr("https://hooks.slack.com/x")),
     ],
 )
 def test_a_slack_anchor_needs_a_bot(channel: object) -> None:
     with pytest.raises(AnchorError, match="needs a Slack channel with a bot token"):
-        SlackAnchor("ops", SlackSettings(type="slack", channel="ops"), Path(), {"ops": channel} if channel else {})
+        SlackAnchor(
+            "ops", SlackAnchorSettings(type="slack", channel="ops"), Path(), {"ops": channel} if channel else {}
+        )
 
 
 # Syslog
@@ -470,7 +478,7 @@ def test_settings_say_how_often_and_of_which_kind() -> None:
     }
 
 
-# Carrying
+# SlotRun
 
 
 class Flaky:
@@ -494,8 +502,8 @@ class Flaky:
         raise AnchorError("it", "cannot be read back")
 
 
-def carry(store: Store, anchor: Anchor, every: dt.timedelta = NOW) -> anchoring.Report:
-    return anchoring.carry(store, {"it": anchor}, {"it": every})
+def carry(store: Store, anchor: Anchor, every: dt.timedelta = NOW) -> anchoring.AnchoringReport:
+    return anchoring.write_due(store, {"it": anchor}, {"it": every})
 
 
 def status(store: Store) -> dict[int, str]:
@@ -573,7 +581,7 @@ def test_an_anchor_that_fails_for_an_hour_is_a_trouble_and_ends_when_it_works(st
 
 def test_nothing_is_written_to_an_anchor_inside_a_transaction_of_the_store(store: Store, tmp_path: Path) -> None:
     """A second writer gets its turn while an anchor takes its time."""
-    with Store.open(SQLITE, tmp_path, patience=dt.timedelta(seconds=0.2)) as other:
+    with Store.open(STATE, tmp_path, patience=dt.timedelta(seconds=0.2)) as other:
         anchor = Flaky(during=lambda: write(other))
         anchor.broken = False
         write(store)
@@ -604,7 +612,7 @@ def test_one_that_was_killed_while_it_wrote_is_taken_over(store: Store, clock: F
 def test_one_anchor_that_fails_keeps_no_other_from_being_written(store: Store, tmp_path: Path) -> None:
     write(store)
 
-    report = anchoring.carry(store, {"a": Flaky(), "b": file_anchor(tmp_path)}, {"a": NOW, "b": NOW})
+    report = anchoring.write_due(store, {"a": Flaky(), "b": file_anchor(tmp_path)}, {"a": NOW, "b": NOW})
 
     assert (report.written, list(report.failed)) == ({"b": 1}, ["a"])
 
@@ -629,7 +637,7 @@ def test_heads_of_what_a_restore_ended_are_told_and_are_no_tampering(store: Stor
     carry(store, file_anchor(tmp_path))
     restore.restore(store, tmp_path / "backup.db", yes=True)
 
-    with Store.open(SQLITE, tmp_path) as again:
+    with Store.open(STATE, tmp_path) as again:
         write(again, 5)
         carry(again, file_anchor(tmp_path))
         found = proof.prove(again, {"it": file_anchor(tmp_path)})
@@ -654,7 +662,7 @@ def test_a_log_that_was_cut_before_it_was_replaced_by_a_backup_is_named(store: S
             tx.connection.execute(sa.text(statement))
     restore.restore(store, tmp_path / "backup.db", yes=True)
 
-    with Store.open(SQLITE, tmp_path) as again:
+    with Store.open(STATE, tmp_path) as again:
         problem = proof.prove(again, {"it": file_anchor(tmp_path)}).problem
 
     assert problem is not None
@@ -664,7 +672,7 @@ def test_a_log_that_was_cut_before_it_was_replaced_by_a_backup_is_named(store: S
 def test_a_store_without_anchors_is_signed_all_the_same(store: Store) -> None:
     write(store)
 
-    assert anchoring.carry(store, {}, {}) == anchoring.Report()
+    assert anchoring.write_due(store, {}, {}) == anchoring.AnchoringReport()
     assert proof.prove(store, {}).signed == 1
 
 
@@ -690,10 +698,10 @@ def test_a_channel_too_busy_to_be_read_to_its_anchor_is_no_tampering(tmp_path: P
     """Ten thousand messages later the head is there still, and cannot be reached."""
     with SlackServer() as slack, Store.open("sqlite:///reconcile.db", tmp_path) as store:
         token = SecretStr("xoxb-for-tests")
-        bot = SlackChannelSettings(type="slack", token=token, channel="#finance-ops", base_url=slack.base_url)
-        anchor = SlackAnchor("team", SlackSettings(type="slack", channel="ops"), tmp_path, {"ops": bot})
+        bot = SlackSettings(type="slack", token=token, channel="#finance-ops", base_url=slack.base_url)
+        anchor = SlackAnchor("team", SlackAnchorSettings(type="slack", channel="ops"), tmp_path, {"ops": bot})
         queue(store, "m1", "post")
-        assert anchoring.carry(store, {"team": anchor}, {"team": MINUTE}).written
+        assert anchoring.write_due(store, {"team": anchor}, {"team": MINUTE}).written
         [head] = slack.messages
         slack.messages += [head | {"ts": f"{head['ts']}{n:06d}", "metadata": None} for n in range(10_000)]
 

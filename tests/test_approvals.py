@@ -10,7 +10,7 @@ from effects_support import NOON, Journal, effects_postgres, journal, local, pla
 from reconcile.journal import approvals, effects
 from reconcile.journal.approvals import ApprovalExpired, PlanChanged, PlanOver, SamePerson
 from reconcile.store import approvals as stored_approvals
-from reconcile.store import bundles
+from reconcile.store import plans
 
 __all__ = ["effects_postgres", "journal", "local"]
 
@@ -19,21 +19,21 @@ WEEK = NOON + dt.timedelta(days=7)
 
 def say(journal: Journal, name: str, by: str, decision: approvals.Decision = "approved", plan_hash: str = "") -> bool:
     with journal.begin() as tx:
-        one = bundles.get(tx, name)
+        one = plans.get(tx, name)
         return approvals.give(tx, one, by=by, plan_hash=plan_hash or one.plan_hash, decision=decision, note="seen")
 
 
 def test_one_yes_is_enough_where_one_is_required(journal: Journal) -> None:
     [name] = journal.propose(plan("F-1", "a"), policy="required")
     with journal.store.read() as tx:
-        assert not approvals.satisfied(tx, bundles.get(tx, name))
+        assert not approvals.satisfied(tx, plans.get(tx, name))
 
     assert say(journal, name, "eve")
 
     with journal.store.read() as tx:
         [one] = stored_approvals.of(tx, name)
         assert (one.by, one.decision, one.at, one.note) == ("eve", "approved", NOON, "seen")
-        assert stored_approvals.given(tx, [name, "B-none"]) == {name: {"eve"}}
+        assert stored_approvals.given(tx, [name, "P-none"]) == {name: {"eve"}}
 
 
 def test_two_persons_are_two_and_neither_of_them_proposed_it(journal: Journal) -> None:
@@ -77,7 +77,7 @@ def test_a_no_outweighs_and_is_remembered_by_the_plan(journal: Journal) -> None:
     assert not say(journal, name, "noah", "rejected")
 
     with journal.store.read() as tx:
-        one = bundles.get(tx, name)
+        one = plans.get(tx, name)
         assert not approvals.satisfied(tx, one)
         assert stored_approvals.rejected(tx, [one.finding, "F-OTHER0"]) == {one.finding: [one]}
     assert say(journal, name, "noah")
@@ -94,4 +94,4 @@ def test_the_same_click_twice_is_one_approval(journal: Journal) -> None:
 def test_what_asks_nobody_needs_no_approval(local: Journal) -> None:
     [name] = local.propose(plan("F-1", "a"), policy="none")
     with local.store.read() as tx:
-        assert approvals.satisfied(tx, bundles.get(tx, name))
+        assert approvals.satisfied(tx, plans.get(tx, name))

@@ -9,27 +9,18 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from store_support import FixedClock, Program, in_parallel
+from conftest import STATE
+from store_support import FixedClock, Program, in_parallel, store
 
 from reconcile.audit import log as audit
 from reconcile.audit import verifier
 from reconcile.store import Store, Transaction, audit_log, tables
 
-SQLITE = "sqlite:///reconcile.db"
+__all__ = ["store"]
+
 LENGTH = 40
 FIELDS = ("seq", "at", "actor", "event", "subject", "body_commitment")
 PLACES = (1, 2, 17, LENGTH - 1, LENGTH)
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def url(request: pytest.FixtureRequest) -> str:
-    return SQLITE if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
-
-
-@pytest.fixture
-def store(url: str, tmp_path: Path) -> Iterator[Store]:
-    with Store.open(url, tmp_path) as store:
-        yield store
 
 
 def write(store: Store, count: int, *, each: int = 7) -> None:
@@ -86,7 +77,7 @@ def test_a_subject_is_stored_under_the_stores_key_and_can_still_be_searched_for(
 
 def test_entries_are_filtered_by_finding_run_event_and_time(tmp_path: Path) -> None:
     clock = FixedClock()
-    with Store.open(SQLITE, tmp_path, clock=clock) as store:
+    with Store.open(STATE, tmp_path, clock=clock) as store:
         for event, body in (
             ("run.started", {"run": "r1"}),
             ("finding.opened", {"run": "r1", "finding": "F-1"}),
@@ -121,7 +112,7 @@ def test_a_body_keeps_any_text_and_verifies(text: str, store: Store) -> None:
 
 def test_the_head_is_what_anybody_computes_from_the_documented_form(tmp_path: Path) -> None:
     """A golden value: a chain written today must verify with every later version."""
-    with Store.open(SQLITE, tmp_path) as store, store.begin() as tx:
+    with Store.open(STATE, tmp_path) as store, store.begin() as tx:
         store.id, store.key = "st_0", b"k" * 32
         row = {"seq": 1, "at": "2026-11-21T12:00:00.000000Z", "actor": "ann", "event": "run.started"}
         row |= {"subject": audit.subject_of(store, "run:1"), "body_commitment": verifier.commitment("aa", "{}")}

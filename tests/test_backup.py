@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import filled_support as filled
+import next_version
 import pytest
 import sqlalchemy as sa
 from cli_support import Project
-from runs_support import NEXT, START, Shop, charge, twice
+from conftest import STATE
+from runs_support import NEXT, START, ChargesProject, charge, twice
 from store_support import FixedClock, Program
 
 from reconcile.audit import log
@@ -26,19 +28,13 @@ from reconcile.upkeep import backup, restore
 from reconcile.upkeep.backup import BackupExists, BackupNotWritten, BackupUnusable
 from reconcile.upkeep.restore import OtherStore, StateIsNewer
 
-SQLITE = filled.SQLITE
 NEW = "sqlite:///new.db"
 NOW = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 AT_WORK = {"audit", "audit_bodies", "audit_head", "expectations", "leases", "meta", "outbox", "schedules", "slots"}
-AT_WORK |= {"bundles", "effects", "facts"}
+AT_WORK |= {"plans", "effects", "facts"}
 """Tables in which a restore changes rows; all others are as they were."""
 IN_HAND = 3
 """So many plans are in somebody's hand in the filled state: a restore gives them to nobody, and says so."""
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def url(request: pytest.FixtureRequest) -> str:
-    return SQLITE if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
 
 
 @pytest.fixture
@@ -177,7 +173,7 @@ def test_a_backup_in_a_storm_of_writers_is_of_one_moment_and_stops_none(
 
 @pytest.mark.slow
 def test_a_backup_that_is_killed_leaves_no_file_of_that_name(url: str, tmp_path: Path) -> None:
-    shop = Shop.at(tmp_path / "shop", url)
+    shop = ChargesProject.at(tmp_path / "shop", url)
     filled.build(url, shop.folder)
     through = shop.held("backup", "through.db").ready().go()
     assert through.end().code == 0
@@ -239,9 +235,9 @@ def test_a_restored_state_is_that_of_the_backup_and_its_log_says_what_is_gone(
         assert log.verify(again).entries == 3 + IN_HAND + 1
         with again.read() as tx:
             [entry] = log.entries(tx, event="store")
-            taken = [one.body["bundle"] for one in log.entries(tx, event="operation.taken_over")]
-    assert taken == sorted(row["id"] for row in before["bundles"] if row["owner"] is not None)
-    assert {row["owner"] for row in after["bundles"]} == {None}
+            taken = [one.body["plan"] for one in log.entries(tx, event="operation.taken_over")]
+    assert taken == sorted(row["id"] for row in before["plans"] if row["owner"] is not None)
+    assert {row["owner"] for row in after["plans"]} == {None}
     assert (entry.seq, entry.actor, entry.event) == (3 + IN_HAND + 1, "eve", "store.restored")
     assert entry.body["backup"]["head"] == made.head
     assert entry.body["replaced"]["entries"] == 5
@@ -293,8 +289,10 @@ def test_messages_that_waited_are_looked_for_before_they_are_sent(
 
     done = restored(store, file)
 
-    assert done.messages_in_doubt == 2
-    assert {row["message"]: (row["status"], row["in_doubt"]) for row in filled.stored(url, tmp_path)["outbox"]} == {
+    assert done.messages_unknown == 2
+    assert {
+        row["message"]: (row["status"], row["outcome_unknown"]) for row in filled.stored(url, tmp_path)["outbox"]
+    } == {
         "m-queued": ("queued", True),
         "m-sending": ("queued", True),
         "m-sent": ("sent", False),
@@ -347,29 +345,29 @@ def test_a_backup_of_another_state_is_refused_unless_somebody_says_so(
 
 @pytest.mark.server
 def test_a_state_moves_to_postgresql_and_back_row_by_row(postgres_url: str, tmp_path: Path) -> None:
-    filled.build(SQLITE, tmp_path)
+    filled.build(STATE, tmp_path)
     (tmp_path / "back").mkdir()
-    with Store.open(SQLITE, tmp_path) as first, Store.open(postgres_url, tmp_path) as second:
+    with Store.open(STATE, tmp_path) as first, Store.open(postgres_url, tmp_path) as second:
         backup.make(first, tmp_path / "there.db")
         restored(second, tmp_path / "there.db")
-    with Store.open(postgres_url, tmp_path) as second, Store.open(SQLITE, tmp_path / "back") as third:
+    with Store.open(postgres_url, tmp_path) as second, Store.open(STATE, tmp_path / "back") as third:
         backup.make(second, tmp_path / "back.db")
         restored(third, tmp_path / "back.db")
 
-    before, there = filled.stored(SQLITE, tmp_path), filled.stored(postgres_url, tmp_path)
-    back = filled.stored(SQLITE, tmp_path / "back")
+    before, there = filled.stored(STATE, tmp_path), filled.stored(postgres_url, tmp_path)
+    back = filled.stored(STATE, tmp_path / "back")
     assert filled.stored("sqlite:///back.db", tmp_path) == there
     for name in set(before) - AT_WORK:
         assert before[name] == there[name] == back[name], name
     for name in ("audit", "audit_bodies"):
         assert [row for row in back[name] if row["seq"] <= 3] == before[name]
         assert [row for row in back[name] if row["seq"] <= 3 + IN_HAND + 1] == there[name]
-    assert noted(SQLITE, tmp_path / "back") == []
+    assert noted(STATE, tmp_path / "back") == []
 
 
 @pytest.mark.server
 def test_a_sentence_with_a_nul_moves_to_postgresql(postgres_url: str, tmp_path: Path, file: Path) -> None:
-    with Store.open(SQLITE, tmp_path) as old, Store.open(postgres_url, tmp_path) as new:
+    with Store.open(STATE, tmp_path) as old, Store.open(postgres_url, tmp_path) as new:
         with old.begin() as tx:
             row = {"subject": "everything", "reason": "a\0b", "by": "eve", "since": tx.now}
             tx.connection.execute(sa.insert(tables.pauses).values(row))
@@ -379,21 +377,22 @@ def test_a_sentence_with_a_nul_moves_to_postgresql(postgres_url: str, tmp_path: 
     assert [row["reason"] for row in filled.stored(postgres_url, tmp_path)["pauses"]] == ["a␀b"]
 
 
-@pytest.mark.parametrize("revision", filled.REVISIONS[:-1])
+@pytest.mark.parametrize("revision", filled.REVISIONS)
 @pytest.mark.slow
 def test_a_backup_of_an_older_schema_is_upgraded_on_its_way(
-    revision: str, url: str, tmp_path: Path, file: Path
+    revision: str, url: str, tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "old").mkdir()
-    filled.build(SQLITE, tmp_path / "old", revision)
-    shutil.move(tmp_path / "old" / "state.db", file)
-    shutil.move(tmp_path / "old" / "state.db.key", tmp_path / "backup.db.key")
+    filled.build(STATE, tmp_path / "old", revision)
+    shutil.move(tmp_path / "old" / "reconcile.db", file)
+    shutil.move(tmp_path / "old" / "reconcile.db.key", tmp_path / "backup.db.key")
     before = file.read_bytes()
+    next_version.install(tmp_path / "versions", monkeypatch.setattr)
 
     with Store.open(url, tmp_path) as store:
         done = restored(store, file)
 
-    assert done.backup.schema == tables.REVISION
+    assert done.backup.schema == next_version.REVISION
     assert file.read_bytes() == before
     after = filled.stored(url, tmp_path)
     assert len(after["findings"]) == len(filled.ROWS["0001"]["findings"])
@@ -448,8 +447,8 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
 def test_what_is_no_whole_backup_is_refused_in_one_sentence(
     damage: Callable[[Path], object], said: str, tmp_path: Path, file: Path
 ) -> None:
-    filled.build(SQLITE, tmp_path)
-    with Store.open(SQLITE, tmp_path) as store:
+    filled.build(STATE, tmp_path)
+    with Store.open(STATE, tmp_path) as store:
         backup.make(store, file)
         note(store, "stays")
         damage(file)
@@ -459,7 +458,7 @@ def test_what_is_no_whole_backup_is_refused_in_one_sentence(
 
     assert "\n" not in str(caught.value)
     assert filled.KEY.hex() not in str(caught.value)
-    assert noted(SQLITE, tmp_path) == ["stays"]
+    assert noted(STATE, tmp_path) == ["stays"]
 
 
 # Under whoever is at work
@@ -568,7 +567,7 @@ def test_a_reader_sees_the_state_of_before_or_that_of_after(store: Store, url: s
 
 @pytest.mark.slow
 def test_a_restore_that_is_killed_leaves_the_old_state_or_the_new_one(url: str, tmp_path: Path) -> None:
-    shop = Shop.at(tmp_path / "shop", url)
+    shop = ChargesProject.at(tmp_path / "shop", url)
     filled.build(url, shop.folder)
     with Store.open(url, shop.folder) as store:
         backup.make(store, shop.folder / "backup.db")
@@ -626,7 +625,7 @@ def test_a_key_laid_ready_by_a_restore_that_failed_is_not_taken_later(
 
 @pytest.mark.slow
 def test_the_commands_say_what_they_did_and_what_they_refuse(tmp_path: Path) -> None:
-    shop = Shop.at(tmp_path / "shop").add(*twice(1, "A-1"), charge(9, "A-9"))
+    shop = ChargesProject.at(tmp_path / "shop").add(*twice(1, "A-1"), charge(9, "A-9"))
     nothing = shop.cli("backup")
     shop.run("--slot", START)
 
@@ -651,7 +650,7 @@ def test_the_commands_say_what_they_did_and_what_they_refuse(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_a_restore_says_in_words_what_is_gone(tmp_path: Path) -> None:
-    shop = Shop.at(tmp_path / "shop").add(*twice(1, "A-1"))
+    shop = ChargesProject.at(tmp_path / "shop").add(*twice(1, "A-1"))
     shop.run("--slot", START)
     shop.cli("backup", "b.db")
     shop.add(*twice(11, "A-2")).run("--slot", NEXT)
@@ -668,7 +667,7 @@ def test_a_restore_says_in_words_what_is_gone(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_restore_needs_no_state_to_be_there(tmp_path: Path) -> None:
-    shop = Shop.at(tmp_path / "shop").add(*twice(1, "A-1"))
+    shop = ChargesProject.at(tmp_path / "shop").add(*twice(1, "A-1"))
     shop.run("--slot", START)
     assert shop.cli("backup", "b.db").code == 0
     for one in shop.folder.glob("state.db*"):
@@ -682,7 +681,7 @@ def test_a_restore_needs_no_state_to_be_there(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_disk_that_is_full_leaves_no_half_a_backup_and_the_state_as_it_was(tmp_path: Path) -> None:
-    shop = Shop.at(tmp_path / "shop").add(*twice(1, "A-1"))
+    shop = ChargesProject.at(tmp_path / "shop").add(*twice(1, "A-1"))
     shop.run("--slot", START)
     project = Project(shop.folder)
     before = {one.name for one in shop.folder.iterdir() if not one.name.startswith(".")}

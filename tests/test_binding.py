@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,116 +12,89 @@ import pytest
 import sqlalchemy as sa
 from conftest import POSTGRES, _scratch_database
 from pydantic import BaseModel, SecretStr, create_model
+from shop_support import Shop
+from world_support import World
 
 from connectors.sql.settings import SqlDataset, SqlSettings
-from reconcile import config
-from reconcile.app import Application
 from reconcile.cleaning.planning.binding import HARMLESS_IN_DATASET, HARMLESS_IN_PROJECT, HARMLESS_IN_SOURCE, bound
 from reconcile.config.cleaning import LinkEntry
 from reconcile.findings.results import to_json
-from reconcile.store import Store
-from reconcile.store import findings as stored_findings
-from reconcile.tracking.decide import PlanChanged
+from reconcile.journal.approvals import PlanChanged
 
 TABLE = "(id integer primary key, email varchar(60), amount varchar(20), seen varchar(30), kind varchar(9))"
 ROWS = "(1, 'a@x', '10,00', '2026-01-01 10:00:00', 'b'), (2, 'b@x', '10,00', '2026-01-01 10:00:00', 'b')"
 TWINS = "(11, 'c@x', '10,00', '2026-01-01 10:00:00', 'a'), (12, 'c@x', '10,00', '2026-01-01 10:00:00', 'a')"
 
 
-@dataclass
-class Shop:
-    """Two databases that hold the same customers, and a configuration whose parts a test replaces."""
+def filled(shop: Shop) -> Shop:
+    """The same customers in two tables."""
+    shop.sql(
+        *(f"create table {table} {TABLE}" for table in ("customers", "clients")),
+        *(f"insert into {table} values {ROWS}" for table in ("customers", "clients")),
+    )
+    return shop
 
-    folder: Path
-    urls: tuple[str, str]
-    said: dict[str, Any] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        for n in range(2):
-            self.do(n, f"create table customers {TABLE}", f"create table clients {TABLE}")
-            self.do(n, f"insert into customers values {ROWS}", f"insert into clients values {ROWS}")
-        self.said = {
-            "version": 1,
-            "sources": {"shop": {"type": "sql", "url": self.urls[0]}},
-            "datasets": {"people": {"source": "shop", "table": "customers", "id": "id"}},
-            "rules": {
-                "twins": {
-                    "kind": "duplicates",
-                    "dataset": "people",
-                    "key": ["email"],
-                    "clean": {"action": "delete"},
-                    "approval": "none",
-                    "limits": {"share": "100%"},
-                }
-            },
-            "jobs": {"nightly": {"rules": "all", "notify": ["team"]}},
-            "channels": {"team": {"type": "file", "path": "messages.txt"}},
-        }
+def world_of(shop: Shop) -> World:
+    """A configuration whose parts a test replaces."""
+    rule = {"kind": "duplicates", "dataset": "people", "key": ["email"], "approval": "none"}
+    config = {
+        "sources": {"shop": {"type": "sql", "url": shop.url}},
+        "datasets": {"people": {"source": "shop", "table": "customers", "id": "id"}},
+        "rules": {"twins": rule | {"clean": {"action": "delete"}, "limits": {"share": "100%"}}},
+        "jobs": {"nightly": {"rules": "all", "notify": ["team"]}},
+        "channels": {"team": {"type": "file", "path": "messages.txt"}},
+    }
+    return World(shop.folder, config=config, url=shop.url)
 
-    def do(self, number: int, *statements: str) -> None:
-        engine = sa.create_engine(self.urls[number].replace("sqlite:///", f"sqlite:///{self.folder}/"))
-        with engine.begin() as connection:
-            for statement in statements:
-                connection.exec_driver_sql(statement)
-        engine.dispose()
 
-    def add(self, table: str = "customers", number: int = 0) -> None:
-        self.do(number, f"insert into {table} values {TWINS}")
+def add(shop: Shop, table: str = "customers") -> None:
+    """Two more customers, who are one."""
+    shop.sql(f"insert into {table} values {TWINS}")
 
-    def edit(self, section: str | None, values: dict[str, Any]) -> None:
-        place = self.said
-        for name in (section or "").split("."):
-            place = place.setdefault(name, {}) if name else place
-        place.update(values)
 
-    @contextmanager
-    def opened(self) -> Iterator[Application]:
-        (self.folder / "reconcile.yaml").write_text(json.dumps(self.said))
-        project = config.load(self.folder / "reconcile.yaml", {})
-        with (
-            Store.open("sqlite:///reconcile.db", self.folder) as store,
-            Application(project, store=store) as application,
-        ):
-            yield application
+def edit(world: World, section: str | None, values: dict[str, Any]) -> None:
+    place = world.config
+    for name in (section or "").split("."):
+        place = place.setdefault(name, {}) if name else place
+    place.update(values)
 
-    def tell(self) -> dict[str, Any]:
-        """Run the job once; what it says of the rule's cleaning."""
-        with self.opened() as application:
-            [outcome] = application.run("nightly").checked
-        said = to_json(outcome.cleaning)
-        assert "stopped" not in said, outcome
-        return said
 
-    def run(self) -> int:
-        """Run the job once; how many findings it cleaned."""
-        cleaned: int = self.tell()["cleaned"]
-        return cleaned
+def tell(world: World) -> dict[str, Any]:
+    """Run the job once; what it says of the rule's cleaning."""
+    [outcome] = world.run().checked
+    cleaning = to_json(outcome.cleaning)
+    assert "stopped" not in cleaning, outcome
+    return cleaning
 
-    @property
-    def findings(self) -> dict[str, str]:
-        with self.opened() as application, application.store.read() as tx:
-            return {finding.id: finding.state.value for finding in stored_findings.find(tx)}
 
-    @property
-    def states(self) -> list[str]:
-        return list(self.findings.values())
+def cleaned(world: World) -> int:
+    """Run the job once; how many findings it cleaned."""
+    count: int = tell(world)["cleaned"]
+    return count
 
-    @property
-    def messages(self) -> str:
-        return (self.folder / "messages.txt").read_text()
+
+def states(world: World) -> list[str]:
+    return list(world.findings().values())
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shop]:
+def shops(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Shop]]:
+    """Two databases that hold the same customers."""
     if request.param == "sqlite":
-        yield Shop(tmp_path, ("sqlite:///one.db", "sqlite:///two.db"))
+        yield [filled(Shop(f"sqlite:///{name}.db", tmp_path)) for name in ("one", "two")]
         return
     first, second = _scratch_database(POSTGRES), _scratch_database(POSTGRES)
     try:
-        yield Shop(tmp_path, (next(first), next(second)))
+        yield [filled(Shop(next(server), tmp_path)) for server in (first, second)]
     finally:
         first.close()
         second.close()
+
+
+@pytest.fixture
+def world(shops: list[Shop]) -> World:
+    return world_of(shops[0])
 
 
 EDITS: dict[str, tuple[str | None, dict[str, Any]]] = {
@@ -159,61 +129,63 @@ HARMLESS: dict[str, tuple[str | None, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", EDITS)
 @pytest.mark.slow
-def test_the_first_run_after_an_edit_of_what_decides_what_is_cleaned_only_tells(name: str, shop: Shop) -> None:
-    assert shop.run() == 0
-    shop.edit(*EDITS[name])
-    shop.add("clients" if name == "table" else "customers")
+def test_the_first_run_after_an_edit_of_what_decides_what_is_cleaned_only_tells(name: str, world: World) -> None:
+    assert cleaned(world) == 0
+    edit(world, *EDITS[name])
+    add(world.shop, "clients" if name == "table" else "customers")
 
-    assert (shop.run(), shop.states) == (0, ["open"])
-    assert (shop.run(), shop.states) == (1, ["cleaned"])
+    assert (cleaned(world), states(world)) == (0, ["open"])
+    assert (cleaned(world), states(world)) == (1, ["cleaned"])
 
 
 @pytest.mark.parametrize("name", HARMLESS)
 @pytest.mark.slow
-def test_an_edit_of_a_harmless_setting_holds_nothing_back(name: str, shop: Shop) -> None:
-    assert shop.run() == 0
-    shop.edit(*HARMLESS[name])
-    shop.add()
+def test_an_edit_of_a_harmless_setting_holds_nothing_back(name: str, world: World) -> None:
+    assert cleaned(world) == 0
+    edit(world, *HARMLESS[name])
+    add(world.shop)
 
-    assert shop.run() == 1
+    assert cleaned(world) == 1
 
 
 @pytest.mark.slow
-def test_the_first_run_in_another_database_only_tells_even_of_findings_that_were_known(shop: Shop) -> None:
+def test_the_first_run_in_another_database_only_tells_even_of_findings_that_were_known(
+    world: World, shops: list[Shop]
+) -> None:
     """As after a trial in staging: the groups are known already, and production was never notified."""
-    shop.add(number=0)
-    shop.add(number=1)
-    assert shop.run() == 0
-    told = shop.messages
-    shop.edit("sources.shop", {"url": shop.urls[1]})
+    for shop in shops:
+        add(shop)
+    assert cleaned(world) == 0
+    told = world.messages()
+    edit(world, "sources.shop", {"url": shops[1].url})
 
-    assert shop.run() == 0
-    assert "The next run cleans at most 1 finding by itself" in shop.messages.removeprefix(told)
-    assert shop.run() == 1
+    assert cleaned(world) == 0
+    assert "The next run cleans at most 1 finding by itself" in world.messages().removeprefix(told)
+    assert cleaned(world) == 1
 
 
 @pytest.mark.slow
-def test_a_rule_that_stopped_cleaning_and_begins_again_only_tells_at_first(shop: Shop) -> None:
-    assert shop.run() == 0
-    clean = shop.said["rules"]["twins"].pop("clean")
-    shop.tell()
-    shop.edit("rules.twins", {"clean": clean})
-    shop.add()
+def test_a_rule_that_stopped_cleaning_and_begins_again_only_tells_at_first(world: World) -> None:
+    assert cleaned(world) == 0
+    clean = world.config["rules"]["twins"].pop("clean")
+    tell(world)
+    edit(world, "rules.twins", {"clean": clean})
+    add(world.shop)
 
-    assert shop.run() == 0
-    assert shop.run() == 1
+    assert cleaned(world) == 0
+    assert cleaned(world) == 1
 
 
-def test_a_plan_that_waits_is_void_after_an_edit_of_its_dataset(shop: Shop) -> None:
-    shop.edit("rules.twins", {"approval": "required"})
-    shop.add()
-    shop.tell()
-    shop.edit("datasets.people", {"decimal": ","})
+def test_a_plan_that_waits_is_void_after_an_edit_of_its_dataset(world: World) -> None:
+    edit(world, "rules.twins", {"approval": "required"})
+    add(world.shop)
+    tell(world)
+    edit(world, "datasets.people", {"decimal": ","})
 
-    [finding] = shop.findings
+    [finding] = world.findings()
 
-    with shop.opened() as application, pytest.raises(PlanChanged, match="its dataset or its source was edited"):
-        application.desk("anna").approve(finding)
+    with world.open() as application, pytest.raises(PlanChanged, match="its dataset or its source was edited"):
+        application.decisions("anna").approve(finding)
 
 
 @pytest.mark.server
@@ -224,14 +196,15 @@ def test_the_first_run_in_another_schema_of_the_same_database_only_tells(postgre
     with engine.begin() as connection:
         connection.exec_driver_sql("create schema other")
     engine.dispose()
-    shop = Shop(tmp_path, (postgres_url, f"{postgres_url}?options=-csearch_path%3Dother"))
-    shop.add(number=0)
-    shop.add(number=1)
-    assert shop.run() == 0
-    shop.edit("sources.shop", {"url": shop.urls[1]})
+    shops = [filled(Shop(url, tmp_path)) for url in (postgres_url, f"{postgres_url}?options=-csearch_path%3Dother")]
+    world = world_of(shops[0])
+    for shop in shops:
+        add(shop)
+    assert cleaned(world) == 0
+    edit(world, "sources.shop", {"url": shops[1].url})
 
-    assert shop.run() == 0
-    assert shop.run() == 1
+    assert cleaned(world) == 0
+    assert cleaned(world) == 1
 
 
 # The class of it: settings that nobody listed
@@ -260,9 +233,9 @@ def test_each_setting_of_a_connector_is_bound_or_known_to_be_harmless(settings: 
 
 @pytest.mark.parametrize("section", ["dataset", "project"])
 def test_each_setting_of_a_dataset_and_of_the_project_is_bound_or_known_to_be_harmless(
-    section: str, shop: Shop
+    section: str, world: World
 ) -> None:
-    with shop.opened() as application:
+    with world.open() as application:
         project = application.project
     settings, harmless = (project, HARMLESS_IN_PROJECT)
     if section == "dataset":
@@ -291,8 +264,8 @@ def test_a_setting_that_a_later_version_adds_counts_by_itself_and_its_default_ch
     assert bound(later(**said, news="other"), ()) != bound(base(**said), ())
 
 
-def test_so_does_one_that_a_later_version_adds_to_a_declared_link(shop: Shop) -> None:
-    with shop.opened() as application:
+def test_so_does_one_that_a_later_version_adds_to_a_declared_link(world: World) -> None:
+    with world.open() as application:
         dataset = application.project.datasets["people"]
     later = create_model("Later", __base__=LinkEntry, news=(str, "usual"))
     said = {"table": "orders", "columns": ("customer",)}

@@ -93,7 +93,7 @@ OTHERS = ("init", "schema", "demo", "version", "doctor", "undo")
 """Without a configuration, or with a test of their own below."""
 
 
-class Shop:
+class BreakableProject:
     """A folder in which a run found one duplicate, and a plan for it waits."""
 
     def __init__(self, folder: Path) -> None:
@@ -118,7 +118,7 @@ class Shop:
             self.project.write(BREAKS[how])
 
 
-def fill(shop: Shop) -> Shop:
+def fill(shop: BreakableProject) -> BreakableProject:
     with sqlite(shop.folder / "shop.db") as database:
         database.execute("create table orders (id text primary key, order_id text, amount decimal(9,2), paid_at text)")
         rows = [line.split(",") for line in ORDERS.splitlines()[1:]]
@@ -132,24 +132,24 @@ def fill(shop: Shop) -> Shop:
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Shop:
-    return fill(Shop(tmp_path_factory.mktemp("filled")))
+def filled(tmp_path_factory: pytest.TempPathFactory) -> BreakableProject:
+    return fill(BreakableProject(tmp_path_factory.mktemp("filled")))
 
 
 @pytest.fixture
-def cleaned(tmp_path: Path) -> Shop:
+def cleaned(tmp_path: Path) -> BreakableProject:
     """A shop of its own, for a copied database is another one; its duplicate is cleaned."""
-    shop = fill(Shop(tmp_path))
+    shop = fill(BreakableProject(tmp_path))
     assert shop("approve", "ID").code == 0
     return shop
 
 
 @pytest.fixture
-def shop(filled: Shop, tmp_path: Path) -> Iterator[Shop]:
+def shop(filled: BreakableProject, tmp_path: Path) -> Iterator[BreakableProject]:
     """The same with its default state, `reconcile.db` being where a deleted configuration is looked for."""
     folder = tmp_path / "shop"
     shutil.copytree(filled.folder, folder)
-    copy = Shop(folder)
+    copy = BreakableProject(folder)
     copy.finding, copy.release = filled.finding, filled.release
     return copy
 
@@ -169,7 +169,9 @@ def test_each_command_is_in_the_table() -> None:
 @pytest.mark.parametrize("broken", BREAKS)
 @pytest.mark.parametrize("command", FROM_THE_STATE)
 @pytest.mark.slow
-def test_a_command_that_needs_only_the_state_works_from_the_kept_release(shop: Shop, command: str, broken: str) -> None:
+def test_a_command_that_needs_only_the_state_works_from_the_kept_release(
+    shop: BreakableProject, command: str, broken: str
+) -> None:
     """The file is broken after the run: the answer is the same, and one line says which release gave it and why."""
     words = FROM_THE_STATE[command]
     shop.to_default_state(broken)
@@ -190,7 +192,9 @@ def test_a_command_that_needs_only_the_state_works_from_the_kept_release(shop: S
 @pytest.mark.slow
 @pytest.mark.parametrize("broken", BREAKS)
 @pytest.mark.parametrize("command", NEEDS_THE_FILE)
-def test_a_command_that_needs_the_file_is_refused_with_its_mistakes(shop: Shop, command: str, broken: str) -> None:
+def test_a_command_that_needs_the_file_is_refused_with_its_mistakes(
+    shop: BreakableProject, command: str, broken: str
+) -> None:
     shop.break_(broken)
 
     answer = shop(*NEEDS_THE_FILE[command], broken=broken)
@@ -200,7 +204,7 @@ def test_a_command_that_needs_the_file_is_refused_with_its_mistakes(shop: Shop, 
 
 
 @pytest.mark.parametrize("broken", BREAKS)
-def test_the_doctor_tells_the_mistakes_and_looks_at_the_state_all_the_same(shop: Shop, broken: str) -> None:
+def test_the_doctor_tells_the_mistakes_and_looks_at_the_state_all_the_same(shop: BreakableProject, broken: str) -> None:
     shop.to_default_state(broken)
     shop.break_(broken)
 
@@ -208,12 +212,12 @@ def test_the_doctor_tells_the_mistakes_and_looks_at_the_state_all_the_same(shop:
 
     assert answer.code == 3, answer.said
     told = {(check["subject"], check["state"]) for check in answer.json["checks"]}
-    assert {("configuration", "broken"), ("configuration", "look"), ("audit log", "ok")} <= told, told
+    assert {("configuration", "error"), ("configuration", "warning"), ("audit log", "ok")} <= told, told
 
 
 @pytest.mark.parametrize("broken", ["a typo", "an unknown setting", "no file"])
 @pytest.mark.slow
-def test_an_undo_works_from_the_kept_release(cleaned: Shop, broken: str) -> None:
+def test_an_undo_works_from_the_kept_release(cleaned: BreakableProject, broken: str) -> None:
     shop = cleaned
     shop.to_default_state(broken)
     shop.break_(broken)
@@ -226,7 +230,7 @@ def test_an_undo_works_from_the_kept_release(cleaned: Shop, broken: str) -> None
         assert database.execute("select count(*) from orders").fetchone() == (2,)
 
 
-def test_an_undo_names_the_secret_it_lacks_and_changes_nothing(cleaned: Shop) -> None:
+def test_an_undo_names_the_secret_it_lacks_and_changes_nothing(cleaned: BreakableProject) -> None:
     shop = cleaned
 
     answer = shop("undo", "ID", broken="a missing secret")
@@ -246,7 +250,7 @@ def test_an_undo_names_the_secret_it_lacks_and_changes_nothing(cleaned: Shop) ->
         "state: 'sqlite:///state.db'\n\tsources: {}\n",
     ],
 )
-def test_the_brake_works_wherever_the_text_still_names_the_state(shop: Shop, text: str) -> None:
+def test_the_brake_works_wherever_the_text_still_names_the_state(shop: BreakableProject, text: str) -> None:
     shop.project.write(text, "other.yaml")
 
     answer = shop("pause", "--all", "--reason", "look first", "-c", "other.yaml")
@@ -266,7 +270,7 @@ def test_the_brake_works_wherever_the_text_still_names_the_state(shop: Shop, tex
         "state: {sqlite: state.db}\n",
     ],
 )
-def test_where_the_state_is_cannot_be_guessed_and_nothing_is_done(shop: Shop, text: str) -> None:
+def test_where_the_state_is_cannot_be_guessed_and_nothing_is_done(shop: BreakableProject, text: str) -> None:
     shop.project.write(text)
     shutil.copy(shop.folder / "state.db", shop.folder / "reconcile.db")
 
@@ -299,7 +303,7 @@ def test_a_state_without_a_kept_release_can_be_paused(tmp_path: Path) -> None:
     assert "the state alone" in answer.err
 
 
-def test_a_release_whose_texts_were_not_kept_is_read_from_what_it_said(shop: Shop) -> None:
+def test_a_release_whose_texts_were_not_kept_is_read_from_what_it_said(shop: BreakableProject) -> None:
     """Its secret was written in clear; its name and its rules are still known, the source is not used."""
     clear = TEXT.replace("${secret:HOOK}", "https://127.0.0.1:9/canary-51c3")
     shop.project.write(clear)

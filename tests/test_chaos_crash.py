@@ -9,17 +9,30 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
-from chaos_support import RULES, SEED, Places, Rows, Tally, World, cleaned, comparable, hold_everything, warmed
+from chaos_support import (
+    RULES,
+    SEED,
+    Places,
+    Rows,
+    Tally,
+    WatchedWorld,
+    cleaned,
+    comparable,
+    hold_everything,
+    places,
+    warm,
+)
+from crash_points import Fault
+from fork_server import Warm
 from storm_support import report
 
 from reconcile import points
-from reconcile.testing.fork import Warm
-from reconcile.testing.points import Fault
+
+__all__ = ["places", "warm"]
 
 pytestmark = [pytest.mark.chaos, pytest.mark.server, pytest.mark.timeout(900)]
 
@@ -29,25 +42,12 @@ CAME: list[Tally] = []
 """What each killed world came to."""
 
 
-@pytest.fixture(scope="module")
-def warm() -> Iterator[Warm]:
-    with warmed() as server:
-        yield server
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> Iterator[Places]:
-    made = Places(tmp_path)
-    yield made
-    made.close()
-
-
 @dataclass(frozen=True)
 class Scenario:
     """`prepare` brings a world to where the command is due, and says what its tables must hold once it is done."""
 
     name: str
-    prepare: Callable[[World, Warm], tuple[tuple[str, ...], Rows]]
+    prepare: Callable[[WatchedWorld, Warm], tuple[tuple[str, ...], Rows]]
     rules: dict[str, dict[str, object]]
     last_too: bool = False
 
@@ -56,19 +56,19 @@ MERGE = {"twins": RULES["twins"]}
 ASKING = {"twins": RULES["twins"] | {"approval": "required"}}
 
 
-def _by_itself(world: World, warm: Warm) -> tuple[tuple[str, ...], Rows]:
+def _by_itself(world: WatchedWorld, warm: Warm) -> tuple[tuple[str, ...], Rows]:
     world.run(warm)
     world.spoil(2, random.Random(SEED))
     return ("run", "nightly"), cleaned(world.all_rows(), world.rules)
 
 
-def _proposed(world: World, warm: Warm) -> tuple[tuple[str, ...], Rows]:
+def _proposed(world: WatchedWorld, warm: Warm) -> tuple[tuple[str, ...], Rows]:
     world.run(warm)
     world.spoil(1, random.Random(SEED))
     return ("run", "nightly"), world.all_rows()
 
 
-def _approved(world: World, warm: Warm) -> tuple[tuple[str, ...], Rows]:
+def _approved(world: WatchedWorld, warm: Warm) -> tuple[tuple[str, ...], Rows]:
     world.spoil(1, random.Random(SEED))
     world.run(warm)
     waiting = json.loads(warm.cli("findings", "--json", cwd=world.folder).wait().out)
@@ -76,7 +76,7 @@ def _approved(world: World, warm: Warm) -> tuple[tuple[str, ...], Rows]:
     return ("approve", one["id"]), cleaned(world.all_rows(), world.rules)
 
 
-def _in_doubt(world: World, warm: Warm) -> tuple[tuple[str, ...], Rows]:
+def _in_doubt(world: WatchedWorld, warm: Warm) -> tuple[tuple[str, ...], Rows]:
     """What a kill between the two commits left; the command is the recovery."""
     _by_itself(world, warm)
     expected = cleaned(world.all_rows(), world.rules)
@@ -84,7 +84,7 @@ def _in_doubt(world: World, warm: Warm) -> tuple[tuple[str, ...], Rows]:
     return ("run", "nightly"), expected
 
 
-def _undone(world: World, warm: Warm) -> tuple[tuple[str, ...], Rows]:
+def _undone(world: WatchedWorld, warm: Warm) -> tuple[tuple[str, ...], Rows]:
     world.run(warm)
     world.spoil(1, random.Random(SEED))
     before = world.all_rows()
@@ -109,7 +109,7 @@ SCENARIOS = [
 ]
 
 
-def _world(places: Places, scenario: Scenario, store: str, target: str) -> World:
+def _world(places: Places, scenario: Scenario, store: str, target: str) -> WatchedWorld:
     world = places.world(store, target, rules=scenario.rules)
     world.config["audit"] = {"anchors": {"file": {"type": "file", "path": "anchors.jsonl"}}}
     world.write()

@@ -10,20 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chaos_support import SEED, Places, warmed
+from chaos_support import SEED, Places, warm
 from cluster_support import Cluster
+from fork_server import Warm
 from storm_support import SECONDS, Storm, lasting
 
-from reconcile.testing.fork import Warm
+__all__ = ["warm"]
 
 pytestmark = [pytest.mark.chaos, pytest.mark.server, pytest.mark.timeout(600 + SECONDS)]
 CYCLES = 10
-
-
-@pytest.fixture(scope="module")
-def warm() -> Iterator[Warm]:
-    with warmed() as server:
-        yield server
 
 
 @pytest.fixture

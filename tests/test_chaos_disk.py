@@ -8,15 +8,28 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from chaos_support import SEED, Places, Tally, World, bundles_of, cleaned, comparable, hold_everything, warmed
+from chaos_support import (
+    SEED,
+    Places,
+    Tally,
+    WatchedWorld,
+    cleaned,
+    comparable,
+    hold_everything,
+    places,
+    plans_of,
+    warm,
+)
+from fork_server import Ended, Warm
 from storm_support import report
 
-from reconcile.findings.states import BundleState
-from reconcile.testing.fork import Ended, Warm
+from reconcile.findings.states import PlanState
+
+__all__ = ["places", "warm"]
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(600)]
 STEPS = {
@@ -32,24 +45,13 @@ CAME: list[Tally] = []
 SAID = re.compile(r".*has no (?:space|room) left.*")
 
 
-@pytest.fixture(scope="module")
-def warm() -> Iterator[Warm]:
-    with warmed() as server:
-        yield server
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> Iterator[Places]:
-    made = Places(tmp_path)
-    yield made
-    made.close()
-
-
 def _file(url: str) -> Path:
     return Path(url.removeprefix("sqlite:///"))
 
 
-def _case(places: Places, warm: Warm, limited: Callable[[World], Ended], *, disturbed: bool, groups: int = 25) -> None:
+def _case(
+    places: Places, warm: Warm, limited: Callable[[WatchedWorld], Ended], *, disturbed: bool, groups: int = 25
+) -> None:
     """A run on a full disk says so and ends in an order; with room again everything is done, and once."""
     world = places.world("sqlite", "sqlite")
     world.run(warm)
@@ -73,9 +75,9 @@ def _case(places: Places, warm: Warm, limited: Callable[[World], Ended], *, dist
         CAME.append(came)
 
 
-def _say_there_is_room_again(world: World, warm: Warm) -> None:
+def _say_there_is_room_again(world: WatchedWorld, warm: Warm) -> None:
     """A target that was full is left alone until a person says, of any plan that waits, to try it again."""
-    waiting = [one for one in bundles_of(world) if one.state is BundleState.RETRY_WAIT]
+    waiting = [one for one in plans_of(world) if one.state is PlanState.RETRY_WAIT]
     if waiting:
         ended = warm.cli("retry", waiting[0].finding, cwd=world.folder).wait(120)
         assert ended.code == 0, (SEED, ended.out, ended.err)
@@ -83,7 +85,7 @@ def _say_there_is_room_again(world: World, warm: Warm) -> None:
 
 @pytest.mark.parametrize(("which", "pages"), [(which, one) for which in STEPS for one in (*STEPS[which], MORE)])
 def test_a_file_that_cannot_grow_any_more_keeps_what_it_has(places: Places, warm: Warm, which: str, pages: int) -> None:
-    def limited(world: World) -> Ended:
+    def limited(world: WatchedWorld) -> Ended:
         file = str(_file(world.store if which == "store" else world.target))
         call = warm.call("chaos_child:with_few_pages", file, pages, "run", "nightly", cwd=world.folder, exits=True)
         return call.wait(120)
@@ -94,7 +96,7 @@ def test_a_file_that_cannot_grow_any_more_keeps_what_it_has(places: Places, warm
 
 @pytest.mark.parametrize("most", [*SIZES, 1 << 30])
 def test_a_disk_without_room_for_any_file_loses_nothing(places: Places, warm: Warm, most: int) -> None:
-    def limited(world: World) -> Ended:
+    def limited(world: WatchedWorld) -> Ended:
         call = warm.call("chaos_child:on_a_small_disk", most, "run", "nightly", cwd=world.folder, exits=True)
         return call.wait(120)
 

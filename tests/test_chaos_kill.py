@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from chaos_support import SEED, Places, warmed
+from chaos_support import SEED, Places, places, warm
+from fork_server import Warm
 from storm_support import SECONDS, Storm, lasting
 
-from reconcile.testing.fork import Warm
+__all__ = ["places", "warm"]
 
 pytestmark = [pytest.mark.chaos, pytest.mark.server, pytest.mark.timeout(600 + SECONDS)]
 KILLS = 50
 """In the short tier, for each kind of store and target."""
-
-
-@pytest.fixture(scope="module")
-def warm() -> Iterator[Warm]:
-    with warmed() as server:
-        yield server
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> Iterator[Places]:
-    made = Places(tmp_path)
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize(("store", "target"), [("sqlite", "sqlite"), ("postgres", "postgres")])

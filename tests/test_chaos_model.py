@@ -21,21 +21,21 @@ from chaos_support import (
     RULES,
     Json,
     Places,
-    World,
-    bundles_of,
+    WatchedWorld,
     hold_everything,
+    plans_of,
     tally,
     warmed,
 )
+from crash_points import Fault
+from fork_server import Ended, Warm
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from reconcile import points
-from reconcile.findings.states import BundleState
+from reconcile.findings.states import PlanState
 from reconcile.store import tables
-from reconcile.testing.fork import Ended, Warm
-from reconcile.testing.points import Fault
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(3600)]
 LONG = os.environ.get("RECONCILE_MODEL_EXAMPLES")
@@ -72,7 +72,7 @@ class Life(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="reconcile-model-"))
         self.places = Places(self.folder)
-        self.world: World = self.places.world("sqlite", "sqlite", rules=json.loads(json.dumps(MODEL_RULES)))
+        self.world: WatchedWorld = self.places.world("sqlite", "sqlite", rules=json.loads(json.dumps(MODEL_RULES)))
         self.ahead = 0.0
         self.seen = 0
         self.unchecked = False
@@ -179,7 +179,7 @@ class Life(RuleBasedStateMachine):
         chosen = self._chosen(which, "cleaned")
         if chosen is None:
             return
-        done = [one for one in bundles_of(self.world, chosen) if one.state is BundleState.SUCCEEDED and not one.undoes]
+        done = [one for one in plans_of(self.world, chosen) if one.state is PlanState.SUCCEEDED and not one.undoes]
         before = self.world.all_rows()
         ended = self._command("undo", chosen)
         after = self.world.all_rows()
@@ -246,9 +246,9 @@ class Life(RuleBasedStateMachine):
     def _asked_before(self) -> None:
         """I8: what a rule asks people about was done only with somebody's approval of exactly that plan."""
         with self.world.opened() as store, store.read() as tx:
-            given = set(tx.connection.execute(sa.select(tables.approvals.c.bundle, tables.approvals.c.plan_hash)).all())
-        for one in bundles_of(self.world):
-            if one.state in (BundleState.SUCCEEDED, BundleState.COMPENSATED) and one.policy != "none":
+            given = set(tx.connection.execute(sa.select(tables.approvals.c.plan, tables.approvals.c.plan_hash)).all())
+        for one in plans_of(self.world):
+            if one.state in (PlanState.SUCCEEDED, PlanState.COMPENSATED) and one.policy != "none":
                 assert (one.id, one.plan_hash) in given or one.undoes, f"nobody approved {one.id}"
 
     # Means
@@ -286,7 +286,7 @@ class Life(RuleBasedStateMachine):
 
     def _took_back(self, done: Any, before: dict[str, Any], after: dict[str, Any]) -> None:
         """Every field that was as the cleaning had left it is as before the cleaning; the others are as they were."""
-        for change in done.bundle.changes:
+        for change in done.content.changes:
             table, key = change.row.table.rpartition(".")[2], int(dict(change.row.key)["id"][1])
             if change.is_guard or change.before is None:
                 continue

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 import sqlalchemy as sa
-from chaos_support import SEED, Places, World, cleaned, comparable, hold_everything, warmed
+from chaos_support import SEED, Places, WatchedWorld, cleaned, comparable, hold_everything, places, warm
+from fork_server import Warm
 from tcp_proxy import TcpProxy
 
-from reconcile.testing.fork import Warm
+__all__ = ["places", "warm"]
 
 pytestmark = [pytest.mark.chaos, pytest.mark.server, pytest.mark.timeout(300)]
 
@@ -38,19 +38,6 @@ ONCE: dict[str, Trouble] = {
 }
 
 
-@pytest.fixture(scope="module")
-def warm() -> Iterator[Warm]:
-    with warmed() as server:
-        yield server
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> Iterator[Places]:
-    made = Places(tmp_path)
-    yield made
-    made.close()
-
-
 def _before(url: str) -> tuple[TcpProxy, str]:
     """A proxy in front of that server, and the address through it."""
     address = sa.make_url(url)
@@ -59,12 +46,12 @@ def _before(url: str) -> tuple[TcpProxy, str]:
     return proxy, through.render_as_string(hide_password=False)
 
 
-def _world(places: Places, behind: str, target: str) -> tuple[World, TcpProxy]:
+def _world(places: Places, behind: str, target: str) -> tuple[WatchedWorld, TcpProxy]:
     """A world whose target or store is reached through a proxy, with groups to clean."""
     addresses = {"store": places.fresh("postgres" if behind == "store" else "sqlite"), "target": places.fresh(target)}
     proxy, through = _before(addresses[behind])
     given = {"reached_by": through} if behind == "target" else {}
-    world = World.make(places.folder(), addresses["store"], addresses["target"], **given)
+    world = WatchedWorld.make(places.folder(), addresses["store"], addresses["target"], **given)
     if behind == "store":
         world.config["state"] = through
         world.write()

@@ -5,35 +5,21 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from chaos_support import Places, World, cleaned, comparable, hold_everything, warmed
+from chaos_support import Places, WatchedWorld, cleaned, comparable, hold_everything, places, warm
+from fork_server import Warm
 from naive_support import rule
 from storm_support import SECONDS, report
 
-from reconcile.testing.fork import Warm
+__all__ = ["places", "warm"]
 
 pytestmark = [pytest.mark.chaos, pytest.mark.server, pytest.mark.timeout(600)]
 PROCESSES = 32
 KEYS = int(os.environ.get("RECONCILE_RACE_KEYS") or (5000 if SECONDS else 1000))
 
 
-@pytest.fixture(scope="module")
-def warm() -> Iterator[Warm]:
-    with warmed() as server:
-        yield server
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> Iterator[Places]:
-    made = Places(tmp_path)
-    yield made
-    made.close()
-
-
-def _approved(places: Places, warm: Warm, kind: str, keys: int) -> World:
+def _approved(places: Places, warm: Warm, kind: str, keys: int) -> WatchedWorld:
     """A world in which so many deletes are approved, and none is done: the source was paused meanwhile."""
     world = places.world(kind, kind, rules=rule("copies"))
     world.run(warm)
@@ -46,7 +32,7 @@ def _approved(places: Places, warm: Warm, kind: str, keys: int) -> World:
     return world
 
 
-def _race(world: World, warm: Warm, processes: int, most: int) -> int:
+def _race(world: WatchedWorld, warm: Warm, processes: int, most: int) -> int:
     """Let the processes race, and return how many effects there were."""
     start = time.monotonic() + 0.05 * processes
     racing = [warm.call("chaos_child:carry", start, most, cwd=world.folder) for _ in range(processes)]
@@ -56,7 +42,7 @@ def _race(world: World, warm: Warm, processes: int, most: int) -> int:
     return _effects(world)
 
 
-def _effects(world: World) -> int:
+def _effects(world: WatchedWorld) -> int:
     return len(world.witness.events()) - sum(world.others.values())
 
 

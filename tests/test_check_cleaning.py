@@ -103,8 +103,8 @@ def test_doctor_tells_what_of_cleaning_waits_for_a_person(shop: Project) -> None
         connection.executescript("insert into customers (id, email) values (1, 'a'), (2, 'a');")
     shop.write(CONFIG.replace("{CLEAN}", "{action: delete}"))("run")
     with Store.open("sqlite:///reconcile.db", shop.folder) as store, store.begin() as tx:
-        tx.connection.execute(sa.update(tables.bundles).values(state="quarantined"))
-        [identity] = tx.connection.execute(sa.select(tables.bundles.c.target)).scalars()
+        tx.connection.execute(sa.update(tables.plans).values(state="quarantined"))
+        [identity] = tx.connection.execute(sa.select(tables.plans.c.target)).scalars()
         tx.connection.execute(
             sa.insert(tables.targets).values(
                 identity=identity, source="shop", ratchet=1, confirmed=1, first_seen=tx.now, moved_at=tx.now
@@ -115,11 +115,11 @@ def test_doctor_tells_what_of_cleaning_waits_for_a_person(shop: Project) -> None
 
     told = examined(shop)
 
-    assert told["quarantine"] == ("look", "1 cleaning has an unknown outcome; see `reconcile quarantine`")
-    assert told["source shop"][0] == "look"
+    assert told["quarantine"] == ("warning", "1 cleaning has an unknown outcome; see `reconcile quarantine`")
+    assert told["source shop"][0] == "warning"
     assert "The user may not do that; fix the problem" in told["source shop"][1]
     assert told["cleaning of rule:twins"] == (
-        "look",
+        "warning",
         "Cleaning of rule `twins` is stopped: a column is gone. Find out why, then run `reconcile allow twins`",
     )
     assert "cleaning" not in told

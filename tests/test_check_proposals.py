@@ -123,7 +123,7 @@ def test_a_declared_type_that_reads_no_value_is_wrong(tmp_path, values, word, re
     code, lines = answered(tmp_path, "id;v", rows, f", columns: {{v: {word}}}")
 
     assert code == 2
-    assert f"wrong  dataset d: 0 of 2 values of `v` can be read as {word}; `{remedy}` reads all" in lines
+    assert f"error  dataset d: 0 of 2 values of `v` can be read as {word}; `{remedy}` reads all" in lines
     assert any(line.startswith("note") and f"`{remedy}`" in line for line in lines)
 
 

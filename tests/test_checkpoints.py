@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from store_support import FixedClock, in_parallel
+from conftest import STATE
+from store_support import FixedClock, in_parallel, store
 
 from reconcile.audit import checkpoints, log, proof
 from reconcile.audit.verifier import Mark
 from reconcile.store import Store, tables
 from reconcile.upkeep import backup, restore
 
-SQLITE = "sqlite:///reconcile.db"
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def url(request: pytest.FixtureRequest) -> str:
-    return SQLITE if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
-
-
-@pytest.fixture
-def store(url: str, tmp_path: Path) -> Iterator[Store]:
-    with Store.open(url, tmp_path) as store:
-        yield store
+__all__ = ["store"]
 
 
 def write(store: Store, count: int) -> None:
@@ -84,7 +73,7 @@ def test_a_signature_is_of_every_field(field: str, store: Store) -> None:
 
 def test_the_key_pair_is_the_stores_and_stays_so(tmp_path: Path) -> None:
     """A golden value: what was signed today must verify with every later version."""
-    with Store.open(SQLITE, tmp_path) as store:
+    with Store.open(STATE, tmp_path) as store:
         store.id, store.key = "st_0", b"k" * 32
 
         mark = checkpoints.mark(store, 1, "aa" * 32, "2026-11-21T12:00:00.000000Z")
@@ -163,7 +152,7 @@ def test_a_log_from_before_there_were_checkpoints_is_proven_from_its_first_signe
 
 def test_times_of_checkpoints_are_the_stores(tmp_path: Path) -> None:
     clock = FixedClock()
-    with Store.open(SQLITE, tmp_path, clock=clock) as store:
+    with Store.open(STATE, tmp_path, clock=clock) as store:
         write(store, 1)
         clock.sleep(90)
         log.checkpoint(store)

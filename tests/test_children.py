@@ -10,13 +10,13 @@ from serve_support import request, until
 
 from reconcile import config
 from reconcile.coordination.lease import Owner
-from reconcile.service.children import Child
-from reconcile.service.workers import CLAIM, Ended
+from reconcile.service.children import RunProcess
+from reconcile.service.workers import CLAIM, RunOutcome
 from reconcile.store import Store
 from reconcile.store import slots as stored
 
 
-def _child(folder: Path) -> Child:
+def _child(folder: Path) -> RunProcess:
     """A run of one rule over a small file."""
     (folder / "charges.csv").write_text("id,order\n1,A\n2,A\n")
     written = {
@@ -32,7 +32,7 @@ def _child(folder: Path) -> Child:
         with store.begin() as tx:
             row = stored.take(tx, stored.ready(tx)[0], Owner.this_process(CLAIM).to_json(), tx.now + CLAIM)
     assert row is not None
-    return Child(config.load(folder / "reconcile.yaml", {}), row, str)
+    return RunProcess(config.load(folder / "reconcile.yaml", {}), row, str)
 
 
 @pytest.mark.slow
@@ -42,7 +42,7 @@ def test_a_child_that_ended_says_so_as_often_as_it_is_asked(tmp_path: Path) -> N
 
     until(lambda: child.ended() is not None)
 
-    assert [child.ended(), child.ended()] == [Ended("succeeded")] * 2
+    assert [child.ended(), child.ended()] == [RunOutcome("succeeded")] * 2
     assert child.rule() == "twice"
     child.stop()
     child.kill()

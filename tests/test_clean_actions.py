@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plan_support import Shop, rule_of, shops
+from plan_support import PlannedShop, planned_shop, rule_of
+from shop_support import LOCAL
 
 from reconcile.cleaning.planning.plan import NothingToDo, NotPlannable, mistakes
 from rules.kinds.duplicates import DuplicatesRule
@@ -29,9 +30,9 @@ ROWS = (
 
 
 @pytest.fixture(params=["sqlite", *SERVERS])
-def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shop]:
-    made = shops(request, tmp_path)
-    made.run(CUSTOMERS, ROWS)
+def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PlannedShop]:
+    made = planned_shop(request, tmp_path)
+    made.sql(CUSTOMERS, ROWS)
     yield made
     made.close()
 
@@ -40,23 +41,23 @@ def twins(clean: dict[str, Any], **said: Any) -> DuplicatesRule:
     return rule_of(clean, key=["email"], **said)
 
 
-def record(shop: Shop, number: int, table: str = "customers") -> dict[str, Any] | None:
+def record(shop: PlannedShop, number: int, table: str = "customers") -> dict[str, Any] | None:
     with shop.engine.connect() as connection:
         row = connection.exec_driver_sql(f"select * from {table} where id = {number}").mappings().one_or_none()
     return None if row is None else dict(row)
 
 
-def test_delete_leaves_the_keeper_and_can_be_taken_back(shop: Shop) -> None:
-    before = shop.rows("customers")
+def test_delete_leaves_the_keeper_and_can_be_taken_back(shop: PlannedShop) -> None:
+    before = shop.tables("customers")
 
     back = shop.carry_out(shop.plan(twins({"action": "delete"})))
 
-    assert [row[0] for row in shop.rows("customers")["customers"]] == [1, 4]
-    shop.do(back)
-    assert shop.rows("customers") == before
+    assert [row[0] for row in shop.tables("customers")["customers"]] == [1, 4]
+    shop.apply(back)
+    assert shop.tables("customers") == before
 
 
-def test_set_writes_values_of_every_type_and_fields_of_both_records(shop: Shop) -> None:
+def test_set_writes_values_of_every_type_and_fields_of_both_records(shop: PlannedShop) -> None:
     values = {
         "status": "twin of {{ keeper.id }}: {{record.phone}}",
         "rank_": "{{ keeper.rank_ }}",
@@ -67,7 +68,7 @@ def test_set_writes_values_of_every_type_and_fields_of_both_records(shop: Shop) 
         "seen": "2026-11-21",
     }
 
-    before = shop.rows("customers")
+    before = shop.tables("customers")
     back = shop.carry_out(shop.plan(twins({"action": "set", "values": values})))
 
     second, third = record(shop, 2), record(shop, 3)
@@ -77,24 +78,24 @@ def test_set_writes_values_of_every_type_and_fields_of_both_records(shop: Shop) 
     assert (second["rank_"], third["rank_"], float(second["spent"]), second["tags"]) == (1, 1, 7.25, None)
     assert (second["code"], str(second["seen"]), bool(second["active"])) == ("2", "2026-11-21", False)
     assert record(shop, 1) == record(shop, 1) | {"status": None, "rank_": 1}  # type: ignore[operator]
-    shop.do(back)
-    assert shop.rows("customers") == before
+    shop.apply(back)
+    assert shop.tables("customers") == before
 
 
-def test_what_is_set_already_is_left_alone_and_a_group_of_such_records_is_nothing_to_do(shop: Shop) -> None:
+def test_what_is_set_already_is_left_alone_and_a_group_of_such_records_is_nothing_to_do(shop: PlannedShop) -> None:
     values = {"status": "twin", "active": "true", "spent": "7.250", "code": None, "rank_": "{{ keeper.rank_ }}"}
     rule = twins({"action": "set", "values": values})
-    shop.run("update customers set status = 'twin', active = true, spent = 7.25, rank_ = 1, code = null where id = 2")
+    shop.sql("update customers set status = 'twin', active = true, spent = 7.25, rank_ = 1, code = null where id = 2")
 
-    bundle = shop.plan(rule)
+    plan = shop.plan(rule)
 
-    assert bundle.surplus == ('[["n","3"]]',)
-    shop.carry_out(bundle)
+    assert plan.surplus == ('[["n","3"]]',)
+    shop.carry_out(plan)
     with pytest.raises(NothingToDo):
         shop.plan(rule)
 
 
-def test_merge_takes_the_best_cells_as_they_are_and_says_whose_they_are(shop: Shop) -> None:
+def test_merge_takes_the_best_cells_as_they_are_and_says_whose_they_are(shop: PlannedShop) -> None:
     clean = {
         "action": "merge",
         "fields": {"phone": {"last": "seen"}, "spent": {"max": "rank_"}, "tags": "union", "street": "longest"},
@@ -102,15 +103,15 @@ def test_merge_takes_the_best_cells_as_they_are_and_says_whose_they_are(shop: Sh
         "surplus": {"set": {"status": "merged into {{ keeper.id }}", "code": None}},
     }
 
-    bundle = shop.plan(twins(clean))
-    shop.carry_out(bundle)
+    plan = shop.plan(twins(clean))
+    shop.carry_out(plan)
 
     kept = record(shop, 1)
     assert kept is not None
     assert (kept["phone"], float(kept["spent"]), kept["tags"]) == ("0221 ", 5.5, "vip, new")
     assert (kept["street"], kept["city"]) == ("Oak 2", "Ulm")
     assert (kept["code"], kept["rank_"]) == (None, 1)
-    assert dict(bundle.origins) == {
+    assert dict(plan.origins) == {
         "phone": '[["n","2"]]',
         "spent": '[["n","2"]]',
         "tags": '[["n","1"]]\n[["n","2"]]',
@@ -120,48 +121,48 @@ def test_merge_takes_the_best_cells_as_they_are_and_says_whose_they_are(shop: Sh
     assert [record(shop, n)["status"] for n in (2, 3)] == ["merged into 1"] * 2  # type: ignore[index]
 
 
-def test_merge_can_take_over_a_value_that_only_one_row_may_have_once_its_owner_is_gone(shop: Shop) -> None:
-    before = shop.rows("customers")
+def test_merge_can_take_over_a_value_that_only_one_row_may_have_once_its_owner_is_gone(shop: PlannedShop) -> None:
+    before = shop.tables("customers")
 
     back = shop.carry_out(shop.plan(twins({"action": "merge", "fields": {"code": "longest"}, "surplus": "delete"})))
 
     assert record(shop, 1)["code"] == "K7"  # type: ignore[index]
-    shop.do(back)
-    assert shop.rows("customers") == before
+    shop.apply(back)
+    assert shop.tables("customers") == before
 
 
-def test_merge_is_refused_where_both_records_would_have_what_only_one_may(shop: Shop) -> None:
+def test_merge_is_refused_where_both_records_would_have_what_only_one_may(shop: PlannedShop) -> None:
     clean = {"action": "merge", "fields": {"code": "longest"}, "surplus": {"set": {"status": "merged"}}}
 
     with pytest.raises(NotPlannable, match="would have the same `code`"):
         shop.plan(twins(clean))
 
 
-def test_a_merge_that_changes_no_field_and_no_record_is_nothing_to_do(shop: Shop) -> None:
+def test_a_merge_that_changes_no_field_and_no_record_is_nothing_to_do(shop: PlannedShop) -> None:
     clean = {"action": "merge", "fields": {"rank_": "keep"}, "surplus": {"set": {"email": "ann@x"}}}
 
     with pytest.raises(NothingToDo):
         shop.plan(twins(clean))
 
 
-def test_move_puts_the_surplus_into_a_table_made_as_it_was_told(shop: Shop) -> None:
+def test_move_puts_the_surplus_into_a_table_made_as_it_was_told(shop: PlannedShop) -> None:
     rule = twins({"action": "move", "to": "quarantine"})
     [told] = mistakes(rule, shop.tools(rule).place, shop.tools(rule).fitted)
     with pytest.raises(NotPlannable, match="table `quarantine`"):
         shop.plan(rule)
-    shop.run(re.sub(r".*?(CREATE TABLE .*)", r"\1", told))
-    before = shop.rows("customers", "quarantine")
+    shop.sql(re.sub(r".*?(CREATE TABLE .*)", r"\1", told))
+    before = shop.tables("customers", "quarantine")
 
-    bundle = shop.plan(rule)
-    back = shop.carry_out(bundle)
+    plan = shop.plan(rule)
+    back = shop.carry_out(plan)
 
-    assert [row[0] for row in shop.rows("customers")["customers"]] == [1, 4]
+    assert [row[0] for row in shop.tables("customers")["customers"]] == [1, 4]
     moved = record(shop, 2, "quarantine")
     assert moved is not None
-    assert moved.pop("reconcile_finding") == bundle.finding
-    shop.do(back)
+    assert moved.pop("reconcile_finding") == plan.finding
+    shop.apply(back)
     assert record(shop, 2) == moved
-    assert shop.rows("customers", "quarantine") == before
+    assert shop.tables("customers", "quarantine") == before
 
 
 @pytest.mark.parametrize(
@@ -183,8 +184,8 @@ def test_move_puts_the_surplus_into_a_table_made_as_it_was_told(shop: Shop) -> N
 def test_a_quarantine_table_that_could_not_give_the_records_back_is_refused(
     tmp_path: Path, columns: str, says: str
 ) -> None:
-    shop = Shop(f"sqlite:///{tmp_path}/shop.db", tmp_path)
-    shop.run(CUSTOMERS, f"create table other ({columns})")
+    shop = PlannedShop(LOCAL, tmp_path)
+    shop.sql(CUSTOMERS, f"create table other ({columns})")
     rule = twins({"action": "move", "to": "other"})
 
     assert any(says in one for one in mistakes(rule, shop.tools(rule).place, shop.tools(rule).fitted))
@@ -216,8 +217,8 @@ def test_a_quarantine_table_that_could_not_give_the_records_back_is_refused(
 def test_settings_that_do_not_fit_the_table_are_told_before_anything_is_planned(
     tmp_path: Path, clean: dict[str, Any], says: str | None
 ) -> None:
-    shop = Shop(f"sqlite:///{tmp_path}/shop.db", tmp_path)
-    shop.run(CUSTOMERS[:-1] + ", double integer generated always as (rank_ * 2))")
+    shop = PlannedShop(LOCAL, tmp_path)
+    shop.sql(CUSTOMERS[:-1] + ", double integer generated always as (rank_ * 2))")
     rule = twins(clean)
 
     wrong = mistakes(rule, shop.tools(rule).place, shop.tools(rule).fitted)

@@ -3,45 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
-from clean_support import Customers, World, job
-from cli_support import Project
+from clean_support import CustomerShop, job
+from shop_support import LOCAL, SERVERS, address
+from world_support import TWO, World
 
 from reconcile.cleaning.actions.base import NotPlannable
-from reconcile.cleaning.execution.execute import How, Limits, perform
+from reconcile.cleaning.execution.execute import How, TransactionLimits, perform
 from reconcile.cleaning.execution.resolve import ask
 
 TABLE = (
     "id integer primary key, email varchar(60), phone varchar(60), seen integer, note varchar(90), status varchar(9)"
 )
-SERVERS = ["sqlite", *(pytest.param(name, marks=pytest.mark.server) for name in ("postgres_url", "mariadb_url"))]
 
 
-@dataclass
-class Shop:
-    """Two customers who are one, and a rule that asks people about what it does."""
-
-    url: str
-    project: Project
-    engine: sa.Engine
-
-    def do(self, *statements: str) -> None:
-        with self.engine.begin() as connection:
-            for statement in statements:
-                connection.exec_driver_sql(statement)
-
-    def rows(self, table: str = "customers", columns: str = "id, phone, seen, note") -> list[tuple[Any, ...]]:
-        with self.engine.connect() as connection:
-            return [tuple(row) for row in connection.exec_driver_sql(f"select {columns} from {table} order by id")]
-
-    def say(self, clean: str, keep: str = "[{first: id}]", more: str = "", dataset: str = "") -> Shop:
-        self.project.write(f"""\
-sources: {{shop: {{type: sql, url: "{self.url}"}}}}
+def say(world: World, clean: str, keep: str = "[{first: id}]", more: str = "", dataset: str = "") -> None:
+    """Configure a rule that asks people about what it does."""
+    world.command.write(f"""\
+sources: {{shop: {{type: sql, url: "{world.url}"}}}}
 datasets:
   customers: {{source: shop, table: customers, id: id{dataset}}}
 rules:
@@ -54,33 +37,36 @@ rules:
     clean: {clean}
     {more}
 """)
-        return self
 
-    def proposed(self) -> str:
-        """The only finding, whose plan waits; its id."""
-        assert self.project("run").code == 0
-        [finding] = self.project("findings", "--json").json
-        assert finding["status"] == "awaiting_approval", finding
-        return str(finding["id"])
 
-    def state(self) -> str:
-        [finding] = self.project("findings", "--state", "all", "--json").json
-        return str(finding["status"])
+def rows(world: World, table: str = "customers") -> list[tuple[Any, ...]]:
+    return world.shop.rows(table, "id, phone, seen, note")
+
+
+def proposed(world: World) -> str:
+    """The only finding, whose plan waits; its id."""
+    assert world.command("run").code == 0
+    [finding] = world.command("findings", "--json").json
+    assert finding["status"] == "awaiting_approval", finding
+    return str(finding["id"])
+
+
+def state(world: World) -> str:
+    [finding] = world.command("findings", "--state", "all", "--json").json
+    return str(finding["status"])
 
 
 @pytest.fixture(params=SERVERS)
-def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shop]:
-    url = "sqlite:///shop.db" if request.param == "sqlite" else request.getfixturevalue(request.param)
-    engine = sa.create_engine(f"sqlite:///{tmp_path}/shop.db" if request.param == "sqlite" else url)
-    shop = Shop(url, Project(tmp_path), engine)
-    shop.do(
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    """Two customers who are one."""
+    world = World(tmp_path, url=address(request))
+    world.shop.sql(
         f"create table customers ({TABLE})",
         f"create table attic ({TABLE})",
         "insert into customers values (1, 'a@x', '11', 10, 'one', 'x'), (2, 'a@x', '2222', 20, 'two', 'x')",
     )
-    yield shop
-    assert shop.project("audit", "verify").code == 0
-    engine.dispose()
+    yield world
+    assert world.command.audit_is_intact()
 
 
 READING = {
@@ -99,80 +85,89 @@ READING = {
 @pytest.mark.parametrize(("column", "clean"), READING.values(), ids=READING)
 @pytest.mark.slow
 def test_a_value_that_was_computed_from_an_ignored_column_is_never_written_once_it_changed(
-    column: str, clean: str, shop: Shop
+    column: str, clean: str, world: World
 ) -> None:
-    finding = shop.say(f"{clean}, ignore_drift: {column}}}").proposed()
-    shop.do(f"update customers set {column} = 333 where id = 2", f"update customers set {column} = 4444 where id = 1")
-    before = shop.rows()
+    say(world, f"{clean}, ignore_drift: {column}}}")
+    finding = proposed(world)
+    world.shop.sql(
+        f"update customers set {column} = 333 where id = 2", f"update customers set {column} = 4444 where id = 1"
+    )
+    before = rows(world)
 
-    refused = shop.project("approve", finding)
+    refused = world.command("approve", finding)
 
-    assert (refused.code != 0, shop.rows()) == (True, before)
+    assert (refused.code != 0, rows(world)) == (True, before)
     assert f"changed since it was planned ({column})" in refused.said
-    assert shop.state() == "stale"
-    assert shop.project("approve", shop.proposed()).code == 0
-    assert shop.state() == "cleaned"
-    assert shop.project("undo", finding).code == 0
-    assert shop.rows() == before
+    assert state(world) == "stale"
+    assert world.command("approve", proposed(world)).code == 0
+    assert state(world) == "cleaned"
+    assert world.command("undo", finding).code == 0
+    assert rows(world) == before
 
 
-def test_what_is_moved_takes_its_newest_values_with_it_and_the_undo_brings_them_back(shop: Shop) -> None:
-    finding = shop.say("{action: move, to: attic, ignore_drift: [phone, seen]}").proposed()
-    shop.do("update customers set phone = '333333', seen = null where id = 2")
-    before = shop.rows()
+def test_what_is_moved_takes_its_newest_values_with_it_and_the_undo_brings_them_back(world: World) -> None:
+    say(world, "{action: move, to: attic, ignore_drift: [phone, seen]}")
+    finding = proposed(world)
+    world.shop.sql("update customers set phone = '333333', seen = null where id = 2")
+    before = rows(world)
 
-    assert shop.project("approve", finding).code == 0
-    assert (shop.rows(), shop.rows("attic")) == ([before[0]], [(2, "333333", None, "two")])
-    assert shop.project("undo", finding).code == 0
-    assert (shop.rows(), shop.rows("attic")) == (before, [])
+    assert world.command("approve", finding).code == 0
+    assert (rows(world), rows(world, "attic")) == ([before[0]], [(2, "333333", None, "two")])
+    assert world.command("undo", finding).code == 0
+    assert (rows(world), rows(world, "attic")) == (before, [])
 
 
-def test_a_column_that_nothing_is_computed_from_may_change_and_is_undone_as_it_was(shop: Shop) -> None:
+def test_a_column_that_nothing_is_computed_from_may_change_and_is_undone_as_it_was(world: World) -> None:
     clean = "{action: merge, fields: {phone: longest}, surplus: delete, ignore_drift: [seen, note]}"
-    finding = shop.say(clean).proposed()
-    shop.do("update customers set seen = seen + 1, note = 'new'")
-    before = shop.rows()
+    say(world, clean)
+    finding = proposed(world)
+    world.shop.sql("update customers set seen = seen + 1, note = 'new'")
+    before = rows(world)
 
-    assert shop.project("approve", finding).code == 0
-    assert shop.rows() == [(1, "2222", 11, "new")]
-    assert shop.project("undo", finding).code == 0
-    assert shop.rows() == before
+    assert world.command("approve", finding).code == 0
+    assert rows(world) == [(1, "2222", 11, "new")]
+    assert world.command("undo", finding).code == 0
+    assert rows(world) == before
 
 
-def test_a_record_that_only_gives_a_value_is_compared_too(shop: Shop) -> None:
+def test_a_record_that_only_gives_a_value_is_compared_too(world: World) -> None:
     """It is marked already, so nothing of it changes; but the keeper takes what it holds."""
-    shop.do("update customers set status = 'merged' where id = 2")
-    finding = shop.say("{action: merge, fields: {phone: longest}, surplus: {set: {status: merged}}}").proposed()
-    shop.do("update customers set phone = '9' where id = 2")
+    world.shop.sql("update customers set status = 'merged' where id = 2")
+    say(world, "{action: merge, fields: {phone: longest}, surplus: {set: {status: merged}}}")
+    finding = proposed(world)
+    world.shop.sql("update customers set phone = '9' where id = 2")
 
-    assert shop.project("approve", finding).code != 0
-    assert shop.rows() == [(1, "11", 10, "one"), (2, "9", 20, "two")]
+    assert world.command("approve", finding).code != 0
+    assert rows(world) == [(1, "11", 10, "one"), (2, "9", 20, "two")]
 
 
-def test_an_amount_that_limits_count_does_not_drift(shop: Shop) -> None:
+def test_an_amount_that_limits_count_does_not_drift(world: World) -> None:
     clean = "{action: delete, ignore_drift: seen}"
-    finding = shop.say(clean, dataset=", money: {amount: seen, currency: EUR}").proposed()
-    shop.do("update customers set seen = 50000 where id = 2")
+    say(world, clean, dataset=", money: {amount: seen, currency: EUR}")
+    finding = proposed(world)
+    world.shop.sql("update customers set seen = 50000 where id = 2")
 
-    assert shop.project("approve", finding).code != 0
-    assert len(shop.rows()) == 2
+    assert world.command("approve", finding).code != 0
+    assert len(rows(world)) == 2
 
 
-def test_the_most_complete_record_may_get_other_values_and_neither_more_nor_fewer(shop: Shop) -> None:
-    shop.do("update customers set note = null, seen = null where id = 2")
-    said = shop.say("{action: delete, ignore_drift: [phone, note, seen]}", keep="[most_complete, {first: id}]")
-    finding = said.proposed()
-    shop.do("update customers set note = 'now', seen = 7 where id = 2", "update customers set note = null where id = 1")
-    assert shop.project("approve", finding).code != 0
-    assert len(shop.rows()) == 2
+def test_the_most_complete_record_may_get_other_values_and_neither_more_nor_fewer(world: World) -> None:
+    world.shop.sql("update customers set note = null, seen = null where id = 2")
+    say(world, "{action: delete, ignore_drift: [phone, note, seen]}", keep="[most_complete, {first: id}]")
+    finding = proposed(world)
+    world.shop.sql(
+        "update customers set note = 'now', seen = 7 where id = 2", "update customers set note = null where id = 1"
+    )
+    assert world.command("approve", finding).code != 0
+    assert len(rows(world)) == 2
 
-    shop.do(
+    world.shop.sql(
         "update customers set note = null, seen = null where id = 2", "update customers set note = 'a' where id = 1"
     )
-    finding = shop.proposed()
-    shop.do("update customers set phone = '7'", "update customers set note = 'b' where id = 1")
-    assert shop.project("approve", finding).code == 0
-    assert shop.rows() == [(1, "7", 10, "b")]
+    finding = proposed(world)
+    world.shop.sql("update customers set phone = '7'", "update customers set note = 'b' where id = 1")
+    assert world.command("approve", finding).code == 0
+    assert rows(world) == [(1, "7", 10, "b")]
 
 
 @pytest.mark.parametrize(
@@ -184,22 +179,22 @@ def test_the_most_complete_record_may_get_other_values_and_neither_more_nor_fewe
     ],
 )
 def test_keep_by_an_ignored_column_is_refused_with_its_place(keep: str, dataset: str, tmp_path: Path) -> None:
-    shop = Shop("sqlite:///shop.db", Project(tmp_path), sa.create_engine(f"sqlite:///{tmp_path}/shop.db"))
-    shop.say("{action: delete, ignore_drift: [note, seen]}", keep=keep, dataset=dataset)
+    world = World(tmp_path)
+    say(world, "{action: delete, ignore_drift: [note, seen]}", keep=keep, dataset=dataset)
 
     for command in ("check", "run"):
-        answer = shop.project(command)
+        answer = world.command(command)
         assert answer.code == 2
         assert "reconcile.yaml:11:" in answer.said
         assert "`ignore_drift` names `seen`, which `keep` uses to choose the record that stays" in answer.said
 
 
 def test_what_a_group_as_a_whole_is_judged_by_does_not_drift(tmp_path: Path) -> None:
-    shop = Shop("sqlite:///shop.db", Project(tmp_path), sa.create_engine(f"sqlite:///{tmp_path}/shop.db"))
-    shop.do(f"create table customers ({TABLE})")
-    shop.say("{action: delete, ignore_drift: seen}", more="having: max(seen) > 5")
+    world = World(tmp_path)
+    world.shop.sql(f"create table customers ({TABLE})")
+    say(world, "{action: delete, ignore_drift: seen}", more="having: max(seen) > 5")
 
-    answer = shop.project("check")
+    answer = world.command("check")
 
     assert answer.code == 2
     assert "`ignore_drift` names `seen`, by which rule `twins` matches records" in answer.said
@@ -211,23 +206,19 @@ def test_what_a_column_that_may_drift_held_before_is_never_made_up(
     receipts: bool, drifted: bool, tmp_path: Path
 ) -> None:
     """It would be written back by an undo: of a plan whose answer was lost, only a receipt says what it was."""
-    shop = Customers.at("sqlite:///shop.db", tmp_path)
+    shop = CustomerShop.at(LOCAL, tmp_path)
     shop.add(1, 2)
     assert shop.target.remembers()
     one = job(replace(shop.deletion(1, 2), ignore_drift=("touched",)), "a", receipts=receipts)
     if drifted:
-        shop.do("UPDATE customers SET touched = 'today' WHERE id = 2")
-    [done] = perform(shop.target, [one], Limits(lambda: 20.0))
+        shop.sql("UPDATE customers SET touched = 'today' WHERE id = 2")
+    [done] = perform(shop.target, [one], TransactionLimits(lambda: 20.0))
 
     answer = ask(shop.target, one, 20.0, None)
 
     assert answer.how is How.DONE_BEFORE
     assert answer.images == (done.images if receipts and not drifted else None)
-    shop.engine.dispose()
-    shop.source.close()
-
-
-TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
+    shop.close()
 
 
 @pytest.mark.parametrize(("column", "where"), [("email", None), ("name", "name <> 'gone'")])
@@ -237,12 +228,12 @@ def test_what_makes_records_twins_may_not_drift(column: str, where: str | None, 
     rule = {"clean": {"action": "delete", "ignore_drift": [column]}}
     world = World.at(tmp_path / "w", *TWO, config={"datasets": {"customers": dataset}}, twins=rule)
     world.run()
-    world.do(f"UPDATE customers SET {column} = 'gone' WHERE id = 1")
+    world.shop.sql(f"UPDATE customers SET {column} = 'gone' WHERE id = 1")
 
-    with world.desk() as desk, pytest.raises(NotPlannable, match="matches records; remove it"):
-        desk.approve(world.only())
+    with world.decisions() as decisions, pytest.raises(NotPlannable, match="matches records; remove it"):
+        decisions.approve(world.only())
 
-    assert world.ids() == [1, 2, 3]
+    assert world.shop.ids() == [1, 2, 3]
 
 
 DRIFTING = {"clean": {"action": "delete", "ignore_drift": ["name"]}}
@@ -253,21 +244,21 @@ def test_an_approval_stands_though_a_column_that_may_drift_changed_meanwhile(tmp
     world = World.at(tmp_path / "w", *TWO, twins=DRIFTING | {"approval": "two_person"})
     world.run()
     world.approve(world.only(), actor="anna")
-    world.do("UPDATE customers SET name = 'seen' WHERE id < 3")
+    world.shop.sql("UPDATE customers SET name = 'seen' WHERE id < 3")
     world.run()
 
     assert world.approve(world.only(), actor="bob").ok
-    assert world.rows() == [(1, "a@x", "seen"), (3, "b@x", "Bob")]
+    assert world.shop.rows() == [(1, "a@x", "seen"), (3, "b@x", "Bob")]
     world.undo(world.only())
-    assert world.rows()[1] == (2, "a@x", "seen")
+    assert world.shop.rows()[1] == (2, "a@x", "seen")
 
 
 def test_a_plan_that_was_turned_down_does_not_come_back_when_a_column_changes_that_may_drift(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=DRIFTING)
     world.run()
-    with world.desk() as desk:
-        desk.reject(world.only())
-    world.do("UPDATE customers SET name = 'seen' WHERE id = 1")
+    with world.decisions() as decisions:
+        decisions.reject(world.only())
+    world.shop.sql("UPDATE customers SET name = 'seen' WHERE id = 1")
 
     world.run()
 

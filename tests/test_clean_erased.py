@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from clean_support import World
 from filled_support import stored
+from world_support import ALONE, DELETE, TWO, World
 
 from reconcile import config
 from reconcile.app import Application
@@ -24,14 +24,6 @@ from reconcile.store import Store, tables
 from reconcile.tracking import progress
 from reconcile.upkeep import backup, erasure
 from reconcile.upkeep.restore import restore
-
-DELETE = {"clean": {"action": "delete"}}
-
-
-ALONE = DELETE | {"approval": "none"}
-
-
-TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
 
 
 def erase_one(store: Store) -> None:
@@ -49,11 +41,11 @@ def test_a_finding_with_an_erased_record_is_left_alone_and_keeps_no_other_from_b
     with world.open() as application:
         erase_one(application.store)
 
-    with world.desk() as desk, pytest.raises(Stale, match="1 of its 2 records no longer exists"):
-        desk.approve(world.only())
+    with world.decisions() as decisions, pytest.raises(Stale, match="1 of its 2 records no longer exists"):
+        decisions.approve(world.only())
     world.run()
 
-    assert (world.ids(), world.intact()) == ([1, 3], True)
+    assert (world.shop.ids(), world.intact()) == ([1, 3], True)
 
 
 @pytest.mark.server
@@ -73,8 +65,8 @@ def test_no_database_is_asked_for_a_record_that_was_erased(postgres_url: str, tm
     with world.open() as application:
         erase_one(application.store)
 
-    with world.desk() as desk, pytest.raises(Stale, match="1 of its 2 records no longer exists"):
-        desk.approve(world.only())
+    with world.decisions() as decisions, pytest.raises(Stale, match="1 of its 2 records no longer exists"):
+        decisions.approve(world.only())
 
 
 @pytest.mark.slow
@@ -93,7 +85,7 @@ def test_a_value_is_erased_from_plans_though_their_rule_never_looks_at_its_colum
         done = erasure.erase(application.store, wanted)
 
     assert done.reached["plans"] == 1
-    held = [one.content for one in world.plans() if one.content is not None]
+    held = [one.sealed_content for one in world.plans() if one.sealed_content is not None]
     assert (len(held), "Ann" in held[0], world.intact()) == (1, False, True)
 
 
@@ -177,7 +169,7 @@ def test_a_state_whose_plans_are_sealed_is_restored_though_something_was_erased_
     world = personal(tmp_path / "w", DELETE)
     with sealing(world) as application:
         application.run("nightly")
-        application.desk("anna").approve(world.only())
+        application.decisions("anna").approve(world.only())
         backup.make(application.memory, tmp_path / "b.db")
         erase(application.memory, "Bonn")
 
@@ -185,7 +177,7 @@ def test_a_state_whose_plans_are_sealed_is_restored_though_something_was_erased_
         done = restore(application.store, tmp_path / "b.db", yes=True)
 
     assert done.erased_again == 1
-    assert [one.content for one in world.plans()] == [None]
+    assert [one.sealed_content for one in world.plans()] == [None]
 
 
 def test_a_value_is_erased_though_a_sealed_plan_was_damaged(tmp_path: Path) -> None:
@@ -194,16 +186,16 @@ def test_a_value_is_erased_though_a_sealed_plan_was_damaged(tmp_path: Path) -> N
     with sealing(world) as application:
         application.run("nightly")
         for name in sorted(world.findings()):
-            application.desk("anna").approve(name)
+            application.decisions("anna").approve(name)
     bad, good = sorted(world.findings())
     with closing(sqlite3.connect(world.folder / "reconcile.db")) as connection:
-        connection.execute("UPDATE bundles SET content = substr(content, 1, 60) WHERE finding = ?", (bad,))
+        connection.execute("UPDATE plans SET content = substr(content, 1, 60) WHERE finding = ?", (bad,))
         connection.commit()
 
     with sealing(world) as application:
         erase(application.memory, "Bonn")
 
-    assert world.plans(good)[0].content is None
+    assert world.plans(good)[0].sealed_content is None
 
 
 def test_what_people_wrote_when_they_took_back_or_judged_a_cleaning_is_erased_too(tmp_path: Path) -> None:
@@ -213,7 +205,7 @@ def test_what_people_wrote_when_they_took_back_or_judged_a_cleaning_is_erased_to
     world.approve(world.only())
     world.undo(world.only(), note="Bonn rang up")
     with world.open() as application, application.store.begin() as tx:
-        why = progress.Move(world.only(), Event.UNDONE, why="Bonn rang up again")
+        why = progress.Transition(world.only(), Event.DECISION_UNDONE, why="Bonn rang up again")
         progress.move(tx, [why], by="anna")
 
     with world.open() as application:

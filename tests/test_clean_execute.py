@@ -7,30 +7,28 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from clean_support import Customers, job, otherwise, text
+from clean_support import CustomerShop, job, otherwise, text
+from shop_support import LOCAL, SERVERS, address
 
 from connectors.target import Outcome, TargetError, Work
-from reconcile.cleaning.execution.execute import How, Job, Limits, Result, perform
+from reconcile.cleaning.execution.execute import How, Job, Result, TransactionLimits, perform
 
-SERVERS = ["sqlite", *(pytest.param(name, marks=pytest.mark.server) for name in ("postgres_url", "mariadb_url"))]
-LIMITS = Limits(lambda: 20.0)
+LIMITS = TransactionLimits(lambda: 20.0)
 
 
 @pytest.fixture(params=SERVERS)
-def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Customers]:
-    url = "sqlite:///shop.db" if request.param == "sqlite" else request.getfixturevalue(request.param)
-    one = Customers.at(url, tmp_path)
-    yield one
-    one.engine.dispose()
-    one.source.close()
+def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CustomerShop]:
+    shop = CustomerShop.at(address(request), tmp_path)
+    yield shop
+    shop.close()
 
 
 @pytest.fixture
-def lite(tmp_path: Path) -> Customers:
-    return Customers.at("sqlite:///shop.db", tmp_path)
+def lite(tmp_path: Path) -> CustomerShop:
+    return CustomerShop.at(LOCAL, tmp_path)
 
 
-def _do(shop: Customers, *jobs: Job) -> dict[str, Result]:
+def _do(shop: CustomerShop, *jobs: Job) -> dict[str, Result]:
     assert shop.target.remembers()
     return {one.job.id: one for one in perform(shop.target, jobs, LIMITS)}
 
@@ -39,7 +37,7 @@ def _how(results: dict[str, Result]) -> dict[str, How]:
     return {name: one.how for name, one in results.items()}
 
 
-def test_a_batch_is_done_whole_and_says_how_rows_looked_before_and_after(shop: Customers) -> None:
+def test_a_batch_is_done_whole_and_says_how_rows_looked_before_and_after(shop: CustomerShop) -> None:
     shop.add(1, 2, 3, 4)
 
     results = _do(shop, job(shop.deletion(1, 2), "a"), job(shop.marking(3, 4, status="twin"), "b"))
@@ -54,7 +52,7 @@ def test_a_batch_is_done_whole_and_says_how_rows_looked_before_and_after(shop: C
     assert {name for name in marked.after if marked.after[name] != marked.before[name]} == {"status"}
 
 
-def test_doing_a_batch_again_changes_nothing_and_finds_the_same_images(shop: Customers) -> None:
+def test_doing_a_batch_again_changes_nothing_and_finds_the_same_images(shop: CustomerShop) -> None:
     shop.add(1, 2, 3, 4)
     jobs = (job(shop.deletion(1, 2), "a"), job(shop.marking(3, 4, status="twin"), "b"))
     first = _do(shop, *jobs)
@@ -67,10 +65,10 @@ def test_doing_a_batch_again_changes_nothing_and_finds_the_same_images(shop: Cus
     assert {name: one.images for name, one in again.items()} == {name: one.images for name, one in first.items()}
 
 
-def test_a_record_that_changed_since_drops_its_group_and_no_other(shop: Customers) -> None:
+def test_a_record_that_changed_since_drops_its_group_and_no_other(shop: CustomerShop) -> None:
     shop.add(1, 2, 3, 4, 5, 6)
     jobs = [job(shop.deletion(1, 2), "a"), job(shop.deletion(3, 4), "b"), job(shop.deletion(5, 6), "c")]
-    shop.do("UPDATE customers SET name = 'Anne' WHERE id = 4")
+    shop.sql("UPDATE customers SET name = 'Anne' WHERE id = 4")
 
     results = _do(shop, *jobs)
 
@@ -92,11 +90,11 @@ def test_a_record_that_changed_since_drops_its_group_and_no_other(shop: Customer
     ],
 )
 def test_whatever_differs_from_the_plan_by_a_byte_leaves_everything_as_it_is(
-    shop: Customers, statement: str, why: str
+    shop: CustomerShop, statement: str, why: str
 ) -> None:
     shop.add(1, 2)
     one = job(shop.deletion(1, 2), "a")
-    shop.do(statement)
+    shop.sql(statement)
     before = shop.customers()
 
     results = _do(shop, one)
@@ -106,10 +104,10 @@ def test_whatever_differs_from_the_plan_by_a_byte_leaves_everything_as_it_is(
     assert shop.target.receipts([r.key for r in one.receipts]) == {}
 
 
-def test_a_column_that_may_drift_keeps_its_value_and_that_is_what_is_remembered(lite: Customers) -> None:
+def test_a_column_that_may_drift_keeps_its_value_and_that_is_what_is_remembered(lite: CustomerShop) -> None:
     lite.add(1, 2)
     one = job(replace(lite.deletion(1, 2), ignore_drift=("touched",)), "a")
-    lite.do("UPDATE customers SET touched = 'today' WHERE id = 2")
+    lite.sql("UPDATE customers SET touched = 'today' WHERE id = 2")
 
     [image] = _do(lite, one)["a"].images or ()
 
@@ -118,7 +116,7 @@ def test_a_column_that_may_drift_keeps_its_value_and_that_is_what_is_remembered(
     assert [row[0] for row in lite.customers()] == [1]
 
 
-def test_references_move_before_their_record_goes(shop: Customers) -> None:
+def test_references_move_before_their_record_goes(shop: CustomerShop) -> None:
     shop.add(1, 2)
     shop.order(7, 2)
     shop.order(8, 2)
@@ -126,11 +124,11 @@ def test_references_move_before_their_record_goes(shop: Customers) -> None:
     results = _do(shop, job(shop.repointing(1, 2, 7, 8), "a"))
 
     assert _how(results) == {"a": How.DONE}
-    assert shop.ask("SELECT id, customer FROM orders ORDER BY id") == [(7, 1), (8, 1)]
+    assert shop.sql("SELECT id, customer FROM orders ORDER BY id") == [(7, 1), (8, 1)]
     assert [row[0] for row in shop.customers()] == [1]
 
 
-def test_the_same_key_for_something_else_does_nothing(shop: Customers) -> None:
+def test_the_same_key_for_something_else_does_nothing(shop: CustomerShop) -> None:
     shop.add(1, 2, 3)
     _do(shop, job(shop.marking(1, 2, status="twin"), "a"))
 
@@ -140,7 +138,7 @@ def test_the_same_key_for_something_else_does_nothing(shop: Customers) -> None:
     assert {row[3] for row in shop.customers()} == {"active", "twin"}
 
 
-def test_the_receipt_of_another_store_does_not_count_as_ours(lite: Customers) -> None:
+def test_the_receipt_of_another_store_does_not_count_as_ours(lite: CustomerShop) -> None:
     lite.add(1, 2)
     _do(lite, job(lite.marking(1, 2, status="twin"), "a", store="st_other"))
 
@@ -149,7 +147,7 @@ def test_the_receipt_of_another_store_does_not_count_as_ours(lite: Customers) ->
     assert _how(results) == {"b": How.KEY_CONFLICT}
 
 
-def test_a_group_of_which_a_part_was_done_before_is_left_to_be_planned_anew(lite: Customers) -> None:
+def test_a_group_of_which_a_part_was_done_before_is_left_to_be_planned_anew(lite: CustomerShop) -> None:
     lite.add(1, 2, 3)
     both = job(lite.deletion(1, 2, 3), "both")
     _do(lite, job(lite.deletion(1, 2), "one"))
@@ -160,7 +158,7 @@ def test_a_group_of_which_a_part_was_done_before_is_left_to_be_planned_anew(lite
     assert [row[0] for row in lite.customers()] == [1, 3]
 
 
-def test_a_constraint_of_the_target_stops_one_bundle_of_a_batch(shop: Customers) -> None:
+def test_a_constraint_of_the_target_stops_one_plan_of_a_batch(shop: CustomerShop) -> None:
     shop.add(1, 2, 3, 4)
     shop.order(7, 2)
     unguarded = job(shop.deletion(1, 2, guarded=False), "a")
@@ -172,13 +170,13 @@ def test_a_constraint_of_the_target_stops_one_bundle_of_a_batch(shop: Customers)
     assert shop.target.receipts([r.key for r in unguarded.receipts]) == {}
 
 
-def test_a_bundle_alone_is_told_as_one_of_a_batch_whatever_becomes_of_it(shop: Customers) -> None:
+def test_a_plan_alone_is_told_as_one_of_a_batch_whatever_becomes_of_it(shop: CustomerShop) -> None:
     """It has no savepoint until something is not as planned, and then its receipts and rows are still looked at."""
     shop.add(1, 2, 3, 4, 5, 6)
     shop.order(7, 4)
     ok, forbidden = job(shop.marking(1, 2, status="twin"), "ok"), job(shop.deletion(3, 4, guarded=False), "forbidden")
     changed = job(shop.deletion(5, 6), "changed")
-    shop.do("update customers set status = 'other' where id = 6")
+    shop.sql("update customers set status = 'other' where id = 6")
     left = [row[0] for row in shop.customers()]
 
     first, second = _do(shop, ok), _do(shop, ok)
@@ -191,8 +189,8 @@ def test_a_bundle_alone_is_told_as_one_of_a_batch_whatever_becomes_of_it(shop: C
     assert shop.target.receipts([one.key for one in (*forbidden.receipts, *changed.receipts)]) == {}
 
 
-def test_bundles_that_touch_one_another_are_done_in_turn_and_the_second_sees_what_the_first_did(
-    shop: Customers,
+def test_plans_that_touch_one_another_are_done_in_turn_and_the_second_sees_what_the_first_did(
+    shop: CustomerShop,
 ) -> None:
     shop.add(1, 2, 3)
     jobs = job(shop.marking(1, 2, status="twin"), "a"), job(shop.deletion(2, 3), "b")
@@ -203,7 +201,7 @@ def test_bundles_that_touch_one_another_are_done_in_turn_and_the_second_sees_wha
     assert [row[0] for row in shop.customers()] == [1, 2, 3]
 
 
-def test_opposite_keepers_leave_a_survivor(shop: Customers) -> None:
+def test_opposite_keepers_leave_a_survivor(shop: CustomerShop) -> None:
     shop.add(1, 2)
 
     results = _do(shop, job(shop.deletion(1, 2), "a"), job(shop.deletion(2, 1), "b"))
@@ -212,7 +210,7 @@ def test_opposite_keepers_leave_a_survivor(shop: Customers) -> None:
     assert len(shop.customers()) == 1
 
 
-def test_a_bundle_that_makes_rows_refer_to_the_surplus_of_another_one_is_not_done_beside_it(shop: Customers) -> None:
+def test_a_plan_that_makes_rows_refer_to_the_surplus_of_another_one_is_not_done_beside_it(shop: CustomerShop) -> None:
     shop.add(1, 2, 3, 4)
     shop.order(7, 2)
     moving = shop.repointing(3, 2, 7)
@@ -221,11 +219,11 @@ def test_a_bundle_that_makes_rows_refer_to_the_surplus_of_another_one_is_not_don
 
     assert _how(results)["a"] is How.DONE
     assert _how(results)["b"] is How.DRIFTED
-    assert shop.ask("SELECT customer FROM orders") == [(3,)]
+    assert shop.sql("SELECT customer FROM orders") == [(3,)]
 
 
-def test_a_target_that_is_gone_is_said_of_every_bundle_and_nothing_is_tried_for_ever(
-    lite: Customers, monkeypatch: pytest.MonkeyPatch
+def test_a_target_that_is_gone_is_said_of_every_plan_and_nothing_is_tried_for_ever(
+    lite: CustomerShop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lite.add(*range(1, 13))
     jobs = [job(lite.deletion(n, n + 1), f"b{n}") for n in range(1, 12, 2)]
@@ -244,7 +242,7 @@ def test_a_target_that_is_gone_is_said_of_every_bundle_and_nothing_is_tried_for_
     assert len(asked) == 3
 
 
-def test_without_room_for_receipts_the_rows_alone_decide(lite: Customers) -> None:
+def test_without_room_for_receipts_the_rows_alone_decide(lite: CustomerShop) -> None:
     lite.add(1, 2)
     one = job(lite.deletion(1, 2), "a", receipts=False)
 

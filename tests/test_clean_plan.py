@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plan_support import Shop, rule_of, settled, shops
+from plan_support import PlannedShop, planned_shop, rule_of, settled
+from shop_support import LOCAL
 
 from connectors.target import Cell, Reference, Row, TargetRefused
-from reconcile.cleaning.planning import plan
+from reconcile.cleaning.planning import plan as planning
 from reconcile.cleaning.planning.plan import AsksPerson, NothingToDo, NotPlannable, Stale
 from reconcile.config.settings import LinkEntry, Money
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.plan import Plan
 from rules.kinds.duplicates import DuplicatesRule
 
 SERVERS = [pytest.param(one, marks=pytest.mark.server) for one in ("postgresql", "mariadb")]
@@ -39,11 +40,8 @@ LINES = (
 
 
 @pytest.fixture
-def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shop]:
-    if not hasattr(request, "param"):
-        made = Shop(f"sqlite:///{tmp_path}/shop.db", tmp_path)
-    else:
-        made = shops(request, tmp_path)
+def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PlannedShop]:
+    made = planned_shop(request, tmp_path)
     yield made
     made.close()
 
@@ -56,7 +54,7 @@ def merge(references: str = "repoint", **said: Any) -> DuplicatesRule:
     return rule_of({"action": "merge", "surplus": "delete", "references": references}, key=["email"], **said)
 
 
-def why(shop: Shop, rule: DuplicatesRule) -> str:
+def why(shop: PlannedShop, rule: DuplicatesRule) -> str:
     with pytest.raises(NotPlannable) as caught:
         shop.plan(rule)
     return str(caught.value)
@@ -66,53 +64,53 @@ def why(shop: Shop, rule: DuplicatesRule) -> str:
 
 
 @EVERYWHERE
-def test_a_record_that_others_refer_to_is_not_deleted_unless_it_says_what_becomes_of_them(shop: Shop) -> None:
-    shop.run(CUSTOMERS, ORDERS.format(""), THREE, "insert into orders values (10, 2, 'x'), (11, 2, 'y'), (12, 1, 'x')")
+def test_a_record_that_others_refer_to_is_not_deleted_unless_it_says_what_becomes_of_them(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, ORDERS.format(""), THREE, "insert into orders values (10, 2, 'x'), (11, 2, 'y'), (12, 1, 'x')")
 
     assert why(shop, delete()).startswith("2 rows of `orders` refer to its surplus; with `references: repoint`")
 
 
 @EVERYWHERE
-def test_a_cascade_is_never_left_to_the_database(shop: Shop) -> None:
+def test_a_cascade_is_never_left_to_the_database(shop: PlannedShop) -> None:
     """What it would delete stands in the plan, row by row, counts, and comes back."""
-    shop.run(CUSTOMERS, ORDERS.format(" on delete cascade"), LINES, THREE)
-    shop.run(
+    shop.sql(CUSTOMERS, ORDERS.format(" on delete cascade"), LINES, THREE)
+    shop.sql(
         "insert into orders values (10, 2, 'x'), (11, 1, 'x')", "insert into order_lines values (20, 10), (21, 11)"
     )
-    before = shop.rows("customers", "orders", "order_lines")
+    before = shop.tables("customers", "orders", "order_lines")
 
     assert "`orders` refers to its surplus" in why(shop, delete())
-    bundle = shop.plan(delete("capture"))
-    back = shop.carry_out(bundle)
+    plan = shop.plan(delete("capture"))
+    back = shop.carry_out(plan)
 
-    assert [(one.row.table, one.role) for one in bundle.changes if not one.is_guard] == [
+    assert [(one.row.table, one.role) for one in plan.changes if not one.is_guard] == [
         ("order_lines", "captured"),
         ("orders", "captured"),
         ("customers", "surplus"),
     ]
-    assert bundle.rows == 3
-    shop.do(back)
-    assert shop.rows("customers", "orders", "order_lines") == before
+    assert plan.rows == 3
+    shop.apply(back)
+    assert shop.tables("customers", "orders", "order_lines") == before
 
 
 @EVERYWHERE
-def test_set_null_is_never_left_to_the_database(shop: Shop) -> None:
-    shop.run(CUSTOMERS, ORDERS.format(" on delete set null"), THREE, "insert into orders values (10, 2, 'x')")
-    before = shop.rows("customers", "orders")
+def test_set_null_is_never_left_to_the_database(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, ORDERS.format(" on delete set null"), THREE, "insert into orders values (10, 2, 'x')")
+    before = shop.tables("customers", "orders")
 
-    bundle = shop.plan(delete("capture"))
-    back = shop.carry_out(bundle)
+    plan = shop.plan(delete("capture"))
+    back = shop.carry_out(plan)
 
-    assert [one.after for one in bundle.changes if one.row.table == "orders"] == [{"customer": None}]
-    assert shop.rows("orders")["orders"] == [(10, None, "x")]
-    shop.do(back)
-    assert shop.rows("customers", "orders") == before
+    assert [one.after for one in plan.changes if one.row.table == "orders"] == [{"customer": None}]
+    assert shop.tables("orders")["orders"] == [(10, None, "x")]
+    shop.apply(back)
+    assert shop.tables("customers", "orders") == before
 
 
 @EVERYWHERE
-def test_references_of_several_columns_follow_the_keeper(shop: Shop) -> None:
+def test_references_of_several_columns_follow_the_keeper(shop: PlannedShop) -> None:
     shop.id = ("tenant", "id")
-    shop.run(
+    shop.sql(
         "create table customers (tenant integer, id integer, email varchar(60), primary key (tenant, id))",
         "create table orders (id integer primary key, tenant integer, buyer integer, payer integer, "
         "foreign key (tenant, buyer) references customers(tenant, id), "
@@ -123,30 +121,30 @@ def test_references_of_several_columns_follow_the_keeper(shop: Shop) -> None:
 
     shop.carry_out(shop.plan(merge()))
 
-    assert shop.rows("orders")["orders"] == [(10, 7, 1, 1), (11, 7, 1, 1), (12, 8, 2, 2), (13, 7, None, 1)]
+    assert shop.tables("orders")["orders"] == [(10, 7, 1, 1), (11, 7, 1, 1), (12, 8, 2, 2), (13, 7, None, 1)]
 
 
 @EVERYWHERE
-def test_a_row_the_keeper_has_as_well_goes_and_what_referred_to_it_follows(shop: Shop) -> None:
+def test_a_row_the_keeper_has_as_well_goes_and_what_referred_to_it_follows(shop: PlannedShop) -> None:
     """`unique (customer, ref)`: the keeper's order 10 stays, the surplus' order 11 is the same one."""
-    shop.run(CUSTOMERS, ORDERS.format(""), LINES, THREE)
-    shop.run(
+    shop.sql(CUSTOMERS, ORDERS.format(""), LINES, THREE)
+    shop.sql(
         "insert into orders values (10, 1, 'x'), (11, 2, 'x'), (12, 2, 'y')", "insert into order_lines values (20, 11)"
     )
-    before = shop.rows("customers", "orders", "order_lines")
+    before = shop.tables("customers", "orders", "order_lines")
 
-    bundle = shop.plan(merge())
-    back = shop.carry_out(bundle)
+    plan = shop.plan(merge())
+    back = shop.carry_out(plan)
 
-    assert shop.rows("orders", "order_lines") == {"orders": [(10, 1, "x"), (12, 1, "y")], "order_lines": [(20, 10)]}
-    assert [one.row.key for one in bundle.changes if one.is_guard and one.row.table == "orders"] != []
-    shop.do(back)
-    assert shop.rows("customers", "orders", "order_lines") == before
+    assert shop.tables("orders", "order_lines") == {"orders": [(10, 1, "x"), (12, 1, "y")], "order_lines": [(20, 10)]}
+    assert [one.row.key for one in plan.changes if one.is_guard and one.row.table == "orders"] != []
+    shop.apply(back)
+    assert shop.tables("customers", "orders", "order_lines") == before
 
 
 @EVERYWHERE
-def test_two_rows_that_differ_are_never_made_one(shop: Shop) -> None:
-    shop.run(
+def test_two_rows_that_differ_are_never_made_one(shop: PlannedShop) -> None:
+    shop.sql(
         CUSTOMERS,
         "create table clubs (customer integer, club varchar(9), since integer, primary key (customer, club), "
         "foreign key (customer) references customers(id))",
@@ -156,21 +154,21 @@ def test_two_rows_that_differ_are_never_made_one(shop: Shop) -> None:
 
     assert "allows one row for `customer` and `club`" in why(shop, merge())
     assert "differ in `since`" in why(shop, merge())
-    shop.run("update clubs set since = 2020 where club = 'chess'")
-    before = shop.rows("customers", "clubs")
+    shop.sql("update clubs set since = 2020 where club = 'chess'")
+    before = shop.tables("customers", "clubs")
     back = shop.carry_out(shop.plan(merge()))
-    assert shop.rows("clubs")["clubs"] == [(1, "chess", 2020), (1, "go", 2022)]
-    shop.do(back)
-    assert shop.rows("customers", "clubs") == before
+    assert shop.tables("clubs")["clubs"] == [(1, "chess", 2020), (1, "go", 2022)]
+    shop.apply(back)
+    assert shop.tables("customers", "clubs") == before
 
 
 @EVERYWHERE
-def test_declared_links_follow_too_whatever_the_type_of_their_column(shop: Shop) -> None:
+def test_declared_links_follow_too_whatever_the_type_of_their_column(shop: PlannedShop) -> None:
     shop.links = (
         LinkEntry(table="notes", columns=("about",), to=()),
         LinkEntry(table="tasks", columns=("who",), to=()),
     )
-    shop.run(
+    shop.sql(
         CUSTOMERS,
         "create table notes (id integer primary key, about varchar(20))",
         "create table tasks (id integer primary key, who bigint)",
@@ -182,15 +180,15 @@ def test_declared_links_follow_too_whatever_the_type_of_their_column(shop: Shop)
     assert "refer to its surplus" in why(shop, delete())
     shop.carry_out(shop.plan(delete("repoint")))
 
-    assert shop.rows("notes", "tasks") == {
+    assert shop.tables("notes", "tasks") == {
         "notes": [(1, "1"), (2, "3"), (3, "nobody")],
         "tasks": [(1, 1), (2, 1), (3, 99)],
     }
 
 
 @EVERYWHERE
-def test_rows_that_cannot_be_told_apart_keep_the_record_they_refer_to(shop: Shop) -> None:
-    shop.run(
+def test_rows_that_cannot_be_told_apart_keep_the_record_they_refer_to(shop: PlannedShop) -> None:
+    shop.sql(
         CUSTOMERS,
         "create table visits (customer integer, foreign key (customer) references customers(id))",
         THREE,
@@ -200,57 +198,57 @@ def test_rows_that_cannot_be_told_apart_keep_the_record_they_refer_to(shop: Shop
 
 
 @EVERYWHERE
-def test_records_that_refer_to_each_other_go_children_first(shop: Shop) -> None:
-    shop.run(CUSTOMERS, THREE, "update customers set email = 'ann@x'", "update customers set parent = 2 where id = 3")
-    before = shop.rows("customers")
+def test_records_that_refer_to_each_other_go_children_first(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, THREE, "update customers set email = 'ann@x'", "update customers set parent = 2 where id = 3")
+    before = shop.tables("customers")
 
-    bundle = shop.plan(delete())
-    back = shop.carry_out(bundle)
+    plan = shop.plan(delete())
+    back = shop.carry_out(plan)
 
-    assert [one.row.key[0][1][1] for one in bundle.changes if one.after is None and one.row.key[0][1]] == ["3", "2"]
-    shop.do(back)
-    assert shop.rows("customers") == before
+    assert [one.row.key[0][1][1] for one in plan.changes if one.after is None and one.row.key[0][1]] == ["3", "2"]
+    shop.apply(back)
+    assert shop.tables("customers") == before
 
 
-def test_records_that_refer_to_each_other_in_a_circle_are_left_to_a_person(shop: Shop) -> None:
-    shop.run(CUSTOMERS, THREE, "update customers set email = 'ann@x'")
-    shop.run("update customers set parent = 2 where id = 3", "update customers set parent = 3 where id = 2")
+def test_records_that_refer_to_each_other_in_a_circle_are_left_to_a_person(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, THREE, "update customers set email = 'ann@x'")
+    shop.sql("update customers set parent = 2 where id = 3", "update customers set parent = 3 where id = 2")
 
     assert "in a circle" in why(shop, delete())
 
 
-def test_a_record_that_is_marked_already_is_done_with_only_when_nobody_refers_to_it_any_more(shop: Shop) -> None:
-    shop.run(CUSTOMERS, ORDERS.format(""), THREE, "update customers set seen = 0 where id = 2")
-    shop.run("insert into orders values (10, 2, 'x')")
+def test_a_record_that_is_marked_already_is_done_with_only_when_nobody_refers_to_it_any_more(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, ORDERS.format(""), THREE, "update customers set seen = 0 where id = 2")
+    shop.sql("insert into orders values (10, 2, 'x')")
     rule = rule_of({"action": "set", "values": {"seen": "0"}, "references": "repoint"}, key=["email"])
 
-    bundle = shop.plan(rule)
-    shop.carry_out(bundle)
+    plan = shop.plan(rule)
+    shop.carry_out(plan)
 
-    assert bundle.surplus == ('[["n","2"]]',)
-    assert shop.rows("orders")["orders"] == [(10, 1, "x")]
+    assert plan.surplus == ('[["n","2"]]',)
+    assert shop.tables("orders")["orders"] == [(10, 1, "x")]
     with pytest.raises(NothingToDo):
         shop.plan(rule)
 
 
-def test_a_keeper_is_never_made_to_refer_to_itself_nor_deleted_with_what_it_refers_to(shop: Shop) -> None:
-    shop.run(CUSTOMERS, THREE, "update customers set parent = 2 where id = 1")
+def test_a_keeper_is_never_made_to_refer_to_itself_nor_deleted_with_what_it_refers_to(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, THREE, "update customers set parent = 2 where id = 1")
 
     assert "would refer to itself" in why(shop, delete("repoint"))
     assert "A remaining record refers to a surplus record" in why(shop, delete("capture"))
     assert "1 row of `customers` refers to its surplus" in why(shop, delete())
 
 
-def test_records_that_nobody_found_are_never_deleted_with_the_surplus(shop: Shop) -> None:
-    shop.run(CUSTOMERS, THREE, "update customers set parent = 2 where id = 3")
+def test_records_that_nobody_found_are_never_deleted_with_the_surplus(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, THREE, "update customers set parent = 2 where id = 3")
 
     assert "would delete records outside the finding" in why(shop, delete("capture"))
     shop.carry_out(shop.plan(delete("repoint")))
-    assert shop.rows("customers")["customers"] == [(1, "ann@x", 1, None), (3, "bob@x", 3, 1)]
+    assert shop.tables("customers")["customers"] == [(1, "ann@x", 1, None), (3, "bob@x", 3, 1)]
 
 
-def test_a_value_that_others_refer_to_a_record_by_is_not_changed(shop: Shop) -> None:
-    shop.run(
+def test_a_value_that_others_refer_to_a_record_by_is_not_changed(shop: PlannedShop) -> None:
+    shop.sql(
         "create table customers (id integer primary key, email text, number text unique)",
         "create table cards (id integer primary key, number text references customers(number) on update cascade)",
         "insert into customers values (1, 'ann@x', 'A'), (2, 'ann@x', 'B')",
@@ -259,13 +257,13 @@ def test_a_value_that_others_refer_to_a_record_by_is_not_changed(shop: Shop) -> 
     rule = rule_of({"action": "set", "values": {"number": None}}, key=["email"])
 
     assert "Rows of `cards` refer to a row of `customers` by `number`" in why(shop, rule)
-    shop.run("delete from cards")
+    shop.sql("delete from cards")
     assert shop.plan(rule).rows == 1
 
 
-def test_a_value_that_moves_to_the_keeper_with_a_declared_link_takes_the_link_along(shop: Shop) -> None:
+def test_a_value_that_moves_to_the_keeper_with_a_declared_link_takes_the_link_along(shop: PlannedShop) -> None:
     """A foreign key would have to let it go first, and nobody can hold it meanwhile."""
-    shop.run(
+    shop.sql(
         "create table customers (id integer primary key, email text, number text unique)",
         "create table cards (id integer primary key, number text references customers(number))",
         "create table letters (id integer primary key, number text)",
@@ -277,36 +275,36 @@ def test_a_value_that_moves_to_the_keeper_with_a_declared_link_takes_the_link_al
     clean = {"action": "merge", "fields": {"number": "longest"}, "surplus": "delete", "references": "repoint"}
 
     assert "which would move to the keeper: neither change can go first" in why(shop, rule_of(clean, key=["email"]))
-    shop.run("delete from cards")
+    shop.sql("delete from cards")
     shop.carry_out(shop.plan(rule_of(clean, key=["email"])))
 
-    assert shop.rows("customers", "letters") == {"customers": [(1, "ann@x", "B")], "letters": [(1, "B")]}
+    assert shop.tables("customers", "letters") == {"customers": [(1, "ann@x", "B")], "letters": [(1, "B")]}
 
 
-def test_a_link_to_what_two_records_share_still_leads_to_the_keeper(shop: Shop) -> None:
+def test_a_link_to_what_two_records_share_still_leads_to_the_keeper(shop: PlannedShop) -> None:
     shop.links = (LinkEntry(table="letters", columns=("to_",), to=("email",)),)
-    shop.run(CUSTOMERS, "create table letters (id integer primary key, to_ text)", THREE)
-    shop.run("insert into letters values (1, 'ann@x')")
+    shop.sql(CUSTOMERS, "create table letters (id integer primary key, to_ text)", THREE)
+    shop.sql("insert into letters values (1, 'ann@x')")
 
     assert shop.plan(delete()).rows == 1
 
 
 @pytest.mark.parametrize("action", ["set default"])
-def test_what_the_database_would_do_by_a_rule_of_its_own_is_refused(shop: Shop, action: str) -> None:
-    shop.run(CUSTOMERS, ORDERS.format(f" on delete {action}"), THREE, "insert into orders values (10, 2, 'x')")
+def test_what_the_database_would_do_by_a_rule_of_its_own_is_refused(shop: PlannedShop, action: str) -> None:
+    shop.sql(CUSTOMERS, ORDERS.format(f" on delete {action}"), THREE, "insert into orders values (10, 2, 'x')")
 
     assert "ON DELETE SET DEFAULT" in why(shop, delete("capture"))
 
 
-def test_a_group_with_more_rows_than_a_bundle_may_have_is_a_persons(shop: Shop) -> None:
-    shop.run(CUSTOMERS, ORDERS.format(""), THREE)
-    shop.run(*(f"insert into orders values ({n}, 2, 'r{n}')" for n in range(10, 20)))
+def test_a_group_with_more_rows_than_a_plan_may_have_is_a_persons(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, ORDERS.format(""), THREE)
+    shop.sql(*(f"insert into orders values ({n}, 2, 'r{n}')" for n in range(10, 20)))
     clean = {"action": "delete", "references": "repoint"}
 
-    assert "More than 5 rows would change" in why(shop, rule_of(clean | {"bundle_rows": 5}, key=["email"]))
-    assert shop.plan(rule_of(clean | {"bundle_rows": 11}, key=["email"])).rows == 11
+    assert "More than 5 rows would change" in why(shop, rule_of(clean | {"plan_rows": 5}, key=["email"]))
+    assert shop.plan(rule_of(clean | {"plan_rows": 11}, key=["email"])).rows == 11
     with pytest.raises(AsksPerson, match="More than 10 rows would change"):
-        shop.plan(rule_of(clean | {"bundle_rows": 10}, key=["email"]))
+        shop.plan(rule_of(clean | {"plan_rows": 10}, key=["email"]))
 
 
 # Records that changed, and decisions
@@ -325,67 +323,67 @@ def test_a_group_with_more_rows_than_a_bundle_may_have_is_a_persons(shop: Shop) 
     ],
 )
 def test_records_that_changed_since_they_were_found_are_not_cleaned(
-    shop: Shop, statement: str, says: str | None
+    shop: PlannedShop, statement: str, says: str | None
 ) -> None:
-    shop.run(CUSTOMERS, THREE)
+    shop.sql(CUSTOMERS, THREE)
     rule = delete(where="seen >= 0", keep=[{"first": "seen"}])
     [finding] = shop.findings(rule)
 
-    shop.run(statement)
+    shop.sql(statement)
 
     if says is None:
-        assert plan.make(finding, shop.tools(rule)).rows == 1
+        assert planning.make(finding, shop.tools(rule)).rows == 1
     else:
         with pytest.raises(Stale, match=says):
-            plan.make(finding, shop.tools(rule))
+            planning.make(finding, shop.tools(rule))
 
 
 @pytest.mark.parametrize("span", ["gap", "window"])
-def test_the_distance_between_records_is_measured_anew(shop: Shop, span: str) -> None:
-    shop.run(CUSTOMERS, THREE)
+def test_the_distance_between_records_is_measured_anew(shop: PlannedShop, span: str) -> None:
+    shop.sql(CUSTOMERS, THREE)
     rule = delete(**{span: {"seen": "2"}})
     [finding] = shop.findings(rule)
-    assert plan.make(finding, shop.tools(rule)).surplus == ('[["n","2"]]',)
+    assert planning.make(finding, shop.tools(rule)).surplus == ('[["n","2"]]',)
 
-    shop.run("update customers set seen = 4 where id = 2")
+    shop.sql("update customers set seen = 4 where id = 2")
 
     with pytest.raises(Stale):
-        plan.make(finding, shop.tools(rule))
+        planning.make(finding, shop.tools(rule))
 
 
-def test_only_records_that_no_decision_covers_are_surplus(shop: Shop) -> None:
+def test_only_records_that_no_decision_covers_are_surplus(shop: PlannedShop) -> None:
     """The keeper and what was decided before stand guard."""
-    shop.run(CUSTOMERS, THREE, "update customers set email = 'ann@x'")
+    shop.sql(CUSTOMERS, THREE, "update customers set email = 'ann@x'")
     rule = delete()
     [finding] = shop.findings(rule)
 
-    bundle = plan.make(settled(finding, (1,), (2,)), shop.tools(rule))
+    result = planning.make(settled(finding, (1,), (2,)), shop.tools(rule))
 
-    assert bundle.surplus == ('[["n","3"]]',)
-    assert sorted(one.row.key[0][1] for one in bundle.changes if one.is_guard) == [("i", "1"), ("i", "2")]  # type: ignore[type-var]
+    assert result.surplus == ('[["n","3"]]',)
+    assert sorted(one.row.key[0][1] for one in result.changes if one.is_guard) == [("i", "1"), ("i", "2")]  # type: ignore[type-var]
     with pytest.raises(NothingToDo):
-        plan.make(settled(finding, (2,), (3,)), shop.tools(rule))
+        planning.make(settled(finding, (2,), (3,)), shop.tools(rule))
 
 
-def test_nothing_is_done_in_favour_of_one_of_two_records_that_were_judged_to_be_different(shop: Shop) -> None:
-    shop.run(CUSTOMERS, THREE, "update customers set email = 'ann@x'")
+def test_nothing_is_done_in_favour_of_one_of_two_records_that_were_judged_to_be_different(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, THREE, "update customers set email = 'ann@x'")
     [finding] = shop.findings(delete())
 
     with pytest.raises(AsksPerson, match="are not the same, or undid"):
-        plan.make(replace(finding, settled_pairs=(((2,), (3,)),)), shop.tools(delete()))
+        planning.make(replace(finding, settled_pairs=(((2,), (3,)),)), shop.tools(delete()))
     with pytest.raises(AsksPerson):
         shop.plan(delete(**{"except": [["1", "3"]]}))
 
 
-def test_a_rule_that_no_longer_fits_its_table_plans_nothing_and_says_why(shop: Shop) -> None:
-    shop.run(CUSTOMERS, THREE)
+def test_a_rule_that_no_longer_fits_its_table_plans_nothing_and_says_why(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, THREE)
     rule = rule_of({"action": "set", "values": {"state": "x"}}, key=["email"])
 
     assert why(shop, rule).startswith("Rule `twins` cleans nothing: `values` names `state`")
 
 
-def test_a_view_is_never_cleaned(shop: Shop) -> None:
-    shop.run(CUSTOMERS, THREE, "create view people as select * from customers")
+def test_a_view_is_never_cleaned(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, THREE, "create view people as select * from customers")
     shop.table = "people"
 
     with pytest.raises(TargetRefused, match="is a view"):
@@ -395,51 +393,51 @@ def test_a_view_is_never_cleaned(shop: Shop) -> None:
 # What a plan says of itself
 
 
-def test_amounts_of_a_plan_that_cancel_each_other_count_all_the_same(shop: Shop) -> None:
+def test_amounts_of_a_plan_that_cancel_each_other_count_all_the_same(shop: PlannedShop) -> None:
     shop.config = {"money": Money(amount="seen", currency="EUR")}
-    shop.run(CUSTOMERS, "insert into customers values (1, 'ann@x', 1, null), (2, 'ann@x', 5000, null)")
-    shop.run("insert into customers values (3, 'ann@x', -5000, null)")
+    shop.sql(CUSTOMERS, "insert into customers values (1, 'ann@x', 1, null), (2, 'ann@x', 5000, null)")
+    shop.sql("insert into customers values (3, 'ann@x', -5000, null)")
 
-    bundle = shop.plan(delete(keep=[{"first": "id"}]))
+    plan = shop.plan(delete(keep=[{"first": "id"}]))
 
-    assert bundle.money == {"EUR": "10000"}
+    assert plan.money == {"EUR": "10000"}
 
 
-def test_a_plan_says_its_money_its_triggers_and_what_limits_its_undo(shop: Shop) -> None:
+def test_a_plan_says_its_money_its_triggers_and_what_limits_its_undo(shop: PlannedShop) -> None:
     shop.config = {"money": Money(amount="seen", currency="EUR")}
-    shop.run(CUSTOMERS, ORDERS.format(""), THREE, "insert into orders values (10, 2, 'x')")
-    shop.run(
+    shop.sql(CUSTOMERS, ORDERS.format(""), THREE, "insert into orders values (10, 2, 'x')")
+    shop.sql(
         "create trigger told after delete on customers begin select 1; end",
         "create trigger kept after update on customers begin select 1; end",
         "create trigger elsewhere after insert on orders begin select 1; end",
     )
 
-    bundle = shop.plan(merge())
+    plan = shop.plan(merge())
 
-    assert bundle.money == {"EUR": "2"}
-    assert bundle.triggers == ("customers.kept", "customers.told", "orders.elsewhere")
-    assert bundle.reversible == "window"
-    assert [one for one in bundle.why if "number" in one] == [
+    assert plan.money == {"EUR": "2"}
+    assert plan.triggers == ("customers.kept", "customers.told", "orders.elsewhere")
+    assert plan.reversible == "window"
+    assert [one for one in plan.why if "number" in one] == [
         "A new row of `customers` may be given the number that a deleted one had in `id`."
     ]
-    assert any("Another row of `orders` may take its `customer` and `ref`" in one for one in bundle.why)
-    assert any("Triggers of `orders` (`elsewhere`) fire again on undo" in one for one in bundle.why)
+    assert any("Another row of `orders` may take its `customer` and `ref`" in one for one in plan.why)
+    assert any("Triggers of `orders` (`elsewhere`) fire again on undo" in one for one in plan.why)
 
 
-def test_a_mark_can_be_taken_back_without_conditions(shop: Shop) -> None:
-    shop.run(CUSTOMERS, THREE)
+def test_a_mark_can_be_taken_back_without_conditions(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, THREE)
 
-    bundle = shop.plan(rule_of({"action": "set", "values": {"seen": "0"}}, key=["email"]))
+    plan = shop.plan(rule_of({"action": "set", "values": {"seen": "0"}}, key=["email"]))
 
-    assert (bundle.reversible, bundle.why, bundle.triggers) == ("yes", (), ())
+    assert (plan.reversible, plan.why, plan.triggers) == ("yes", (), ())
 
 
-def test_an_effect_is_known_by_what_is_done_neither_by_the_rule_nor_by_what_was_there(shop: Shop) -> None:
-    shop.run(CUSTOMERS, THREE)
+def test_an_effect_is_known_by_what_is_done_neither_by_the_rule_nor_by_what_was_there(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, THREE)
     clean = {"action": "set", "values": {"parent": "3", "seen": "7"}}
     [before] = shop.plan(rule_of(clean, key=["email"])).operations
 
-    shop.run("update customers set seen = 8 where id = 2")
+    shop.sql("update customers set seen = 8 where id = 2")
     [after] = shop.plan(
         rule_of({**clean, "values": {"seen": "7", "parent": "3"}}, key=["email"], where="id > 0")
     ).operations
@@ -450,22 +448,22 @@ def test_an_effect_is_known_by_what_is_done_neither_by_the_rule_nor_by_what_was_
     assert before.fingerprint != other.fingerprint
 
 
-def test_a_new_life_of_a_record_is_said_by_who_remembers_the_old_one(shop: Shop) -> None:
-    shop.run(CUSTOMERS, THREE)
+def test_a_new_life_of_a_record_is_said_by_who_remembers_the_old_one(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, THREE)
     rule = delete()
     tools = replace(shop.tools(rule), generations=lambda pairs: dict.fromkeys(pairs, 2))
 
     [finding] = shop.findings(rule)
 
-    assert [one.generation for one in plan.make(finding, tools).operations] == [2]
+    assert [one.generation for one in planning.make(finding, tools).operations] == [2]
 
 
 @pytest.mark.slow
-def test_the_same_rows_give_the_same_plan_in_another_process(tmp_path: Path, shop: Shop) -> None:
-    shop.run(CUSTOMERS, ORDERS.format(""), THREE, "insert into orders values (10, 2, 'x'), (11, 2, 'y')")
+def test_the_same_rows_give_the_same_plan_in_another_process(tmp_path: Path, shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, ORDERS.format(""), THREE, "insert into orders values (10, 2, 'x'), (11, 2, 'y')")
     script = (
-        "import sys; from pathlib import Path; from plan_support import Shop, rule_of; "
-        f"shop = Shop('sqlite:///{tmp_path}/shop.db', Path({str(tmp_path)!r})); "
+        "import sys; from pathlib import Path; from plan_support import PlannedShop, rule_of; "
+        f"shop = PlannedShop('{LOCAL}', Path({str(tmp_path)!r})); "
         "print(shop.plan(rule_of({'action': 'delete', 'references': 'repoint'}, key=['email'])).plan_hash)"
     )
     environ = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "PYTHONHASHSEED": "4711"}
@@ -500,8 +498,8 @@ class Counted:
 
 
 @pytest.mark.slow
-def test_many_findings_are_planned_with_few_questions_a_few_at_a_time_and_in_their_order(shop: Shop) -> None:
-    shop.run(CUSTOMERS, ORDERS.format(""))
+def test_many_findings_are_planned_with_few_questions_a_few_at_a_time_and_in_their_order(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, ORDERS.format(""))
     with shop.engine.begin() as connection:
         for n in range(1200):
             connection.exec_driver_sql("insert into customers values (?, ?, 1, null)", (n, f"c{n // 2}@x"))
@@ -517,36 +515,36 @@ def test_many_findings_are_planned_with_few_questions_a_few_at_a_time_and_in_the
             handed_out.append(one.id)
             yield one
 
-    answers = plan.make_many(each(), tools)
+    answers = planning.make_many(each(), tools)
     first = next(answers)
 
-    assert len(handed_out) == plan.CHUNK + 1
+    assert len(handed_out) == planning.CHUNK + 1
     rest = list(answers)
     assert [name for name, _ in (first, *rest)] == [one.id for one in findings]
-    assert all(isinstance(one, Bundle) for _, one in (first, *rest))
+    assert all(isinstance(one, Plan) for _, one in (first, *rest))
     assert len(target.asked) < 12
 
 
-def test_rows_refer_as_their_database_compares_not_as_texts_look(shop: Shop) -> None:
+def test_rows_refer_as_their_database_compares_not_as_texts_look(shop: PlannedShop) -> None:
     """A collation finds ANN equal to ann; that row follows as well."""
     shop.id = ("code",)
-    shop.run(
+    shop.sql(
         "create table customers (code text collate nocase primary key, email text)",
         "create table cards (id integer primary key, code text references customers(code))",
         "insert into customers values ('ann', 'x'), ('bob', 'x'), ('eve', 'y'), ('zoe', 'y')",
         "insert into cards values (1, 'BOB'), (2, 'bob'), (3, 'zoe'), (4, 'EVE')",
     )
 
-    for bundle in shop.plans(delete("repoint")):
-        assert isinstance(bundle, Bundle)
-        shop.carry_out(bundle)
+    for plan in shop.plans(delete("repoint")):
+        assert isinstance(plan, Plan)
+        shop.carry_out(plan)
 
-    assert shop.rows("cards")["cards"] == [(1, "ann"), (2, "ann"), (3, "eve"), (4, "EVE")]
+    assert shop.tables("cards")["cards"] == [(1, "ann"), (2, "ann"), (3, "eve"), (4, "EVE")]
 
 
-def test_a_row_that_cannot_be_named_keeps_only_the_record_it_refers_to(shop: Shop) -> None:
+def test_a_row_that_cannot_be_named_keeps_only_the_record_it_refers_to(shop: PlannedShop) -> None:
     """SQLite allows nulls in a primary key."""
-    shop.run(
+    shop.sql(
         CUSTOMERS,
         "create table cards (number text primary key, customer integer references customers(id))",
         "insert into customers values (1, 'a', 1, null), (2, 'a', 1, null), (3, 'b', 1, null), (4, 'b', 1, null)",
@@ -556,11 +554,11 @@ def test_a_row_that_cannot_be_named_keeps_only_the_record_it_refers_to(shop: Sho
     first, second = shop.plans(delete("repoint"))
 
     assert isinstance(first, NotPlannable)
-    assert isinstance(second, Bundle)
+    assert isinstance(second, Plan)
 
 
-def test_ids_of_any_number_type_find_their_rows(shop: Shop) -> None:
-    shop.run(
+def test_ids_of_any_number_type_find_their_rows(shop: PlannedShop) -> None:
+    shop.sql(
         "create table customers (id decimal(9,2) primary key, email text)",
         "insert into customers values (1, 'ann@x'), (2.5, 'ann@x')",
     )
@@ -568,8 +566,8 @@ def test_ids_of_any_number_type_find_their_rows(shop: Shop) -> None:
     assert shop.plan(delete()).surplus == (json.dumps([["n", "2.5"]], separators=(",", ":")),)
 
 
-def test_a_finding_of_other_records_than_the_target_has_is_stale(shop: Shop) -> None:
-    shop.run(CUSTOMERS, THREE)
+def test_a_finding_of_other_records_than_the_target_has_is_stale(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, THREE)
     rule = delete()
     tools = shop.tools(rule)
     [finding] = shop.findings(rule)
@@ -577,4 +575,4 @@ def test_a_finding_of_other_records_than_the_target_has_is_stale(shop: Shop) -> 
     strange = replace(finding, keeper=replace(finding.keeper, id=(77,)))
 
     with pytest.raises(Stale):
-        plan.make(strange, tools)
+        planning.make(strange, tools)

@@ -16,12 +16,13 @@ import hypothesis.strategies as st
 import pytest
 import sqlalchemy as sa
 from hypothesis import event, given, settings
-from plan_support import Shop, rule_of
+from plan_support import PlannedShop, rule_of
+from shop_support import LOCAL
 
 from connectors.target import Cell, Reference, Row
-from reconcile.cleaning.planning import plan
+from reconcile.cleaning.planning import plan as planning
 from reconcile.config.settings import LinkEntry
-from reconcile.findings.bundle import Bundle, from_json, to_json
+from reconcile.findings.plan import Plan, from_json, to_json
 from reconcile.findings.shown import Finding
 from rules.kinds.duplicates import DuplicatesRule
 
@@ -110,21 +111,23 @@ on_deletes = st.lists(
 
 
 @contextmanager
-def shop_with(tables: dict[str, list[tuple[Any, ...]]], on_delete: Sequence[str], url: str = "") -> Iterator[Shop]:
+def shop_with(
+    tables: dict[str, list[tuple[Any, ...]]], on_delete: Sequence[str], url: str = ""
+) -> Iterator[PlannedShop]:
     """These tables in a SQLite file of their own, or in the empty database at `url`, which is empty afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         links = (LinkEntry(table="notes", columns=("about",), to=("id",)),)
-        shop = Shop(url or f"sqlite:///{folder}/shop.db", Path(folder), links=links)
+        shop = PlannedShop(url or LOCAL, Path(folder), links=links)
         if "mysql" in url:  # InnoDB knows no SET DEFAULT, and deletes no row that refers to itself
             on_delete = ["no action" if one == "set default" else one for one in on_delete]
             customers = [(*row[:6], None if row[6] == row[0] else row[6]) for row in tables["customers"]]
             tables = tables | {"customers": customers}
         try:
-            shop.run(*schema(on_delete), *(written(name, row) for name, rows in tables.items() for row in rows))
+            shop.sql(*schema(on_delete), *(written(name, row) for name, rows in tables.items() for row in rows))
             yield shop
         finally:
             if url:
-                shop.run(*(f"drop table if exists {name}" for name in ("order_lines", "orders", "clubs", *TABLES)))
+                shop.sql(*(f"drop table if exists {name}" for name in ("order_lines", "orders", "clubs", *TABLES)))
             shop.close()
 
 
@@ -132,7 +135,7 @@ def written(table: str, row: Sequence[Any]) -> str:
     return f"insert into {table} values ({', '.join('null' if one is None else repr(one) for one in row)})"
 
 
-def told(shop: Shop) -> Tables:
+def told(shop: PlannedShop) -> Tables:
     """All rows, every value as text."""
     found: Tables = {}
     with shop.engine.connect() as connection:
@@ -156,11 +159,11 @@ class Shuffled:
         return list(reversed(self._target.referring(reference, to)))
 
 
-def expected(before: Tables, bundle: Bundle) -> Tables:
+def expected(before: Tables, plan: Plan) -> Tables:
     """What the tables look like when exactly the changes of the plan are made, and no others."""
     after = {name: [dict(row) for row in rows] for name, rows in before.items()}
     columns = [*re.findall(r"(\w+) (?:integer|varchar)", CUSTOMER), "reconcile_finding"]
-    for change in bundle.changes:
+    for change in plan.changes:
         rows, key = after[change.row.table], {name: cell and cell[1] for name, cell in change.row.key}
         at = [n for n, row in enumerate(rows) if key.items() <= row.items()]
         cells = {name: cell and cell[1] for name, cell in (change.after or {}).items()}
@@ -173,43 +176,43 @@ def expected(before: Tables, bundle: Bundle) -> Tables:
     return {name: sorted(rows, key=repr) for name, rows in after.items()}
 
 
-def planned(shop: Shop, rule: DuplicatesRule, finding: Finding) -> Bundle | None:
+def planned(shop: PlannedShop, rule: DuplicatesRule, finding: Finding) -> Plan | None:
     """The plan as the findings are now, the same in whatever order the target answers."""
     tools = shop.tools(rule)
     others = replace(tools, target=Shuffled(tools.target))
-    [(_, made)], [(_, again)] = plan.make_many([finding], tools), plan.make_many([finding], others)
-    event(f"{tools.settings.action}, {tools.settings.references}: {'planned' if isinstance(made, Bundle) else 'none'}")
-    if not isinstance(made, Bundle):
+    [(_, made)], [(_, again)] = planning.make_many([finding], tools), planning.make_many([finding], others)
+    event(f"{tools.settings.action}, {tools.settings.references}: {'planned' if isinstance(made, Plan) else 'none'}")
+    if not isinstance(made, Plan):
         assert str(again) == str(made)
         return None
-    assert isinstance(again, Bundle)
+    assert isinstance(again, Plan)
     assert again.plan_hash == made.plan_hash
     assert from_json(to_json(made)) == made
     return made
 
 
-def does_what_it_says(shop: Shop, rule: DuplicatesRule) -> None:
+def does_what_it_says(shop: PlannedShop, rule: DuplicatesRule) -> None:
     assert rule.clean is not None
     for finding in shop.findings(rule):
         before = told(shop)
-        bundle = planned(shop, rule, finding)
-        if bundle is None:
+        plan = planned(shop, rule, finding)
+        if plan is None:
             continue
 
-        back = shop.carry_out(bundle)
+        back = shop.carry_out(plan)
 
         after = told(shop)
-        assert after == expected(before, bundle)
+        assert after == expected(before, plan)
         assert finding.keeper is not None
         assert str(finding.keeper.id[0]) in customers_of(after)
         nothing_dangles(before, after)
-        if bundle.action != "set" or rule.clean.references == "repoint":
+        if plan.action != "set" or rule.clean.references == "repoint":
             nobody_refers_to_the_surplus(after, {str(one.id[0]) for one in finding.surplus})
         if rule.clean.references == "repoint":
-            no_reference_is_lost(before, after, bundle)
-        shop.do(back)
+            no_reference_is_lost(before, after, plan)
+        shop.apply(back)
         assert told(shop) == before
-        shop.carry_out(bundle)
+        shop.carry_out(plan)
 
 
 @pytest.mark.slow
@@ -256,9 +259,9 @@ def nobody_refers_to_the_surplus(after: Tables, surplus: set[str]) -> None:
     assert not left & surplus
 
 
-def no_reference_is_lost(before: Tables, after: Tables, bundle: Bundle) -> None:
+def no_reference_is_lost(before: Tables, after: Tables, plan: Plan) -> None:
     """Rows only go that say what another one says that stays."""
-    captured = [one for one in bundle.changes if one.role == "captured"]
+    captured = [one for one in plan.changes if one.role == "captured"]
     for table in ("orders", "order_lines", "clubs", "notes"):
         assert len(after[table]) == len(before[table]) - sum(one.row.table == table for one in captured)
     assert {row["club"] for row in before["clubs"]} == {row["club"] for row in after["clubs"]}
@@ -287,23 +290,23 @@ def test_whatever_plans_of_two_rules_and_edits_of_others_meet_somebody_survives_
     with shop_with(tables, ["no action"] * 4) as shop:
         found = [finding for rule in (one, other) for finding in shop.findings(rule)]
         groups = [{str(member.id[0]) for member in finding.members} for finding in found]
-        plans = [made for rule in (one, other) for made in shop.plans(rule) if isinstance(made, Bundle)]
+        plans = [made for rule in (one, other) for made in shop.plans(rule) if isinstance(made, Plan)]
         random.shuffle(plans)
-        for bundle, edit in itertools.zip_longest(plans, between):
+        for plan, edit in itertools.zip_longest(plans, between):
             if edit is not None:
                 a_third_party(shop, *edit)
-            if bundle is not None:
+            if plan is not None:
                 before = told(shop)
-                event(f"{bundle.action}: {'done' if shop.carried_out(bundle) else 'drifted'}")
+                event(f"{plan.action}: {'done' if shop.carried_out(plan) else 'drifted'}")
                 nothing_dangles(before, told(shop))
 
         left = customers_of(told(shop))
         assert all(group & left for group in joined(groups))
 
 
-def a_third_party(shop: Shop, statement: str, one: int, other: int) -> None:
+def a_third_party(shop: PlannedShop, statement: str, one: int, other: int) -> None:
     with contextlib.suppress(sa.exc.IntegrityError):
-        shop.run(statement.format(one, other))
+        shop.sql(statement.format(one, other))
 
 
 def joined(groups: list[set[str]]) -> list[set[str]]:

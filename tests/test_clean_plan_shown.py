@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 from cli_support import Project
-from plan_support import Shop, rule_of
+from plan_support import PlannedShop, rule_of
+from shop_support import LOCAL
 
 from reconcile.cleaning import shown
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.plan import Plan
 from reconcile.messages.personal import Hidden
 from rules.cleaning import Caps
 
@@ -48,20 +49,20 @@ PII = Hidden(frozenset({"email", "name", "phone"}), ("id",))
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Shop]:
+def shop(tmp_path: Path) -> Iterator[PlannedShop]:
     with sqlite3.connect(tmp_path / "shop.db") as connection:
         connection.executescript(TABLES)
     connection.close()
-    made = Shop(f"sqlite:///{tmp_path}/shop.db", tmp_path)
+    made = PlannedShop(LOCAL, tmp_path)
     yield made
     made.close()
 
 
-def project(shop: Shop, clean: str) -> Project:
-    return Project(shop.root).write(CONFIG.replace("CLEAN", clean))
+def project(shop: PlannedShop, clean: str) -> Project:
+    return Project(shop.folder).write(CONFIG.replace("CLEAN", clean))
 
 
-def merge(shop: Shop, references: str = "repoint") -> Bundle:
+def merge(shop: PlannedShop, references: str = "repoint") -> Plan:
     clean = {
         "action": "merge",
         "surplus": "delete",
@@ -71,7 +72,7 @@ def merge(shop: Shop, references: str = "repoint") -> Bundle:
     return shop.plan(rule_of(clean, key=["email"]))
 
 
-def test_every_row_and_field_is_shown_before_and_after_the_record_that_stays_first(shop: Shop) -> None:
+def test_every_row_and_field_is_shown_before_and_after_the_record_that_stays_first(shop: PlannedShop) -> None:
     told = shown.for_people(merge(shop))
 
     assert [(one.does, one.role, one.table, one.row) for one in told] == [
@@ -92,7 +93,7 @@ def test_every_row_and_field_is_shown_before_and_after_the_record_that_stays_fir
     assert told[5].fields == (("customer", "2", "1", ()),)
 
 
-def test_personal_data_is_hidden_wherever_it_stands_in_a_plan(shop: Shop) -> None:
+def test_personal_data_is_hidden_wherever_it_stands_in_a_plan(shop: PlannedShop) -> None:
     """In records, in values made of it, and in rows of other tables that go, which nobody marked."""
     clean = {"action": "set", "values": {"tags": "was {{ record.name }}", "phone": "{{ keeper.email }}"}}
     marked = shop.plan(rule_of(clean, key=["email"]))
@@ -106,21 +107,21 @@ def test_personal_data_is_hidden_wherever_it_stands_in_a_plan(shop: Shop) -> Non
     assert "vip, new" in told
 
 
-def test_an_id_that_is_personal_data_is_hidden_as_well(shop: Shop) -> None:
-    shop.run(
+def test_an_id_that_is_personal_data_is_hidden_as_well(shop: PlannedShop) -> None:
+    shop.sql(
         "create table people (email text primary key, name text)",
         "insert into people values ('ann@x', 'A'), ('bob@x', 'A')",
     )
     shop.table, shop.id = "people", ("email",)
-    bundle = shop.plan(rule_of({"action": "delete"}, key=["name"]))
+    plan = shop.plan(rule_of({"action": "delete"}, key=["name"]))
 
-    told = shown.to_json(bundle, Hidden(frozenset({"email"}), ("email",)))
+    told = shown.to_json(plan, Hidden(frozenset({"email"}), ("email",)))
 
     assert told["keeper"] == ["•••"]
     assert "@x" not in json.dumps(told)
 
 
-def test_the_counts_are_those_of_the_changes(shop: Shop) -> None:
+def test_the_counts_are_those_of_the_changes(shop: PlannedShop) -> None:
     assert shown.counts(merge(shop)) == {
         "records": 1,
         "rows": 5,
@@ -141,15 +142,15 @@ def test_what_is_over_a_limit_is_said() -> None:
     assert over == "rows (`share`) and EUR and USD"
 
 
-def test_plan_shows_what_would_be_done_and_changes_nothing(shop: Shop) -> None:
+def test_plan_shows_what_would_be_done_and_changes_nothing(shop: PlannedShop) -> None:
     here = project(shop, MERGE)
     assert here("run").code == 0
-    before = [(shop.root / name).read_bytes() for name in ("shop.db", "reconcile.db")]
+    before = [(shop.folder / name).read_bytes() for name in ("shop.db", "reconcile.db")]
 
     answer = here("plan", "--show")
 
     assert answer.code == 0
-    assert [(shop.root / name).read_bytes() for name in ("shop.db", "reconcile.db")] == before
+    assert [(shop.folder / name).read_bytes() for name in ("shop.db", "reconcile.db")] == before
     assert re.search(r"F-\w{6}  twins  1 record merged into the keeper, 2 references moved, 1 other row", answer.out)
     assert re.search(r"stays, takes in +customers +id = 1 +name +Ann +Ann B\.  \(from 2\)", answer.out)
     assert re.search(r"goes +customers +id = 2 +all +id = 2, email = ann@x.com", answer.out)
@@ -162,26 +163,26 @@ def test_plan_shows_what_would_be_done_and_changes_nothing(shop: Shop) -> None:
     assert "Ann" not in here("plan").out
 
 
-def test_the_plan_that_is_shown_is_the_one_that_waits_for_approval(shop: Shop) -> None:
+def test_the_plan_that_is_shown_is_the_one_that_waits_for_approval(shop: PlannedShop) -> None:
     here = project(shop, MERGE)
     here("run")
 
     [planned] = here("plan", "--json").json
 
-    with sqlite3.connect(shop.root / "reconcile.db") as state:
-        assert state.execute("select plan_hash from bundles").fetchall() == [(planned["plan"],)]
-    assert (planned["stands"], planned["approval"]) == ("awaiting_approval", "required")
-    assert f"reconcile approve {planned['finding']} --plan {planned['plan'][:12]}" in here("plan").out
-    shop.run("update customers set tags = 'gold' where id = 1")
-    assert here("plan", "--json").json[0]["stands"] == "another"
+    with sqlite3.connect(shop.folder / "reconcile.db") as state:
+        assert state.execute("select plan_hash from plans").fetchall() == [(planned["plan_hash"],)]
+    assert (planned["state"], planned["approval"]) == ("awaiting_approval", "required")
+    assert f"reconcile approve {planned['finding']} --plan {planned['plan_hash'][:12]}" in here("plan").out
+    shop.sql("update customers set tags = 'gold' where id = 1")
+    assert here("plan", "--json").json[0]["state"] == "another"
 
 
-def test_a_plan_has_the_documented_shape(shop: Shop) -> None:
+def test_a_plan_has_the_documented_shape(shop: PlannedShop) -> None:
     here = project(shop, MERGE)
     here("run")
     page = (Path(__file__).parents[1] / "docs" / "cli.md").read_text(encoding="utf-8")
     documented = next(
-        one for one in map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL)) if "plan" in one
+        one for one in map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL)) if "plan_hash" in one
     )
 
     [printed] = here("plan", "--json").json
@@ -200,14 +201,14 @@ def names(said: Any) -> Any:
     }
 
 
-def test_findings_without_a_plan_are_told_with_the_reason(shop: Shop) -> None:
+def test_findings_without_a_plan_are_told_with_the_reason(shop: PlannedShop) -> None:
     here = project(shop, "delete")
     here("run")
 
     told, [printed] = here("plan"), here("plan", "--json").json
 
     assert "not planned, 1 finding: 3 rows of `clubs` and `orders` refer to its surplus" in told.out
-    assert (printed["plan"], printed["rule"]) == (None, "twins")
+    assert (printed["plan_hash"], printed["rule"]) == (None, "twins")
     assert printed["reason"].startswith("3 rows of `clubs` and `orders`")
 
 
@@ -221,7 +222,7 @@ def test_findings_without_a_plan_are_told_with_the_reason(shop: Shop) -> None:
         (("twins", "--limit", "1"), 0, "twins: 1 plan"),
     ],
 )
-def test_what_is_not_there_is_told(shop: Shop, words: tuple[str, ...], code: int, says: str) -> None:
+def test_what_is_not_there_is_told(shop: PlannedShop, words: tuple[str, ...], code: int, says: str) -> None:
     here = project(shop, MERGE)
     here("run")
 
@@ -230,9 +231,9 @@ def test_what_is_not_there_is_told(shop: Shop, words: tuple[str, ...], code: int
     assert (answer.code, says in answer.said) == (code, True)
 
 
-def test_a_finding_of_a_rule_that_only_reports_has_no_plan(shop: Shop) -> None:
+def test_a_finding_of_a_rule_that_only_reports_has_no_plan(shop: PlannedShop) -> None:
     here = project(shop, MERGE)
-    shop.run("update customers set name = 'Ann' where id = 3")
+    shop.sql("update customers set name = 'Ann' where id = 3")
     here("run")
     [finding] = [one["id"] for one in here("findings", "--rule", "quiet", "--json").json]
 

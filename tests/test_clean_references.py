@@ -2,78 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from clean_support import job
-from conftest import MARIADB, POSTGRES, _scratch_database
-from plan_support import Rows, Shop, rule_of
+from plan_support import PlannedShop, rule_of
+from shop_support import LOCAL, Rows
 from sql_support import emptied
 
 from connectors.target import TargetRefused
 from reconcile.cleaning import inverse
-from reconcile.cleaning.execution.execute import How, Limits, Result, perform
+from reconcile.cleaning.execution.execute import How, Result, TransactionLimits, perform
 from reconcile.cleaning.planning.plan import NotPlannable, soft_links
 from reconcile.config.settings import LinkEntry
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.plan import Plan
 from rules.kinds.duplicates import DuplicatesRule
 
 CUSTOMERS = "create table customers (id integer primary key, email varchar(40), name varchar(40))"
 TWINS = "insert into customers values (1, 'a@x', 'Ann'), (2, 'a@x', 'Anna'), (3, 'b@x', 'Bob')"
 
 
-@pytest.fixture(scope="module")
-def postgres_server() -> Iterator[str]:
-    yield from _scratch_database(POSTGRES)
+def stamps(shop: PlannedShop) -> Mapping[str, str]:
+    """What a catalogue says, read before anything is carried out."""
+    assert shop.source.remembers()
+    return shop.source.catalogue(shop.dataset.settings, soft_links(shop.dataset)).stamps
 
 
-@pytest.fixture(scope="module")
-def mariadb_server() -> Iterator[str]:
-    yield from _scratch_database(MARIADB)
+def execute(shop: PlannedShop, plan: Plan, catalogue: Mapping[str, str] | None = None) -> Result:
+    """Execute the plan as a run does."""
+    limits = TransactionLimits(lambda: 20.0, stamps=stamps(shop) if catalogue is None else catalogue)
+    [result] = perform(shop.source, [job(plan)], limits)
+    return result
 
 
-@dataclass
-class World(Shop):
-    """A database whose plans are carried out as a run does it, and taken back as `undo` does it."""
-
-    @property
-    def dialect(self) -> str:
-        return self.engine.dialect.name
-
-    def stamps(self) -> Mapping[str, str]:
-        """What a catalogue says, read before anything is carried out."""
-        assert self.source.remembers()
-        return self.source.catalogue(self.dataset.settings, soft_links(self.dataset)).stamps
-
-    def do_it(self, bundle: Bundle, stamps: Mapping[str, str] | None = None) -> Result:
-        limits = Limits(lambda: 20.0, stamps=self.stamps() if stamps is None else stamps)
-        [result] = perform(self.source, [job(bundle)], limits)
-        return result
-
-    def undo(self, result: Result) -> How:
-        assert result.images is not None
-        with self.source.work(30) as work:
-            now = {name: row.cells for name, row in work.lock(inverse.rows_of(result.images)).items()}
-        back = inverse.inverse(result.job.id, result.job.bundle, result.images, now)
-        assert back.bundle is not None
-        assert not back.conflicts
-        return self.do_it(back.bundle).how
-
-    def ids(self, table: str, column: str = "id") -> list[Any]:
-        with self.engine.connect() as connection:
-            return [row[0] for row in connection.exec_driver_sql(f"select {column} from {table} order by 1")]
-
-    def pairs(self, statement: str) -> list[tuple[Any, ...]]:
-        with self.engine.connect() as connection:
-            return [tuple(row) for row in connection.exec_driver_sql(statement)]
+def undo(shop: PlannedShop, result: Result) -> How:
+    """Take back what was carried out, as `undo` does."""
+    assert result.images is not None
+    with shop.source.work(30) as work:
+        now = {name: row.cells for name, row in work.lock(inverse.rows_of(result.images)).items()}
+    back = inverse.inverse(result.job.id, result.job.plan, result.images, now)
+    assert back.plan is not None
+    assert not back.conflicts
+    return execute(shop, back.plan).how
 
 
-def _made(request: pytest.FixtureRequest, kind: str, folder: Path) -> World:
-    url = f"sqlite:///{folder}/shop.db" if kind == "sqlite" else emptied(request.getfixturevalue(f"{kind}_server"))
-    made = World(url, folder)
+def _made(request: pytest.FixtureRequest, kind: str, folder: Path) -> PlannedShop:
+    url = LOCAL if kind == "sqlite" else emptied(request.getfixturevalue(f"{kind}_server"))
+    made = PlannedShop(url, folder)
     request.addfinalizer(made.close)
     return made
 
@@ -85,22 +62,22 @@ def _made(request: pytest.FixtureRequest, kind: str, folder: Path) -> World:
         pytest.param("mariadb", marks=pytest.mark.server),
     ]
 )
-def shop(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+def shop(request: pytest.FixtureRequest, tmp_path: Path) -> PlannedShop:
     return _made(request, request.param, tmp_path)
 
 
 @pytest.fixture
-def postgres(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+def postgres(request: pytest.FixtureRequest, tmp_path: Path) -> PlannedShop:
     return _made(request, "postgres", tmp_path)
 
 
 @pytest.fixture
-def mariadb(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+def mariadb(request: pytest.FixtureRequest, tmp_path: Path) -> PlannedShop:
     return _made(request, "mariadb", tmp_path)
 
 
 @pytest.fixture
-def sqlite(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+def sqlite(request: pytest.FixtureRequest, tmp_path: Path) -> PlannedShop:
     return _made(request, "sqlite", tmp_path)
 
 
@@ -109,25 +86,25 @@ def deleting(references: str = "refuse") -> DuplicatesRule:
     return rule_of({"action": "delete", "references": references}, kind="duplicates", key=["email"])
 
 
-def refused(shop: World, references: str = "refuse", rule: DuplicatesRule | None = None) -> str:
+def refused(shop: PlannedShop, references: str = "refuse", rule: DuplicatesRule | None = None) -> str:
     """Why there is no plan."""
     with pytest.raises(NotPlannable) as why:
         shop.plan(rule or deleting(references))
     return str(why.value)
 
 
-def there_and_back(shop: World, references: str, *tables: str) -> tuple[Bundle, Rows]:
-    """Carry the plan out and take it back: the plan, and the rows as they were between."""
+def there_and_back(shop: PlannedShop, references: str, *tables: str) -> tuple[Plan, Rows]:
+    """Execute the plan and take it back: the plan, and the rows as they were between."""
     assert shop.source.remembers()
-    shop.run("delete from reconcile_receipts")
-    before = shop.rows(*tables)
-    bundle = shop.plan(deleting(references))
-    first = shop.do_it(bundle)
+    shop.sql("delete from reconcile_receipts")
+    before = shop.tables(*tables)
+    plan = shop.plan(deleting(references))
+    first = execute(shop, plan)
     assert first.how is How.DONE, first.why
-    after = shop.rows(*tables)
-    assert shop.undo(first) is How.DONE
-    assert shop.rows(*tables) == before
-    return bundle, after
+    after = shop.tables(*tables)
+    assert undo(shop, first) is How.DONE
+    assert shop.tables(*tables) == before
+    return plan, after
 
 
 # --- cascades --------------------------------------------------------------------------------------------------------
@@ -138,9 +115,9 @@ _ORDERED = ("insert into orders values (10, 1), (20, 2), (21, 2), (30, 3)",)
 _LINED = ("insert into positions values (100, 10), (200, 20), (201, 20), (300, 30)",)
 
 
-def test_cascade_not_captured(shop: World) -> None:
+def test_cascade_not_captured(shop: PlannedShop) -> None:
     """The count of deleted customers would be 1, and two orders and two positions would be gone with it."""
-    shop.run(CUSTOMERS, _ORDERS, _LINES, TWINS, *_ORDERED, *_LINED)
+    shop.sql(CUSTOMERS, _ORDERS, _LINES, TWINS, *_ORDERED, *_LINED)
 
     why = refused(shop)
 
@@ -150,12 +127,12 @@ def test_cascade_not_captured(shop: World) -> None:
     )
 
 
-def test_what_a_cascade_would_delete_is_captured_to_the_last_grandchild(shop: World) -> None:
-    shop.run(CUSTOMERS, _ORDERS, _LINES, TWINS, *_ORDERED, *_LINED)
+def test_what_a_cascade_would_delete_is_captured_to_the_last_grandchild(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, _ORDERS, _LINES, TWINS, *_ORDERED, *_LINED)
 
-    bundle, after = there_and_back(shop, "capture", "customers", "orders", "positions")
+    plan, after = there_and_back(shop, "capture", "customers", "orders", "positions")
 
-    gone = [(one.row.table, one.row.key[0][1]) for one in bundle.changes if one.after is None]
+    gone = [(one.row.table, one.row.key[0][1]) for one in plan.changes if one.after is None]
     assert sorted((table, key[1]) for table, key in gone if key) == [
         ("customers", "2"),
         ("orders", "20"),
@@ -163,38 +140,38 @@ def test_what_a_cascade_would_delete_is_captured_to_the_last_grandchild(shop: Wo
         ("positions", "200"),
         ("positions", "201"),
     ]
-    assert bundle.rows == 5
+    assert plan.rows == 5
     assert after["orders"] == [(10, 1), (30, 3)]
     assert after["positions"] == [(100, 10), (300, 30)]
 
 
-def test_where_references_are_re_pointed_a_cascade_finds_nothing(shop: World) -> None:
-    shop.run(CUSTOMERS, _ORDERS, _LINES, TWINS, *_ORDERED, *_LINED)
+def test_where_references_are_re_pointed_a_cascade_finds_nothing(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, _ORDERS, _LINES, TWINS, *_ORDERED, *_LINED)
 
-    bundle, after = there_and_back(shop, "repoint", "customers", "orders", "positions")
+    plan, after = there_and_back(shop, "repoint", "customers", "orders", "positions")
 
     assert after["orders"] == [(10, 1), (20, 1), (21, 1), (30, 3)]
     assert after["positions"] == [(100, 10), (200, 20), (201, 20), (300, 30)]
-    assert bundle.rows == 3
+    assert plan.rows == 3
 
 
-def test_on_delete_set_null_is_a_change_of_the_plan_too(shop: World) -> None:
-    shop.run(
+def test_on_delete_set_null_is_a_change_of_the_plan_too(shop: PlannedShop) -> None:
+    shop.sql(
         CUSTOMERS,
         "create table orders (id integer primary key, customer integer references customers (id) on delete set null)",
         TWINS,
         *_ORDERED,
     )
 
-    bundle, after = there_and_back(shop, "capture", "customers", "orders")
+    plan, after = there_and_back(shop, "capture", "customers", "orders")
 
     assert after["orders"] == [(10, 1), (20, None), (21, None), (30, 3)]
-    assert bundle.rows == 3
+    assert plan.rows == 3
 
 
-def test_in_sqlite_rows_without_a_parent_are_left_alone(sqlite: World) -> None:
+def test_in_sqlite_rows_without_a_parent_are_left_alone(sqlite: PlannedShop) -> None:
     """Other programs do not ask for foreign keys: what they left dangling is nobody's, and no cascade reaches it."""
-    sqlite.run(CUSTOMERS, _ORDERS, TWINS, *_ORDERED)
+    sqlite.sql(CUSTOMERS, _ORDERS, TWINS, *_ORDERED)
     with sqlite.engine.connect() as connection:
         raw: Any = connection.connection.dbapi_connection
         raw.execute("pragma foreign_keys = off")
@@ -207,29 +184,29 @@ def test_in_sqlite_rows_without_a_parent_are_left_alone(sqlite: World) -> None:
     assert after["orders"] == [(10, 1), (30, 3), (99, 77)]
 
 
-def test_in_sqlite_rows_whose_primary_key_is_null_go_by_no_cascade(sqlite: World) -> None:
+def test_in_sqlite_rows_whose_primary_key_is_null_go_by_no_cascade(sqlite: PlannedShop) -> None:
     """A text as primary key may be null there, and more than once: such a row refers, and has no name."""
-    sqlite.run(
+    sqlite.sql(
         CUSTOMERS,
         "create table orders (nr text primary key, customer integer references customers (id) on delete cascade, "
         "rowid integer)",
         TWINS,
     )
     plans = [sqlite.plan(deleting(references)) for references in ("repoint", "capture")]
-    sqlite.run("insert into orders (nr, customer) values ('x', 2), (null, 2), (null, 3)")
-    before = sqlite.rows("customers", "orders")
+    sqlite.sql("insert into orders (nr, customer) values ('x', 2), (null, 2), (null, 3)")
+    before = sqlite.tables("customers", "orders")
 
-    assert [sqlite.do_it(plan).how for plan in plans] == [How.DRIFTED, How.DRIFTED]
+    assert [execute(sqlite, plan).how for plan in plans] == [How.DRIFTED, How.DRIFTED]
     for references in ("refuse", "repoint", "capture"):
         assert "its primary key is null" in refused(sqlite, references)
-    assert sqlite.rows("customers", "orders") == before
+    assert sqlite.tables("customers", "orders") == before
 
 
 # --- keys of several columns, and unique collisions ------------------------------------------------------------------
 
 
-def test_references_by_several_columns_are_re_pointed_together(shop: World) -> None:
-    shop.run(
+def test_references_by_several_columns_are_re_pointed_together(shop: PlannedShop) -> None:
+    shop.sql(
         "create table customers (country varchar(2) not null, nr integer not null, email varchar(40), "
         "primary key (country, nr))",
         "create table orders (id integer primary key, c varchar(2), n integer, total integer, "
@@ -244,8 +221,8 @@ def test_references_by_several_columns_are_re_pointed_together(shop: World) -> N
     assert after["orders"] == [(1, "at", 7, 5), (2, "at", 7, 5), (3, "de", 8, 5), (4, "de", None, 5)]
 
 
-def test_references_to_another_unique_key_are_found_and_re_pointed(shop: World) -> None:
-    shop.run(
+def test_references_to_another_unique_key_are_found_and_re_pointed(shop: PlannedShop) -> None:
+    shop.sql(
         "create table customers (id integer primary key, email varchar(40), code varchar(9) unique)",
         "create table orders (id integer primary key, code varchar(9) references customers (code))",
         "insert into customers values (1, 'a@x', 'k1'), (2, 'a@x', 'k2')",
@@ -264,40 +241,40 @@ _MEMBERS = (
 _CLUBS = (CUSTOMERS, _MEMBERS, TWINS)
 
 
-def test_a_child_that_the_keeper_has_already_is_captured_where_it_says_the_same(shop: World) -> None:
-    shop.run(*_CLUBS, "insert into clubs values (1, 'chess', 2000), (2, 'chess', 2000), (2, 'golf', 2001)")
+def test_a_child_that_the_keeper_has_already_is_captured_where_it_says_the_same(shop: PlannedShop) -> None:
+    shop.sql(*_CLUBS, "insert into clubs values (1, 'chess', 2000), (2, 'chess', 2000), (2, 'golf', 2001)")
 
-    bundle, after = there_and_back(shop, "repoint", "customers", "clubs")
+    plan, after = there_and_back(shop, "repoint", "customers", "clubs")
 
     assert after["clubs"] == [(1, "chess", 2000), (1, "golf", 2001)]
-    assert [one.role for one in bundle.changes if one.row.table == "clubs" and one.after is None] == ["captured"]
+    assert [one.role for one in plan.changes if one.row.table == "clubs" and one.after is None] == ["captured"]
 
 
-def test_a_child_that_says_something_else_than_the_keepers_is_for_a_person(shop: World) -> None:
-    shop.run(*_CLUBS, "insert into clubs values (1, 'chess', 2000), (2, 'chess', 1999)")
+def test_a_child_that_says_something_else_than_the_keepers_is_for_a_person(shop: PlannedShop) -> None:
+    shop.sql(*_CLUBS, "insert into clubs values (1, 'chess', 2000), (2, 'chess', 1999)")
 
     assert "clubs" in refused(shop, "repoint")
 
 
 @pytest.mark.server
-def test_a_collision_that_only_the_database_sees_is_a_conflict_and_changes_nothing(postgres: World) -> None:
-    postgres.run(
+def test_a_collision_that_only_the_database_sees_is_a_conflict_and_changes_nothing(postgres: PlannedShop) -> None:
+    postgres.sql(
         CUSTOMERS,
         "create table orders (id integer primary key, customer integer references customers (id), ref varchar(9))",
         "create unique index odd on orders (customer, lower(ref))",
         TWINS,
         "insert into orders values (1, 1, 'A'), (2, 2, 'a')",
     )
-    before = postgres.rows("customers", "orders")
+    before = postgres.tables("customers", "orders")
 
-    result = postgres.do_it(postgres.plan(deleting("repoint")))
+    result = execute(postgres, postgres.plan(deleting("repoint")))
 
     assert result.how is How.CONFLICT
-    assert postgres.rows("customers", "orders") == before
+    assert postgres.tables("customers", "orders") == before
 
 
-def test_rows_that_refer_twice_are_followed_twice(shop: World) -> None:
-    shop.run(
+def test_rows_that_refer_twice_are_followed_twice(shop: PlannedShop) -> None:
+    shop.sql(
         CUSTOMERS,
         "create table deals (id integer primary key, buyer integer references customers (id), "
         "seller integer references customers (id))",
@@ -311,8 +288,8 @@ def test_rows_that_refer_twice_are_followed_twice(shop: World) -> None:
     assert after["deals"] == []
 
 
-def test_a_column_may_be_part_of_two_references(shop: World) -> None:
-    shop.run(
+def test_a_column_may_be_part_of_two_references(shop: PlannedShop) -> None:
+    shop.sql(
         "create table lands (c varchar(2) primary key)",
         "create table customers (c varchar(2) not null references lands (c), n integer not null, email varchar(40), "
         "primary key (c, n))",
@@ -329,8 +306,8 @@ def test_a_column_may_be_part_of_two_references(shop: World) -> None:
     assert after["orders"] == [(1, "at", 1), (2, "at", 1)]
 
 
-def test_a_reference_that_the_database_computes_is_not_re_pointed(shop: World) -> None:
-    shop.run(
+def test_a_reference_that_the_database_computes_is_not_re_pointed(shop: PlannedShop) -> None:
+    shop.sql(
         CUSTOMERS,
         "create table orders (id integer primary key, raw integer, customer integer "
         "generated always as (raw + 0) stored, foreign key (customer) references customers (id))",
@@ -343,7 +320,7 @@ def test_a_reference_that_the_database_computes_is_not_re_pointed(shop: World) -
     assert after["orders"] == [(2, 3, 3)]
 
 
-def test_referring_tables_and_columns_may_be_called_anything(shop: World) -> None:
+def test_referring_tables_and_columns_may_be_called_anything(shop: PlannedShop) -> None:
     mark = "`" if shop.dialect == "mysql" else '"'
     table, column = f"{mark}ord er%s:x'; --{mark}", f"{mark}cu%(st)s{mark}"
     key = f"foreign key ({column}) references customers (id) on delete cascade"
@@ -351,15 +328,15 @@ def test_referring_tables_and_columns_may_be_called_anything(shop: World) -> Non
         f"create table {table} (id integer primary key, {column} integer, {key})",
         f"insert into {table} values (1, 2), (2, 3)",
     )
-    shop.run(CUSTOMERS, TWINS, *(one if shop.dialect == "sqlite" else one.replace("%", "%%") for one in statements))
+    shop.sql(CUSTOMERS, TWINS, *statements)
 
     assert there_and_back(shop, "repoint", "customers")[0].rows == 2
     assert there_and_back(shop, "capture", "customers")[0].rows == 2
 
 
 @pytest.mark.server
-def test_tables_of_another_schema_are_followed(postgres: World) -> None:
-    postgres.run(
+def test_tables_of_another_schema_are_followed(postgres: PlannedShop) -> None:
+    postgres.sql(
         CUSTOMERS,
         TWINS,
         "create schema crm",
@@ -381,8 +358,8 @@ def test_who_refers_in_other_letters_refers_all_the_same(
     shop = _made(request, kind, tmp_path)
     collated = {"sqlite": "collate nocase", "postgres": "collate blind"}.get(kind, "")
     if kind == "postgres":
-        shop.run("create collation blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
-    shop.run(
+        shop.sql("create collation blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+    shop.sql(
         f"create table customers (code varchar(9) {collated} not null primary key, email varchar(40))",
         f"create table orders (id integer primary key, code varchar(9) {collated if kind == 'postgres' else ''} "
         f"references customers (code) on delete cascade)",
@@ -399,8 +376,8 @@ def test_who_refers_in_other_letters_refers_all_the_same(
 
 
 @pytest.mark.server
-def test_partitioned_tables_are_cleaned_and_followed_as_a_whole(postgres: World) -> None:
-    postgres.run(
+def test_partitioned_tables_are_cleaned_and_followed_as_a_whole(postgres: PlannedShop) -> None:
+    postgres.sql(
         "create table customers (id int primary key, email text) partition by range (id)",
         "create table c1 partition of customers for values from (0) to (2)",
         "create table c2 partition of customers for values from (2) to (9)",
@@ -420,16 +397,16 @@ def test_partitioned_tables_are_cleaned_and_followed_as_a_whole(postgres: World)
 _STAFF = "create table customers (id integer primary key, email varchar(40), boss integer references customers (id))"
 
 
-def test_a_record_that_refers_to_a_surplus_record_follows_the_keeper(shop: World) -> None:
-    shop.run(_STAFF, "insert into customers values (1, 'a@x', null), (2, 'a@x', 1), (3, 'c@x', 2)")
+def test_a_record_that_refers_to_a_surplus_record_follows_the_keeper(shop: PlannedShop) -> None:
+    shop.sql(_STAFF, "insert into customers values (1, 'a@x', null), (2, 'a@x', 1), (3, 'c@x', 2)")
 
     _, after = there_and_back(shop, "repoint", "customers")
 
     assert after["customers"] == [(1, "a@x", None), (3, "c@x", 1)]
 
 
-def test_a_keeper_that_refers_to_its_own_surplus_is_for_a_person(shop: World) -> None:
-    shop.run(
+def test_a_keeper_that_refers_to_its_own_surplus_is_for_a_person(shop: PlannedShop) -> None:
+    shop.sql(
         _STAFF,
         "insert into customers values (1, 'a@x', null), (2, 'a@x', null)",
         "update customers set boss = 2 where id = 1",
@@ -440,17 +417,17 @@ def test_a_keeper_that_refers_to_its_own_surplus_is_for_a_person(shop: World) ->
     assert "1 row of `customers` refers" in refused(shop)
 
 
-def test_surplus_records_that_refer_to_one_another_go_in_an_order_that_the_database_takes(shop: World) -> None:
-    shop.run(_STAFF, "insert into customers values (1, 'a@x', null), (2, 'a@x', null), (3, 'a@x', 2), (4, 'a@x', 3)")
+def test_surplus_records_that_refer_to_one_another_go_in_an_order_that_the_database_takes(shop: PlannedShop) -> None:
+    shop.sql(_STAFF, "insert into customers values (1, 'a@x', null), (2, 'a@x', null), (3, 'a@x', 2), (4, 'a@x', 3)")
 
     _, after = there_and_back(shop, "refuse", "customers")
 
     assert after["customers"] == [(1, "a@x", None)]
 
 
-def test_surplus_records_that_refer_to_one_another_in_a_circle_are_for_a_person(shop: World) -> None:
+def test_surplus_records_that_refer_to_one_another_in_a_circle_are_for_a_person(shop: PlannedShop) -> None:
     """No order of deletes fits a constraint that does not wait for the commit."""
-    shop.run(
+    shop.sql(
         _STAFF,
         "insert into customers values (1, 'a@x', null), (2, 'a@x', null), (3, 'a@x', 2)",
         "update customers set boss = 3 where id = 2",
@@ -460,8 +437,8 @@ def test_surplus_records_that_refer_to_one_another_in_a_circle_are_for_a_person(
 
 
 @pytest.mark.server
-def test_constraints_that_wait_for_the_commit_are_kept_all_the_same(postgres: World) -> None:
-    postgres.run(
+def test_constraints_that_wait_for_the_commit_are_kept_all_the_same(postgres: PlannedShop) -> None:
+    postgres.sql(
         "create table customers (id integer primary key, email varchar(40), "
         "boss integer references customers deferrable initially deferred)",
         "create table orders (id integer primary key, customer integer references customers "
@@ -476,21 +453,21 @@ def test_constraints_that_wait_for_the_commit_are_kept_all_the_same(postgres: Wo
 
 
 @pytest.mark.server
-def test_a_constraint_that_fails_at_the_commit_is_a_conflict(postgres: World) -> None:
+def test_a_constraint_that_fails_at_the_commit_is_a_conflict(postgres: PlannedShop) -> None:
     """The plan knew of no orders; one is written by somebody else, and its constraint speaks up last."""
-    postgres.run(
+    postgres.sql(
         CUSTOMERS,
         "create table orders (id integer primary key, customer integer references customers "
         "deferrable initially deferred)",
         TWINS,
     )
-    bundle = postgres.plan(deleting("repoint"))
-    unguarded = Bundle(**{**bundle.__dict__, "references": ()})
-    postgres.run("insert into orders values (1, 2)")
-    before = postgres.rows("customers", "orders")
+    plan = postgres.plan(deleting("repoint"))
+    unguarded = Plan(**{**plan.__dict__, "references": ()})
+    postgres.sql("insert into orders values (1, 2)")
+    before = postgres.tables("customers", "orders")
 
-    assert postgres.do_it(unguarded).how is How.CONFLICT
-    assert postgres.rows("customers", "orders") == before
+    assert execute(postgres, unguarded).how is How.CONFLICT
+    assert postgres.tables("customers", "orders") == before
 
 
 # --- soft links ------------------------------------------------------------------------------------------------------
@@ -501,8 +478,8 @@ def link(table: str, column: str) -> LinkEntry:
 
 
 @pytest.mark.parametrize("kind", ["integer", "bigint", "varchar(20)"])
-def test_declared_links_are_followed_whatever_the_type_of_their_column(shop: World, kind: str) -> None:
-    shop.run(
+def test_declared_links_are_followed_whatever_the_type_of_their_column(shop: PlannedShop, kind: str) -> None:
+    shop.sql(
         CUSTOMERS,
         f"create table notes (id integer primary key, about {kind}, said varchar(9))",
         TWINS,
@@ -517,8 +494,8 @@ def test_declared_links_are_followed_whatever_the_type_of_their_column(shop: Wor
     assert [number for number, _, _ in after["notes"]] == [2, 3, 4]
 
 
-def test_a_declared_link_from_a_column_that_holds_other_things_as_well_finds_its_own(shop: World) -> None:
-    shop.run(
+def test_a_declared_link_from_a_column_that_holds_other_things_as_well_finds_its_own(shop: PlannedShop) -> None:
+    shop.sql(
         CUSTOMERS,
         "create table notes (id integer primary key, about varchar(20))",
         TWINS,
@@ -534,15 +511,15 @@ def test_a_declared_link_from_a_column_that_holds_other_things_as_well_finds_its
 # --- what is not understood is refused -------------------------------------------------------------------------------
 
 
-def test_rows_that_refer_and_cannot_be_told_apart_forbid_the_plan(shop: World) -> None:
-    shop.run(CUSTOMERS, "create table clicks (customer integer references customers (id))", TWINS)
+def test_rows_that_refer_and_cannot_be_told_apart_forbid_the_plan(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, "create table clicks (customer integer references customers (id))", TWINS)
 
     for references in ("refuse", "repoint", "capture"):
         assert "clicks" in refused(shop, references)
 
 
-def test_a_declared_link_to_a_view_forbids_what_would_change_it(shop: World) -> None:
-    shop.run(
+def test_a_declared_link_to_a_view_forbids_what_would_change_it(shop: PlannedShop) -> None:
+    shop.sql(
         CUSTOMERS,
         "create table raw (id integer primary key, about integer)",
         "create view notes as select id, about from raw",
@@ -556,8 +533,8 @@ def test_a_declared_link_to_a_view_forbids_what_would_change_it(shop: World) -> 
 
 
 @pytest.mark.server
-def test_a_table_without_transactions_that_refers_is_never_changed(mariadb: World) -> None:
-    mariadb.run(
+def test_a_table_without_transactions_that_refers_is_never_changed(mariadb: PlannedShop) -> None:
+    mariadb.sql(
         CUSTOMERS,
         "create table notes (id integer primary key, about integer) engine=myisam",
         TWINS,
@@ -567,7 +544,7 @@ def test_a_table_without_transactions_that_refers_is_never_changed(mariadb: Worl
 
     with pytest.raises((NotPlannable, TargetRefused), match="MyISAM"):
         mariadb.plan(deleting("repoint"))
-    assert mariadb.pairs("select * from notes") == [(1, 2)]
+    assert mariadb.sql("select * from notes") == [(1, 2)]
 
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.server)])
@@ -575,47 +552,47 @@ def test_where_a_trigger_keeps_the_row_nothing_else_of_the_plan_is_kept(
     request: pytest.FixtureRequest, kind: str, tmp_path: Path
 ) -> None:
     shop = _made(request, kind, tmp_path)
-    shop.run(CUSTOMERS, _ORDERS, TWINS, *_ORDERED)
+    shop.sql(CUSTOMERS, _ORDERS, TWINS, *_ORDERED)
     if kind == "sqlite":
-        shop.run("create trigger t before delete on customers begin select raise(ignore); end")
+        shop.sql("create trigger t before delete on customers begin select raise(ignore); end")
     else:
-        shop.run(
+        shop.sql(
             "create function f() returns trigger language plpgsql as 'begin return null; end'",
             "create trigger t before delete on customers for each row execute function f()",
         )
-    before = shop.rows("customers", "orders")
+    before = shop.tables("customers", "orders")
 
-    result = shop.do_it(shop.plan(deleting("capture")))
+    result = execute(shop, shop.plan(deleting("capture")))
 
     why = "a trigger or rule of customers kept a row from being changed as planned"
     assert (result.how, result.why) == (How.CONFLICT, why)
-    assert shop.rows("customers", "orders") == before
+    assert shop.tables("customers", "orders") == before
 
 
 # --- born between plan and execution ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("references", ["refuse", "repoint", "capture"])
-def test_a_row_that_came_to_refer_since_the_plan_stops_the_bundle(shop: World, references: str) -> None:
-    shop.run(CUSTOMERS, _ORDERS, TWINS)
-    bundle = shop.plan(deleting(references))
-    shop.run("insert into orders values (50, 2)")
-    before = shop.rows("customers", "orders")
+def test_a_row_that_came_to_refer_since_the_plan_stops_the_plan(shop: PlannedShop, references: str) -> None:
+    shop.sql(CUSTOMERS, _ORDERS, TWINS)
+    plan = shop.plan(deleting(references))
+    shop.sql("insert into orders values (50, 2)")
+    before = shop.tables("customers", "orders")
 
-    result = shop.do_it(bundle)
+    result = execute(shop, plan)
 
     assert result.how is How.DRIFTED
-    assert shop.rows("customers", "orders") == before
+    assert shop.tables("customers", "orders") == before
 
 
-def test_a_row_that_refers_no_more_stops_the_bundle(shop: World) -> None:
-    shop.run(CUSTOMERS, _ORDERS, TWINS, *_ORDERED)
-    bundle = shop.plan(deleting("capture"))
-    shop.run("update orders set customer = 3 where id = 20")
-    before = shop.rows("customers", "orders")
+def test_a_row_that_refers_no_more_stops_the_plan(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, _ORDERS, TWINS, *_ORDERED)
+    plan = shop.plan(deleting("capture"))
+    shop.sql("update orders set customer = 3 where id = 20")
+    before = shop.tables("customers", "orders")
 
-    assert shop.do_it(bundle).how is How.DRIFTED
-    assert shop.rows("customers", "orders") == before
+    assert execute(shop, plan).how is How.DRIFTED
+    assert shop.tables("customers", "orders") == before
 
 
 @pytest.mark.parametrize(
@@ -623,27 +600,27 @@ def test_a_row_that_refers_no_more_stops_the_bundle(shop: World) -> None:
     [("repoint", "customers", 2), ("capture", "customers", 2), ("capture", "orders", 20)],
 )
 def test_a_cascade_that_was_born_since_the_plan_deletes_nothing(
-    shop: World, references: str, table: str, number: int
+    shop: PlannedShop, references: str, table: str, number: int
 ) -> None:
     """A table that says ON DELETE CASCADE, and that no plan could know of, with a row in it that would go."""
-    shop.run(CUSTOMERS, _ORDERS, TWINS, *_ORDERED)
-    bundle, stamps = shop.plan(deleting(references)), shop.stamps()
-    shop.run(
+    shop.sql(CUSTOMERS, _ORDERS, TWINS, *_ORDERED)
+    plan, stamps_before = shop.plan(deleting(references)), stamps(shop)
+    shop.sql(
         f"create table late (id integer primary key, x integer references {table} (id) on delete cascade)",
         f"insert into late values (1, {number})",
     )
-    before = shop.rows("customers", "orders", "late")
+    before = shop.tables("customers", "orders", "late")
 
-    result = shop.do_it(bundle, stamps)
+    result = execute(shop, plan, stamps_before)
 
     assert result.how is How.DRIFTED
     assert result.why == "a reference to its table, or one of its triggers, changed since it was planned"
-    assert shop.rows("customers", "orders", "late") == before
+    assert shop.tables("customers", "orders", "late") == before
 
 
-def test_plans_are_the_same_every_time(shop: World) -> None:
+def test_plans_are_the_same_every_time(shop: PlannedShop) -> None:
     """What is approved is a hash: the order in which a database tells its rows and keys must not show in it."""
-    shop.run(CUSTOMERS, _ORDERS, _LINES, TWINS, *_ORDERED, *_LINED)
+    shop.sql(CUSTOMERS, _ORDERS, _LINES, TWINS, *_ORDERED, *_LINED)
     rule = deleting("capture")
 
     assert shop.plan(rule).plan_hash == shop.plan(rule).plan_hash

@@ -8,28 +8,26 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from clean_support import Customers, job, otherwise
+from clean_support import CustomerShop, job, otherwise
+from shop_support import SERVERS, address
 
 from connectors.target import Outcome, TargetError, Work
-from reconcile.cleaning.execution.execute import How, Limits, perform
+from reconcile.cleaning.execution.execute import How, TransactionLimits, perform
 from reconcile.cleaning.execution.resolve import ask
 
-SERVERS = ["sqlite", *(pytest.param(name, marks=pytest.mark.server) for name in ("postgres_url", "mariadb_url"))]
-LIMITS = Limits(lambda: 20.0)
+LIMITS = TransactionLimits(lambda: 20.0)
 
 
 @pytest.fixture(params=SERVERS)
-def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Customers]:
-    url = "sqlite:///shop.db" if request.param == "sqlite" else request.getfixturevalue(request.param)
-    one = Customers.at(url, tmp_path)
-    one.add(1, 2)
-    assert one.target.remembers()
-    yield one
-    one.engine.dispose()
-    one.source.close()
+def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CustomerShop]:
+    shop = CustomerShop.at(address(request), tmp_path)
+    shop.add(1, 2)
+    assert shop.target.remembers()
+    yield shop
+    shop.close()
 
 
-def test_a_receipt_that_stands_was_done_and_the_rows_are_known_still(shop: Customers) -> None:
+def test_a_receipt_that_stands_was_done_and_the_rows_are_known_still(shop: CustomerShop) -> None:
     one = job(shop.deletion(1, 2), "a")
     [done] = perform(shop.target, [one], LIMITS)
 
@@ -38,7 +36,7 @@ def test_a_receipt_that_stands_was_done_and_the_rows_are_known_still(shop: Custo
     assert (answer.how, answer.images) == (How.DONE_BEFORE, done.images)
 
 
-def test_a_receipt_that_can_be_inserted_was_not_done_and_asking_leaves_none(shop: Customers) -> None:
+def test_a_receipt_that_can_be_inserted_was_not_done_and_asking_leaves_none(shop: CustomerShop) -> None:
     one = job(shop.deletion(1, 2), "a")
 
     answers = [ask(shop.target, one, 20.0, None).how for _ in range(2)]
@@ -48,14 +46,14 @@ def test_a_receipt_that_can_be_inserted_was_not_done_and_asking_leaves_none(shop
     assert len(shop.customers()) == 2
 
 
-def test_a_receipt_for_something_else_is_a_conflict(shop: Customers) -> None:
-    bundle = shop.marking(1, 2, status="twin")
-    perform(shop.target, [job(bundle, "a")], LIMITS)
+def test_a_receipt_for_something_else_is_a_conflict(shop: CustomerShop) -> None:
+    plan = shop.marking(1, 2, status="twin")
+    perform(shop.target, [job(plan, "a")], LIMITS)
 
-    assert ask(shop.target, job(otherwise(bundle), "b"), 20.0, None).how is How.KEY_CONFLICT
+    assert ask(shop.target, job(otherwise(plan), "b"), 20.0, None).how is How.KEY_CONFLICT
 
 
-def test_a_target_that_does_not_answer_leaves_the_doubt(shop: Customers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_target_that_does_not_answer_leaves_the_doubt(shop: CustomerShop, monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
     def away(_seconds: float) -> Iterator[Work]:
         raise TargetError("Source 'shop' is not there", Outcome.NOT_DONE)
@@ -64,7 +62,7 @@ def test_a_target_that_does_not_answer_leaves_the_doubt(shop: Customers, monkeyp
     one = job(shop.deletion(1, 2), "a")
     monkeypatch.setattr(shop.source, "work", away)
 
-    assert ask(shop.target, one, 20.0, None).how is How.IN_DOUBT
+    assert ask(shop.target, one, 20.0, None).how is How.COMMIT_UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -77,21 +75,21 @@ def test_a_target_that_does_not_answer_leaves_the_doubt(shop: Customers, monkeyp
     ],
     ids=["as before", "as after", "neither", "gone"],
 )
-def test_without_receipts_only_rows_that_are_exactly_so_decide(shop: Customers, edit: str | None, how: How) -> None:
+def test_without_receipts_only_rows_that_are_exactly_so_decide(shop: CustomerShop, edit: str | None, how: How) -> None:
     one = job(shop.marking(1, 2, status="twin"), "a", receipts=False)
     if edit:
-        shop.do(edit)
+        shop.sql(edit)
 
     assert ask(shop.target, one, 20.0, None).how is how
 
 
 @pytest.mark.server
 @pytest.mark.parametrize("shop", ["postgres_url"], indirect=True)
-def test_postgresql_knows_by_name_whether_a_transaction_was_kept_even_when_rows_moved_on(shop: Customers) -> None:
+def test_postgresql_knows_by_name_whether_a_transaction_was_kept_even_when_rows_moved_on(shop: CustomerShop) -> None:
     names: list[str] = []
     one = job(shop.marking(1, 2, status="twin"), "a", receipts=False)
     perform(shop.target, [one], replace(LIMITS, named=lambda _jobs, name: names.append(name)))
-    shop.do("UPDATE customers SET name = 'Zoe' WHERE id = 2")
+    shop.sql("UPDATE customers SET name = 'Zoe' WHERE id = 2")
 
     [name] = names
     assert ask(shop.target, one, 20.0, name).how is How.DONE_BEFORE

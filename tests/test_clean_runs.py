@@ -12,32 +12,23 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from clean_support import Killed, World
+from world_support import ALONE, DELETE, MARK, TWO, World, asking
 
 from connectors.sql.source import SqlSource
 from connectors.target import Outcome, TargetError
 from reconcile import points
 from reconcile.cleaning.actions.base import NotPlannable
 from reconcile.cleaning.decisions import BeyondLimits
-from reconcile.cleaning.execution import carrier
+from reconcile.cleaning.execution import executor
 from reconcile.coordination import lease, pauses
-from reconcile.findings.states import BundleState
+from reconcile.findings.states import PlanState
+from reconcile.journal.approvals import PlanChanged
 from reconcile.service.serve import Server
 from reconcile.store import troubles as stored_troubles
 from reconcile.tracking import decide
-from reconcile.tracking.decide import NothingProposed, NotYours, PlanChanged
+from reconcile.tracking.decide import NothingProposed, NotYours
 
-DELETE = {"clean": {"action": "delete"}}
-ALONE = DELETE | {"approval": "none"}
-TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
-
-
-@pytest.fixture
-def asking(tmp_path: Path) -> World:
-    """One group of twins, whose plan waits for approval."""
-    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
-    world.run()
-    return world
+__all__ = ["asking"]
 
 
 @pytest.fixture(scope="module")
@@ -59,13 +50,13 @@ def alone(ran: World, tmp_path: Path) -> World:
 
 
 def test_the_first_run_only_tells_and_the_second_cleans(alone: World) -> None:
-    assert alone.ids() == [1, 2, 3]
+    assert alone.shop.ids() == [1, 2, 3]
     assert alone.plans() == []
 
     report = alone.run()
 
     assert alone.cleaning(report) == {"cleaned": 1}
-    assert alone.ids() == [1, 3]
+    assert alone.shop.ids() == [1, 3]
     assert alone.findings() == {alone.only(): "cleaned"}
     assert f"reconcile undo --run {report.run}" in alone.messages()
     assert alone.intact()
@@ -86,9 +77,9 @@ def test_the_first_run_after_an_edit_of_what_is_done_asks_nobody_and_does_nothin
 
     report = alone.run()
 
-    assert (alone.cleaning(report), alone.ids()) == ({}, [1, 2, 3])
+    assert (alone.cleaning(report), alone.shop.ids()) == ({}, [1, 2, 3])
     assert alone.cleaning(alone.run()) == {"cleaned": 1}
-    assert alone.ids() == [2, 3]
+    assert alone.shop.ids() == [2, 3]
 
 
 def test_editing_a_comment_repeats_no_effect(alone: World) -> None:
@@ -107,8 +98,59 @@ def test_a_group_that_grows_never_repeats_the_effects_already_made(alone: World)
     report = alone.run()
 
     assert alone.cleaning(report) == {"cleaned": 1}
-    assert alone.ids() == [1, 3]
-    assert [one.bundle.surplus for one in alone.plans()] == [('[["n","2"]]',), ('[["n","9"]]',)]
+    assert alone.shop.ids() == [1, 3]
+    assert [one.content.surplus for one in alone.plans()] == [('[["n","2"]]',), ('[["n","9"]]',)]
+
+
+@pytest.mark.slow
+def test_what_a_killed_run_removed_is_no_unexpected_change_of_the_dataset(tmp_path: Path) -> None:
+    rows = [(number, f"{number // 2}@x", "Ann") for number in range(240)]
+    world = World.at(tmp_path / "w", *rows, twins=ALONE)
+    world.run()
+
+    with world.killed_at("target.committed"):
+        world.run()
+    assert len(world.shop.ids()) < 240
+
+    report = world.run()
+
+    assert report.rules[0].cleaning.stopped is None
+    assert "cleaned" in set(world.findings().values())
+
+
+@pytest.mark.slow
+def test_records_whose_key_the_rule_itself_emptied_are_no_reason_to_stop(tmp_path: Path) -> None:
+    emptying = ALONE | {"clean": {"action": "set", "values": {"email": None}}}
+    rows = [(number, f"{number // 2}@x", "Ann") for number in range(20)]
+    world = World.at(tmp_path / "w", *rows, twins=emptying)
+    world.run()
+    assert world.cleaning(world.run()) == {"cleaned": 10}
+
+    report = world.run()
+
+    assert report.status == "succeeded"
+    assert set(world.findings().values()) == {"cleaned"}
+
+
+@pytest.mark.slow
+def test_a_finding_that_a_person_decided_about_is_not_cleaned_without_that_person(tmp_path: Path) -> None:
+    """Its plan was beyond a limit; when approved, its row had changed, so nothing was done."""
+    rule = ALONE | {"limits": {"records": 1, "share": "100%", "group": 100}}
+    rows = ((1, "a@x", "Ann"), (2, "a@x", "Ann"), (3, "b@x", "Bo"), (4, "b@x", "Bo"))
+    world = World.at(tmp_path / "w", *rows, twins=rule)
+    world.run()
+    assert world.cleaning(world.run()) == {"proposed": 2}
+    [first] = [plan.finding for plan in world.plans() if plan.content.surplus == ('[["n","2"]]',)]
+    world.shop.sql("UPDATE customers SET name = 'Anna' WHERE id = 2")
+    assert not world.approve(first).ok
+    shown = {plan["finding"]: plan["approval"] for plan in world.command("plan", "--json").json}
+
+    report = world.run()
+
+    assert shown[first] == "required"
+    assert world.cleaning(report)["proposed"] == 1
+    assert world.findings()[first] == "awaiting_approval"
+    assert world.shop.ids() == [1, 2, 3, 4]
 
 
 def test_a_record_that_somebody_restored_is_a_persons_decision(alone: World) -> None:
@@ -119,7 +161,7 @@ def test_a_record_that_somebody_restored_is_a_persons_decision(alone: World) -> 
 
     assert alone.cleaning(report) == {"proposed": 1}
     assert alone.findings() == {alone.only(): "awaiting_approval"}
-    assert alone.ids() == [1, 2, 3]
+    assert alone.shop.ids() == [1, 2, 3]
 
 
 def test_another_record_under_an_old_id_is_cleaned_as_a_new_one(alone: World) -> None:
@@ -139,7 +181,7 @@ def test_rules_clean_the_worst_first_and_the_second_sees_what_the_first_did(tmp_
 
     report = world.run()
 
-    assert world.ids() == [1, 3]
+    assert world.shop.ids() == [1, 3]
     assert world.cleaning(report, "harsh") == {"cleaned": 1}
     assert world.cleaning(report, "gentle") == {}
 
@@ -156,7 +198,7 @@ def test_over_a_limit_everything_goes_to_people_and_nothing_is_truncated(tmp_pat
 
     assert report.refused
     assert world.cleaning(report) == {"proposed": 5}
-    assert len(world.rows()) == 10
+    assert len(world.shop.rows()) == 10
     assert set(world.findings().values()) == {"awaiting_approval"}
     assert "5 cleanings need your decision" in world.messages()
 
@@ -173,7 +215,7 @@ def test_what_went_to_people_stays_with_them_when_the_limits_would_allow_it_agai
 
     assert world.cleaning(report) == {}
     assert {one.id for one in world.plans()} == plans
-    assert len(world.rows()) == 10
+    assert len(world.shop.rows()) == 10
 
 
 def test_a_person_can_go_beyond_a_limit_and_that_is_written_down(tmp_path: Path) -> None:
@@ -185,7 +227,7 @@ def test_a_person_can_go_beyond_a_limit_and_that_is_written_down(tmp_path: Path)
 
     with pytest.raises(BeyondLimits, match=f"reconcile approve {second} --over-limit"):
         world.approve(second)
-    assert world.approve(second, over_limit=True).state is BundleState.SUCCEEDED
+    assert world.approve(second, over_limit=True).state is PlanState.SUCCEEDED
     assert "limits.exceeded" in world.events()
 
 
@@ -197,7 +239,7 @@ def test_an_approved_plan_is_carried_out_and_says_how_to_take_it_back(asking: Wo
 
     assert answer.ok
     assert f"reconcile undo {asking.only()}" in answer.sentence
-    assert asking.ids() == [1, 3]
+    assert asking.shop.ids() == [1, 3]
 
 
 def test_approving_twice_is_approving_once(asking: World) -> None:
@@ -210,19 +252,19 @@ def test_approving_twice_is_approving_once(asking: World) -> None:
 
 def test_an_approval_left_for_later_is_carried_out_by_the_next_run(asking: World) -> None:
     answer = asking.approve(asking.only(), later=True)
-    assert (answer.state, asking.ids()) == (BundleState.APPROVED, [1, 2, 3])
+    assert (answer.state, asking.shop.ids()) == (PlanState.APPROVED, [1, 2, 3])
 
     asking.run()
 
-    assert asking.ids() == [1, 3]
+    assert asking.shop.ids() == [1, 3]
 
 
 def test_an_approval_holds_for_the_plan_that_was_shown_and_no_other(asking: World) -> None:
     with pytest.raises(PlanChanged, match="not `0123456789abcdef`"):
-        asking.approve(asking.only(), plan="0123456789abcdef")
+        asking.approve(asking.only(), plan_hash="0123456789abcdef")
     [plan] = asking.plans()
 
-    assert asking.approve(asking.only(), plan=plan.plan_hash[:12]).ok
+    assert asking.approve(asking.only(), plan_hash=plan.plan_hash[:12]).ok
 
 
 @pytest.mark.slow
@@ -243,9 +285,9 @@ def test_an_approval_is_void_when_the_rule_was_edited_after_it(asking: World, ed
     with asking.open() as application:
         application.clean_due()
 
-    assert asking.ids() == [1, 2, 3]
+    assert asking.shop.ids() == [1, 2, 3]
     assert asking.findings() == {asking.only(): "open"}
-    assert [one.state for one in asking.plans()] == [BundleState.SKIPPED]
+    assert [one.state for one in asking.plans()] == [PlanState.SKIPPED]
 
 
 def test_an_approval_is_void_when_its_rule_asks_more_people_now(asking: World) -> None:
@@ -255,18 +297,20 @@ def test_an_approval_is_void_when_its_rule_asks_more_people_now(asking: World) -
     with asking.open() as application:
         application.clean_due()
 
-    assert asking.ids() == [1, 2, 3]
+    assert asking.shop.ids() == [1, 2, 3]
 
 
 def test_an_approval_is_void_when_the_table_changed(asking: World) -> None:
     asking.approve(asking.only(), later=True)
-    asking.do("CREATE TABLE notes (id INTEGER PRIMARY KEY, c INTEGER REFERENCES customers (id) ON DELETE CASCADE)")
-    asking.do("INSERT INTO notes VALUES (1, 2)")
+    asking.shop.sql(
+        "CREATE TABLE notes (id INTEGER PRIMARY KEY, c INTEGER REFERENCES customers (id) ON DELETE CASCADE)"
+    )
+    asking.shop.sql("INSERT INTO notes VALUES (1, 2)")
 
     with asking.open() as application:
         application.clean_due()
 
-    assert (asking.ids(), asking.rows("notes")) == ([1, 2, 3], [(1, 2)])
+    assert (asking.shop.ids(), asking.shop.rows("notes")) == ([1, 2, 3], [(1, 2)])
 
 
 def test_an_approval_that_came_to_its_date_is_void(tmp_path: Path) -> None:
@@ -278,7 +322,7 @@ def test_an_approval_that_came_to_its_date_is_void(tmp_path: Path) -> None:
     with world.open() as application:
         application.clean_due()
 
-    assert world.ids() == [1, 2, 3]
+    assert world.shop.ids() == [1, 2, 3]
 
 
 def test_two_persons_are_two_persons(tmp_path: Path) -> None:
@@ -291,31 +335,31 @@ def test_two_persons_are_two_persons(tmp_path: Path) -> None:
     second = world.approve(world.only(), "ben")
 
     assert "one more person" in first.sentence
-    assert (second.state, world.ids()) == (BundleState.SUCCEEDED, [1, 3])
+    assert (second.state, world.shop.ids()) == (PlanState.SUCCEEDED, [1, 3])
 
 
 @pytest.mark.slow
 def test_a_record_that_changed_between_the_message_and_the_click_is_left_alone_and_planned_anew(asking: World) -> None:
-    asking.do("UPDATE customers SET name = 'Anne' WHERE id = 2")
+    asking.shop.sql("UPDATE customers SET name = 'Anne' WHERE id = 2")
 
     answer = asking.approve(asking.only())
 
     assert not answer.ok
     assert "changed since it was planned (name). The next run plans it again" in answer.sentence
-    assert (asking.ids(), asking.findings()) == ([1, 2, 3], {asking.only(): "stale"})
+    assert (asking.shop.ids(), asking.findings()) == ([1, 2, 3], {asking.only(): "stale"})
     assert asking.cleaning(asking.run()) == {"proposed": 1}
     assert asking.approve(asking.only()).ok
 
 
 @pytest.mark.slow
 def test_a_rejected_plan_comes_back_only_when_it_is_another_one(asking: World) -> None:
-    with asking.desk() as desk:
-        desk.reject(asking.only(), note="that is my mother")
+    with asking.decisions() as decisions:
+        decisions.reject(asking.only(), note="that is my mother")
 
     assert asking.cleaning(asking.run()) == {}
     assert asking.findings() == {asking.only(): "open"}
 
-    asking.do("UPDATE customers SET name = 'Anne' WHERE id = 2")
+    asking.shop.sql("UPDATE customers SET name = 'Anne' WHERE id = 2")
     assert asking.cleaning(asking.run()) == {"proposed": 1}
 
 
@@ -325,15 +369,15 @@ def test_a_dismissal_takes_the_plan_with_it(asking: World) -> None:
         decide.dismiss(application.store, asking.only(), actor="anna")
         application.clean_due()
 
-    assert asking.ids() == [1, 2, 3]
+    assert asking.shop.ids() == [1, 2, 3]
 
 
 def test_a_finding_that_vanished_takes_its_plan_with_it(asking: World) -> None:
-    asking.do("UPDATE customers SET email = 'other@x' WHERE id = 2")
+    asking.shop.sql("UPDATE customers SET email = 'other@x' WHERE id = 2")
 
     asking.run()
 
-    assert [one.state for one in asking.plans()] == [BundleState.SKIPPED]
+    assert [one.state for one in asking.plans()] == [PlanState.SKIPPED]
     assert asking.findings() == {asking.only(): "resolved"}
 
 
@@ -346,7 +390,7 @@ def test_nothing_is_sent_while_a_rule_is_paused(asking: World) -> None:
 
     assert tally is not None
     assert "audit" in tally.reasons[0]
-    assert asking.ids() == [1, 2, 3]
+    assert asking.shop.ids() == [1, 2, 3]
 
 
 # Kills
@@ -361,23 +405,14 @@ def test_nothing_is_sent_while_a_rule_is_paused(asking: World) -> None:
         *("store.done.committed",),
     ],
 )
-def test_a_worker_that_dies_anywhere_leaves_a_run_that_ends_the_same_once(
-    alone: World, label: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def die(reached: str) -> None:
-        if reached == label:
-            raise Killed
-
-    monkeypatch.setattr(points, "armed", die)
-    with pytest.raises(Killed):
+def test_a_worker_that_dies_anywhere_leaves_a_run_that_ends_the_same_once(alone: World, label: str) -> None:
+    with alone.killed_at(label):
         alone.run()
-    monkeypatch.setattr(points, "armed", None)
-    alone.bury()
 
     alone.run()
     alone.run()
 
-    assert alone.ids() == [1, 3]
+    assert alone.shop.ids() == [1, 3]
     assert alone.findings() == {alone.only(): "cleaned"}
     assert alone.events("operation.succeeded") == ["operation.succeeded"]
     assert alone.intact()
@@ -393,15 +428,15 @@ def test_a_lost_answer_to_commit_is_asked_about_and_never_guessed(
     def lose(reached: str) -> None:
         if reached == ("target.committed" if committed else "target.before_commit") and not broken:
             broken.append(reached)
-            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
 
     monkeypatch.setattr(points, "armed", lose)
 
     report = alone.run()
 
     assert alone.cleaning(report) == {"cleaned": 1}
-    assert alone.ids() == [1, 3]
-    assert alone.events("operation.ambiguous") == ["operation.ambiguous"]
+    assert alone.shop.ids() == [1, 3]
+    assert alone.events("operation.unknown") == ["operation.unknown"]
 
 
 @pytest.mark.parametrize(("then", "ends"), [("as it was", [1, 2, 3]), ("done", [1, 3]), ("something else", [1, 2, 3])])
@@ -416,9 +451,9 @@ def test_without_receipts_the_rows_say_whether_it_happened_and_else_a_person(
     def lose(reached: str) -> None:
         if reached == label and not lost:
             lost.append(reached)
-            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
         if reached == "resolve.begun" and then == "something else":
-            alone.do("UPDATE customers SET name = 'Anne' WHERE id = 2")
+            alone.shop.sql("UPDATE customers SET name = 'Anne' WHERE id = 2")
 
     monkeypatch.setattr(points, "armed", lose)
 
@@ -426,42 +461,42 @@ def test_without_receipts_the_rows_say_whether_it_happened_and_else_a_person(
 
     states = {one.state for one in alone.plans()}
     if then == "something else":
-        assert (states, alone.ids()) == ({BundleState.QUARANTINED}, ends)
+        assert (states, alone.shop.ids()) == ({PlanState.QUARANTINED}, ends)
         assert "1 cleaning has an unknown outcome" in alone.messages()
     else:
-        assert (states, alone.ids()) == ({BundleState.SUCCEEDED}, [1, 3])
+        assert (states, alone.shop.ids()) == ({PlanState.SUCCEEDED}, [1, 3])
 
 
 @pytest.mark.parametrize(
     ("said", "state", "finding"),
     [
-        ("done", BundleState.SUCCEEDED, "cleaned"),
-        ("not_done", BundleState.SUCCEEDED, "cleaned"),
-        ("abandon", BundleState.FAILED, "failed"),
+        ("done", PlanState.SUCCEEDED, "cleaned"),
+        ("not_done", PlanState.SUCCEEDED, "cleaned"),
+        ("abandon", PlanState.FAILED, "failed"),
     ],
 )
 @pytest.mark.slow
 def test_quarantine_ends_by_a_persons_word_and_by_nothing_else(
-    alone: World, said: Any, state: BundleState, finding: str, monkeypatch: pytest.MonkeyPatch
+    alone: World, said: Any, state: PlanState, finding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(SqlSource, "remembers", lambda *_: False)
 
     def lose(reached: str) -> None:
         if reached == "target.before_commit":
-            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
         if reached == "resolve.begun":
-            alone.do("UPDATE customers SET name = 'Anne' WHERE id = 2")
+            alone.shop.sql("UPDATE customers SET name = 'Anne' WHERE id = 2")
 
     monkeypatch.setattr(points, "armed", lose)
     alone.run()
     monkeypatch.setattr(points, "armed", None)
-    alone.do("UPDATE customers SET name = 'Ann' WHERE id = 2")
+    alone.shop.sql("UPDATE customers SET name = 'Ann' WHERE id = 2")
     alone.run()
     assert alone.findings() == {alone.only(): "quarantined"}
 
-    with alone.desk() as desk:
-        [one] = desk.quarantined()
-        desk.judge(one.finding, said, note="I looked")
+    with alone.decisions() as decisions:
+        [one] = decisions.quarantined()
+        decisions.judge(one.finding, said, note="I looked")
 
     assert [plan.state for plan in alone.plans()] == [state]
     assert alone.findings() == {alone.only(): finding}
@@ -496,20 +531,20 @@ def test_what_failed_is_tried_again_by_its_template_and_then_given_up_and_told(
     def refuse(_self: SqlSource, _seconds: float) -> Any:
         raise TargetError("Source 'shop' is locked", Outcome.NOT_DONE)
 
-    monkeypatch.setattr(carrier, "BATCH", 1)
+    monkeypatch.setattr(executor, "BATCH", 1)
     monkeypatch.setattr(SqlSource, "work", refuse)
     world.run()
     waiting = world.plans()[0]
     world.clock = dt.datetime.now(dt.UTC) + dt.timedelta(minutes=1)
     world.run()
 
-    assert (waiting.state, waiting.attempts) in ((BundleState.RETRY_WAIT, 1), (BundleState.FAILED, 2))
+    assert (waiting.state, waiting.attempts) in ((PlanState.RETRY_WAIT, 1), (PlanState.FAILED, 2))
     assert world.findings() == {world.only(): "failed"}
     assert "failed and will not be retried" in world.messages()
     monkeypatch.undo()
-    with world.desk() as desk:
-        assert desk.retry(world.only()).ok
-    assert world.ids() == [1, 3]
+    with world.decisions() as decisions:
+        assert decisions.retry(world.only()).ok
+    assert world.shop.ids() == [1, 3]
 
 
 @pytest.mark.slow
@@ -528,7 +563,7 @@ def test_a_constraint_is_planned_anew_once_and_then_a_person_is_asked(
         states += alone.findings().values()
 
     assert states == ["stale", "failed"]
-    assert alone.ids() == [1, 2, 3]
+    assert alone.shop.ids() == [1, 2, 3]
 
 
 @pytest.mark.slow
@@ -544,35 +579,26 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
     waits = alone.run()
     assert (denied.failed, waits.failed) == (True, True)
     [plan] = alone.plans()
-    assert (plan.state, plan.attempts, alone.ids()) == (BundleState.RETRY_WAIT, 0, [1, 2, 3])
+    assert (plan.state, plan.attempts, alone.shop.ids()) == (PlanState.RETRY_WAIT, 0, [1, 2, 3])
     headline = "Reconcile: Cleaning in source 'shop' is stopped for now"
     messages = alone.messages()
     assert (messages.count(headline), messages.count("the user may not write; fix the problem")) == (1, 1)
 
-    with alone.desk() as desk:
+    with alone.decisions() as decisions:
         monkeypatch.setattr(SqlSource, "work", deny)
-        answer = desk.retry(alone.only())
+        answer = decisions.retry(alone.only())
         monkeypatch.undo()
         assert answer.sentence.endswith(f"the user may not write. Then run `reconcile retry {alone.only()}`")
-        assert desk.retry(alone.only()).ok
-    assert alone.ids() == [1, 3]
+        assert decisions.retry(alone.only()).ok
+    assert alone.shop.ids() == [1, 3]
     assert not alone.run().failed
     assert alone.messages().count("Resolved: Cleaning in source 'shop' is stopped for now") == 1
 
 
 @pytest.mark.slow
-def test_a_database_that_stays_away_is_told_once_when_only_a_plan_in_doubt_waits_for_it(
-    alone: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def die(reached: str) -> None:
-        if reached == "target.committed":
-            raise Killed
-
-    monkeypatch.setattr(points, "armed", die)
-    with pytest.raises(Killed):
+def test_a_database_that_stays_away_is_told_once_when_only_a_plan_in_doubt_waits_for_it(alone: World) -> None:
+    with alone.killed_at("target.committed"):
         alone.run()
-    monkeypatch.setattr(points, "armed", None)
-    alone.bury()
     (alone.folder / "shop.db").rename(alone.folder / "away.db")
 
     def told(minutes: int) -> list[str]:
@@ -593,7 +619,7 @@ def test_a_database_that_stays_away_is_told_once_when_only_a_plan_in_doubt_waits
     assert alone.findings() == {alone.only(): "cleaned"}
     assert alone.messages().count("Reconcile: Cleaning in source 'shop' is stopped for now") == 1
     assert alone.messages().count("Resolved: Cleaning in source 'shop' is stopped for now") == 1
-    assert alone.ids() == [1, 3]
+    assert alone.shop.ids() == [1, 3]
     assert alone.events("operation.succeeded") == ["operation.succeeded"]
 
 
@@ -605,7 +631,7 @@ def test_a_plan_that_waited_too_long_is_planned_anew_by_the_next_run(tmp_path: P
     report = world.run()
 
     assert world.cleaning(report) == {"proposed": 1}
-    assert [one.state for one in world.plans()] == [BundleState.SKIPPED, BundleState.AWAITING]
+    assert [one.state for one in world.plans()] == [PlanState.SKIPPED, PlanState.AWAITING]
     assert world.approve(world.only()).ok
 
 
@@ -615,8 +641,8 @@ def test_a_worker_that_slept_past_its_claim_finds_another_fence_and_writes_nothi
     alone: World, label: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asleep: list[str] = []
-    clock = carrier._boot_seconds
-    monkeypatch.setattr(carrier, "_boot_seconds", lambda: clock() + 100 * len(asleep))
+    clock = executor._boot_seconds
+    monkeypatch.setattr(executor, "_boot_seconds", lambda: clock() + 100 * len(asleep))
 
     def sleep(reached: str) -> None:
         if reached != label or asleep:
@@ -632,7 +658,7 @@ def test_a_worker_that_slept_past_its_claim_finds_another_fence_and_writes_nothi
     alone.run()
 
     assert asleep == [label]
-    assert alone.ids() == [1, 3]
+    assert alone.shop.ids() == [1, 3]
     assert alone.findings() == {alone.only(): "cleaned"}
     assert alone.events("operation.succeeded") == ["operation.succeeded"]
     assert alone.intact()
@@ -649,7 +675,7 @@ def test_serve_carries_out_between_runs_what_was_approved_and_counts_it(asking: 
         server.application.close()
         server.store.close()
 
-    assert asking.ids() == [1, 3]
+    assert asking.shop.ids() == [1, 3]
     assert 'reconcile_operations_total{outcome="done"} 1.0' in page
     assert 'reconcile_plans{status="approved"} 0.0' in page
     assert 'reconcile_breaker_open{source="shop"} 0.0' in page
@@ -681,10 +707,7 @@ def test_a_time_that_a_record_has_already_is_not_set_again(
     for _ in range(4):
         world.run()
 
-    assert [one.state for one in world.plans()] == [BundleState.SUCCEEDED]
-
-
-MARK = {"clean": {"action": "set", "values": {"name": "twin"}}, "approval": "none"}
+    assert [one.state for one in world.plans()] == [PlanState.SUCCEEDED]
 
 
 @pytest.mark.slow
@@ -695,7 +718,7 @@ def test_nothing_goes_by_itself_in_favour_of_a_record_that_another_rule_set_asid
     world.run()
     world.run()
 
-    assert world.rows() == [(1, "a@x", "twin"), (2, "a@x", "Ann"), (3, "b@x", "Bob")]
+    assert world.shop.rows() == [(1, "a@x", "twin"), (2, "a@x", "Ann"), (3, "b@x", "Bob")]
     assert sorted(world.findings().values()) == ["awaiting_approval", "cleaned"]
 
 
@@ -706,16 +729,16 @@ def test_nothing_goes_by_itself_in_favour_of_a_record_that_was_set_aside_unless_
     world.run()
     world.run()
     cleaned = world.only()
-    world.do("DELETE FROM customers WHERE id = 1")
+    world.shop.sql("DELETE FROM customers WHERE id = 1")
     world.add((9, "a@x", "Anne"))
     world.run()
-    assert world.rows() == [(2, "a@x", "twin"), (3, "b@x", "Bob"), (9, "a@x", "Anne")]
+    assert world.shop.rows() == [(2, "a@x", "twin"), (3, "b@x", "Bob"), (9, "a@x", "Anne")]
 
     world.undo(cleaned)
     world.add((8, "a@x", "Anni"))
     world.run()
 
-    assert [row[2] for row in world.rows()].count("twin") == 2
+    assert [row[2] for row in world.shop.rows()].count("twin") == 2
 
 
 @pytest.mark.server
@@ -739,8 +762,8 @@ def test_only_the_columns_that_a_foreign_key_would_empty_are_ever_emptied(postgr
     world = World.at(tmp_path / "w", config=said, twins=rule)
     world.run()
 
-    with world.desk() as desk, pytest.raises(NotPlannable, match=r"ON DELETE SET NULL \(person\)"):
-        desk.approve(world.only())
+    with world.decisions() as decisions, pytest.raises(NotPlannable, match=r"ON DELETE SET NULL \(person\)"):
+        decisions.approve(world.only())
 
     with engine.connect() as connection:
         assert connection.exec_driver_sql("select * from orders").all() == [(10, 1, 2)]

@@ -10,15 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
-from conftest import POSTGRES, _scratch_database
 from findings_support import KEY, NOON
+from shop_support import LOCAL, Shop
 from sql_support import emptied
 
 from reconcile.app import Application
 from reconcile.cleaning.planning import shape
 from reconcile.cleaning.planning.binding import binding_of
-from reconcile.cleaning.planning.shape import Past, Shape
+from reconcile.cleaning.planning.shape import DatasetShape, Past
 from reconcile.config import load
 from reconcile.detection.detect import RuleDoesNotFit, detect
 from reconcile.runs.report import RunReport
@@ -45,15 +44,14 @@ RECORDS = 100
 TWINS = 30
 
 
-class Shop:
-    """A table of customers, some of them twice, a rule that cleans them, and a store beside them."""
+class ShapeHistory:
+    """A shop with customers, some of them twice, and the store that remembers what shape it had in each run."""
 
     def __init__(self, url: str, folder: Path) -> None:
-        self.url, self.folder = url, folder
-        self.engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
+        self.shop, self.folder = Shop(url, folder), folder
         self.store = Store.open("sqlite:///shapes.db", folder, key=KEY, clock=lambda: NOON)
         self.runs = 0
-        self.execute(
+        self.shop.sql(
             "create table customers (id integer primary key, email varchar(40), city varchar(20), seen date, "
             "kind varchar(9), note varchar(9))"
         )
@@ -61,18 +59,13 @@ class Shop:
 
     def add(self, emails: Mapping[int, str]) -> None:
         rows = (f"({number}, '{email}', 'Ulm', '2026-01-01', 'person', null)" for number, email in emails.items())
-        self.execute(f"insert into customers values {', '.join(rows)}")
-
-    def execute(self, *statements: str) -> None:
-        with self.engine.begin() as connection:
-            for statement in statements:
-                connection.exec_driver_sql(statement)
+        self.shop.sql(f"insert into customers values {', '.join(rows)}")
 
     def run(self, name: str | None = None, more: str = "") -> str | None:
         """What a run says of the shape: None, or why it cleans nothing. Raises RuleDoesNotFit."""
         self.runs += name is None
         path = self.folder / "reconcile.yaml"
-        path.write_text(PROJECT.format(url=self.url, more=more))
+        path.write_text(PROJECT.format(url=self.shop.url, more=more))
         with closing(Application(load(path, {}))) as app:
             rule, subject = app.rule("twins"), app.subject("customers")
             found = detect(rule, {"customers": subject}, dt.datetime(2026, 11, 21, tzinfo=dt.UTC), app.budget)
@@ -83,39 +76,32 @@ class Shop:
     def whole_run(self, day: int, more: str, clean: str = "clean: {action: set, values: {note: twin}}") -> RunReport:
         """A run from detection to cleaning, in the state that the configuration names."""
         path = self.folder / "reconcile.yaml"
-        said = PROJECT.format(url=self.url, more="")
+        said = PROJECT.format(url=self.shop.url, more="")
         path.write_text(said.replace("clean: {action: set, values: {note: twin}}", clean + more))
         with closing(Application(load(path, {}))) as app:
             return app.run("nightly", slot=f"2026-11-{day:02d}T05:00:00Z")
 
     def count(self) -> int:
-        with self.engine.connect() as connection:
-            return int(connection.exec_driver_sql("select count(*) from customers").scalar() or 0)
+        return len(self.shop.ids())
 
     def effects(self) -> int:
         """How many records were ever cleaned, as the state says and the receipts in the database do."""
-        with closing(sqlite3.connect(self.folder / "state.db")) as state, self.engine.connect() as connection:
-            said = state.execute("select count(*) from effects").fetchone()[0]
-            stands = connection.exec_driver_sql("select count(*) from reconcile_receipts").scalar()
-        assert said == stands
-        return int(said)
+        with closing(sqlite3.connect(self.folder / "state.db")) as state:
+            [done] = state.execute("select count(*) from effects").fetchone()
+        assert self.shop.sql("select count(*) from reconcile_receipts") == [(done,)]
+        return int(done)
 
     def allow(self) -> bool:
         with self.store.begin() as tx:
             return shape.allow(tx, "customers", "twins")
 
 
-@pytest.fixture(scope="module")
-def postgres_server() -> Iterator[str]:
-    yield from _scratch_database(POSTGRES)
-
-
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.server)])
-def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shop]:
+def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ShapeHistory]:
     if request.param == "sqlite":
-        made = Shop(f"sqlite:///{tmp_path}/shop.db", tmp_path)
+        made = ShapeHistory(LOCAL, tmp_path)
     else:
-        made = Shop(emptied(request.getfixturevalue("postgres_server")), tmp_path)
+        made = ShapeHistory(emptied(request.getfixturevalue("postgres_server")), tmp_path)
     with closing(made.store):
         yield made
 
@@ -124,9 +110,9 @@ CHANGES = {
     "renamed": ("alter table customers rename column note to remark", "column note no longer exists"),
     "emptied": (
         "update customers set email = null where id between 2 and 999",
-        "column email is empty in 95% of the records",
+        "can't compare",
     ),
-    "blanked": ("update customers set city = ' ' where id > 1", "column city is empty in 98% of the records"),
+    "blanked": ("update customers set city = ' ' where id > 1", "can't compare"),
     "half": ("delete from customers where id >= 45", "it has 26 records instead of 80"),
     "condition": ("update customers set kind = null", "`where` cannot be evaluated for 100% of the records"),
     "keeper": ("update customers set seen = null", "column seen is empty in 100% of the records of its groups"),
@@ -140,120 +126,120 @@ BY_ITSELF = """
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", list(CHANGES))
-def test_mass_match_after_a_schema_change(shop: Shop, change: str) -> None:
+def test_mass_match_after_a_schema_change(history: ShapeHistory, change: str) -> None:
     """A rule that cleans by itself did so, and would clean a new pair: after the change nothing at all is done."""
     statement, why = CHANGES[change]
-    shop.execute("delete from customers where id between 10 and 29")
-    shop.whole_run(1, BY_ITSELF)
-    shop.whole_run(2, BY_ITSELF)
-    assert shop.effects() == 5
+    history.shop.sql("delete from customers where id between 10 and 29")
+    history.whole_run(1, BY_ITSELF)
+    history.whole_run(2, BY_ITSELF)
+    assert history.effects() == 5
 
-    shop.add({1000: "new@x", 1001: "new@x"} if change != "half" else {10: "c42@x"})
-    shop.execute(statement)
+    history.add({1000: "new@x", 1001: "new@x"} if change != "half" else {10: "c42@x"})
+    history.shop.sql(statement)
 
-    assert why in str(shop.whole_run(3, BY_ITSELF).rules)
-    assert why in str(shop.whole_run(4, BY_ITSELF).rules)
-    assert shop.effects() == 5
+    assert why in str(history.whole_run(3, BY_ITSELF).rules)
+    assert why in str(history.whole_run(4, BY_ITSELF).rules)
+    assert history.effects() == 5
 
 
-def test_a_key_column_that_was_renamed_does_not_even_match(shop: Shop) -> None:
-    assert shop.run() is None
+def test_a_key_column_that_was_renamed_does_not_even_match(history: ShapeHistory) -> None:
+    assert history.run() is None
 
-    shop.execute("alter table customers rename column email to mail")
+    history.shop.sql("alter table customers rename column email to mail")
 
     with pytest.raises(RuleDoesNotFit, match="email"):
-        shop.run()
+        history.run()
 
 
-def test_a_column_of_another_type_stops_cleaning(shop: Shop) -> None:
-    assert shop.run() is None
+def test_a_column_of_another_type_stops_cleaning(history: ShapeHistory) -> None:
+    assert history.run() is None
 
-    shop.execute("alter table customers rename column city to old", "alter table customers add column city integer")
-    shop.execute("update customers set city = 7")
+    history.shop.sql("alter table customers rename column city to old", "alter table customers add column city integer")
+    history.shop.sql("update customers set city = 7")
 
-    assert "column city was text and is now integer" in str(shop.run())
+    assert "column city was text and is now integer" in str(history.run())
 
 
-def test_five_times_the_usual_groups_stop_cleaning(shop: Shop) -> None:
+def test_five_times_the_usual_groups_stop_cleaning(history: ShapeHistory) -> None:
     """There were 15 groups; 76 are more than five times as many, 75 are not."""
     for _ in range(3):
-        assert shop.run() is None
-    shop.add({RECORDS + number: f"c{TWINS + number}@x" for number in range(60)})
-    assert shop.run("run-3") is None
+        assert history.run() is None
+    history.add({RECORDS + number: f"c{TWINS + number}@x" for number in range(60)})
+    assert history.run("run-3") is None
 
-    shop.add({RECORDS + 60: f"c{TWINS + 60}@x"})
+    history.add({RECORDS + 60: f"c{TWINS + 60}@x"})
 
-    assert "it has 76 groups instead of the usual 15" in str(shop.run())
+    assert "it has 76 groups instead of the usual 15" in str(history.run())
 
 
 @pytest.mark.slow
-def test_what_the_rule_itself_took_out_is_no_reason_to_stop(shop: Shop) -> None:
+def test_what_the_rule_itself_took_out_is_no_reason_to_stop(history: ShapeHistory) -> None:
     """Most of the records were twins, and were deleted: the dataset did not shrink, it was cleaned."""
     deletes = "clean: {action: delete}"
-    shop.execute("delete from customers where id >= 30")
-    shop.add(dict.fromkeys(range(100, 160), "many@x"))
-    shop.whole_run(1, BY_ITSELF, deletes)
-    shop.whole_run(2, BY_ITSELF, deletes)
-    assert shop.count() == 16
+    history.shop.sql("delete from customers where id >= 30")
+    history.add(dict.fromkeys(range(100, 160), "many@x"))
+    history.whole_run(1, BY_ITSELF, deletes)
+    history.whole_run(2, BY_ITSELF, deletes)
+    assert history.count() == 16
 
-    assert shop.whole_run(3, BY_ITSELF, deletes).rules[0].cleaning.stopped is None
-
-
-def test_columns_that_the_rule_does_not_use_may_change(shop: Shop) -> None:
-    shop.execute("alter table customers add column phone varchar(9)")
-    assert shop.run() is None
-
-    shop.execute("alter table customers drop column phone", "alter table customers add column fax integer")
-
-    assert shop.run() is None
+    assert history.whole_run(3, BY_ITSELF, deletes).rules[0].cleaning.stopped is None
 
 
-def test_what_a_person_allows_is_what_later_runs_compare_with(shop: Shop) -> None:
-    assert not shop.allow()
-    assert shop.run() is None
-    assert not shop.allow()
-    shop.execute("delete from customers where id >= 50")
-    assert "it has 50 records" in str(shop.run())
+def test_columns_that_the_rule_does_not_use_may_change(history: ShapeHistory) -> None:
+    history.shop.sql("alter table customers add column phone varchar(9)")
+    assert history.run() is None
 
-    assert shop.allow()
+    history.shop.sql("alter table customers drop column phone", "alter table customers add column fax integer")
 
-    assert shop.run() is None
-    shop.execute("delete from customers where id >= 20")
-    assert "it has 20 records instead of 50" in str(shop.run())
+    assert history.run() is None
 
 
-def test_after_an_edit_of_the_rule_there_is_nothing_to_compare_with(shop: Shop) -> None:
+def test_what_a_person_allows_is_what_later_runs_compare_with(history: ShapeHistory) -> None:
+    assert not history.allow()
+    assert history.run() is None
+    assert not history.allow()
+    history.shop.sql("delete from customers where id >= 50")
+    assert "it has 50 records" in str(history.run())
+
+    assert history.allow()
+
+    assert history.run() is None
+    history.shop.sql("delete from customers where id >= 20")
+    assert "it has 20 records instead of 50" in str(history.run())
+
+
+def test_after_an_edit_of_the_rule_there_is_nothing_to_compare_with(history: ShapeHistory) -> None:
     """That run asks people about everything; the next one is compared with it."""
-    assert shop.run() is None
-    shop.execute("update customers set city = null")
+    assert history.run() is None
+    history.shop.sql("update customers set city = null")
 
-    assert shop.run(more="nulls: {city: match}") is None
+    assert history.run(more="nulls: {city: match}") is None
 
-    shop.execute("update customers set seen = null")
-    assert "column seen is empty" in str(shop.run(more="nulls: {city: match}"))
-
-
-def test_a_run_that_is_taken_up_again_is_compared_with_the_runs_before_it(shop: Shop) -> None:
-    assert shop.run("first") is None
-    assert shop.run("second") is None
-
-    shop.execute("delete from customers where id >= 60")
-    assert shop.run("second") is None
-    shop.execute("delete from customers where id >= 50")
-
-    assert "it has 50 records instead of 100" in str(shop.run("second"))
+    history.shop.sql("update customers set seen = null")
+    assert "column seen is empty" in str(history.run(more="nulls: {city: match}"))
 
 
-def test_a_renamed_rule_is_compared_with_what_it_saw_under_its_former_name(shop: Shop) -> None:
-    assert shop.run() is None
-    with shop.store.begin() as tx:
+def test_a_run_that_is_taken_up_again_is_compared_with_the_runs_before_it(history: ShapeHistory) -> None:
+    assert history.run("first") is None
+    assert history.run("second") is None
+
+    history.shop.sql("delete from customers where id >= 60")
+    assert history.run("second") is None
+    history.shop.sql("delete from customers where id >= 50")
+
+    assert "it has 50 records instead of 100" in str(history.run("second"))
+
+
+def test_a_renamed_rule_is_compared_with_what_it_saw_under_its_former_name(history: ShapeHistory) -> None:
+    assert history.run() is None
+    with history.store.begin() as tx:
         tx.connection.exec_driver_sql("update dataset_schemas set rule = 'pairs'")
-    shop.execute("delete from customers where id >= 50")
+    history.shop.sql("delete from customers where id >= 50")
 
-    assert "it has 50 records" in str(shop.run(more="was: pairs"))
+    assert "it has 50 records" in str(history.run(more="was: pairs"))
 
 
-SEEN = Shape("r1", "rule", {"email": "text"}, ("email",), read=1000, groups=10, members=40)
+SEEN = DatasetShape("r1", "rule", {"email": "text"}, ("email",), read=1000, groups=10, members=40)
 
 
 @pytest.mark.parametrize(
@@ -277,7 +263,7 @@ SEEN = Shape("r1", "rule", {"email": "text"}, ("email",), read=1000, groups=10, 
         (replace(SEEN, read=1, rule="edited"), [10], False),
     ],
 )
-def test_where_the_limits_lie(now: Shape, groups: list[int], stops: bool, tmp_path: Path) -> None:
+def test_where_the_limits_lie(now: DatasetShape, groups: list[int], stops: bool, tmp_path: Path) -> None:
     path = tmp_path / "reconcile.yaml"
     path.write_text(PROJECT.format(url="sqlite:///shop.db", more=""))
     rule = load(path, {}).rules["twins"]

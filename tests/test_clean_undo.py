@@ -11,25 +11,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clean_support import Customers, Killed, World, job
+from clean_support import CustomerShop, job
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shop_support import LOCAL
+from world_support import DELETE, TWO, World
 
 from connectors.target import Outcome, TargetError
 from reconcile import points
 from reconcile.audit import log
-from reconcile.cleaning.execution.execute import How, Limits, perform
+from reconcile.cleaning.execution.execute import How, TransactionLimits, perform
 from reconcile.cleaning.inverse import inverse, rows_of
 from reconcile.cleaning.undo import Conflicts, NothingToUndo, TooLate
 from reconcile.coordination import pauses
-from reconcile.findings.bundle import Bundle
-from reconcile.findings.states import BundleState
+from reconcile.findings.plan import Plan
+from reconcile.findings.states import PlanState
 from reconcile.tracking import decide
 
-DELETE = {"clean": {"action": "delete"}}
 MARK = {"clean": {"action": "set", "values": {"name": "twin"}}, "where": "name <> 'twin'"}
 ALONE = {"approval": "none"}
-TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
 FOUR = (*TWO, (4, "b@x", "Bo"))
 
 
@@ -43,15 +43,15 @@ def _cleaned(tmp_path: Path, *rows: tuple[Any, ...], **rules: Any) -> World:
 @pytest.mark.slow
 def test_a_deleted_record_is_there_again_as_it_was_and_its_finding_is_settled(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
-    assert world.ids() == [1, 3]
+    assert world.shop.ids() == [1, 3]
 
     undone = world.undo(world.only())
     world.run()
 
-    assert undone.taken_back == (world.only(),)
-    assert world.rows() == list(TWO)
+    assert undone.undone == (world.only(),)
+    assert world.shop.rows() == list(TWO)
     assert world.findings() == {world.only(): "undone"}
-    assert [one.state for one in world.plans()] == [BundleState.COMPENSATED, BundleState.SUCCEEDED]
+    assert [one.state for one in world.plans()] == [PlanState.COMPENSATED, PlanState.SUCCEEDED]
     assert world.intact()
 
 
@@ -62,45 +62,45 @@ def test_undoing_twice_is_undoing_once(tmp_path: Path) -> None:
 
     with pytest.raises(NothingToUndo):
         world.undo(world.only())
-    assert world.rows() == list(TWO)
+    assert world.shop.rows() == list(TWO)
 
 
 @pytest.mark.slow
 def test_a_whole_run_is_taken_back(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *FOUR, twins=DELETE | ALONE)
-    assert world.ids() == [1, 3]
+    assert world.shop.ids() == [1, 3]
     run = world.plans()[0].run
 
     undone = world.undo(run=run)
 
-    assert sorted(undone.taken_back) == sorted(world.findings())
-    assert world.rows() == list(FOUR)
+    assert sorted(undone.undone) == sorted(world.findings())
+    assert world.shop.rows() == list(FOUR)
 
 
 @pytest.mark.slow
 def test_a_field_that_somebody_changed_since_stops_the_undo_and_is_named(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *FOUR, twins=MARK | ALONE)
-    assert [row[2] for row in world.rows()] == ["Anna", "twin", "Bob", "twin"]
-    world.do("UPDATE customers SET name = 'theirs' WHERE id = 2")
+    assert [row[2] for row in world.shop.rows()] == ["Anna", "twin", "Bob", "twin"]
+    world.shop.sql("UPDATE customers SET name = 'theirs' WHERE id = 2")
     run = world.plans()[0].run
 
     with pytest.raises(Conflicts, match=r"a row of customers changed since \(name\)"):
         world.undo(run=run)
-    assert [row[2] for row in world.rows()] == ["Anna", "theirs", "Bob", "twin"]
+    assert [row[2] for row in world.shop.rows()] == ["Anna", "theirs", "Bob", "twin"]
 
     partly = world.undo(run=run, partial=True)
-    assert [row[2] for row in world.rows()] == ["Anna", "theirs", "Bob", "Bo"]
+    assert [row[2] for row in world.shop.rows()] == ["Anna", "theirs", "Bob", "Bo"]
     assert len(partly.conflicts) == 1
 
 
 @pytest.mark.slow
 def test_other_fields_of_the_row_keep_what_others_wrote(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *TWO, twins=MARK | ALONE)
-    world.do("UPDATE customers SET email = 'new@x' WHERE id = 2")
+    world.shop.sql("UPDATE customers SET email = 'new@x' WHERE id = 2")
 
     world.undo(world.only())
 
-    assert world.rows() == [(1, "a@x", "Anna"), (2, "new@x", "Ann"), (3, "b@x", "Bob")]
+    assert world.shop.rows() == [(1, "a@x", "Anna"), (2, "new@x", "Ann"), (3, "b@x", "Bob")]
 
 
 def test_an_id_that_somebody_took_since_is_a_conflict(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_an_id_that_somebody_took_since_is_a_conflict(tmp_path: Path) -> None:
 
     with pytest.raises(Conflicts, match="now has the id of a deleted row"):
         world.undo(world.only())
-    assert (2, "z@x", "Zoe") in world.rows()
+    assert (2, "z@x", "Zoe") in world.shop.rows()
 
 
 @pytest.mark.slow
@@ -123,7 +123,7 @@ def test_a_later_cleaning_of_the_same_rows_is_named_and_taken_back_first(tmp_pat
     world = World.at(tmp_path / "w", *TWO, early=first | ALONE, late=second | ALONE)
     for _ in range(4):
         world.run()
-    assert [row[2] for row in world.rows()] == ["Anna", "two", "Bob"]
+    assert [row[2] for row in world.shop.rows()] == ["Anna", "two", "Bob"]
     early = next(one.finding for one in world.plans() if one.rule == "early")
     late = next(one.finding for one in world.plans() if one.rule == "late")
 
@@ -131,7 +131,7 @@ def test_a_later_cleaning_of_the_same_rows_is_named_and_taken_back_first(tmp_pat
         world.undo(early)
     world.undo(early, with_later=True)
 
-    assert world.rows() == list(TWO)
+    assert world.shop.rows() == list(TWO)
     assert world.findings() == {early: "undone", late: "undone"}
 
 
@@ -141,7 +141,7 @@ def test_after_the_undo_window_it_is_too_late_and_says_so(tmp_path: Path) -> Non
 
     with pytest.raises(TooLate, match="kept for 30 days"):
         world.undo(world.only())
-    assert world.ids() == [1, 3]
+    assert world.shop.ids() == [1, 3]
 
 
 @pytest.mark.slow
@@ -153,7 +153,7 @@ def test_what_was_undone_can_be_opened_and_cleaned_again(tmp_path: Path) -> None
     world.run()
 
     assert world.approve(world.only()).ok
-    assert world.ids() == [1, 3]
+    assert world.shop.ids() == [1, 3]
 
 
 @pytest.mark.slow
@@ -168,7 +168,7 @@ def test_later_cleanings_are_told_by_the_order_they_were_done_in_though_the_cloc
     [early] = [one.finding for one in world.plans() if one.rule == "early"]
     [late] = [one.finding for one in world.plans() if one.rule == "late"]
     assert world.approve(late).ok
-    assert [row[2] for row in world.rows()] == ["Anna", "two", "Bob"]
+    assert [row[2] for row in world.shop.rows()] == ["Anna", "two", "Bob"]
     [done, later] = [next(p.ended_at for p in world.plans(name)) for name in (early, late)]
     assert done is not None
     assert later is not None
@@ -178,7 +178,7 @@ def test_later_cleanings_are_told_by_the_order_they_were_done_in_though_the_cloc
         world.undo(early)
     world.undo(early, with_later=True)
 
-    assert world.rows() == list(TWO)
+    assert world.shop.rows() == list(TWO)
 
 
 # An undo that has to wait
@@ -205,11 +205,13 @@ def _waiting(tmp_path: Path, rule: dict[str, Any] = MARK) -> World:
 
 
 def _refuses(world: World) -> None:
-    world.do("CREATE TRIGGER no BEFORE UPDATE ON customers WHEN NEW.name = 'Ann' BEGIN SELECT RAISE(ABORT, 'no'); END")
+    world.shop.sql(
+        "CREATE TRIGGER no BEFORE UPDATE ON customers WHEN NEW.name = 'Ann' BEGIN SELECT RAISE(ABORT, 'no'); END"
+    )
 
 
 def _changes(world: World) -> None:
-    world.do("UPDATE customers SET name = 'theirs' WHERE id = 2")
+    world.shop.sql("UPDATE customers SET name = 'theirs' WHERE id = 2")
 
 
 UNTOLD = "1 undo did not complete."
@@ -273,9 +275,9 @@ def test_a_rule_that_cannot_be_checked_tells_of_its_undo_all_the_same(tmp_path: 
         application.clean_due()
     told = world.messages()
 
-    world.do("ALTER TABLE customers RENAME TO elsewhere")
+    world.shop.sql("ALTER TABLE customers RENAME TO elsewhere")
     world.run()
-    world.do("ALTER TABLE elsewhere RENAME TO customers")
+    world.shop.sql("ALTER TABLE elsewhere RENAME TO customers")
     world.run()
 
     assert world.messages().removeprefix(told).count(UNTOLD) == 1
@@ -290,7 +292,7 @@ def test_an_undo_of_which_nobody_knows_whether_it_was_done_is_told_too(
 
     def lose(reached: str) -> None:
         if reached == "target.committed":
-            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
         if reached == "resolve.begun":
             raise KeyboardInterrupt
 
@@ -309,8 +311,8 @@ def test_an_undo_of_which_nobody_knows_whether_it_was_done_is_told_too(
 
     assert world.messages().removeprefix(told).count(UNTOLD) == 1
     undo = next(one.id for one in world.plans() if one.undoes)
-    with world.desk() as desk:
-        assert "The undo of" in desk.judge(undo, "done").sentence
+    with world.decisions() as decisions:
+        assert "The undo of" in decisions.judge(undo, "done").sentence
     assert world.intact()
 
 
@@ -318,21 +320,21 @@ def test_an_undo_of_which_nobody_knows_whether_it_was_done_is_told_too(
 def test_an_undo_that_waits_can_be_withdrawn_and_asked_for_again(tmp_path: Path) -> None:
     world = _waiting(tmp_path)
 
-    with world.desk("ben") as desk:
-        said = desk.reject(world.only(), note="one person after all")
+    with world.decisions("ben") as decisions:
+        said = decisions.reject(world.only(), note="one person after all")
         with pytest.raises(decide.NothingProposed):
-            desk.reject(world.only())
+            decisions.reject(world.only())
     _resume(world)
     with world.open() as application:
         application.clean_due()
         with application.store.read() as tx:
-            [by] = [one.actor for one in log.entries(tx, finding=world.only(), event="bundle.skipped")]
+            [by] = [one.actor for one in log.entries(tx, finding=world.only(), event="plan.skipped")]
 
     assert "is withdrawn" in said.sentence
     assert (world.findings(), by) == ({world.only(): "cleaned"}, "ben")
-    assert [row[2] for row in world.rows()] == ["Anna", "twin", "Bob"]
+    assert [row[2] for row in world.shop.rows()] == ["Anna", "twin", "Bob"]
     assert world.events("finding.not_undone") == []
-    assert world.undo(world.only()).taken_back == (world.only(),)
+    assert world.undo(world.only()).undone == (world.only(),)
     assert world.intact()
 
 
@@ -347,26 +349,26 @@ def test_an_undo_that_was_tried_and_waits_for_its_next_attempt_can_be_withdrawn(
             raise TargetError("It was not done", Outcome.NOT_DONE)
 
     monkeypatch.setattr(points, "armed", fail)
-    with world.desk() as desk:
-        replace(desk, patience=dt.timedelta(0)).undo(world.only())
+    with world.decisions() as decisions:
+        replace(decisions, patience=dt.timedelta(0)).undo(world.only())
     monkeypatch.setattr(points, "armed", None)
-    with world.desk() as desk:
-        desk.reject(world.only())
+    with world.decisions() as decisions:
+        decisions.reject(world.only())
 
-    assert [one.state for one in world.plans()] == [BundleState.SUCCEEDED, BundleState.SKIPPED]
+    assert [one.state for one in world.plans()] == [PlanState.SUCCEEDED, PlanState.SKIPPED]
     assert world.findings() == {world.only(): "cleaned"}
-    assert world.undo(world.only()).taken_back == (world.only(),)
+    assert world.undo(world.only()).undone == (world.only(),)
     assert world.intact()
 
 
 @pytest.mark.slow
 def test_an_undo_that_waited_and_is_tried_by_hand_says_what_became_of_it(tmp_path: Path) -> None:
     world = _waiting(tmp_path)
-    with world.desk() as desk:
-        waits = desk.retry(world.only())
+    with world.decisions() as decisions:
+        waits = decisions.retry(world.only())
     _resume(world)
-    with world.desk() as desk:
-        done = desk.retry(world.only())
+    with world.decisions() as decisions:
+        done = decisions.retry(world.only())
 
     assert (waits.ok, done.ok) == (False, True)
     assert waits.sentence.startswith(f"The undo of {world.only()} waits: ")
@@ -378,12 +380,12 @@ def test_an_undo_that_waited_and_is_tried_by_hand_says_what_became_of_it(tmp_pat
 def test_who_may_refer_to_a_moved_record_since_the_undo_was_planned_stops_it(tmp_path: Path, born: str) -> None:
     """Nobody looked at these rows, which nobody planned to lose."""
     world = World.at(tmp_path / "w", *TWO, twins={"clean": {"action": "move", "to": "kept"}})
-    world.do("CREATE TABLE kept (id INTEGER PRIMARY KEY, email VARCHAR(60), name VARCHAR(60))")
+    world.shop.sql("CREATE TABLE kept (id INTEGER PRIMARY KEY, email VARCHAR(60), name VARCHAR(60))")
     world.run()
     world.approve(world.only())
     _pause(world)
     world.undo(world.only())
-    world.do(
+    world.shop.sql(
         f"CREATE TABLE notes (id INTEGER PRIMARY KEY, of INTEGER REFERENCES kept (id){born})",
         "INSERT INTO notes VALUES (1, 2)",
     )
@@ -394,42 +396,35 @@ def test_who_may_refer_to_a_moved_record_since_the_undo_was_planned_stops_it(tmp
 
     assert tally is not None
     assert "a reference to it, changed since it was planned" in tally.reasons[0]
-    assert (world.rows("kept"), world.rows("notes")) == ([(2, "a@x", "Ann")], [(1, 2)])
+    assert (world.shop.rows("kept"), world.shop.rows("notes")) == ([(2, "a@x", "Ann")], [(1, 2)])
     assert world.findings() == {world.only(): "cleaned"}
 
 
 def test_another_table_that_is_made_while_an_undo_waits_does_not_stop_it(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins={"clean": {"action": "move", "to": "kept"}})
-    world.do("CREATE TABLE kept (id INTEGER PRIMARY KEY, email VARCHAR(60), name VARCHAR(60))")
+    world.shop.sql("CREATE TABLE kept (id INTEGER PRIMARY KEY, email VARCHAR(60), name VARCHAR(60))")
     world.run()
     world.approve(world.only())
     _pause(world)
     world.undo(world.only())
-    world.do("CREATE TABLE notes (id INTEGER PRIMARY KEY, of INTEGER)", "ALTER TABLE customers ADD COLUMN age INTEGER")
+    world.shop.sql(
+        "CREATE TABLE notes (id INTEGER PRIMARY KEY, of INTEGER)", "ALTER TABLE customers ADD COLUMN age INTEGER"
+    )
     _resume(world)
 
     with world.open() as application:
         application.clean_due()
 
-    assert (world.ids(), world.rows("kept")) == ([1, 2, 3], [])
+    assert (world.shop.ids(), world.shop.rows("kept")) == ([1, 2, 3], [])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("label", ["undo.planned", "undo.committed", "store.sent.committed", "target.committed"])
-def test_an_undo_that_is_killed_anywhere_is_finished_once(
-    tmp_path: Path, label: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_undo_that_is_killed_anywhere_is_finished_once(tmp_path: Path, label: str) -> None:
     world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
 
-    def die(reached: str) -> None:
-        if reached == label:
-            raise Killed
-
-    monkeypatch.setattr(points, "armed", die)
-    with pytest.raises(Killed):
+    with world.killed_at(label):
         world.undo(world.only())
-    monkeypatch.setattr(points, "armed", None)
-    world.bury()
 
     for _ in range(2):  # what the target was asked about is tried again after a moment
         with world.open() as application:
@@ -438,9 +433,26 @@ def test_an_undo_that_is_killed_anywhere_is_finished_once(
     if label == "undo.planned":
         world.undo(world.only())
 
-    assert world.rows() == list(TWO)
+    assert world.shop.rows() == list(TWO)
     assert world.findings() == {world.only(): "undone"}
     assert world.intact()
+
+
+@pytest.mark.slow
+def test_the_run_after_an_undo_that_was_killed_finishes_it_and_reports_nothing(tmp_path: Path) -> None:
+    world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
+    messages = world.messages()
+
+    with world.killed_at("target.committed"):
+        world.undo(world.only())
+
+    report = world.run()
+
+    assert world.findings() == {world.only(): "undone"}
+    assert (world.cleaning(report), world.messages()) == ({}, messages)
+    assert world.shop.rows() == list(TWO)
+    assert world.cleaning(world.run()) == {}
+    assert (world.messages(), world.intact()) == (messages, True)
 
 
 # Any rows, any plan, any edits by others
@@ -449,7 +461,7 @@ NAMES = st.sampled_from(["Anna", "anna", "Ann ", "", "Ä"])
 EDITS = st.lists(
     st.tuples(st.sampled_from(["name", "email", "status", "delete", "order"]), st.integers(1, 5), NAMES), max_size=5
 )
-LIMITS = Limits(lambda: 20.0)
+LIMITS = TransactionLimits(lambda: 20.0)
 
 
 @pytest.mark.slow
@@ -464,7 +476,7 @@ def test_undo_of_apply_restores_every_field_nobody_touched_and_reports_every_oth
     names: list[str], action: str, orders: list[int], edits: list[tuple[str, int, str]]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        shop = Customers.at("sqlite:///shop.db", Path(folder))
+        shop = CustomerShop.at(LOCAL, Path(folder))
         try:
             for number, name in enumerate(names, 1):
                 shop.add(number, name=name)
@@ -472,11 +484,10 @@ def test_undo_of_apply_restores_every_field_nobody_touched_and_reports_every_oth
                 shop.order(number, customer)
             _undo_of_apply(shop, _plan(shop, action, orders), edits)
         finally:
-            shop.engine.dispose()
-            shop.source.close()
+            shop.close()
 
 
-def _plan(shop: Customers, action: str, orders: list[int]) -> Bundle:
+def _plan(shop: CustomerShop, action: str, orders: list[int]) -> Plan:
     mine = [number for number, customer in enumerate(orders, 1) if customer == 2]
     if action == "mark":
         return shop.marking(1, 2, 3, status="twin", name="gone")
@@ -485,10 +496,10 @@ def _plan(shop: Customers, action: str, orders: list[int]) -> Bundle:
     return shop.deletion(1, 2)
 
 
-def _undo_of_apply(shop: Customers, bundle: Bundle, edits: list[tuple[str, int, str]]) -> None:
+def _undo_of_apply(shop: CustomerShop, plan: Plan, edits: list[tuple[str, int, str]]) -> None:
     assert shop.target.remembers()
     before = _cells(shop)
-    [result] = perform(shop.target, [job(bundle, "a")], LIMITS)
+    [result] = perform(shop.target, [job(plan, "a")], LIMITS)
     assert result.how is How.DONE
     assert result.images is not None
     done = _cells(shop)
@@ -499,9 +510,9 @@ def _undo_of_apply(shop: Customers, bundle: Bundle, edits: list[tuple[str, int, 
     names = rows_of(result.images)
     with shop.target.work(20.0) as work:
         now = {name: dict(row.cells) for name, row in work.lock(names).items()}
-    made = inverse("a", bundle, result.images, now)
-    if made.bundle is not None:
-        [undone] = perform(shop.target, [job(made.bundle, "b")], LIMITS)
+    made = inverse("a", plan, result.images, now)
+    if made.plan is not None:
+        [undone] = perform(shop.target, [job(made.plan, "b")], LIMITS)
         assert undone.how in (How.DONE, How.CONFLICT)
         if undone.how is How.CONFLICT:  # somebody deleted a record that a restored one refers to
             assert _cells(shop) == edited
@@ -515,22 +526,22 @@ def _undo_of_apply(shop: Customers, bundle: Bundle, edits: list[tuple[str, int, 
             assert after.get(cell) == edited.get(cell), "what others wrote stays"
 
 
-def _cells(shop: Customers) -> dict[tuple[str, int, str], Any]:
+def _cells(shop: CustomerShop) -> dict[tuple[str, int, str], Any]:
     """Every field of every row, by table, id and column."""
     found = {}
     for table, columns in (("customers", ("email", "name", "status", "touched")), ("orders", ("customer", "total"))):
-        for row in shop.ask(f"SELECT id, {', '.join(columns)} FROM {table}"):
+        for row in shop.sql(f"SELECT id, {', '.join(columns)} FROM {table}"):
             found |= {(table, row[0], name): value for name, value in zip(columns, row[1:], strict=True)}
     return found
 
 
-def _edit(shop: Customers, what: str, number: int, name: str) -> None:
+def _edit(shop: CustomerShop, what: str, number: int, name: str) -> None:
     if what == "delete":
-        shop.do(f"DELETE FROM orders WHERE customer = {number}", f"DELETE FROM customers WHERE id = {number}")
+        shop.sql(f"DELETE FROM orders WHERE customer = {number}", f"DELETE FROM customers WHERE id = {number}")
     elif what == "order":
-        shop.do(f"INSERT OR IGNORE INTO orders SELECT 90 + {number}, id, 5 FROM customers WHERE id = {number}")
+        shop.sql(f"INSERT OR IGNORE INTO orders SELECT 90 + {number}, id, 5 FROM customers WHERE id = {number}")
     else:
-        shop.do(f"UPDATE customers SET {what} = '{name}' WHERE id = {number}")
+        shop.sql(f"UPDATE customers SET {what} = '{name}' WHERE id = {number}")
 
 
 # On the other databases, by example
@@ -541,28 +552,27 @@ def _edit(shop: Customers, what: str, number: int, name: str) -> None:
 def test_what_was_deleted_marked_and_moved_comes_back_on_every_database(
     request: pytest.FixtureRequest, tmp_path: Path, server: str
 ) -> None:
-    shop = Customers.at(request.getfixturevalue(server), tmp_path)
+    shop = CustomerShop.at(request.getfixturevalue(server), tmp_path)
     shop.add(1, 2, 3, 4, name="Änne ")
     shop.order(7, 2)
     assert shop.target.remembers()
-    before = (shop.customers(), shop.ask("SELECT * FROM orders"))
-    bundles = {"a": shop.repointing(1, 2, 7), "b": shop.marking(3, 4, status="twin")}
-    results = perform(shop.target, [job(one, name) for name, one in bundles.items()], LIMITS)
+    before = (shop.customers(), shop.sql("SELECT * FROM orders"))
+    plans = {"a": shop.repointing(1, 2, 7), "b": shop.marking(3, 4, status="twin")}
+    results = perform(shop.target, [job(one, name) for name, one in plans.items()], LIMITS)
     assert {one.how for one in results} == {How.DONE}
 
     for one in results:
         assert one.images is not None
         with shop.target.work(20.0) as work:
             now = {name: dict(row.cells) for name, row in work.lock(rows_of(one.images)).items()}
-        made = inverse(one.job.id, one.job.bundle, one.images, now)
-        assert made.bundle is not None
+        made = inverse(one.job.id, one.job.plan, one.images, now)
+        assert made.plan is not None
         assert not made.conflicts
-        [undone] = perform(shop.target, [job(made.bundle)], LIMITS)
+        [undone] = perform(shop.target, [job(made.plan)], LIMITS)
         assert undone.how is How.DONE, undone.why
 
-    assert (shop.customers(), shop.ask("SELECT * FROM orders")) == before
-    shop.engine.dispose()
-    shop.source.close()
+    assert (shop.customers(), shop.sql("SELECT * FROM orders")) == before
+    shop.close()
 
 
 @pytest.mark.parametrize(
@@ -582,7 +592,7 @@ def test_what_was_taken_back_is_not_cleaned_again_when_the_key_of_its_rule_was_e
     for _ in range(3):
         world.run()
 
-    assert world.rows() == list(twins)
+    assert world.shop.rows() == list(twins)
     assert "awaiting_approval" not in world.findings().values()
 
 

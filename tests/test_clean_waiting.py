@@ -9,33 +9,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clean_support import Killed, World
 from effects_support import TARGET, Journal, plan
-from findings_support import KEY, RULE, group
-from findings_support import World as Memory
+from findings_support import KEY, RULE, FindingsOffice, group
+from world_support import DELETE, TWO, Killed, World, asking
 
 from connectors.target import Outcome, TargetError
 from reconcile import points
 from reconcile.audit.proof import prove
 from reconcile.cleaning.decisions import BeyondLimits
-from reconcile.cleaning.execution import carrier
+from reconcile.cleaning.execution import executor
 from reconcile.coordination import pauses
 from reconcile.coordination.clock import HostTime
-from reconcile.findings.states import BundleState, Event, State
+from reconcile.findings.states import Event, PlanState, State
 from reconcile.journal import breaker, effects, limits
+from reconcile.journal.approvals import PlanChanged
 from reconcile.schedule.retry import QUICK
 from reconcile.service.scheduler import Scheduler
 from reconcile.store import Store, Transaction
-from reconcile.store import bundles as stored
+from reconcile.store import plans as stored
 from reconcile.tracking import decide, progress
-from reconcile.tracking.progress import Move
+from reconcile.tracking.progress import Transition
 from reconcile.upkeep import backup
 from reconcile.upkeep.restore import restore
 
-DELETE = {"clean": {"action": "delete"}}
-
-
-TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
+__all__ = ["asking"]
 
 
 @pytest.mark.slow
@@ -44,26 +41,18 @@ def test_a_table_that_became_a_view_keeps_no_other_plan_of_its_source_waiting(tm
     world = World.at(
         tmp_path / "w", *TWO, config={"datasets": datasets}, twins=DELETE, leads=DELETE | {"dataset": "leads"}
     )
-    world.do("CREATE TABLE leads (id INTEGER PRIMARY KEY, email VARCHAR(60), name VARCHAR(60))")
-    world.do("INSERT INTO leads VALUES (1, 'l@x', 'Lea'), (2, 'l@x', 'Lee')")
+    world.shop.sql("CREATE TABLE leads (id INTEGER PRIMARY KEY, email VARCHAR(60), name VARCHAR(60))")
+    world.shop.sql("INSERT INTO leads VALUES (1, 'l@x', 'Lea'), (2, 'l@x', 'Lee')")
     world.run()
     for name in world.findings():
         world.approve(name, later=True)
-    world.do("ALTER TABLE leads RENAME TO old_leads", "CREATE VIEW leads AS SELECT * FROM old_leads")
+    world.shop.sql("ALTER TABLE leads RENAME TO old_leads", "CREATE VIEW leads AS SELECT * FROM old_leads")
 
     with world.open() as application:
         application.clean_due()
 
-    assert world.ids() == [1, 3]
+    assert world.shop.ids() == [1, 3]
     assert sorted(world.findings().values()) == ["cleaned", "open"]
-
-
-@pytest.fixture
-def asking(tmp_path: Path) -> World:
-    """One group of twins, whose plan waits for approval."""
-    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
-    world.run()
-    return world
 
 
 def test_what_a_jobs_run_proposed_waits_while_the_job_is_paused(asking: World) -> None:
@@ -72,7 +61,7 @@ def test_what_a_jobs_run_proposed_waits_while_the_job_is_paused(asking: World) -
 
     answer = asking.approve(asking.only())
 
-    assert (answer.state, asking.ids()) == (BundleState.APPROVED, [1, 2, 3])
+    assert (answer.state, asking.shop.ids()) == (PlanState.APPROVED, [1, 2, 3])
     assert "Job 'nightly' is paused by anna" in answer.sentence
 
 
@@ -81,7 +70,7 @@ def test_a_rule_that_does_not_clean_any_more_leaves_no_plan_waiting(asking: Worl
 
     asking.run()
 
-    assert [one.state for one in asking.plans()] == [BundleState.SKIPPED]
+    assert [one.state for one in asking.plans()] == [PlanState.SKIPPED]
     assert asking.findings() == {asking.only(): "open"}
     assert asking.intact()
 
@@ -107,7 +96,7 @@ def test_a_source_that_was_renamed_leaves_no_plan_and_no_finding_behind(
     asking.run()
     asking.run()
 
-    assert [one.state for one in asking.plans()] == [BundleState.SKIPPED, BundleState.AWAITING]
+    assert [one.state for one in asking.plans()] == [PlanState.SKIPPED, PlanState.AWAITING]
     assert asking.findings() == {asking.only(): "awaiting_approval"}
     assert asking.approve(asking.only()).ok
 
@@ -125,14 +114,14 @@ def test_what_is_due_and_held_up_is_not_looked_at_again_and_again(
     asking.approve(asking.only())
     monkeypatch.setattr(points, "armed", None)
     [one] = asking.plans()
-    assert one.state is BundleState.RETRY_WAIT
+    assert one.state is PlanState.RETRY_WAIT
     slept: list[float] = []
-    with asking.desk() as desk:
-        with desk.store.begin() as tx:
+    with asking.decisions() as decisions:
+        with decisions.store.begin() as tx:
             pauses.pause(tx, pauses.of_rule("twins"), reason="month end", by="anna")
-        answer = replace(desk, sleep=slept.append).retry(asking.only())
+        answer = replace(decisions, sleep=slept.append).retry(asking.only())
 
-    assert (answer.state, slept) == (BundleState.RETRY_WAIT, [])
+    assert (answer.state, slept) == (PlanState.RETRY_WAIT, [])
 
 
 @pytest.mark.slow
@@ -145,26 +134,26 @@ def test_a_finding_does_not_wait_for_approval_while_an_undo_is_in_the_way_of_its
 
     asking.approve(asking.only())
     monkeypatch.setattr(points, "armed", fail)
-    with asking.desk() as desk:
-        replace(desk, patience=dt.timedelta(0)).undo(asking.only())
+    with asking.decisions() as decisions:
+        replace(decisions, patience=dt.timedelta(0)).undo(asking.only())
     monkeypatch.setattr(points, "armed", None)
     asking.add((4, "a@x", "Anne"))
     with asking.open() as application, application.store.begin() as tx:
         pauses.pause(tx, pauses.of_rule("twins"), reason="month end", by="anna")
 
     asking.run()
-    assert [one.state for one in asking.plans()] == [BundleState.COMPENSATING, BundleState.RETRY_WAIT]
+    assert [one.state for one in asking.plans()] == [PlanState.COMPENSATING, PlanState.RETRY_WAIT]
     assert asking.findings() == {asking.only(): "open"}
 
     with asking.open() as application, application.store.begin() as tx:
         pauses.resume(tx, pauses.of_rule("twins"), "anna")
-    with asking.desk() as desk:
-        assert desk.retry(asking.only()).ok
+    with asking.decisions() as decisions:
+        assert decisions.retry(asking.only()).ok
     asking.run()
-    assert asking.ids() == [1, 2, 3, 4]
+    assert asking.shop.ids() == [1, 2, 3, 4]
     assert asking.findings() == {asking.only(): "awaiting_approval"}
     assert asking.approve(asking.only()).ok
-    assert asking.ids() == [1, 2, 3]
+    assert asking.shop.ids() == [1, 2, 3]
 
 
 @pytest.mark.server
@@ -172,24 +161,24 @@ def test_a_finding_does_not_wait_for_approval_while_an_undo_is_in_the_way_of_its
 def test_a_decision_about_a_plan_that_is_just_being_replaced_is_about_neither(
     wish: str, postgres_url: str, tmp_path: Path
 ) -> None:
-    memory = Memory.at(postgres_url, tmp_path)
-    memory.run(group("A", 1, 2))
-    finding = memory.only().id
-    with memory.store.begin() as tx:
+    office = FindingsOffice.new(postgres_url, tmp_path)
+    office.record(group("A", 1, 2))
+    finding = office.only().id
+    with office.store.begin() as tx:
         [old] = effects.propose(tx, [plan(finding, "a", rule=RULE.name)], run=None, release="r1", policy="required")
-        progress.move(tx, [Move(finding, Event.PROPOSED, old)], by="reconcile")
+        progress.move(tx, [Transition(finding, Event.PROPOSED, old)], by="reconcile")
         shown = stored.get(tx, old).plan_hash
     said: list[Any] = []
 
     def decides() -> None:
         try:
-            said.append(getattr(decide, wish)(other, finding, actor="anna", plan=shown))
+            said.append(getattr(decide, wish)(other, finding, actor="anna", plan_hash=shown))
         except Exception as error:  # noqa: BLE001 - looked at below
             said.append(error)
 
-    other = Store.open(postgres_url, tmp_path, key=KEY, clock=lambda: memory.now)
+    other = Store.open(postgres_url, tmp_path, key=KEY, clock=lambda: office.clock.now)
     deciding = threading.Thread(target=decides)
-    with memory.store.begin() as tx:
+    with office.store.begin() as tx:
         effects.lock_standing(tx, RULE.name)
         deciding.start()
         deciding.join(0.5)
@@ -197,13 +186,13 @@ def test_a_decision_about_a_plan_that_is_just_being_replaced_is_about_neither(
         [new] = effects.propose(tx, [newer], run=None, release="r1", policy="required")
     deciding.join(20)
 
-    with memory.store.read() as tx:
+    with office.store.read() as tx:
         states = [stored.get(tx, name).state for name in (old, new)]
-    assert [type(one) for one in said] == [decide.PlanChanged]
-    assert states == [BundleState.SKIPPED, BundleState.AWAITING]
-    assert memory.only().state is State.AWAITING
+    assert [type(one) for one in said] == [PlanChanged]
+    assert states == [PlanState.SKIPPED, PlanState.AWAITING]
+    assert office.only().state is State.AWAITING
     other.close()
-    memory.store.close()
+    office.store.close()
 
 
 @pytest.mark.server
@@ -287,11 +276,11 @@ def test_what_was_in_hand_in_a_backup_is_in_nobodys_after_it_is_restored(
         backup.make(application.store, asking.folder / "backup.db")
         restore(application.store, asking.folder / "backup.db", yes=True)
     [one] = asking.plans()
-    assert (one.state, one.owner) == (BundleState.AMBIGUOUS, None)
+    assert (one.state, one.owner) == (PlanState.UNKNOWN, None)
 
     asking.run()
 
-    assert (asking.findings(), asking.ids()) == ({asking.only(): "cleaned"}, [1, 3])
+    assert (asking.findings(), asking.shop.ids()) == ({asking.only(): "cleaned"}, [1, 3])
     with asking.open() as application:
         assert prove(application.store, {}).intact
 
@@ -326,7 +315,7 @@ def test_what_a_person_let_go_beyond_limits_goes_though_it_is_carried_out_a_day_
     with world.open() as application:
         application.clean_due()
 
-    assert (world.ids(), world.findings(), world.intact()) == ([1, 3], {world.only(): "cleaned"}, True)
+    assert (world.shop.ids(), world.findings(), world.intact()) == ([1, 3], {world.only(): "cleaned"}, True)
 
 
 @pytest.mark.parametrize("then", ["renamed", "removed"])
@@ -349,16 +338,16 @@ def test_what_a_rule_that_is_gone_left_to_be_tried_again_stands_in_nobodys_way(
         application.clean_due()
     monkeypatch.setattr(points, "armed", None)
     [plan] = world.plans()
-    assert plan.state is BundleState.RETRY_WAIT
+    assert plan.state is PlanState.RETRY_WAIT
 
     world.rules = {"pairs": DELETE | ({"was": "twins"} if then == "renamed" else {})}
     for _ in range(3):
         world.clock += dt.timedelta(hours=1)
         world.run()
-    assert [one.state for one in world.plans()] == [BundleState.SKIPPED, BundleState.AWAITING]
+    assert [one.state for one in world.plans()] == [PlanState.SKIPPED, PlanState.AWAITING]
     [finding] = [name for name, state in world.findings().items() if state == "awaiting_approval"]
     assert world.approve(finding).ok
-    assert (world.ids(), world.intact()) == ([1, 3], True)
+    assert (world.shop.ids(), world.intact()) == ([1, 3], True)
 
 
 def test_a_person_lets_go_on_what_was_approved_while_its_database_took_nothing(tmp_path: Path) -> None:
@@ -369,13 +358,13 @@ def test_a_person_lets_go_on_what_was_approved_while_its_database_took_nothing(t
     with world.open() as application, application.store.begin() as tx:
         breaker.opened_for_person(tx, plan.target, "The user may not write")
     waits = world.approve(world.only())
-    assert (waits.ok, waits.state) == (False, BundleState.APPROVED)
+    assert (waits.ok, waits.state) == (False, PlanState.APPROVED)
     assert "`reconcile retry`" in waits.sentence
 
-    with world.desk() as desk:
-        answer = desk.retry(world.only())
+    with world.decisions() as decisions:
+        answer = decisions.retry(world.only())
 
-    assert (answer.ok, world.ids(), world.intact()) == (True, [1, 3], True)
+    assert (answer.ok, world.shop.ids(), world.intact()) == (True, [1, 3], True)
 
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
@@ -394,7 +383,7 @@ def test_what_waits_for_a_time_that_a_clock_set_back_moved_away_is_not_waited_fo
     world.config["channels"] = {"team": {"type": "file", "path": "messages.txt"}}
     report = world.run()
 
-    assert (report.sent, world.findings(), world.ids()) == (("team",), {world.only(): "cleaned"}, [1, 3])
+    assert (report.sent, world.findings(), world.shop.ids()) == (("team",), {world.only(): "cleaned"}, [1, 3])
 
 
 def test_serve_waits_no_longer_either_once_it_saw_the_clock_set_back(tmp_path: Path) -> None:
@@ -410,4 +399,4 @@ def test_serve_waits_no_longer_either_once_it_saw_the_clock_set_back(tmp_path: P
 
         serving.tick(application.project)
 
-        assert carrier.anything_due(application.store)
+        assert executor.anything_due(application.store)

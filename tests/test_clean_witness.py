@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from clean_support import World
+from world_support import World
 
 from connectors.errors import ConnectorError
 from connectors.sql.target import postgresql
@@ -300,7 +300,7 @@ def test_an_undo_deletes_nothing_where_another_row_has_the_value_by_now(sqlite: 
     undone = sqlite.world.undo(sqlite.world.only())
 
     assert sqlite.tables() == before
-    assert not undone.taken_back
+    assert not undone.undone
 
 
 def test_a_move_and_a_repointing_delete_nothing_on_sqlite(sqlite: Database) -> None:
@@ -626,7 +626,7 @@ def test_a_column_that_a_trigger_writes_again_on_undo_is_named(kind: str, reques
     assert database.tables()["people"][1] == (2, "ann", "gone 2", 1)
     undone = database.world.undo(database.world.only())
 
-    assert undone.taken_back
+    assert undone.undone
     assert [row[:3] for row in database.tables()["people"]] == [row[:3] for row in before["people"]]
     assert "Not restored: `touched` of `people`" in database.reason
 
@@ -684,7 +684,7 @@ def test_an_undo_changes_no_other_row_of_a_table_with_a_declared_link(
 
     undone = database.world.undo(database.world.only())
 
-    assert not undone.taken_back
+    assert not undone.undone
     assert database.tables() == cleaned
 
 
@@ -806,7 +806,7 @@ def test_a_constraint_that_older_rows_need_not_fulfil_limits_the_undo(postgres: 
 
     [plan] = postgres.world.plans()
     assert plan.reversible == "window"
-    assert "which older rows were never checked for" in " ".join(plan.bundle.why)
+    assert "which older rows were never checked for" in " ".join(plan.content.why)
 
 
 @pytest.mark.server

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from connectors.target import Change, RowName
 from reconcile.audit import log
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.plan import Plan
 from reconcile.journal import effects, limits
 from reconcile.journal.limits import Both, CleaningStopped, OverLimit, Use
 from reconcile.store import tables
@@ -46,14 +46,14 @@ def test_what_does_not_fit_is_refused_whole_and_counts_nothing(journal: Journal,
     with pytest.raises(OverLimit), journal.begin() as tx:
         limits.reserve(tx, [Use(names[3], 0), Use(names[4], 1)], rule="twins", target=TARGET, run=RUN, caps=TEN)
 
-    assert sorted(row["records"] for row in journal.rows(tables.budget_uses)) == [2, 8]
+    assert sorted(row["records"] for row in journal.rows(tables.limit_uses)) == [2, 8]
 
 
 def test_one_plan_counts_once_however_often_it_is_tried(journal: Journal, names: list[str]) -> None:
     for _ in range(3):
         reserve(journal, names[0], 10)
 
-    assert len(journal.rows(tables.budget_uses)) == 1
+    assert len(journal.rows(tables.limit_uses)) == 1
 
 
 def test_the_last_24_hours_count_not_the_day(journal: Journal, names: list[str]) -> None:
@@ -121,7 +121,7 @@ def test_what_was_proven_not_done_is_given_back_and_what_was_abandoned_is_not(jo
     with journal.begin() as tx:
         effects.skipped(tx, [(sent[skipped], "It changed.")])
         effects.failed(tx, [(sent[failed], "It cannot be.")])
-        doubtful = effects.ambiguous(tx, [sent[lost]], "It broke.")
+        doubtful = effects.outcome_unknown(tx, [sent[lost]], "It broke.")
         effects.quarantined(tx, [(doubtful[0], "Nobody knows.")])
         effects.judged(tx, lost, "abandon", by="eve", reason="Leave it.")
 
@@ -156,7 +156,7 @@ def test_surplus_moved_and_captured_rows_count_and_the_keepers_fields_do_not() -
         Change(other, {"id": ("t", "k")}, {"phone": ("t", "1")}, "keeper"),
         Change(other, {"id": ("t", "k")}, {}, "surplus"),
     )
-    made = Bundle(**{**vars(one), "changes": one.changes + more})
+    made = Plan(**{**vars(one), "changes": one.changes + more})
 
     assert Use.of("B-1", made) == Use("B-1", 3, {"EUR": Decimal("1.50")})
 
@@ -180,8 +180,8 @@ def test_the_running_sums_are_what_adding_up_would_give(local: Journal, steps: l
     """
     names = local.propose(*(plan(f"F-{n:02}", f"r{n}") for n in range(12)), policy="required")
     with local.begin() as tx:
-        tx.connection.execute(tables.budget_uses.delete())
-        tx.connection.execute(tables.budgets.delete())
+        tx.connection.execute(tables.limit_uses.delete())
+        tx.connection.execute(tables.limits.delete())
     used: dict[str, tuple[dt.datetime, str, int]] = {}
     for what, which, records, hours in steps:
         name, run = names[which], f"run-{hours % 2}"

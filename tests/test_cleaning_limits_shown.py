@@ -7,22 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clean_support import World
 from cli_support import Project
-from findings_support import World as Findings
-from findings_support import group
+from findings_support import FindingsOffice, group
+from world_support import ALONE, CUSTOMERS, DELETE, TWO, World
 
 from reconcile.cleaning.decisions import AnotherWentBeyond
 from reconcile.coordination import pauses
-from reconcile.findings.states import BundleState
-
-DELETE = {"clean": {"action": "delete"}}
-
-
-ALONE = DELETE | {"approval": "none"}
-
-
-TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
+from reconcile.findings.states import PlanState
 
 
 @pytest.mark.slow
@@ -32,7 +23,7 @@ def test_a_limit_for_groups_that_was_lowered_holds_for_what_was_let_go_before(tm
     with world.open() as application, application.store.begin() as tx:
         pauses.pause(tx, pauses.of_rule("twins"), reason="month end", by="anna")
     world.run()
-    assert [one.state for one in world.plans()] == [BundleState.APPROVED]
+    assert [one.state for one in world.plans()] == [PlanState.APPROVED]
     world.rules["twins"] = ALONE | {"limits": {"records": 1000, "share": "100%", "group": 2}}
     with world.open() as application, application.store.begin() as tx:
         pauses.resume(tx, pauses.of_rule("twins"), "anna")
@@ -40,8 +31,8 @@ def test_a_limit_for_groups_that_was_lowered_holds_for_what_was_let_go_before(tm
     world.run()
     world.run()
 
-    assert world.ids() == [1, 2, 3, 4]
-    assert [one.state for one in world.plans()] == [BundleState.SKIPPED, BundleState.AWAITING]
+    assert world.shop.ids() == [1, 2, 3, 4]
+    assert [one.state for one in world.plans()] == [PlanState.SKIPPED, PlanState.AWAITING]
     assert world.approve(world.only()).ok
 
 
@@ -54,23 +45,20 @@ def test_of_two_people_each_says_that_it_goes_beyond_limits(tmp_path: Path) -> N
 
     with pytest.raises(AnotherWentBeyond, match=f"too: `reconcile approve {world.only()} --over-limit`"):
         world.approve(world.only(), "ben")
-    assert world.ids() == [1, 2, 3, 4]
+    assert world.shop.ids() == [1, 2, 3, 4]
 
-    assert world.approve(world.only(), "ben", over_limit=True).state is BundleState.SUCCEEDED
+    assert world.approve(world.only(), "ben", over_limit=True).state is PlanState.SUCCEEDED
 
 
 def test_what_is_at_risk_is_exact_however_large_and_in_whatever_order(tmp_path: Path) -> None:
     """A decimal may have 38 digits; a sum of them kept 28."""
-    world = Findings.at("sqlite:///state.db", tmp_path)
+    office = FindingsOffice.new("sqlite:///state.db", tmp_path)
     amounts = ("10000000000000000000000000000.01", "0.02", "-10000000000000000000000000000.00")  # a size each
     groups = [group(f"A-{n}", 2 * n, 2 * n + 1, money=amount) for n, amount in enumerate(amounts)]
 
-    outcomes = [world.run(*groups, tell=False), world.run(*reversed(groups), tell=False)]
+    outcomes = [office.record(*groups, tell=False), office.record(*reversed(groups), tell=False)]
 
     assert [outcome.money for outcome in outcomes] == [{"EUR": Decimal("20000000000000000000000000000.03")}] * 2
-
-
-CUSTOMERS: dict[str, Any] = {"source": "shop", "table": "customers", "id": "id"}
 
 
 def test_what_is_less_than_nothing_makes_no_room_in_a_limit(tmp_path: Path) -> None:
@@ -78,14 +66,16 @@ def test_what_is_less_than_nothing_makes_no_room_in_a_limit(tmp_path: Path) -> N
     rows = ((1, "a@x", "900"), (2, "a@x", "900"), (3, "b@x", "-900"), (4, "b@x", "-900"))
     money = {"amount": "name", "currency": "EUR"}
     world = World.at(tmp_path / "w", config={"datasets": {"customers": CUSTOMERS | {"money": money}}}, twins=ALONE)
-    world.do("DROP TABLE customers", "CREATE TABLE customers (id INTEGER PRIMARY KEY, email VARCHAR(60), name INTEGER)")
+    world.shop.sql(
+        "DROP TABLE customers", "CREATE TABLE customers (id INTEGER PRIMARY KEY, email VARCHAR(60), name INTEGER)"
+    )
     world.add(*rows)
     world.rules["twins"] = ALONE | {"limits": {"share": "100%", "money": {"EUR": 1000}}}
     world.run()
 
     report = world.run()
 
-    assert (world.ids(), world.cleaning(report), report.refused) == ([1, 2, 3, 4], {"proposed": 2}, True)
+    assert (world.shop.ids(), world.cleaning(report), report.refused) == ([1, 2, 3, 4], {"proposed": 2}, True)
 
 
 def world_at(folder: Path, *rows: tuple[Any, ...], **rules: Any) -> tuple[World, Project]:
@@ -120,7 +110,7 @@ def test_a_first_run_that_asks_nobody_says_how_many_the_next_cleans_at_most(tmp_
     answer = reconcile("run", "-q", *how)
 
     assert "twins: The next run cleans at most 1 finding by itself; this one" in answer.out
-    assert len(world.rows()) == 3
+    assert len(world.shop.rows()) == 3
 
 
 @pytest.mark.parametrize("how", [(), ("--dry-run",)])
@@ -147,4 +137,4 @@ def test_the_run_after_a_first_one_beyond_its_limits_asks_people_about_all(tmp_p
 
     assert answer.code == 4
     assert "twins: 5 proposed" in answer.out
-    assert len(world.rows()) == 10
+    assert len(world.shop.rows()) == 10

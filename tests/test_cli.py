@@ -42,7 +42,7 @@ def test_the_project_that_init_writes_runs_and_is_never_overwritten(tmp_path: Pa
     again = shell(tmp_path, "$R init demo")
 
     assert done.returncode == 0, done.stderr
-    assert "wrong" not in done.stdout
+    assert "error" not in done.stdout
     assert "intact" in done.stdout
     assert "double-payment" in done.stdout
     assert (again.returncode, again.stdout) == (2, "")
@@ -337,11 +337,11 @@ def test_check_says_of_a_file_channel_what_a_run_would_meet_and_makes_nothing(sh
 
     assert (missing.code, told.code, ready.code, folder.code) == (3, 3, 0, 3)
     said = "Channel 'team' cannot write to notes/told.txt: its folder does not exist. Nothing was written; correct"
-    assert f"wrong  channel team: {said}" in missing.out
+    assert f"error  channel team: {said}" in missing.out
     assert said in told.err
     assert made == []
-    assert "wrong  channel team: Channel 'team' cannot write to notes/told.txt: is a directory" in folder.out
-    assert (untold.code, "wrong  channel team: Template none.txt: cannot be read" in untold.out) == (3, True)
+    assert "error  channel team: Channel 'team' cannot write to notes/told.txt: is a directory" in folder.out
+    assert (untold.code, "error  channel team: Template none.txt: cannot be read" in untold.out) == (3, True)
 
 
 def test_check_tells_each_trouble_with_its_code(shop: Project) -> None:

@@ -451,7 +451,7 @@ def test_a_misspelt_column_of_personal_data_is_told_before_it_stands_in_a_messag
     base.write(database("sqlite:///shop.db", "table: orders, pii: [nmae]"))
 
     for answer in (base("check", "-q"), base("run", "-q")):
-        assert answer.code == (2 if "wrong" in answer.out else 3)
+        assert answer.code == (2 if "error  " in answer.out else 3)
         assert "`pii` names `nmae`, but dataset `orders` has no such column; did you mean `name`?" in answer.out
 
     base.write(database("sqlite:///shop.db", "table: orders, columns: {whole: {is: order_id}}, pii: [whole, name]"))
@@ -484,7 +484,7 @@ def test_no_folder_is_made_for_the_state(shop: Project) -> None:
     in_words(shop("run"), 2, missing, "Correct `state:`, or create the folder", lines=1)
     in_words(shop("findings"), 2, "There is no state database at", "correct `state:`", lines=1)
     checked, examined = shop("check", "-q"), shop("doctor", "-q")
-    assert (checked.code, checked.out.startswith("wrong  state: "), missing in checked.out) == (2, True, True)
+    assert (checked.code, checked.out.startswith("error  state: "), missing in checked.out) == (2, True, True)
     assert (examined.code, missing in examined.out) == (3, True)
 
     (shop.folder / "stat").mkdir()

@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clean_support import World
 from cli_support import Project
 from typer.testing import CliRunner, Result
+from world_support import DELETE, TWO, World
 
 from reconcile.cli import exits
 from reconcile.cli.commands import app
-
-DELETE = {"clean": {"action": "delete"}}
-TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
 
 
 @pytest.fixture
@@ -52,7 +49,7 @@ def test_approve_says_what_was_done_and_undo_takes_it_back(world: World) -> None
     assert approved.stdout.startswith(f"{finding} is cleaned: ")
     assert f"`reconcile undo {finding}`" in approved.stdout
     assert undone.stdout == f"Undone: 1 cleaning ({finding}).\n"
-    assert world.rows() == list(TWO)
+    assert world.shop.rows() == list(TWO)
 
 
 @pytest.mark.slow
@@ -65,12 +62,12 @@ def test_why_it_was_approved_and_taken_back_is_in_the_log_and_shown(world: World
     _, shown = _say("show", finding)
     _, logged = _say("audit", "--finding", finding, "--json")
 
-    assert "bundle." not in shown.stdout
+    assert "plan." not in shown.stdout
     assert "anna  approved: one person\n" in shown.stdout
     assert "anna  proposed: two people after all\n" in shown.stdout
     entries = json.loads(logged.stdout)
     written = [(one["event"], one["body"]["note"]) for one in entries if "note" in one["body"]]
-    assert written == [("approval.approved", "one person"), ("bundle.proposed", "two people after all")]
+    assert written == [("approval.approved", "one person"), ("plan.proposed", "two people after all")]
 
 
 @pytest.mark.slow
@@ -93,7 +90,7 @@ def test_a_dry_run_says_what_would_be_proposed_and_changes_nothing(world: World)
 
     assert "twins: 1 would be proposed" in ended.stdout
     assert sorted(path.name for path in world.folder.iterdir()) == before
-    assert world.rows() == list(TWO)
+    assert world.shop.rows() == list(TWO)
 
 
 def test_a_dry_run_says_what_would_be_cleaned(world: World) -> None:
@@ -103,7 +100,7 @@ def test_a_dry_run_says_what_would_be_cleaned(world: World) -> None:
     _, ended = _say("run", "--dry-run", "--json")
 
     assert json.loads(ended.stdout)["rules"][0]["cleaning"] == {"would_clean": 1, "would_propose": 0}
-    assert world.rows() == list(TWO)
+    assert world.shop.rows() == list(TWO)
 
 
 @pytest.mark.slow
@@ -116,13 +113,13 @@ def test_a_run_says_what_it_carried_out_of_the_plans_of_earlier_ones(world: Worl
 
     assert "twins: 1 cleaned as planned by earlier runs; undo: reconcile undo --run run1_" in ended.stdout
     assert "of_before" not in json.loads(again.stdout)["rules"][0]["cleaning"]
-    assert len(world.rows()) == 2
+    assert len(world.shop.rows()) == 2
 
 
 def test_a_preview_shows_what_waits_for_a_decision_and_what_could_not_be_checked(world: World) -> None:
     world.run()
     _, asked = _say("notify", "preview", "team")
-    world.do("ALTER TABLE customers RENAME TO elsewhere")
+    world.shop.sql("ALTER TABLE customers RENAME TO elsewhere")
     _say("run", "-q")
     _, failed = _say("notify", "preview", "team")
 
@@ -190,7 +187,7 @@ def test_reject_leaves_everything_as_it_is(world: World) -> None:
 
     assert code == 0
     assert "is rejected" in json.loads(said.stdout)["sentence"]
-    assert world.rows() == list(TWO)
+    assert world.shop.rows() == list(TWO)
 
 
 @pytest.mark.slow
@@ -200,7 +197,7 @@ def test_reject_leaves_everything_as_it_is(world: World) -> None:
         (("approve", "F-NNNNNN"), exits.WRONG),
         (("undo", "F-NNNNNN"), exits.WRONG),
         (("undo", "--run", "run1_none"), exits.WRONG),
-        (("undo", "--bundle", "B-NONE"), exits.WRONG),
+        (("undo", "--plan", "P-NONE"), exits.WRONG),
         (("quarantine", "F-NNNNNN", "--done"), exits.WRONG),
     ],
     ids=lambda value: value if isinstance(value, int) else " ".join(value),
@@ -215,6 +212,17 @@ def test_what_is_not_there_is_refused_in_one_sentence(world: World, command: tup
     assert "\n" not in str(said.exception)
 
 
+def test_a_decision_about_a_finding_that_is_not_in_quarantine_is_refused(world: World) -> None:
+    world.run()
+    finding = world.only()
+
+    for identifier in (finding, world.plans(finding)[0].id):
+        code, said = _say("quarantine", identifier, "--done")
+
+        assert code == exits.REFUSED
+        assert str(said.exception).startswith(f"`{identifier}` is not in quarantine")
+
+
 def test_a_plan_that_is_not_the_one_that_was_seen_is_refused(world: World) -> None:
     world.run()
 
@@ -222,7 +230,7 @@ def test_a_plan_that_is_not_the_one_that_was_seen_is_refused(world: World) -> No
 
     assert code == exits.REFUSED
     assert "reconcile plan" in str(said.exception)
-    assert world.rows() == list(TWO)
+    assert world.shop.rows() == list(TWO)
 
 
 @pytest.mark.slow
@@ -259,7 +267,7 @@ def test_a_run_that_limits_stopped_ends_with_4(world: World) -> None:
 
     assert code == exits.REFUSED
     assert "2 proposed" in said.stdout
-    assert len(world.rows()) == 4
+    assert len(world.shop.rows()) == 4
 
 
 def test_allow_says_whether_there_was_anything_to_allow(world: World) -> None:
@@ -283,19 +291,19 @@ def test_what_was_done_at_once_has_one_name_everywhere(world: World) -> None:
     world.run()
     finding = world.only()
     _, planned = _say("plan", "--json")
-    plan = json.loads(planned.stdout)[0]["plan"]
+    plan_hash = json.loads(planned.stdout)[0]["plan_hash"]
 
-    code, approved = _say("approve", finding, "--plan", plan, "--json")
-    bundle = json.loads(approved.stdout)["bundle"]
-    back, _ = _say("undo", "--bundle", bundle)
-    again, nothing = _say("undo", "--bundle", bundle)
-    unknown, named = _say("undo", "--bundle", plan)
+    code, approved = _say("approve", finding, "--plan", plan_hash, "--json")
+    plan = json.loads(approved.stdout)["plan"]
+    back, _ = _say("undo", "--plan", plan)
+    again, nothing = _say("undo", "--plan", plan)
+    unknown, named = _say("undo", "--plan", plan_hash)
 
     assert (code, back, again, unknown) == (0, 0, exits.REFUSED, exits.WRONG)
-    assert bundle.startswith("B-")
-    assert f"bundle {bundle}" in str(nothing.exception)
-    assert str(named.exception).startswith(f"No bundle is called `{plan}`")
-    assert world.rows() == list(TWO)
+    assert plan.startswith("P-")
+    assert f"plan {plan}" in str(nothing.exception)
+    assert str(named.exception).startswith(f"No plan is called `{plan_hash}`")
+    assert world.shop.rows() == list(TWO)
 
 
 @pytest.mark.slow
@@ -333,7 +341,7 @@ def test_undo_accepts_the_run_that_carried_out_what_an_earlier_one_planned(tmp_p
 
     assert f"1 cleaned as planned by earlier runs; undo: reconcile undo --run {run}" in carried.out
     assert (undone.code, undone.out) == (0, f"Undone: 1 cleaning ({world.only()}).\n")
-    assert world.rows() == list(TWO)
+    assert world.shop.rows() == list(TWO)
 
 
 def test_undo_still_accepts_the_run_that_planned(tmp_path: Path) -> None:

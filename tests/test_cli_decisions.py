@@ -10,7 +10,7 @@ import pytest
 from cli_support import Answer, Project, in_words
 
 from reconcile.cli.output import Output
-from reconcile.findings.states import BundleState, Event
+from reconcile.findings.states import Event, PlanState
 from reconcile.views import history
 
 PROJECT = """\
@@ -111,11 +111,11 @@ def test_of_what_was_charged_twice_the_later_is_the_surplus_without_an_id_too(
 
 
 def test_every_event_of_a_finding_has_words_of_its_own() -> None:
-    of_plans = {f"operation.{one.value}" for one in BundleState} - {"operation.awaiting_approval", "operation.approved"}
+    of_plans = {f"operation.{one.value}" for one in PlanState} - {"operation.awaiting_approval", "operation.approved"}
 
     assert {one.value for one in Event} | of_plans <= history.IN_WORDS.keys()
     assert len(set(history.IN_WORDS.values())) == len(history.IN_WORDS)
-    assert history.in_words("bundle.of_a_later_version") == "of a later version"
+    assert history.in_words("plan.of_a_later_version") == "of a later version"
 
 
 def test_a_table_lines_up_whatever_is_written_in_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 import filled_support as filled
 import pytest
 import sqlalchemy as sa
-from runs_support import NEXT, START, Shop, twice
+from conftest import STATE
+from runs_support import NEXT, START, ChargesProject, twice
 from store_support import FixedClock
 
 from notifications.base import Notice
@@ -24,7 +25,6 @@ from reconcile.runs.report import RunReport
 from reconcile.store import Store, tables
 from reconcile.upkeep import compaction
 
-SQLITE = filled.SQLITE
 ENDED = dt.datetime(2020, 11, 20, 12, 5, tzinfo=dt.UTC)
 DETAILS_OLD = ENDED + dt.timedelta(days=91)
 ALL_OLD = ENDED + dt.timedelta(days=401)
@@ -33,15 +33,10 @@ HISTORY = tuple(f"run1_h{n}" for n in range(8))
 """Runs of the job nightly, later ones with higher fences; the one before the last could not be checked."""
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def url(request: pytest.FixtureRequest) -> str:
-    return SQLITE if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
-
-
 def build(url: str, root: Path) -> None:
     """A store with rows in every state, and some more runs of the job that nothing but their counts point at."""
     filled.build(url, root)
-    stats = {"dataset": "charges", "rule": "old-rule", "read": 4, "groups": 1}
+    stats = {"dataset": "charges", "rule": "old-rule", "read": 4, "skipped": 0, "groups": 1}
     with filled.connected(url, root) as connection:
         rows = {
             "releases": [{"hash": "ef" * 32, "config": "{}", "first_seen": filled.AT}],
@@ -101,7 +96,7 @@ def test_what_records_held_goes_once_nobody_can_undo_it_and_what_is_not_over_kee
 
     compaction.compact(store, RETENTION, undo_window=dt.timedelta(days=60))
 
-    plans = filled.stored(url, tmp_path)["bundles"]
+    plans = filled.stored(url, tmp_path)["plans"]
     gone = [one for one in plans if one["content"] is None]
     assert {one["state"] for one in gone} == over & {one["state"] for one in plans} != set()
     assert all(one["outcome"] is None and one["plan_hash"] for one in gone)
@@ -236,7 +231,7 @@ def test_nothing_points_at_what_is_gone(store: Store, url: str, tmp_path: Path) 
     """On SQLite the rows are deleted without a look at who points at them."""
     compaction.compact(store, RETENTION)
 
-    if url == SQLITE:
+    if url == STATE:
         with store.read() as tx:
             assert tx.connection.exec_driver_sql("PRAGMA foreign_key_check").all() == []
         with pytest.raises(sa.exc.IntegrityError), store.begin() as tx:  # and references count again afterwards
@@ -245,7 +240,7 @@ def test_nothing_points_at_what_is_gone(store: Store, url: str, tmp_path: Path) 
 
 @pytest.mark.slow
 def test_a_compaction_that_is_killed_is_gone_on_with(url: str, tmp_path: Path) -> None:
-    shop = Shop.at(tmp_path / "shop", url)
+    shop = ChargesProject.at(tmp_path / "shop", url)
     shop.config["retention"] = {"details": "1d", "runs": "2d"}
     shop.write()
     build(url, shop.folder)
@@ -268,7 +263,7 @@ def test_a_compaction_that_is_killed_is_gone_on_with(url: str, tmp_path: Path) -
 
 @pytest.mark.slow
 def test_the_command_says_what_went_and_an_old_slot_is_still_known(tmp_path: Path) -> None:
-    shop = Shop.at(tmp_path / "shop").add(*twice(1, "A-1"))
+    shop = ChargesProject.at(tmp_path / "shop").add(*twice(1, "A-1"))
     shop.config["retention"] = {"details": "1d", "runs": "400d"}
     shop.write()
     shop.run("--slot", START)

@@ -16,7 +16,7 @@ from reconcile.cleaning.planning.binding import binding_of
 from reconcile.config.cleaning import RetryTemplate
 from reconcile.findings.identity import RuleIdentity
 from reconcile.schedule.maintenance import Window
-from rules.cleaning import POLICIES, Approval, Caps, Limits, Policy, parse_when, stricter
+from rules.cleaning import POLICIES, ApprovalPolicy, Caps, Limits, Policy, parse_when, stricter
 from rules.kinds.base import Rule
 
 KEYS = {"NEW": "11" * 32, "OLD": "22" * 32}
@@ -75,7 +75,7 @@ def test_everything_that_is_said_of_cleaning_is_read(tmp_path: Path) -> None:
 
     assert gone.clean is not None
     assert (gone.clean.action, gone.clean.references, gone.clean.triggers) == ("delete", "capture", "known")
-    assert (gone.clean.ignore_drift, gone.clean.bundle_rows) == (("updated_at",), 50)
+    assert (gone.clean.ignore_drift, gone.clean.plan_rows) == (("updated_at",), 50)
     assert gone.approval.may_ask_nobody
     assert gone.approval_expires == dt.timedelta(days=2)
     assert gone.limits.caps(2001) == Caps(10, 11, 3, {"EUR": EUR, "USD": USD})
@@ -178,7 +178,7 @@ def test_a_file_name_that_no_disk_takes_is_no_mistake_until_it_is_opened(length:
 def test_who_is_asked_depends_on_the_group_and_doubt_asks_more(
     written: dict[str, str], surplus: int, money: dict[str, str], asked: Policy
 ) -> None:
-    approval = Approval.model_validate(written)
+    approval = ApprovalPolicy.model_validate(written)
 
     amounts = {code: Decimal(amount) for code, amount in money.items()}
 
@@ -190,7 +190,7 @@ def test_an_amount_nobody_knows_asks_the_stricter_of_the_two(then: Policy, other
     if then == other:
         return
     for when in ("money > 5", "money <= 5", "EUR > 5", "not (USD < 5)", "surplus < 0 or money > 5"):
-        approval = Approval.model_validate({"when": when, "then": then, "else": other})
+        approval = ApprovalPolicy.model_validate({"when": when, "then": then, "else": other})
 
         assert approval.asks(surplus=surplus, records=9, money={}) == stricter(then, other)
 

@@ -47,9 +47,9 @@ def test_what_cannot_be_imported_is_told_with_its_reason(tmp_path: Path, monkeyp
 
 def test_an_unknown_name_is_no_kind() -> None:
     with pytest.raises(KeyError):
-        Kinds("channels").load("carrier-pigeon")
+        Kinds("channels").load("executor-pigeon")
 
-    assert "carrier-pigeon" not in Kinds("channels")
+    assert "executor-pigeon" not in Kinds("channels")
 
 
 def test_looking_names_up_imports_no_connector() -> None:

@@ -5,84 +5,58 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from conftest import MARIADB, POSTGRES, _scratch_database
-from pydantic import SecretStr
+from shop_support import Shop
 from sql_support import emptied
 
 from connectors.sql.catalogue.facts import Ident
 from connectors.sql.catalogue.mysql import UNSEEN, MySql
 from connectors.sql.catalogue.tables import catalogue
-from connectors.sql.settings import SqlDataset, SqlSettings
-from connectors.sql.source import SqlSource
+from connectors.sql.settings import SqlDataset
 from connectors.target import Catalogue, Outcome, Reference, TargetError, TargetRefused
 
 PARENT = "create table customers (id integer primary key, email varchar(50) not null unique, name varchar(50))"
 
 
-@pytest.fixture(scope="module")
-def postgres_server() -> Iterator[str]:
-    yield from _scratch_database(POSTGRES)
+def catalogue_of(shop: Shop, table: str = "customers", *soft: Reference) -> Catalogue:
+    with shop.engine.connect() as connection:
+        return catalogue(connection, table, soft)
 
 
-@pytest.fixture(scope="module")
-def mariadb_server() -> Iterator[str]:
-    yield from _scratch_database(MARIADB)
+def referring(shop: Shop, reference: Reference, *to: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """The rows that refer to the rows of these keys, as texts."""
+    dataset = SqlDataset(table=reference.to_table)
+    keys = [row for row in shop.source.rows(dataset, reference.to_columns, to) if row is not None]
+    cells = [tuple(row.cells[name] for name in reference.to_columns) for row in keys]
+    return [tuple(cell and cell[1] for cell in row.cells.values()) for row in shop.source.referring(reference, cells)]
 
 
-class Shop:
-    """One database; statements run as another program would run them."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.source = SqlSource("shop", SqlSettings(type="sql", url=SecretStr(url)), Path())
-        self.engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
-        self.dialect = self.engine.dialect.name
-
-    def execute(self, *statements: str) -> None:
-        with self.engine.begin() as connection:
-            for statement in statements:
-                connection.exec_driver_sql(statement.replace("%", "%%") if self.dialect != "sqlite" else statement)
-
-    def catalogue(self, table: str = "customers", *soft: Reference) -> Catalogue:
-        with self.engine.connect() as connection:
-            return catalogue(connection, table, soft)
-
-    def referring(self, reference: Reference, *to: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        """The rows that refer to the rows of these keys, as texts."""
-        dataset = SqlDataset(table=reference.to_table)
-        keys = [row for row in self.source.rows(dataset, reference.to_columns, to) if row is not None]
-        cells = [tuple(row.cells[name] for name in reference.to_columns) for row in keys]
-        return [
-            tuple(cell and cell[1] for cell in row.cells.values()) for row in self.source.referring(reference, cells)
-        ]
-
-    def as_elsewhere(self, *tables: str) -> dict[str, tuple[str, ...]]:
-        """The triggers as servers tell them that name none to users without the right TRIGGER."""
-        with self.engine.connect() as connection:
-            inspector = MySql(connection, names_triggers=False)
-            idents = [Ident(str(inspector.default), table) for table in tables]
-            return {ident.name: entry.triggers for ident, entry in inspector.described(idents).items()}
+def as_elsewhere(shop: Shop, *tables: str) -> dict[str, tuple[str, ...]]:
+    """The triggers as servers tell them that name none to users without the right TRIGGER."""
+    with shop.engine.connect() as connection:
+        inspector = MySql(connection, names_triggers=False)
+        idents = [Ident(str(inspector.default), table) for table in tables]
+        return {ident.name: entry.triggers for ident, entry in inspector.described(idents).items()}
 
 
 @pytest.fixture
-def postgres(postgres_server: str) -> Shop:
-    return Shop(emptied(postgres_server))
+def postgres(postgres_server: str, tmp_path: Path) -> Shop:
+    return Shop(emptied(postgres_server), tmp_path)
 
 
 @pytest.fixture
-def mariadb(mariadb_server: str) -> Shop:
-    return Shop(emptied(mariadb_server))
+def mariadb(mariadb_server: str, tmp_path: Path) -> Shop:
+    return Shop(emptied(mariadb_server), tmp_path)
 
 
 @pytest.fixture
 def sqlite(tmp_path: Path) -> Shop:
-    return Shop(f"sqlite:///{tmp_path}/shop.db")
+    return Shop(f"sqlite:///{tmp_path}/shop.db", tmp_path)
 
 
 @pytest.fixture(
@@ -106,7 +80,7 @@ def the(described: Catalogue, table: str) -> Reference:
 
 
 def test_a_cascade_is_followed_from_child_to_grandchild(shop: Shop) -> None:
-    shop.execute(
+    shop.sql(
         PARENT,
         "create table orders (id integer primary key, customer integer, "
         "foreign key (customer) references customers (id) on delete cascade)",
@@ -116,7 +90,7 @@ def test_a_cascade_is_followed_from_child_to_grandchild(shop: Shop) -> None:
         "create table strangers (id integer primary key)",
     )
 
-    described = shop.catalogue()
+    described = catalogue_of(shop)
 
     assert set(described.tables) == {"customers", "orders", "bits", "parts"}
     assert {(reference.table, reference.to_table, reference.on_delete) for reference in described.references} in (
@@ -129,23 +103,23 @@ def test_a_cascade_is_followed_from_child_to_grandchild(shop: Shop) -> None:
 
 def test_references_in_a_circle_end(shop: Shop) -> None:
     """Customers have a favourite order, orders a customer, and customers a parent company."""
-    shop.execute("create table customers (id integer primary key, favourite integer, company integer)")
+    shop.sql("create table customers (id integer primary key, favourite integer, company integer)")
     if shop.dialect == "sqlite":
-        shop.execute(
+        shop.sql(
             "drop table customers",
             "create table customers (id integer primary key, favourite integer references orders, "
             "company integer references customers)",
             "create table orders (id integer primary key, customer integer references customers on delete cascade)",
         )
     else:
-        shop.execute(
+        shop.sql(
             "create table orders (id integer primary key, customer integer)",
             "alter table orders add foreign key (customer) references customers (id) on delete cascade",
             "alter table customers add foreign key (favourite) references orders (id)",
             "alter table customers add foreign key (company) references customers (id)",
         )
 
-    described = shop.catalogue()
+    described = catalogue_of(shop)
 
     assert [(reference.table, reference.columns, reference.to_table) for reference in described.references] == [
         ("customers", ("company",), "customers"),
@@ -155,7 +129,7 @@ def test_references_in_a_circle_end(shop: Shop) -> None:
 
 
 def test_references_of_several_columns_and_to_other_unique_keys_keep_their_order(shop: Shop) -> None:
-    shop.execute(
+    shop.sql(
         "create table customers (country varchar(2) not null, number integer not null, email varchar(50) not null, "
         "primary key (country, number), unique (email))",
         "create table orders (id integer primary key, n integer, c varchar(2), mail varchar(50), "
@@ -167,7 +141,7 @@ def test_references_of_several_columns_and_to_other_unique_keys_keep_their_order
         "foreign key (mail) references customers (email) on update cascade on delete set null)",
     )
 
-    described = shop.catalogue()
+    described = catalogue_of(shop)
 
     pairs = [dict(zip(reference.columns, reference.to_columns, strict=True)) for reference in described.references]
     assert sorted(pairs, key=len) == [{"mail": "email"}, {"c": "country", "n": "number"}]
@@ -178,13 +152,13 @@ def test_references_of_several_columns_and_to_other_unique_keys_keep_their_order
 
 
 def test_a_declared_soft_link_is_a_reference_and_is_followed(shop: Shop) -> None:
-    shop.execute(
+    shop.sql(
         PARENT,
         "create table notes (id integer primary key, customer_id integer)",
         "create table stars (id integer primary key, note integer, foreign key (note) references notes (id))",
     )
 
-    described = shop.catalogue("customers", Reference("notes", "notes", ("customer_id",), "", ("id",), soft=True))
+    described = catalogue_of(shop, "customers", Reference("notes", "notes", ("customer_id",), "", ("id",), soft=True))
 
     assert the(described, "notes").soft
     assert the(described, "notes").to_table == "customers"
@@ -192,15 +166,15 @@ def test_a_declared_soft_link_is_a_reference_and_is_followed(shop: Shop) -> None
 
 
 def test_a_link_that_is_declared_twice_or_is_a_foreign_key_already_is_one_reference(shop: Shop) -> None:
-    shop.execute(
+    shop.sql(
         PARENT,
         "create table notes (id integer primary key, about integer)",
         "create table orders (id integer primary key, c integer, foreign key (c) references customers (id))",
     )
     notes = Reference("notes", "notes", ("about",), "", ("id",), soft=True)
 
-    described = shop.catalogue(
-        "customers", notes, notes, Reference("o", "orders", ("c",), "customers", ("id",), soft=True)
+    described = catalogue_of(
+        shop, "customers", notes, notes, Reference("o", "orders", ("c",), "customers", ("id",), soft=True)
     )
 
     assert [(reference.table, reference.soft) for reference in described.references] == [
@@ -219,48 +193,58 @@ def test_a_link_that_is_declared_twice_or_is_a_foreign_key_already_is_one_refere
     ],
 )
 def test_a_soft_link_that_cannot_be_is_refused(shop: Shop, soft: Reference, names: str) -> None:
-    shop.execute(PARENT, "create table notes (id integer primary key, customer_id integer)")
+    shop.sql(PARENT, "create table notes (id integer primary key, customer_id integer)")
 
     with pytest.raises(TargetRefused, match=names):
-        shop.catalogue("customers", soft)
+        catalogue_of(shop, "customers", soft)
 
 
 @pytest.mark.server
 def test_references_from_other_schemas_are_found(postgres: Shop) -> None:
-    postgres.execute(
+    postgres.sql(
         PARENT,
         'create schema "crm x"',
         'create table "crm x".customers (id int primary key, who int references public.customers deferrable)',
     )
 
-    described = postgres.catalogue()
+    described = catalogue_of(postgres)
 
     assert [(reference.table, reference.deferrable) for reference in described.references] == [
         ("crm x.customers", True)
     ]
-    assert postgres.catalogue("crm x.customers").table == "crm x.customers"
+    assert catalogue_of(postgres, "crm x.customers").table == "crm x.customers"
 
 
 @pytest.mark.server
 def test_references_from_other_databases_of_the_server_are_found(mariadb: Shop) -> None:
     other_database = f"{sa.make_url(mariadb.url).database}_other"
-    mariadb.execute(
+    mariadb.sql(
         PARENT,
         f"create database {other_database}",
         f"create table {other_database}.notes (id int primary key, c int, "
         f"foreign key (c) references {sa.make_url(mariadb.url).database}.customers (id) on delete cascade)",
     )
     try:
-        assert [reference.table for reference in mariadb.catalogue().references] == [f"{other_database}.notes"]
+        assert [reference.table for reference in catalogue_of(mariadb).references] == [f"{other_database}.notes"]
     finally:
-        mariadb.execute(f"drop database {other_database}")
+        mariadb.sql(f"drop database {other_database}")
+
+
+@pytest.mark.server
+def test_on_mariadb_columns_that_the_server_itself_renews_are_named(mariadb: Shop) -> None:
+    renewed = "seen datetime default current_timestamp on update current_timestamp"
+    mariadb.sql(f"create table customers (id int primary key, {renewed})")
+
+    [sentence] = catalogue_of(mariadb).remarks
+
+    assert sentence.startswith("The server itself sets customers.seen (ON UPDATE)")
 
 
 @pytest.mark.server
 def test_on_mariadb_a_user_is_told_what_cannot_be_seen(mariadb: Shop) -> None:
     """Foreign keys that the user has no rights to see are not in its catalogue, nor, on some servers, triggers."""
     database = sa.make_url(mariadb.url).database
-    mariadb.execute(
+    mariadb.sql(
         PARENT,
         "create user 'reconcile_few'@'%' identified by 'few'",
         f"grant select, update, delete on {database}.* to 'reconcile_few'@'%'",
@@ -270,106 +254,109 @@ def test_on_mariadb_a_user_is_told_what_cannot_be_seen(mariadb: Shop) -> None:
         "create table orders (id int primary key)",
         "create trigger t before delete on customers for each row set @x = 1",
     )
+    url = sa.make_url(mariadb.url)
     few, more = (
-        Shop(str(sa.make_url(mariadb.url).set(username=f"reconcile_{name}", password=name).render_as_string(False)))
+        Shop(url.set(username=f"reconcile_{name}", password=name).render_as_string(False), mariadb.folder)
         for name in ("few", "more")
     )
     try:
-        sentence, process, blind = few.catalogue().told
+        sentence, process, blind = catalogue_of(few).remarks
         assert process.startswith("This user lacks the right PROCESS")
         assert blind.endswith("nothing can be cleaned where triggers fire: customers.")
         assert sentence.startswith("This user may not see every database of the server, so foreign keys")
-        assert few.catalogue().tables["customers"].triggers == ("t",)
-        assert mariadb.catalogue().told == ()
-        mariadb.execute("drop trigger t")
-        assert few.as_elsewhere("customers", "orders") == {"customers": (UNSEEN,), "orders": (UNSEEN,)}
-        assert more.as_elsewhere("customers", "orders") == {"customers": (), "orders": (UNSEEN,)}
+        assert catalogue_of(few).tables["customers"].triggers == ("t",)
+        assert catalogue_of(mariadb).remarks == ()
+        mariadb.sql("drop trigger t")
+        assert as_elsewhere(few, "customers", "orders") == {"customers": (UNSEEN,), "orders": (UNSEEN,)}
+        assert as_elsewhere(more, "customers", "orders") == {"customers": (), "orders": (UNSEEN,)}
     finally:
-        mariadb.execute("drop user 'reconcile_few'@'%'", "drop user 'reconcile_more'@'%'")
+        mariadb.sql("drop user 'reconcile_few'@'%'", "drop user 'reconcile_more'@'%'")
 
 
 # --- rows that refer -------------------------------------------------------------------------------------------------
 
 
 def test_the_rows_that_refer_come_in_the_order_of_their_key(shop: Shop) -> None:
-    shop.execute(
+    shop.sql(
         PARENT,
         "create table orders (country varchar(2), n integer, customer integer, primary key (country, n), "
         "foreign key (customer) references customers (id))",
         "insert into customers values (1, 'a', ''), (2, 'b', ''), (3, 'c', '')",
         "insert into orders values ('de', 2, 1), ('at', 9, 2), ('de', 1, 1), ('ch', 1, 3), ('fr', 1, null)",
     )
-    described = shop.catalogue()
+    described = catalogue_of(shop)
 
-    rows = shop.referring(the(described, "orders"), (1,), (2,))
+    rows = referring(shop, the(described, "orders"), (1,), (2,))
 
     assert rows == [("at", "9", "2"), ("de", "1", "1"), ("de", "2", "1")]
-    assert shop.referring(the(described, "orders")) == []
+    assert referring(shop, the(described, "orders")) == []
 
 
 def test_rows_that_refer_to_their_own_table_are_found(shop: Shop) -> None:
-    shop.execute(
+    shop.sql(
         "create table customers (id integer primary key, boss integer, foreign key (boss) references customers (id))",
         "insert into customers values (1, null), (2, 1), (3, 1), (4, 2)",
     )
-    described = shop.catalogue()
+    described = catalogue_of(shop)
 
-    assert shop.referring(the(described, "customers"), (1,)) == [("2", "1"), ("3", "1")]
+    assert referring(shop, the(described, "customers"), (1,)) == [("2", "1"), ("3", "1")]
 
 
 def test_a_row_refers_as_the_database_compares_keys_and_not_as_bytes_do(sqlite: Shop) -> None:
     """In SQLite the key's collation and affinity decide: a cascade would delete both rows."""
-    sqlite.execute(
+    sqlite.sql(
         "create table customers (mail text collate nocase unique not null, n integer primary key)",
         "create table notes (id integer primary key, mail text references customers (mail), "
         "n text references customers)",
         "insert into customers values ('A@x', 7)",
         "insert into notes values (1, 'a@X', null), (2, null, '07'), (3, 'b@x', '8')",
     )
-    described = sqlite.catalogue()
+    described = catalogue_of(sqlite)
     by_mail, by_number = (
         next(reference for reference in described.references if reference.columns == (name,)) for name in ("mail", "n")
     )
 
-    assert sqlite.referring(by_mail, ("A@x",)) == [("1", "a@X", None)]
-    assert sqlite.referring(by_number, (7,)) == [("2", None, "07")]
+    assert referring(sqlite, by_mail, ("A@x",)) == [("1", "a@X", None)]
+    assert referring(sqlite, by_number, (7,)) == [("2", None, "07")]
 
 
 @pytest.mark.server
 def test_on_mariadb_a_row_refers_by_the_collation_of_the_key(mariadb: Shop) -> None:
-    mariadb.execute(
+    mariadb.sql(
         "create table customers (mail varchar(20) primary key)",
         "create table notes (id int primary key, mail varchar(20), foreign key (mail) references customers (mail))",
         "insert into customers values ('A@x')",
         "insert into notes values (1, 'a@X')",
     )
-    described = mariadb.catalogue()
+    described = catalogue_of(mariadb)
 
-    assert mariadb.referring(the(described, "notes"), ("A@x",)) == [("1", "a@X")]
+    assert referring(mariadb, the(described, "notes"), ("A@x",)) == [("1", "a@X")]
 
 
 def test_soft_links_of_another_type_are_compared_as_text(shop: Shop) -> None:
     """As numbers, MariaDB would take 'none' for 0 and '7b' for 7."""
-    shop.execute(
+    shop.sql(
         PARENT,
         "create table notes (id integer primary key, about varchar(20))",
         "insert into customers values (0, 'a', ''), (7, 'b', '')",
         "insert into notes values (1, '7'), (2, '7b'), (3, 'none'), (4, null)",
     )
-    described = shop.catalogue("customers", Reference("notes", "notes", ("about",), "customers", ("id",), soft=True))
+    described = catalogue_of(
+        shop, "customers", Reference("notes", "notes", ("about",), "customers", ("id",), soft=True)
+    )
 
-    assert shop.referring(the(described, "notes"), (0,), (7,)) == [("1", "7")]
+    assert referring(shop, the(described, "notes"), (0,), (7,)) == [("1", "7")]
 
 
 def test_referring_rows_without_a_key_cannot_be_named(shop: Shop) -> None:
-    shop.execute(
+    shop.sql(
         PARENT,
         "create table clicks (customer integer, foreign key (customer) references customers (id))",
     )
-    described = shop.catalogue()
+    described = catalogue_of(shop)
 
     with pytest.raises(TargetRefused, match="Rows of clicks refer to customers and cannot be told apart"):
-        shop.referring(the(described, "clicks"), (1,))
+        referring(shop, the(described, "clicks"), (1,))
     assert "neither a primary key nor a unique key" in str(described.tables["clicks"].refused)
     assert described.tables["customers"].refused is None
 
@@ -385,12 +372,12 @@ _DOUBLED = "generated always as (a * 2) stored"
 
 
 def test_columns_are_told_as_the_database_declares_them(shop: Shop) -> None:
-    shop.execute(
+    shop.sql(
         f"create table customers ({_NUMBERED[shop.dialect]}, a integer not null, b integer {_DOUBLED}, "
         f"price decimal(8,2) default 1, word varchar(7))"
     )
 
-    columns = {column.name: column for column in shop.catalogue().tables["customers"].columns}
+    columns = {column.name: column for column in catalogue_of(shop).tables["customers"].columns}
 
     assert list(columns) == ["n", "a", "b", "price", "word"]
     assert [name for name, column in columns.items() if column.identity] == ["n"]
@@ -403,9 +390,9 @@ def test_columns_are_told_as_the_database_declares_them(shop: Shop) -> None:
 
 @pytest.mark.server
 def test_a_serial_numbers_rows_itself(postgres: Shop) -> None:
-    postgres.execute("create table customers (id bigserial primary key, code int default 7)")
+    postgres.sql("create table customers (id bigserial primary key, code int default 7)")
 
-    columns = postgres.catalogue().tables["customers"].columns
+    columns = catalogue_of(postgres).tables["customers"].columns
 
     assert [(column.name, column.type, column.identity) for column in columns] == [
         ("id", "bigint", True),
@@ -414,14 +401,14 @@ def test_a_serial_numbers_rows_itself(postgres: Shop) -> None:
 
 
 def test_without_a_primary_key_a_unique_key_without_nulls_names_the_rows(shop: Shop) -> None:
-    shop.execute(
+    shop.sql(
         "create table customers (a integer not null, b integer not null, c integer)",
         "create unique index two on customers (a, b)",
         "create unique index one on customers (b)",
         "create unique index nullable on customers (c)",
     )
 
-    facts = shop.catalogue().tables["customers"]
+    facts = catalogue_of(shop).tables["customers"]
 
     assert facts.refused is None
     assert facts.primary_key == ("b",)
@@ -429,9 +416,9 @@ def test_without_a_primary_key_a_unique_key_without_nulls_names_the_rows(shop: S
 
 
 def test_a_table_without_any_key_is_refused(shop: Shop) -> None:
-    shop.execute("create table customers (id integer, b integer unique)", "create index i on customers (id)")
+    shop.sql("create table customers (id integer, b integer unique)", "create index i on customers (id)")
 
-    assert shop.catalogue().tables["customers"].refused == (
+    assert catalogue_of(shop).tables["customers"].refused == (
         "Nothing can be cleaned in table customers: it has neither a primary key nor a unique key without nulls to "
         "name its rows by."
     )
@@ -452,12 +439,12 @@ def test_unique_indexes_that_only_the_database_can_judge_are_named(
     request: pytest.FixtureRequest, dialect: str, index: str
 ) -> None:
     shop: Shop = request.getfixturevalue(dialect)
-    shop.execute(
+    shop.sql(
         "create table customers (id integer primary key, word varchar(9) not null)",
         f"create unique index odd on customers {index}",
     )
 
-    facts = shop.catalogue().tables["customers"]
+    facts = catalogue_of(shop).tables["customers"]
 
     assert facts.unclear == ("odd",)
     assert facts.uniques == ()
@@ -465,23 +452,23 @@ def test_unique_indexes_that_only_the_database_can_judge_are_named(
 
 @pytest.mark.server
 def test_exclusions_and_nulls_that_are_alike_are_left_to_the_database(postgres: Shop, mariadb: Shop) -> None:
-    postgres.execute(
+    postgres.sql(
         "create table customers (id int primary key, a int, b int4range, "
         "unique nulls not distinct (a), exclude using gist (b with &&))"
     )
-    mariadb.execute(
+    mariadb.sql(
         "create table customers (id int primary key, a date, b date, period for p (a, b), "
         "unique odd (id, p without overlaps))"
     )
 
-    assert postgres.catalogue().tables["customers"].unclear == ("customers_a_key", "customers_b_excl")
-    assert mariadb.catalogue().tables["customers"].unclear == ("odd",)
+    assert catalogue_of(postgres).tables["customers"].unclear == ("customers_a_key", "customers_b_excl")
+    assert catalogue_of(mariadb).tables["customers"].unclear == ("odd",)
 
 
 def test_sqlite_tables_without_a_rowid_are_fine(sqlite: Shop) -> None:
-    sqlite.execute("create table customers (id text primary key, n integer) without rowid")
+    sqlite.sql("create table customers (id text primary key, n integer) without rowid")
 
-    facts = sqlite.catalogue().tables["customers"]
+    facts = catalogue_of(sqlite).tables["customers"]
 
     assert (facts.primary_key, facts.refused) == (("id",), None)
     assert [column.nullable for column in facts.columns] == [False, True]
@@ -498,14 +485,14 @@ def test_triggers_are_named_and_those_of_foreign_keys_are_none(shop: Shop) -> No
         "postgresql": "create trigger audit_it after delete on customers for each statement execute function f()",
     }[shop.dialect]
     if shop.dialect == "postgresql":
-        shop.execute("create function f() returns trigger language plpgsql as 'begin return null; end'")
-    shop.execute(
+        shop.sql("create function f() returns trigger language plpgsql as 'begin return null; end'")
+    shop.sql(
         PARENT,
         "create table orders (id integer primary key, c integer, foreign key (c) references customers (id))",
         body,
     )
 
-    described = shop.catalogue()
+    described = catalogue_of(shop)
 
     assert described.tables["customers"].triggers == ("audit_it",)
     assert described.tables["orders"].triggers == ()
@@ -513,7 +500,7 @@ def test_triggers_are_named_and_those_of_foreign_keys_are_none(shop: Shop) -> No
 
 @pytest.mark.server
 def test_rules_are_told_and_triggers_that_never_fire_are_not(postgres: Shop) -> None:
-    postgres.execute(
+    postgres.sql(
         PARENT,
         "create function f() returns trigger language plpgsql as 'begin return new; end'",
         "create trigger off before update on customers for each row execute function f()",
@@ -523,16 +510,16 @@ def test_rules_are_told_and_triggers_that_never_fire_are_not(postgres: Shop) -> 
         "create rule keep as on delete to customers do instead nothing",
     )
 
-    assert postgres.catalogue().tables["customers"].triggers == ("always", "rule keep")
+    assert catalogue_of(postgres).tables["customers"].triggers == ("always", "rule keep")
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 
 def test_views_are_refused(shop: Shop) -> None:
-    shop.execute(PARENT, "create view seen as select * from customers")
+    shop.sql(PARENT, "create view seen as select * from customers")
 
-    assert shop.catalogue("seen").tables["seen"].refused == (
+    assert catalogue_of(shop, "seen").tables["seen"].refused == (
         "Nothing can be cleaned in table seen: it is a view; clean the table behind it."
     )
 
@@ -552,9 +539,9 @@ def test_views_are_refused(shop: Shop) -> None:
     ],
 )
 def test_of_sqlite_is_refused(sqlite: Shop, make: str, name: str, why: str) -> None:
-    sqlite.execute(*make.split("; "))
+    sqlite.sql(*make.split("; "))
 
-    assert why in str(sqlite.catalogue(name).tables[name].refused)
+    assert why in str(catalogue_of(sqlite, name).tables[name].refused)
 
 
 def test_temporary_tables_of_sqlite_are_refused(sqlite: Shop) -> None:
@@ -598,15 +585,15 @@ _PARTITIONED = (
     ],
 )
 def test_of_postgresql_is_refused(postgres: Shop, make: str, name: str, why: str) -> None:
-    postgres.execute(*[statement for statement in make.split("; ") if statement])
+    postgres.sql(*[statement for statement in make.split("; ") if statement])
 
-    assert why in str(postgres.catalogue(name).tables[name].refused)
+    assert why in str(catalogue_of(postgres, name).tables[name].refused)
 
 
 @pytest.mark.server
 def test_a_partitioned_table_is_cleaned_as_a_whole(postgres: Shop) -> None:
     """Triggers of a partition fire for the whole; keys of a partition alone say nothing of the others."""
-    postgres.execute(
+    postgres.sql(
         *[statement for statement in _PARTITIONED.split("; ") if statement],
         "create table orders (id int primary key, w int references whole) partition by range (id)",
         "create table few partition of orders for values from (0) to (10)",
@@ -616,7 +603,7 @@ def test_a_partitioned_table_is_cleaned_as_a_whole(postgres: Shop) -> None:
         "create trigger low_only before update on low for each row execute function f()",
     )
 
-    described = postgres.catalogue("whole")
+    described = catalogue_of(postgres, "whole")
 
     assert described.tables["whole"].refused is None
     assert described.tables["whole"].triggers == ("all_of_it", "low_only")
@@ -635,7 +622,7 @@ def test_temporary_tables_of_postgresql_are_refused(postgres: Shop) -> None:
 
 @pytest.mark.server
 def test_rows_and_columns_that_the_user_may_not_see_forbid_cleaning(postgres: Shop) -> None:
-    postgres.execute(
+    postgres.sql(
         PARENT,
         "create table orders (id int primary key, c int references customers)",
         "drop role if exists reconcile_clerk",
@@ -654,9 +641,9 @@ def test_rows_and_columns_that_the_user_may_not_see_forbid_cleaning(postgres: Sh
         assert "row level security hides rows" in str(described.tables["customers"].refused)
         assert "may not read all of its columns" in str(described.tables["orders"].refused)
         assert "may not read all of its columns" in str(described.tables["hidden.notes"].refused)
-        assert postgres.catalogue().tables["customers"].refused is None
+        assert catalogue_of(postgres).tables["customers"].refused is None
     finally:
-        postgres.execute("drop owned by reconcile_clerk", "drop role reconcile_clerk")
+        postgres.sql("drop owned by reconcile_clerk", "drop role reconcile_clerk")
 
 
 @pytest.mark.server
@@ -672,19 +659,19 @@ def test_rows_and_columns_that_the_user_may_not_see_forbid_cleaning(postgres: Sh
     ],
 )
 def test_of_mariadb_is_refused(mariadb: Shop, make: str, name: str, why: str) -> None:
-    mariadb.execute(make)
+    mariadb.sql(make)
 
-    assert why in str(mariadb.catalogue(name).tables[name].refused)
+    assert why in str(catalogue_of(mariadb, name).tables[name].refused)
 
 
 def test_a_table_that_is_not_there_is_refused(shop: Shop) -> None:
     with pytest.raises(TargetRefused, match=r"There is no table customers\."):
-        shop.catalogue()
+        catalogue_of(shop)
 
 
 @pytest.mark.server
 def test_a_name_that_means_two_tables_is_refused(postgres: Shop) -> None:
-    postgres.execute(
+    postgres.sql(
         "create schema a",
         "create table a.b (id int primary key)",
         'create table "a.b" (id int primary key)',
@@ -693,8 +680,8 @@ def test_a_name_that_means_two_tables_is_refused(postgres: Shop) -> None:
     with postgres.engine.connect() as connection:
         inside = catalogue(connection, sa.table("b", schema="a"))
 
-    assert postgres.catalogue("a.b").tables["a.b"].refused is None
-    assert postgres.catalogue("c.d").tables["c.d"].refused is None
+    assert catalogue_of(postgres, "a.b").tables["a.b"].refused is None
+    assert catalogue_of(postgres, "c.d").tables["c.d"].refused is None
     assert "another table goes by the same name" in str(inside.tables["a.b"].refused)
 
 
@@ -721,22 +708,22 @@ _CHANGES: dict[str, Callable[[str], list[str]]] = {
 
 @pytest.mark.parametrize("change", list(_CHANGES))
 def test_the_digest_changes_with_the_schema_and_only_then(shop: Shop, change: str) -> None:
-    shop.execute(
+    shop.sql(
         PARENT,
         "create table orders (id integer primary key, c integer, foreign key (c) references customers (id))",
         "create table strangers (id integer primary key)",
     )
-    before = shop.catalogue().digest
-    shop.execute("insert into customers values (1, 'a', '')", "drop table strangers")
+    before = catalogue_of(shop).digest
+    shop.sql("insert into customers values (1, 'a', '')", "drop table strangers")
 
-    assert shop.catalogue().digest == before
-    shop.execute(*_CHANGES[change](shop.dialect))
-    assert shop.catalogue().digest != before
+    assert catalogue_of(shop).digest == before
+    shop.sql(*_CHANGES[change](shop.dialect))
+    assert catalogue_of(shop).digest != before
 
 
 @pytest.mark.slow
 def test_the_digest_is_the_same_in_another_process(shop: Shop) -> None:
-    shop.execute(PARENT, "create table orders (id integer primary key, c integer references customers (id))")
+    shop.sql(PARENT, "create table orders (id integer primary key, c integer references customers (id))")
     code = (
         "import sys, sqlalchemy as sa; from connectors.sql.catalogue.tables import catalogue; "
         "print(catalogue(sa.create_engine(sys.argv[1]).connect(), 'customers').digest)"
@@ -744,42 +731,42 @@ def test_the_digest_is_the_same_in_another_process(shop: Shop) -> None:
 
     output = subprocess.run([sys.executable, "-c", code, shop.url], capture_output=True, text=True, check=True)
 
-    assert output.stdout.strip() == shop.catalogue().digest
+    assert output.stdout.strip() == catalogue_of(shop).digest
 
 
 @pytest.mark.server
 def test_the_digest_changes_with_what_a_trigger_does(postgres: Shop) -> None:
     function = "create or replace function f() returns trigger language plpgsql as 'begin return {}; end'"
-    postgres.execute(
+    postgres.sql(
         PARENT,
         function.format("null"),
         "create trigger t before delete on customers for each row execute function f()",
     )
-    before = postgres.catalogue().digest
+    before = catalogue_of(postgres).digest
 
-    postgres.execute(function.format("old"))
+    postgres.sql(function.format("old"))
 
-    assert postgres.catalogue().digest != before
+    assert catalogue_of(postgres).digest != before
 
 
 def test_rows_that_may_refer_to_nobody_are_told(sqlite: Shop) -> None:
-    sqlite.execute(PARENT, "create table orders (id integer primary key, c integer references customers)")
+    sqlite.sql(PARENT, "create table orders (id integer primary key, c integer references customers)")
 
-    [sentence] = sqlite.catalogue().told
+    [sentence] = catalogue_of(sqlite).remarks
     assert sentence.endswith("there may be rows that refer to nothing in orders.")
-    sqlite.execute("drop table orders")
-    assert sqlite.catalogue().told == ()
+    sqlite.sql("drop table orders")
+    assert catalogue_of(sqlite).remarks == ()
 
 
 @pytest.mark.server
 def test_a_foreign_key_that_was_never_checked_is_told(postgres: Shop) -> None:
-    postgres.execute(
+    postgres.sql(
         PARENT,
         "create table orders (id int primary key, c int)",
         "alter table orders add constraint later foreign key (c) references customers not valid",
     )
 
-    [sentence] = postgres.catalogue().told
+    [sentence] = catalogue_of(postgres).remarks
 
     assert sentence.startswith("The foreign key later of orders was never checked")
 
@@ -787,17 +774,17 @@ def test_a_foreign_key_that_was_never_checked_is_told(postgres: Shop) -> None:
 def test_names_are_taken_as_they_are_written(shop: Shop) -> None:
     mark = "`{}`" if shop.dialect == "mysql" else '"{}"'
     odd, column = mark.format("Ku%nden x:y"), mark.format("i'd; --")
-    shop.execute(
+    shop.sql(
         f"create table {odd} ({column} integer primary key)",
         f"create table notes (id integer primary key, k integer, foreign key (k) references {odd} ({column}))",
         f"insert into {odd} values (1)",
         "insert into notes values (5, 1)",
     )
 
-    described = shop.catalogue("Ku%nden x:y")
+    described = catalogue_of(shop, "Ku%nden x:y")
 
     assert the(described, "notes").to_columns == ("i'd; --",)
-    assert shop.referring(the(described, "notes"), (1,)) == [("5", "1")]
+    assert referring(shop, the(described, "notes"), (1,)) == [("5", "1")]
 
 
 # --- what changes while rows are changed -----------------------------------------------------------------------------
@@ -815,7 +802,7 @@ _BORN = {
 
 
 def _open_to_changes(shop: Shop) -> None:
-    shop.execute(
+    shop.sql(
         PARENT,
         "create table notes (id integer primary key, customer integer)",
         "insert into customers values (1, 'a', ''), (2, 'b', '')",
@@ -826,11 +813,11 @@ def _open_to_changes(shop: Shop) -> None:
 @pytest.mark.parametrize("born", list(_BORN))
 def test_what_was_born_since_the_catalogue_was_read_shows_in_the_transaction(shop: Shop, born: str) -> None:
     _open_to_changes(shop)
-    stamps = shop.catalogue().stamps
+    stamps = catalogue_of(shop).stamps
     with shop.source.work(30) as work:
         assert work.hold(["customers"]) == {"customers": stamps["customers"]}
 
-    shop.execute(*_BORN[born](shop.dialect))
+    shop.sql(*_BORN[born](shop.dialect))
 
     with shop.source.work(30) as work:
         assert work.hold(["customers"]) != {"customers": stamps["customers"]}
@@ -844,21 +831,21 @@ def test_nothing_is_born_while_the_transaction_lasts(shop: Shop, born: str) -> N
     waits = impatient.get(shop.dialect, "set lock_timeout = 50")
     [row] = [row for row in shop.source.rows(SqlDataset(table="customers"), ["id"], [(1,)]) if row]
     if shop.dialect == "postgresql":
-        shop.execute("create function f() returns trigger language plpgsql as 'begin return null; end'")
+        shop.sql("create function f() returns trigger language plpgsql as 'begin return null; end'")
     with shop.source.work(60) as work:
         work.lock([row.name])
         work.hold(["customers"])
 
         with pytest.raises(sa.exc.OperationalError, match=r"(?i)lock"):
-            shop.execute(waits, _BORN[born](shop.dialect)[-1])
+            shop.sql(waits, _BORN[born](shop.dialect)[-1])
 
 
 @pytest.mark.server
 def test_a_foreign_key_to_a_partition_alone_shows_in_the_stamp_of_the_whole(postgres: Shop) -> None:
-    postgres.execute(*[statement for statement in _PARTITIONED.split("; ") if statement])
-    stamps = postgres.catalogue("whole").stamps
+    postgres.sql(*[statement for statement in _PARTITIONED.split("; ") if statement])
+    stamps = catalogue_of(postgres, "whole").stamps
 
-    postgres.execute("create table x (id int primary key, l int references low on delete cascade)")
+    postgres.sql("create table x (id int primary key, l int references low on delete cascade)")
 
     with postgres.source.work(30) as work:
         assert work.hold(["whole"]) != stamps
@@ -890,12 +877,12 @@ _ALTERABLE = (
 @pytest.mark.parametrize("altered", list(_ALTERED))
 def test_every_change_of_what_acts_on_a_table_shows_in_its_stamp(postgres: Shop, altered: str) -> None:
     _open_to_changes(postgres)
-    postgres.execute(*_ALTERABLE)
-    stamps = postgres.catalogue().stamps
+    postgres.sql(*_ALTERABLE)
+    stamps = catalogue_of(postgres).stamps
     with postgres.source.work(30) as work:
         assert work.hold(["customers"]) == {"customers": stamps["customers"]}
 
-    postgres.execute(*_ALTERED[altered])
+    postgres.sql(*_ALTERED[altered])
 
     with postgres.source.work(30) as work:
         assert work.hold(["customers"]) != {"customers": stamps["customers"]}
@@ -904,15 +891,15 @@ def test_every_change_of_what_acts_on_a_table_shows_in_its_stamp(postgres: Shop,
 @pytest.mark.server
 @pytest.mark.parametrize("table", ["low", "higher"])
 def test_a_trigger_of_a_partition_alone_shows_in_the_stamp_of_the_whole(postgres: Shop, table: str) -> None:
-    postgres.execute(*[statement for statement in _PARTITIONED.split("; ") if statement])
-    postgres.execute(
+    postgres.sql(*[statement for statement in _PARTITIONED.split("; ") if statement])
+    postgres.sql(
         "create table high partition of whole for values from (1000) to (1020) partition by range (id)",
         "create table higher partition of high for values from (1010) to (1015)",
     )
-    postgres.execute("create function f() returns trigger language plpgsql as 'begin return null; end'")
-    stamps = postgres.catalogue("whole").stamps
+    postgres.sql("create function f() returns trigger language plpgsql as 'begin return null; end'")
+    stamps = catalogue_of(postgres, "whole").stamps
 
-    postgres.execute(f"create trigger late after delete on {table} for each row execute function f()")
+    postgres.sql(f"create trigger late after delete on {table} for each row execute function f()")
 
     with postgres.source.work(30) as work:
         assert work.hold(["whole"]) != {"whole": stamps["whole"]}
@@ -922,8 +909,8 @@ def test_a_trigger_of_a_partition_alone_shows_in_the_stamp_of_the_whole(postgres
 def test_what_the_lock_of_a_table_had_to_wait_for_shows_in_its_stamp(postgres: Shop) -> None:
     """The trigger is there before the lock is, and was not before the transaction asked for it."""
     _open_to_changes(postgres)
-    postgres.execute("create function f() returns trigger language plpgsql as 'begin return null; end'")
-    stamps = postgres.catalogue().stamps
+    postgres.sql("create function f() returns trigger language plpgsql as 'begin return null; end'")
+    stamps = catalogue_of(postgres).stamps
     waiting = "select count(*) from pg_locks where not granted and relation = 'customers'::regclass"
     late = threading.Event()
 
@@ -945,8 +932,8 @@ def test_what_the_lock_of_a_table_had_to_wait_for_shows_in_its_stamp(postgres: S
 @pytest.mark.parametrize("name", ["Ku%nden x:y", "it's", "back\\slash", 'a "b" {0}', "%s"])
 def test_a_table_of_any_name_is_held(shop: Shop, name: str) -> None:
     quoted = f"`{name}`" if shop.dialect == "mysql" else '"' + name.replace('"', '""') + '"'
-    shop.execute(f"create table {quoted} (id integer primary key)", f"create table x (c int references {quoted} (id))")
-    stamps = shop.catalogue(name).stamps
+    shop.sql(f"create table {quoted} (id integer primary key)", f"create table x (c int references {quoted} (id))")
+    stamps = catalogue_of(shop, name).stamps
 
     with shop.source.work(30) as work:
         assert work.hold([name, "x"]) == stamps

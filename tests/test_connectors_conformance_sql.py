@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 import sqlalchemy as sa
-from conftest import MARIADB, POSTGRES, _scratch_database
-from sql_support import emptied, insert
+from sql_support import insert, mariadb_url, postgres_url
 from sqlalchemy.dialects import mysql
 
 from connectors.base import Scan
 from connectors.conformance import source as conformance
-from connectors.conformance.source import ConformanceFailure, Kit, Stored
+from connectors.conformance.promises import ConformanceFailure
+from connectors.conformance.source import Kit, Stored
 from connectors.sql.source import SqlDataset, SqlSettings, SqlSource
+
+__all__ = ["mariadb_url", "postgres_url"]
 
 SECRET = "s3cr3t-canary"
 KINDS: dict[str, Callable[[], sa.types.TypeEngine[Any]]] = {
@@ -75,28 +77,6 @@ class SqlKit:
     def _digest(self, engine: sa.Engine) -> object:
         with engine.connect() as connection:
             return sorted(map(str, connection.exec_driver_sql("select * from charges").all()))
-
-
-@pytest.fixture(scope="module")
-def postgres_server() -> Iterator[str]:
-    yield from _scratch_database(POSTGRES)
-
-
-@pytest.fixture(scope="module")
-def mariadb_server() -> Iterator[str]:
-    yield from _scratch_database(MARIADB)
-
-
-@pytest.fixture
-def postgres_url(postgres_server: str) -> str:
-    """An empty PostgreSQL database."""
-    return emptied(postgres_server)
-
-
-@pytest.fixture
-def mariadb_url(mariadb_server: str) -> str:
-    """An empty MariaDB database."""
-    return emptied(mariadb_server)
 
 
 @pytest.fixture(

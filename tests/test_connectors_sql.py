@@ -9,7 +9,6 @@ import sqlite3
 import sys
 import time
 import tracemalloc
-from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
@@ -18,9 +17,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import sqlalchemy as sa
-from conftest import MARIADB, POSTGRES, _scratch_database
+from conftest import POSTGRES
 from pydantic import ValidationError
-from sql_support import emptied
+from sql_support import execute, mariadb_url, postgres_url
 
 import connectors.sql.source
 from connectors.errors import (
@@ -39,6 +38,8 @@ from connectors.errors import (
     ValueDoesNotFit,
 )
 from connectors.sql.source import SqlDataset, SqlSettings, SqlSource
+
+__all__ = ["mariadb_url", "postgres_url"]
 
 CANARY = "s3cr3t-canary"
 
@@ -59,35 +60,6 @@ def read(shop: SqlSource, dataset: SqlDataset, *columns: str) -> list[dict[str, 
     scan = shop.scan(dataset, columns or shop.describe(dataset).names)
     with closing(scan):
         return scan.reader.read_all().to_pylist()
-
-
-def execute(url: str, *statements: str) -> None:
-    engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
-    with engine.begin() as connection:
-        for statement in statements:
-            connection.exec_driver_sql(statement.replace("%", "%%") if engine.dialect.name != "sqlite" else statement)
-
-
-@pytest.fixture(scope="module")
-def postgres_server() -> Iterator[str]:
-    yield from _scratch_database(POSTGRES)
-
-
-@pytest.fixture(scope="module")
-def mariadb_server() -> Iterator[str]:
-    yield from _scratch_database(MARIADB)
-
-
-@pytest.fixture
-def postgres_url(postgres_server: str) -> str:
-    """An empty PostgreSQL database."""
-    return emptied(postgres_server)
-
-
-@pytest.fixture
-def mariadb_url(mariadb_server: str) -> str:
-    """An empty MariaDB database."""
-    return emptied(mariadb_server)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import sqlite3
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
@@ -19,10 +19,9 @@ import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 from cli_support import Answer, Project
-from conftest import POSTGRES, _scratch_database
 from duplicates_support import pushdown_obstacle
 from pydantic import ValidationError
-from sql_support import emptied
+from sql_support import execute, postgres_url
 from sqlalchemy.dialects import mssql, oracle
 from test_connectors_conformance_sql import SECRET, SqlKit
 
@@ -43,7 +42,7 @@ from connectors.errors import (
     StatementTimeout,
     ValueDoesNotFit,
 )
-from connectors.sql.errors import Place
+from connectors.sql.errors import ErrorContext
 from connectors.sql.generic.source import GenericSource, connector_error, no_records, secrets_of, untyped
 from connectors.sql.generic.values import GenericColumn, described, inspected
 from connectors.sql.source import SqlDataset, SqlSettings, SqlSource
@@ -51,6 +50,8 @@ from connectors.sql.values import arrow_type
 from rules.engines.base import Relation
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Column, Schema, Type
+
+__all__ = ["postgres_url"]
 
 sa.dialects.registry.register("otherdb", "sqlalchemy.dialects.postgresql.psycopg", "PGDialect_psycopg")
 sa.dialects.registry.register("otherfile", "sqlalchemy.dialects.sqlite.pysqlite", "SQLiteDialect_pysqlite")
@@ -77,24 +78,6 @@ def read(shop: Any, wanted: SqlDataset) -> list[dict[str, Any]]:
     with closing(shop.scan(wanted, shop.describe(wanted).names)) as scan:
         rows: list[dict[str, Any]] = scan.reader.read_all().to_pylist()
         return rows
-
-
-def execute(url: str, *statements: str) -> None:
-    engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
-    with engine.begin() as connection:
-        for statement in statements:
-            connection.exec_driver_sql(statement.replace("%", "%%") if engine.dialect.name != "sqlite" else statement)
-
-
-@pytest.fixture(scope="module")
-def postgres_server() -> Iterator[str]:
-    yield from _scratch_database(POSTGRES)
-
-
-@pytest.fixture
-def postgres_url(postgres_server: str) -> str:
-    """An empty PostgreSQL database."""
-    return emptied(postgres_server)
 
 
 @pytest.fixture(params=["file", pytest.param("server", marks=pytest.mark.server)])
@@ -434,7 +417,7 @@ def test_drivers_say_the_same_in_different_ways(
     """As SQL Server's two drivers, Oracle's, Snowflake's and BigQuery's put it; none of them is here to ask."""
     error = sa.exc.ProgrammingError("select amount from charges", None, Exception(*args))
     secrets = secrets_of(sa.make_url("mssql+pyodbc://reader:hunter2@h/d?odbc_connect=Server=x;PWD={s3cr%2Bt}"))
-    place = Place("erp", "erp.example.com/books", "mssql+pyodbc", "5m")
+    place = ErrorContext("erp", "erp.example.com/books", "mssql+pyodbc", "5m")
 
     answer = connector_error(error, place, secrets, connecting=connecting, late=False)
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import MARIADB, POSTGRES, _scratch_database
-from target_support import Shop, ShopKit, record, shop_of
+from conftest import MARIADB, POSTGRES
+from shop_support import shop_on
+from target_support import Shop, ShopKit, record
 
 from connectors.conformance import target as conformance_target
-from connectors.conformance.source import ConformanceFailure
+from connectors.conformance.promises import ConformanceFailure
 from connectors.conformance.target import StoredTarget, TargetKit
 from connectors.errors import DatasetMissing
 from connectors.sql.source import SqlSource
@@ -42,12 +43,12 @@ NAMES = [
 @pytest.fixture(scope="module", params=NAMES)
 def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     name = request.param
-    yield from shop_of(name, lambda: _scratch_database(SERVERS[name]), tmp_path_factory.mktemp(name))
+    yield from shop_on(SERVERS.get(name), tmp_path_factory.mktemp(name))
 
 
 @pytest.fixture
 def shop(database: Shop) -> Iterator[Shop]:
-    database.emptied()
+    database.empty()
     yield database
     database.close()
 
@@ -55,7 +56,7 @@ def shop(database: Shop) -> Iterator[Shop]:
 @pytest.mark.parametrize("check", conformance_target.CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.slow
 def test_databases_keep_the_promises_of_every_target(check: Callable[[TargetKit], None], shop: Shop) -> None:
-    check(shop.kit())
+    check(ShopKit(shop))
 
 
 # What a careless target would do
@@ -147,7 +148,7 @@ def test_a_careless_target_does_not_pass(
             stored = super().store()
             return replace(stored, target=careless(stored.target), another=lambda: careless(stored.another()))
 
-    for shop in shop_of("sqlite", lambda: iter(()), tmp_path):
+    for shop in shop_on(None, tmp_path):
         with pytest.raises(ConformanceFailure):
             check(CarelessKit(shop))
 
@@ -176,14 +177,14 @@ def test_any_name_of_a_table_or_a_column_is_only_a_name(name: str, shop: Shop) -
     """Quoted, never pasted: in selects, conditions, changes, references and links."""
     quote = shop.quoted
     plain, column = quote(name), quote(f"{name} x")
-    shop.run(
+    shop.sql(
         f"create table {plain} ({column} integer primary key, {quote(name)} varchar(20))",
         f"create table {quote(name + ' of')} (id integer primary key, {plain} integer, "
         f"foreign key ({plain}) references {plain} ({column}))",
         f"insert into {plain} values (1, 'one'), (2, 'two')",
         f"insert into {quote(name + ' of')} values (7, 2)",
     )
-    source = shop.source()
+    source = shop.open()
     first, two = source.rows(SqlSource.Dataset(table=name), [f"{name} x"], [(1,), (2,)])
     assert first is not None
     assert two is not None
@@ -197,8 +198,8 @@ def test_any_name_of_a_table_or_a_column_is_only_a_name(name: str, shop: Shop) -
         work.apply_all([Change(first.name, first.cells, {name: ("t", name[:20])}, "keeper")])
         work.commit()
 
-    assert shop.run(f"select * from {plain}") == [(1, name[:20])]
-    assert shop.run(f"select * from {quote(name + ' of')}") == [(7, 1)]
+    assert shop.sql(f"select * from {plain}") == [(1, name[:20])]
+    assert shop.sql(f"select * from {quote(name + ' of')}") == [(7, 1)]
 
 
 def test_what_the_database_makes_by_itself_is_left_to_it(shop: Shop) -> None:
@@ -208,12 +209,12 @@ def test_what_the_database_makes_by_itself_is_left_to_it(shop: Shop) -> None:
         "postgresql": "int generated always as identity primary key",
         "mysql": "int auto_increment primary key",
     }
-    shop.run(
-        f"create table items (id {identity[shop.name]}, price integer, twice integer generated always as (price * 2) "
-        "stored)",
+    shop.sql(
+        f"create table items (id {identity[shop.dialect]}, price integer, "
+        "twice integer generated always as (price * 2) stored)",
         "insert into items (price) values (5), (6)",
     )
-    source = shop.source()
+    source = shop.open()
     row = record(source, "items", 2)
     assert "twice" in row.cells
 
@@ -224,12 +225,12 @@ def test_what_the_database_makes_by_itself_is_left_to_it(shop: Shop) -> None:
         work.apply(Change(row.name, row.cells, {"twice": ("t", "1")}, "surplus"))
         work.commit()
 
-    assert shop.run("select id, price, twice from items order by id") == [(1, 5, 10), (2, 7, 14)]
+    assert shop.sql("select id, price, twice from items order by id") == [(1, 5, 10), (2, 7, 14)]
 
 
 def test_a_row_is_named_by_the_key_that_the_catalogue_names(shop: Shop) -> None:
     """The primary key in its order, else the shortest unique key without nulls."""
-    shop.run(
+    shop.sql(
         "create table pairs (a integer not null, b integer not null, c integer, primary key (b, a))",
         "create table uniques (a integer not null, b integer not null, c integer not null, d integer unique, "
         "unique (a, b), unique (c))",
@@ -238,7 +239,7 @@ def test_a_row_is_named_by_the_key_that_the_catalogue_names(shop: Shop) -> None:
         "insert into uniques values (1, 2, 3, 4)",
         "insert into keyless values (1)",
     )
-    source = shop.source()
+    source = shop.open()
 
     for table, key in (("pairs", ("b", "a")), ("uniques", ("c",))):
         row = record(source, table, 1, "a")
@@ -255,18 +256,18 @@ def test_a_row_is_named_by_the_key_that_the_catalogue_names(shop: Shop) -> None:
 
 def test_two_records_with_one_id_are_refused(shop: Shop) -> None:
     """Nobody can say which of them is meant."""
-    shop.run(
+    shop.sql(
         "create table people (number integer primary key, id varchar(10))",
         "insert into people values (1, 'a'), (2, 'a')",
     )
 
     with pytest.raises(TargetRefused, match="people"):
-        record(shop.source(), "people", "a")
+        record(shop.open(), "people", "a")
 
 
 def test_a_view_or_a_query_is_no_target(shop: Shop) -> None:
-    shop.run("create table people (id integer primary key)", "create view everybody as select * from people")
-    source = shop.source()
+    shop.sql("create table people (id integer primary key)", "create view everybody as select * from people")
+    source = shop.open()
     try:
         with pytest.raises(TargetRefused, match="view"):
             record(source, "everybody")
@@ -275,7 +276,7 @@ def test_a_view_or_a_query_is_no_target(shop: Shop) -> None:
         with pytest.raises(DatasetMissing, match="people"):
             record(source, "peopel")
     finally:
-        shop.run("drop view everybody")
+        shop.sql("drop view everybody")
 
 
 IDS: dict[str, tuple[dict[str, str], str, dict[str, str]]] = {
@@ -300,13 +301,13 @@ IDS: dict[str, tuple[dict[str, str], str, dict[str, str]]] = {
 def test_a_record_is_found_by_the_id_a_scan_gives_it(kind: str, shop: Shop) -> None:
     """Whatever type it is stored in and however the dataset declares it."""
     types, value, settings = IDS[kind]
-    column = types.get(shop.name) or types.get("") or "varchar(20)"
-    written = value.replace("X'", "'\\x") if shop.name == "postgresql" else value
-    shop.run(
+    column = types.get(shop.dialect) or types.get("") or "varchar(20)"
+    written = value.replace("X'", "'\\x") if shop.dialect == "postgresql" else value
+    shop.sql(
         f"create table t (pk integer primary key, ident {column}, other integer)",
         f"insert into t values (1, {written}, 1), (2, null, 2)",
     )
-    source = shop.source()
+    source = shop.open()
     dataset = SqlSource.Dataset.model_validate({"table": "t", **settings})
     scanned = source.scan(dataset, ["ident"]).reader.read_all().column("ident").to_pylist()
     ident = next(row for row in scanned if row is not None)
@@ -321,13 +322,13 @@ def test_a_record_is_found_by_the_id_a_scan_gives_it(kind: str, shop: Shop) -> N
 
 def test_a_soft_link_between_columns_of_other_types_is_found(shop: Shop) -> None:
     """As declared: nobody keeps it but us."""
-    shop.run(
+    shop.sql(
         "create table people (id integer primary key)",
         "create table logs (id integer primary key, who varchar(20))",
         "insert into people values (1), (2)",
         "insert into logs values (5, '1'), (6, 'x'), (7, null)",
     )
-    source = shop.source()
+    source = shop.open()
     person = record(source, "people")
     link = Reference("logs", "logs", ("who",), "people", ("id",), soft=True)
     back = Reference("back", "people", ("id",), "logs", ("who",), soft=True)
@@ -342,9 +343,9 @@ def test_a_soft_link_between_columns_of_other_types_is_found(shop: Shop) -> None
 
 @pytest.mark.server
 def test_a_table_without_transactions_is_read_and_never_changed(request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    for shop in shop_of("mysql", lambda: _scratch_database(MARIADB), tmp_path):
-        shop.run("create table old (id int primary key) engine=MyISAM", "insert into old values (1)")
-        source = shop.source()
+    for shop in shop_on(MARIADB, tmp_path):
+        shop.sql("create table old (id int primary key) engine=MyISAM", "insert into old values (1)")
+        source = shop.open()
         row = record(source, "old")
         with source.work(8) as work, pytest.raises(TargetRefused, match="MyISAM"):
             work.apply(Change(row.name, row.cells, None, "surplus"))
@@ -352,15 +353,15 @@ def test_a_table_without_transactions_is_read_and_never_changed(request: pytest.
 
 @pytest.mark.server
 def test_tables_outside_of_the_default_schema_are_named_with_theirs(tmp_path: Path) -> None:
-    for shop in shop_of("postgresql", lambda: _scratch_database(POSTGRES), tmp_path):
-        shop.run(
+    for shop in shop_on(POSTGRES, tmp_path):
+        shop.sql(
             "create schema other",
             "create table other.people (id int primary key, name text)",
             "create table people (id int primary key, name text)",
             "insert into other.people values (1, 'there')",
             "insert into people values (1, 'here')",
         )
-        source = shop.source()
+        source = shop.open()
         there, here, same = (record(source, one) for one in ("other.people", "people", "public.people"))
         with source.work(8) as work:
             work.apply(Change(there.name, there.cells, {"name": ("t", "changed")}, "surplus"))
@@ -368,7 +369,7 @@ def test_tables_outside_of_the_default_schema_are_named_with_theirs(tmp_path: Pa
 
         assert there.name.table == source.catalogue(SqlSource.Dataset(table="other.people")).table == "other.people"
         assert here.name == same.name
-        assert shop.run("select name from other.people union all select name from people") == [("changed",), ("here",)]
+        assert shop.sql("select name from other.people union all select name from people") == [("changed",), ("here",)]
 
 
 @pytest.mark.slow
@@ -386,8 +387,8 @@ def test_reading_needs_nothing_of_the_changing_side(tmp_path: Path) -> None:
 
 def test_what_another_process_opened_is_left_to_it(shop: Shop) -> None:
     """A child that was forked uses no connection of its parent, and closes none."""
-    shop.run("create table people (id integer primary key, name varchar(9))", "insert into people values (1, 'a')")
-    source = shop.source()
+    shop.sql("create table people (id integer primary key, name varchar(9))", "insert into people values (1, 'a')")
+    source = shop.open()
     row = record(source, "people")
     with source.work(8) as work:
         work.apply(Change(row.name, row.cells, {"name": ("t", "b")}, "surplus"))
@@ -418,16 +419,16 @@ def test_what_another_process_opened_is_left_to_it(shop: Shop) -> None:
 )
 def test_a_table_that_changed_between_two_transactions_is_seen_as_it_is(altered: list[str], shop: Shop) -> None:
     """What was remembered of it is held against the catalogue each time."""
-    shop.run("create table people (id integer primary key, name varchar(9))", "insert into people values (1, 'a')")
-    source = shop.source()
+    shop.sql("create table people (id integer primary key, name varchar(9))", "insert into people values (1, 'a')")
+    source = shop.open()
     row = record(source, "people")
     for _ in range(2):
         with source.work(8) as work:
             assert work.lock([row.name]) == {row.name: row}
             work.commit()
 
-    shop.run(*altered)
-    shop.run("delete from people", "insert into people (id) values (1)")
+    shop.sql(*altered)
+    shop.sql("delete from people", "insert into people (id) values (1)")
 
     with source.work(8) as work:
         cells = work.lock([row.name])[row.name].cells

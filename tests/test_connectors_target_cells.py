@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from conftest import MARIADB, POSTGRES, _scratch_database
+from conftest import MARIADB, POSTGRES
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from target_support import Shop, record, shop_of
+from shop_support import shop_on
+from target_support import Shop, record
 
 from connectors.sql.source import SqlSource
 from connectors.target import Change, Outcome, RowName, RowsDiffer, TargetError, TargetRefused
@@ -151,8 +152,8 @@ def written_again(shop: Shop, source: SqlSource, rows: int) -> None:
 
 @pytest.fixture(scope="module")
 def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    for shop in shop_of("postgresql", lambda: _scratch_database(POSTGRES), tmp_path_factory.mktemp("cells")):
-        shop.run(
+    for shop in shop_on(POSTGRES, tmp_path_factory.mktemp("cells")):
+        shop.sql(
             "create type mood as enum ('sad', 'o''k', '%')",
             "create domain positive as int check (value > 0)",
             "create type pair as (a int, b text)",
@@ -162,12 +163,12 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
 
 @pytest.fixture(scope="module")
 def mysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    yield from shop_of("mysql", lambda: _scratch_database(MARIADB), tmp_path_factory.mktemp("cells"))
+    yield from shop_on(MARIADB, tmp_path_factory.mktemp("cells"))
 
 
 @pytest.fixture
 def sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    yield from shop_of("sqlite", lambda: iter(()), tmp_path_factory.mktemp("cells"))
+    yield from shop_on(None, tmp_path_factory.mktemp("cells"))
 
 
 @pytest.mark.server
@@ -177,7 +178,7 @@ def test_postgresql_rows_come_back_whatever_is_in_them(rows: list[dict[str, Any]
     """Also where the server's settings write dates, intervals, bytes and numbers in other ways."""
     columns = ", ".join(f'"{name}" {kind}' for name, (kind, _) in POSTGRESQL.items())
     name = sa.make_url(postgresql.url).database
-    postgresql.run(
+    postgresql.sql(
         "drop table if exists wild, twin",
         f"create table wild (id int primary key, {columns})",
         *(
@@ -191,16 +192,16 @@ def test_postgresql_rows_come_back_whatever_is_in_them(rows: list[dict[str, Any]
             )
         ),
     )
-    with postgresql.engine.connect() as connection:
+    with postgresql.engine.begin() as connection:
         connection.exec_driver_sql("set DateStyle = 'ISO, YMD'; set TimeZone = 'UTC'")
         for ident, row in enumerate(rows):
             values = ", ".join(f"cast(%s as {kind})" for kind, _ in POSTGRESQL.values())
             connection.exec_driver_sql(
                 f"insert into wild values ({ident}, {values})", tuple(row[column] for column in POSTGRESQL)
             )
-    postgresql.run("create table twin as table wild")
+    postgresql.sql("create table twin as table wild")
 
-    written_again(postgresql, postgresql.source(), len(rows))
+    written_again(postgresql, postgresql.open(), len(rows))
 
     same = " and ".join(
         f'w."{one}"::text is not distinct from t."{one}"::text'
@@ -208,7 +209,7 @@ def test_postgresql_rows_come_back_whatever_is_in_them(rows: list[dict[str, Any]
         else f'w."{one}" is not distinct from t."{one}"'
         for one, (kind, _) in POSTGRESQL.items()
     )
-    assert postgresql.run(f"select count(*) from wild w join twin t on w.id = t.id and {same}") == [(len(rows),)]
+    assert postgresql.sql(f"select count(*) from wild w join twin t on w.id = t.id and {same}") == [(len(rows),)]
     postgresql.close()
 
 
@@ -219,11 +220,11 @@ def test_mariadb_rows_come_back_whatever_is_in_them(rows: list[dict[str, Any]], 
     names = [*MYSQL, *MYSQL_EXPRESSIONS]
     kinds = [kind for kind, _ in [*MYSQL.values(), *MYSQL_EXPRESSIONS.values()]]
     columns = ", ".join(f"`{name}` {kind}" for name, kind in zip(names, kinds, strict=True))
-    mysql.run(
+    mysql.sql(
         "drop table if exists wild, twin",
         f"create table wild (id int primary key, {columns}) character set utf8mb4 collate utf8mb4_general_ci",
     )
-    with mysql.engine.connect() as connection:
+    with mysql.engine.begin() as connection:
         connection.exec_driver_sql("set sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'")
         for ident, row in enumerate(rows):
             odd = [choices[ident % len(choices)] for _, choices in MYSQL_EXPRESSIONS.values()]
@@ -231,12 +232,12 @@ def test_mariadb_rows_come_back_whatever_is_in_them(rows: list[dict[str, Any]], 
             connection.exec_driver_sql(
                 f"insert into wild values ({ident}, {values})", tuple(row[column] for column in MYSQL)
             )
-    mysql.run("create table twin as select * from wild")
+    mysql.sql("create table twin as select * from wild")
 
-    written_again(mysql, mysql.source(), len(rows))
+    written_again(mysql, mysql.open(), len(rows))
 
     same = " and ".join(f"w.`{one}` <=> t.`{one}` and binary w.`{one}` <=> binary t.`{one}`" for one in names)
-    assert mysql.run(f"select count(*) from wild w join twin t on w.id = t.id and {same}") == [(len(rows),)]
+    assert mysql.sql(f"select count(*) from wild w join twin t on w.id = t.id and {same}") == [(len(rows),)]
     mysql.close()
 
 
@@ -262,46 +263,46 @@ def test_sqlite_rows_come_back_with_the_storage_class_of_every_cell(
     rows: list[tuple[Any, ...]], broken: list[bytes], sqlite: Shop
 ) -> None:
     columns = ", ".join(f"c{place} {kind}" for place, kind in enumerate(AFFINITIES))
-    sqlite.run(
+    sqlite.sql(
         "drop table if exists wild",
         "drop table if exists twin",
         f"create table wild (id integer primary key, {columns}, broken text)",
     )
-    with sqlite.engine.connect() as connection:
+    with sqlite.engine.begin() as connection:
         marks = ", ".join("?" * len(AFFINITIES))
         for ident, row in enumerate(rows):
             bad = broken[ident % 2]
             sql = f"insert into wild values ({ident}, {marks}, cast(? as text))"
             connection.exec_driver_sql(sql, (*row, bad))
-    sqlite.run("create table twin as select * from wild")
+    sqlite.sql("create table twin as select * from wild")
     names = [*(f"c{place}" for place in range(len(AFFINITIES))), "broken"]
     raw = ", ".join(f"typeof({column}), cast({column} as blob)" for column in names)
-    stored = sqlite.run(f"select {raw} from wild order by id")
+    stored = sqlite.sql(f"select {raw} from wild order by id")
 
-    written_again(sqlite, sqlite.source(), len(rows))
+    written_again(sqlite, sqlite.open(), len(rows))
 
-    assert sqlite.run(f"select {raw} from wild order by id") == stored
+    assert sqlite.sql(f"select {raw} from wild order by id") == stored
     sqlite.close()
 
 
 def test_sqlite_keeps_infinity_and_makes_null_of_a_number_that_is_none(sqlite: Shop) -> None:
-    sqlite.run("create table wild (id integer primary key, a real, b)")
-    with sqlite.engine.connect() as connection:
+    sqlite.sql("create table wild (id integer primary key, a real, b)")
+    with sqlite.engine.begin() as connection:
         connection.exec_driver_sql("insert into wild values (0, ?, ?)", (math.inf, math.nan))
 
-    row = record(sqlite.source(), "wild", 0)
+    row = record(sqlite.open(), "wild", 0)
 
     assert (row.cells["a"], row.cells["b"]) == (("r", "inf"), None)
 
 
 def test_sqlite_in_utf_16_is_refused(sqlite: Shop) -> None:
     """Text that is broken there cannot be read byte for byte."""
-    sqlite.run("pragma encoding = 'UTF-16'", "create table x (id integer primary key)")
-    with sqlite.engine.connect() as connection:
+    sqlite.sql("pragma encoding = 'UTF-16'", "create table x (id integer primary key)")
+    with sqlite.engine.begin() as connection:
         connection.exec_driver_sql("pragma encoding = 'UTF-16'")
         connection.exec_driver_sql("create table wild (id integer primary key)")
-    source = sqlite.source()
-    if sqlite.run("pragma encoding") != [("UTF-16le",)]:
+    source = sqlite.open()
+    if sqlite.sql("pragma encoding") != [("UTF-16le",)]:
         pytest.fail("the file is in UTF-8 after all")
 
     with pytest.raises(TargetRefused, match="UTF-16"), source.work(5):
@@ -312,9 +313,9 @@ def test_sqlite_in_utf_16_is_refused(sqlite: Shop) -> None:
 @pytest.mark.parametrize("name", ["postgresql", "mysql"])
 def test_a_text_that_does_not_fit_is_refused_and_never_cut(name: str, request: pytest.FixtureRequest) -> None:
     shop: Shop = request.getfixturevalue(name)
-    shop.run("drop table if exists short", "create table short (id int primary key, word varchar(5))")
-    shop.run("insert into short values (1, 'abc')")
-    source = shop.source()
+    shop.sql("drop table if exists short", "create table short (id int primary key, word varchar(5))")
+    shop.sql("insert into short values (1, 'abc')")
+    source = shop.open()
     row = record(source, "short")
 
     with source.work(8) as work, pytest.raises(TargetError) as refused:
@@ -345,14 +346,14 @@ KEYS = {
 @pytest.mark.server
 @pytest.mark.parametrize("kind", list(KEYS))
 def test_many_rows_at_once_are_those_whose_keys_were_named(kind: str, postgresql: Shop) -> None:
-    postgresql.run("drop table if exists named", f"create table named (k {kind} primary key)")
-    with postgresql.engine.connect() as connection:
+    postgresql.sql("drop table if exists named", f"create table named (k {kind} primary key)")
+    with postgresql.engine.begin() as connection:
         insert = sa.text(f"insert into named values (cast(:key as {kind}))")
         connection.execute(insert, [{"key": key} for key in KEYS[kind]])
     names = [RowName("named", (("k", ("t", key)),)) for key in KEYS[kind]]
     going, staying = names[::2], names[1::2]
 
-    with postgresql.source().work(8) as work:
+    with postgresql.open().work(8) as work:
         before = work.lock(names)
         work.apply_all([Change(name, before[name].cells, None, "surplus") for name in going])
         after = work.lock(names)
@@ -365,7 +366,7 @@ def test_many_rows_at_once_are_those_whose_keys_were_named(kind: str, postgresql
 @pytest.mark.server
 def test_a_key_that_only_compares_equal_is_another_row_also_among_many(postgresql: Shop) -> None:
     """A collation without letters' cases, and a number that is written in another way."""
-    postgresql.run(
+    postgresql.sql(
         "drop table if exists named",
         "create collation if not exists caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
         "create table named (k varchar(9) collate caseless primary key)",
@@ -373,7 +374,7 @@ def test_a_key_that_only_compares_equal_is_another_row_also_among_many(postgresq
     )
     names = [RowName("named", (("k", ("t", key)),)) for key in ("A", "b")]
 
-    with postgresql.source().work(8) as work:
+    with postgresql.open().work(8) as work:
         rows = work.lock(names)
         with pytest.raises(RowsDiffer):
             work.apply_all([Change(name, {}, None, "surplus") for name in names])

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from conftest import MARIADB, POSTGRES, _scratch_database
-from target_support import Shop, receipt, record, shop_of
+from conftest import MARIADB, POSTGRES
+from shop_support import shop_on
+from target_support import Shop, receipt, record
 from tcp_proxy import TcpProxy
 
 from connectors.sql.source import SqlSource
@@ -28,24 +29,24 @@ ON_SERVERS = [
 
 @pytest.fixture(scope="module")
 def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    yield from shop_of("postgresql", lambda: _scratch_database(POSTGRES), tmp_path_factory.mktemp("errors"))
+    yield from shop_on(POSTGRES, tmp_path_factory.mktemp("errors"))
 
 
 @pytest.fixture(scope="module")
 def mysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    yield from shop_of("mysql", lambda: _scratch_database(MARIADB), tmp_path_factory.mktemp("errors"))
+    yield from shop_on(MARIADB, tmp_path_factory.mktemp("errors"))
 
 
 @pytest.fixture(scope="module")
 def sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    yield from shop_of("sqlite", lambda: iter(()), tmp_path_factory.mktemp("errors"))
+    yield from shop_on(None, tmp_path_factory.mktemp("errors"))
 
 
 def stocked(shop: Shop) -> Shop:
     """Two customers; what their columns allow is what the tests break."""
     shop.close()
-    shop.emptied()
-    shop.run(
+    shop.empty()
+    shop.sql(
         "create table customers (id integer primary key, name varchar(10) not null, email varchar(40) unique, "
         "age integer check (age < 200))",
         "insert into customers values (1, 'Ann', 'a@x.org', 40), (2, 'Bob', 'b@x.org', 41)",
@@ -89,7 +90,7 @@ def said(error: Any) -> tuple[Outcome, str]:
 
 
 def listed(shop: Shop) -> list[Sequence[Any]]:
-    return shop.run("select id, name, email, age from customers order by id")
+    return shop.sql("select id, name, email, age from customers order by id")
 
 
 # What the data does not allow
@@ -107,8 +108,8 @@ def listed(shop: Shop) -> list[Sequence[Any]]:
 def test_a_constraint_is_a_conflict_and_the_transaction_goes_on(
     cells: dict[str, str | None], outcome: Outcome, codes: set[str], shop: Shop
 ) -> None:
-    """The savepoint is undone with what went before in it; other bundles of the same transaction are kept."""
-    source = shop.source()
+    """The savepoint is undone with what went before in it; other plans of the same transaction are kept."""
+    source = shop.open()
     ann, bob = record(source, "customers", 1), record(source, "customers", 2)
 
     with source.work(8) as work:
@@ -124,8 +125,8 @@ def test_a_constraint_is_a_conflict_and_the_transaction_goes_on(
 
 
 def test_an_error_that_is_ignored_inside_a_savepoint_undoes_it_all_the_same(shop: Shop) -> None:
-    """Half of a bundle is never kept."""
-    source = shop.source()
+    """Half of a plan is never kept."""
+    source = shop.open()
     ann, bob = record(source, "customers", 1), record(source, "customers", 2)
 
     with source.work(8) as work:
@@ -147,7 +148,7 @@ def ignoring(work: Work, *changes: Change) -> None:
 
 @pytest.mark.parametrize("cells", [{"age": "forty"}, {"age": "99999999999"}, {"name": "x" * 11}], ids=str)
 def test_a_value_that_no_column_of_that_type_can_hold_is_terminal(cells: dict[str, str], server: Shop) -> None:
-    source = server.source()
+    source = server.open()
     ann = record(source, "customers")
 
     with source.work(8) as work, pytest.raises(TargetError) as error:
@@ -159,7 +160,7 @@ def test_a_value_that_no_column_of_that_type_can_hold_is_terminal(cells: dict[st
 
 def test_a_column_that_is_gone_is_a_conflict(shop: Shop) -> None:
     """The table is another one than was planned for."""
-    source = shop.source()
+    source = shop.open()
     ann = record(source, "customers")
 
     with source.work(8) as work, pytest.raises(TargetError) as error:
@@ -170,11 +171,11 @@ def test_a_column_that_is_gone_is_a_conflict(shop: Shop) -> None:
 
 @pytest.mark.server
 def test_a_deferred_constraint_is_a_conflict_found_by_commit(postgresql: Shop) -> None:
-    stocked(postgresql).run(
+    stocked(postgresql).sql(
         "create table notes (id int primary key, customer int references customers deferrable initially deferred)",
         "insert into notes values (1, 1)",
     )
-    source = postgresql.source()
+    source = postgresql.open()
     ann = record(source, "customers")
 
     with source.work(8) as work:
@@ -187,11 +188,11 @@ def test_a_deferred_constraint_is_a_conflict_found_by_commit(postgresql: Shop) -
 
 
 def test_sqlite_finds_a_deferred_constraint_by_commit_too(sqlite: Shop) -> None:
-    stocked(sqlite).run(
+    stocked(sqlite).sql(
         "create table notes (id integer primary key, customer references customers deferrable initially deferred)",
         "insert into notes values (1, 1)",
     )
-    source = sqlite.source()
+    source = sqlite.open()
     ann = record(source, "customers")
 
     with source.work(8) as work:
@@ -205,11 +206,11 @@ def test_sqlite_finds_a_deferred_constraint_by_commit_too(sqlite: Shop) -> None:
 
 @pytest.mark.server
 def test_what_a_trigger_refuses_is_a_conflict(postgresql: Shop) -> None:
-    stocked(postgresql).run(
+    stocked(postgresql).sql(
         "create or replace function no() returns trigger language plpgsql as $$ begin raise 'not Ann'; end $$",
         "create trigger no before update on customers for each row execute function no()",
     )
-    source = postgresql.source()
+    source = postgresql.open()
 
     with source.work(8) as work, pytest.raises(TargetError) as error:
         work.apply(sets(record(source, "customers"), name="x"))
@@ -223,7 +224,7 @@ def test_what_a_trigger_refuses_is_a_conflict(postgresql: Shop) -> None:
 
 def test_two_that_lock_crosswise_end_in_one_deadlock_that_is_not_done(server: Shop) -> None:
     """The victim is told so, and the other goes on."""
-    source, second = server.source(), server.source()
+    source, second = server.open(), server.open()
     ann, bob = record(source, "customers", 1), record(source, "customers", 2)
     outcomes: list[str] = []
 
@@ -248,12 +249,12 @@ def test_two_that_lock_crosswise_end_in_one_deadlock_that_is_not_done(server: Sh
     for thread in threads:
         thread.join(30)
 
-    assert sorted(outcomes) == ["committed", "not_done 40P01" if server.name == "postgresql" else "not_done 1213"]
+    assert sorted(outcomes) == ["committed", "not_done 40P01" if server.dialect == "postgresql" else "not_done 1213"]
 
 
 def test_after_the_time_out_of_a_lock_nothing_of_the_transaction_is_kept(server: Shop) -> None:
     """MariaDB would roll back the statement alone and go on: then COMMIT would keep an effect without its receipt."""
-    source = server.source()
+    source = server.open()
     source.remembers()
     ann, bob = record(source, "customers", 1), record(source, "customers", 2)
     with server.engine.connect() as connection:
@@ -268,13 +269,13 @@ def test_after_the_time_out_of_a_lock_nothing_of_the_transaction_is_kept(server:
         connection.exec_driver_sql("rollback")
 
     assert error.value.outcome is again.value.outcome is Outcome.NOT_DONE
-    assert error.value.code == ("55P03" if server.name == "postgresql" else "1205")
+    assert error.value.code == ("55P03" if server.dialect == "postgresql" else "1205")
     assert [row[1] for row in listed(server)] == ["Ann", "Bob"]
     assert source.receipts(["k"]) == {}
 
 
 def test_another_writer_of_a_sqlite_file_is_waited_for_and_then_not_done(sqlite: Shop) -> None:
-    source = stocked(sqlite).source()
+    source = stocked(sqlite).open()
     with sqlite.engine.connect() as connection:
         connection.exec_driver_sql("begin immediate")
 
@@ -288,7 +289,7 @@ def test_another_writer_of_a_sqlite_file_is_waited_for_and_then_not_done(sqlite:
 
 def test_a_reader_of_a_sqlite_file_makes_commit_wait_and_then_not_done(sqlite: Shop) -> None:
     """In a journal that is not WAL a reader keeps the writer from ending; nothing is kept then."""
-    source = stocked(sqlite).source()
+    source = stocked(sqlite).open()
     ann = record(source, "customers")
     with sqlite.engine.connect() as connection:
         connection.exec_driver_sql("begin")
@@ -305,9 +306,9 @@ def test_a_reader_of_a_sqlite_file_makes_commit_wait_and_then_not_done(sqlite: S
 @pytest.mark.server
 def test_a_serialization_failure_is_not_done(postgresql: Shop) -> None:
     """We ask for READ COMMITTED, where there is none; a trigger may ask for another."""
-    source = stocked(postgresql).source()
+    source = stocked(postgresql).open()
     ann = record(source, "customers")
-    postgresql.run(
+    postgresql.sql(
         "create or replace function no() returns trigger language plpgsql as $$ begin raise sqlstate '40001'; end $$",
         "create trigger no before update on customers for each row execute function no()",
     )
@@ -323,7 +324,7 @@ def test_a_serialization_failure_is_not_done(postgresql: Shop) -> None:
 
 def test_the_server_ends_a_session_that_says_nothing(server: Shop) -> None:
     """A process that was stopped while it held locks: they are gone before it wakes, and it cannot commit."""
-    source = server.source()
+    source = server.open()
     ann = record(source, "customers")
 
     with source.work(4) as work:
@@ -332,14 +333,14 @@ def test_the_server_ends_a_session_that_says_nothing(server: Shop) -> None:
         with pytest.raises(TargetError) as error:
             work.commit()
 
-    assert error.value.outcome in (Outcome.NOT_DONE, Outcome.AMBIGUOUS)
+    assert error.value.outcome in (Outcome.NOT_DONE, Outcome.UNKNOWN)
     assert listed(server)[0][1] == "Ann"
-    server.run("update customers set age = 42 where id = 1")  # nobody holds it
+    server.sql("update customers set age = 42 where id = 1")  # nobody holds it
 
 
 def test_nothing_is_sent_after_half_of_the_time(shop: Shop) -> None:
     """So that what was sent in time is over, at the target, before all of it has passed."""
-    source = shop.source()
+    source = shop.open()
     ann = record(source, "customers")
 
     with source.work(0.4) as work:
@@ -354,12 +355,12 @@ def test_nothing_is_sent_after_half_of_the_time(shop: Shop) -> None:
 
 @pytest.mark.server
 def test_a_statement_that_takes_too_long_is_ended_by_the_server(postgresql: Shop) -> None:
-    stocked(postgresql).run(
+    stocked(postgresql).sql(
         "create or replace function no() returns trigger language plpgsql as "
         "$$ begin perform pg_sleep(20); return new; end $$",
         "create trigger no before update on customers for each row execute function no()",
     )
-    source = postgresql.source()
+    source = postgresql.open()
     ann = record(source, "customers")
 
     started = time.monotonic()
@@ -375,8 +376,9 @@ def test_a_statement_that_takes_too_long_is_ended_by_the_server(postgresql: Shop
 
 @contextmanager
 def proxied(shop: Shop) -> Iterator[tuple[TcpProxy, SqlSource]]:
-    with TcpProxy(shop.address) as proxy:
-        source = shop.source(shop.through(proxy.host, proxy.port))
+    url = sa.make_url(shop.url)
+    with TcpProxy((str(url.host), int(url.port or 0))) as proxy:
+        source = shop.open(shop.through(proxy.host, proxy.port))
         yield proxy, source
         proxy.cut()
         source.close()
@@ -411,7 +413,7 @@ def test_a_commit_whose_answer_is_lost_is_ambiguous_and_the_receipt_tells(server
                 work.commit()
         proxy.passes()
 
-        assert error.value.outcome is Outcome.AMBIGUOUS
+        assert error.value.outcome is Outcome.UNKNOWN
         assert wait_for(lambda: listed(server)[0][1] == "done")
         with source.work(20) as work, pytest.raises(ReceiptStands) as raised:
             work.receive([receipt("answer-lost", fence=2)])
@@ -432,7 +434,7 @@ def test_a_commit_that_never_arrives_is_ambiguous_and_the_receipt_tells(server: 
                 work.commit()
         proxy.passes()
 
-        assert error.value.outcome is Outcome.AMBIGUOUS
+        assert error.value.outcome is Outcome.UNKNOWN
         with source.work(20) as work:
             work.receive([receipt("never-arrived", fence=2)])
             work.commit()
@@ -483,7 +485,7 @@ def left_by_an_error(source: SqlSource, change: Change, proxy: TcpProxy) -> None
 @pytest.mark.server
 def test_a_commit_that_the_server_answers_with_a_rollback_is_not_done(postgresql: Shop) -> None:
     """PostgreSQL does so without an error when a statement of the transaction had failed."""
-    source = stocked(postgresql).source()
+    source = stocked(postgresql).open()
     ann = record(source, "customers")
 
     with source.work(8) as work:
@@ -498,7 +500,7 @@ def test_a_commit_that_the_server_answers_with_a_rollback_is_not_done(postgresql
 
 
 def test_a_session_that_was_killed_is_not_done_before_commit(server: Shop) -> None:
-    source = server.source()
+    source = server.open()
     ann = record(source, "customers")
 
     with source.work(20) as work:
@@ -513,7 +515,7 @@ def test_a_session_that_was_killed_is_not_done_before_commit(server: Shop) -> No
 
 def test_a_kept_connection_that_went_stale_is_replaced(server: Shop) -> None:
     """Between two transactions nobody had asked it anything, so nothing is lost with it."""
-    source = server.source()
+    source = server.open()
     ann = record(source, "customers")
     with source.work(20) as work:
         work.apply(sets(ann, name="first"))
@@ -528,7 +530,7 @@ def test_a_kept_connection_that_went_stale_is_replaced(server: Shop) -> None:
 
 
 def test_a_server_that_is_not_there_is_not_done(server: Shop) -> None:
-    source = server.source(server.through("127.0.0.1", 1))
+    source = server.open(server.through("127.0.0.1", 1))
 
     with pytest.raises(TargetError) as error, source.work(5):
         pass
@@ -538,15 +540,15 @@ def test_a_server_that_is_not_there_is_not_done(server: Shop) -> None:
 
 def kill(shop: Shop) -> None:
     """End every other session of the database."""
-    if shop.name == "postgresql":
-        shop.run(
+    if shop.dialect == "postgresql":
+        shop.sql(
             "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() "
             "and pid <> pg_backend_pid()"
         )
         return
     name = sa.make_url(shop.url).database
-    processes = shop.run(f"select id from information_schema.processlist where db = '{name}' and id <> connection_id()")
-    shop.run(*(f"kill {process[0]}" for process in processes))
+    processes = shop.sql(f"select id from information_schema.processlist where db = '{name}' and id <> connection_id()")
+    shop.sql(*(f"kill {process[0]}" for process in processes))
 
 
 def wait_for(true: Callable[[], bool], seconds: float = 10) -> bool:
@@ -560,7 +562,7 @@ def wait_for(true: Callable[[], bool], seconds: float = 10) -> bool:
 
 @pytest.mark.server
 def test_postgresql_tells_of_a_transaction_whether_it_happened(postgresql: Shop) -> None:
-    source = stocked(postgresql).source()
+    source = stocked(postgresql).open()
     ann = record(source, "customers")
 
     with source.work(20) as work:
@@ -574,7 +576,7 @@ def test_postgresql_tells_of_a_transaction_whether_it_happened(postgresql: Shop)
 
     assert source.happened(str(kept)) is True
     assert source.happened(str(lost)) is False
-    assert open_still.value.outcome is Outcome.AMBIGUOUS
+    assert open_still.value.outcome is Outcome.UNKNOWN
     system, timeline, number = str(kept).split("/")
     assert source.happened(f"{system}/{timeline}/{int(number) + 10**6}") is None
     assert source.happened(f"{system}/0000FFFF/{number}") is None
@@ -585,9 +587,9 @@ def test_postgresql_tells_of_a_transaction_whether_it_happened(postgresql: Shop)
 
 
 def test_a_disk_that_is_full_pauses_the_target(sqlite: Shop) -> None:
-    source = stocked(sqlite).source()
+    source = stocked(sqlite).open()
     source.remembers()
-    pages = sqlite.run("pragma page_count")[0][0]
+    pages = sqlite.sql("pragma page_count")[0][0]
     engine = source._target._engine(8)  # a limit is of one connection: the writing one
 
     @sa.event.listens_for(engine, "connect")
@@ -612,7 +614,7 @@ def test_a_disk_that_is_full_pauses_the_target(sqlite: Shop) -> None:
 
 def test_a_file_that_cannot_be_written_pauses_the_target(sqlite: Shop) -> None:
     stocked(sqlite)
-    source = sqlite.source(sqlite.url + "?immutable=1&uri=true")
+    source = sqlite.open(sqlite.url + "?immutable=1&uri=true")
     ann = record(source, "customers")
 
     with pytest.raises(TargetError) as error, source.work(8) as work:
@@ -625,15 +627,15 @@ def test_a_file_that_cannot_be_written_pauses_the_target(sqlite: Shop) -> None:
 def clerk(server: Shop) -> Iterator[SqlSource]:
     """A user who may read and change customers and make nothing."""
     user = f"clerk_{sa.make_url(server.url).database}"[-32:]
-    host = "@'127.0.0.1'" if server.name == "mysql" else ""
-    login = "" if server.name == "mysql" else " login"
-    server.run(f"create user {user}{host}{login}", f"grant select, update on customers to {user}{host}")
+    host = "@'127.0.0.1'" if server.dialect == "mysql" else ""
+    login = "" if server.dialect == "mysql" else " login"
+    server.sql(f"create user {user}{host}{login}", f"grant select, update on customers to {user}{host}")
     url = sa.make_url(server.url).set(username=user).render_as_string(hide_password=False)
-    yield server.source(url)
+    yield server.open(url)
     server.close()
-    if server.name == "postgresql":
-        server.run(f"drop owned by {user}")
-    server.run(f"drop user {user}{host}")
+    if server.dialect == "postgresql":
+        server.sql(f"drop owned by {user}")
+    server.sql(f"drop user {user}{host}")
 
 
 def test_a_user_without_the_right_pauses_the_target(clerk: SqlSource) -> None:
@@ -664,7 +666,7 @@ def test_where_no_table_may_be_made_nothing_is_remembered(clerk: SqlSource, serv
 def test_a_user_with_a_wrong_name_pauses_the_target(server: Shop) -> None:
     url = sa.make_url(server.url).set(username="nobody_at_all", password="s3cr3t").render_as_string(hide_password=False)
 
-    with pytest.raises(TargetError) as error, server.source(url).work(8):
+    with pytest.raises(TargetError) as error, server.open(url).work(8):
         pass
 
     assert error.value.outcome is Outcome.PAUSE
@@ -674,9 +676,9 @@ def test_a_user_with_a_wrong_name_pauses_the_target(server: Shop) -> None:
 @pytest.mark.server
 def test_a_database_that_is_read_only_pauses_the_target(postgresql: Shop) -> None:
     """As a standby is."""
-    source = stocked(postgresql).source()
+    source = stocked(postgresql).open()
     ann = record(source, "customers")
-    postgresql.run(
+    postgresql.sql(
         "create or replace function no() returns trigger language plpgsql as $$ begin raise sqlstate '25006'; end $$",
         "create trigger no before update on customers for each row execute function no()",
     )
@@ -704,13 +706,13 @@ def test_every_code_that_is_listed_finds_its_own_row(dialect: str, code: str) ->
 @pytest.mark.parametrize(
     ("dialect", "code", "before", "commit"),
     [
-        ("postgresql", "", Outcome.NOT_DONE, Outcome.AMBIGUOUS),
-        ("postgresql", "08006", Outcome.NOT_DONE, Outcome.AMBIGUOUS),
-        ("postgresql", "57P01", Outcome.NOT_DONE, Outcome.AMBIGUOUS),
+        ("postgresql", "", Outcome.NOT_DONE, Outcome.UNKNOWN),
+        ("postgresql", "08006", Outcome.NOT_DONE, Outcome.UNKNOWN),
+        ("postgresql", "57P01", Outcome.NOT_DONE, Outcome.UNKNOWN),
         ("postgresql", "57014", Outcome.NOT_DONE, Outcome.NOT_DONE),
         ("postgresql", "25P03", Outcome.NOT_DONE, Outcome.NOT_DONE),
         ("postgresql", "40001", Outcome.NOT_DONE, Outcome.NOT_DONE),
-        ("postgresql", "40003", Outcome.AMBIGUOUS, Outcome.AMBIGUOUS),
+        ("postgresql", "40003", Outcome.UNKNOWN, Outcome.UNKNOWN),
         ("postgresql", "23505", Outcome.CONFLICT, Outcome.CONFLICT),
         ("postgresql", "53100", Outcome.PAUSE, Outcome.PAUSE),
         ("postgresql", "53300", Outcome.NOT_DONE, Outcome.NOT_DONE),
@@ -718,23 +720,23 @@ def test_every_code_that_is_listed_finds_its_own_row(dialect: str, code: str) ->
         ("postgresql", "42501", Outcome.PAUSE, Outcome.PAUSE),
         ("postgresql", "42703", Outcome.TERMINAL, Outcome.TERMINAL),
         ("postgresql", "22001", Outcome.TERMINAL, Outcome.TERMINAL),
-        ("postgresql", "XX000", Outcome.PAUSE, Outcome.AMBIGUOUS),
-        ("postgresql", "ZZ999", Outcome.TERMINAL, Outcome.AMBIGUOUS),
-        ("mysql", "", Outcome.NOT_DONE, Outcome.AMBIGUOUS),
-        ("mysql", "2006", Outcome.NOT_DONE, Outcome.AMBIGUOUS),
-        ("mysql", "2013", Outcome.NOT_DONE, Outcome.AMBIGUOUS),
+        ("postgresql", "XX000", Outcome.PAUSE, Outcome.UNKNOWN),
+        ("postgresql", "ZZ999", Outcome.TERMINAL, Outcome.UNKNOWN),
+        ("mysql", "", Outcome.NOT_DONE, Outcome.UNKNOWN),
+        ("mysql", "2006", Outcome.NOT_DONE, Outcome.UNKNOWN),
+        ("mysql", "2013", Outcome.NOT_DONE, Outcome.UNKNOWN),
         ("mysql", "1205", Outcome.NOT_DONE, Outcome.NOT_DONE),
         ("mysql", "1213", Outcome.NOT_DONE, Outcome.NOT_DONE),
         ("mysql", "1020", Outcome.NOT_DONE, Outcome.NOT_DONE),
         ("mysql", "1290", Outcome.PAUSE, Outcome.PAUSE),
         ("mysql", "1062", Outcome.CONFLICT, Outcome.CONFLICT),
         ("mysql", "1406", Outcome.TERMINAL, Outcome.TERMINAL),
-        ("mysql", "10", Outcome.TERMINAL, Outcome.AMBIGUOUS),
+        ("mysql", "10", Outcome.TERMINAL, Outcome.UNKNOWN),
         ("sqlite", "SQLITE_BUSY_SNAPSHOT", Outcome.NOT_DONE, Outcome.NOT_DONE),
         ("sqlite", "SQLITE_FULL", Outcome.PAUSE, Outcome.PAUSE),
-        ("sqlite", "SQLITE_IOERR_FSYNC", Outcome.PAUSE, Outcome.AMBIGUOUS),
+        ("sqlite", "SQLITE_IOERR_FSYNC", Outcome.PAUSE, Outcome.UNKNOWN),
         ("sqlite", "SQLITE_CONSTRAINT_UNIQUE", Outcome.CONFLICT, Outcome.CONFLICT),
-        ("sqlite", "OperationalError", Outcome.TERMINAL, Outcome.AMBIGUOUS),
+        ("sqlite", "OperationalError", Outcome.TERMINAL, Outcome.UNKNOWN),
     ],
 )
 def test_what_a_code_means_depends_on_whether_commit_was_sent(
@@ -749,4 +751,4 @@ def test_no_code_of_commit_that_leaves_doubt_is_called_not_done() -> None:
     """A connection that breaks in COMMIT may have committed."""
     for dialect, codes in (("postgresql", ("", "08003", "08006", "57P02")), ("mysql", ("", "2006", "2013", "2055"))):
         for code in codes:
-            assert sql_outcomes.meaning(dialect, code).at("commit") is Outcome.AMBIGUOUS
+            assert sql_outcomes.meaning(dialect, code).at("commit") is Outcome.UNKNOWN

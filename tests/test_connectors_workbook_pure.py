@@ -14,7 +14,7 @@ import xlsxwriter
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from connectors.base import Problem
+from connectors.base import UnreadableCells
 from connectors.workbook.blocks import Impure
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 from connectors.workbook.xlsx import read as read_pure
@@ -71,7 +71,7 @@ def write(path: Path, columns: Sequence[Sequence[Any]], *, extra: Sequence[Any] 
 
 def table(
     path: Path, declared: Mapping[str, str], wanted: int
-) -> tuple[list[dict[str, Any]], pa.Schema, tuple[Problem, ...]]:
+) -> tuple[list[dict[str, Any]], pa.Schema, tuple[UnreadableCells, ...]]:
     source = WorkbookSource("crm", WorkbookSettings(type="workbook", path=path.name), path.parent)
     try:
         names = [name for name in source.describe(WorkbookDataset()).names if name in {f"c{n}" for n in range(wanted)}]
@@ -149,7 +149,7 @@ def test_times_of_day_and_durations_are_read_cell_by_cell(tmp_path: Path) -> Non
         assert rows == [{"at": "12:00:00" if form == "hh:mm" else "1 day, 12:00:00"}]
 
 
-def table_of(path: Path) -> tuple[list[dict[str, Any]], pa.Schema, tuple[Problem, ...]]:
+def table_of(path: Path) -> tuple[list[dict[str, Any]], pa.Schema, tuple[UnreadableCells, ...]]:
     source = WorkbookSource("crm", WorkbookSettings(type="workbook", path=path.name), path.parent)
     try:
         scan = source.scan(WorkbookDataset(), ["at"])

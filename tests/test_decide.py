@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from findings_support import KEY, RULE, SPAN, World, group, ids
+from findings_support import KEY, RULE, SPAN, FindingsOffice, group, ids
 
 from reconcile.audit import log as audit
 from reconcile.findings.states import TRANSITIONS, Event, State
@@ -38,114 +38,116 @@ CLEANING: dict[State, tuple[Event, ...]] = {
     State.STALE: (*_BEGUN, Event.DRIFTED),
     State.FAILED: (*_BEGUN, Event.FAILED),
     State.QUARANTINED: (*_BEGUN, Event.QUARANTINED),
-    State.UNDONE: (*_BEGUN, Event.CLEANED, Event.TAKEN_BACK),
+    State.UNDONE: (*_BEGUN, Event.CLEANED, Event.UNDONE),
 }
 """What leads a finding that is open into each state of a cleaning."""
-EVENTS = {"dismiss": Event.DISMISSED, "snooze": Event.SNOOZED, "reopen": Event.UNDONE}
+EVENTS = {"dismiss": Event.DISMISSED, "snooze": Event.SNOOZED, "reopen": Event.DECISION_UNDONE}
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    one = World.at("sqlite:///state.db", tmp_path)
+def office(tmp_path: Path) -> Iterator[FindingsOffice]:
+    one = FindingsOffice.new("sqlite:///state.db", tmp_path)
     yield one
     one.store.close()
 
 
-def _in_state(world: World, state: State) -> str:
+def _in_state(office: FindingsOffice, state: State) -> str:
     """A finding brought into that state by the ways there are; for merged, the one that was taken in."""
     if state is State.MERGED:
-        world.run(group("A", 1, 2, start=1), group("A", 5, 6, 7, start=9), rule=SPAN)
-        world.run(group("A", 1, 2, 5, 6, 7, start=1), rule=SPAN)
-        return world.all(states=(State.MERGED,))[0].id
-    world.run(group("A", 1, 2))
-    name = world.only().id
+        office.record(group("A", 1, 2, start=1), group("A", 5, 6, 7, start=9), rule=SPAN)
+        office.record(group("A", 1, 2, 5, 6, 7, start=1), rule=SPAN)
+        return office.all(states=(State.MERGED,))[0].id
+    office.record(group("A", 1, 2))
+    name = office.only().id
     if state is State.DISMISSED:
-        decide.dismiss(world.store, name, actor="zoe")
+        decide.dismiss(office.store, name, actor="zoe")
     if state is State.SNOOZED:
-        decide.snooze(world.store, name, actor="zoe", until=world.now + dt.timedelta(days=1))
+        decide.snooze(office.store, name, actor="zoe", until=office.clock.now + dt.timedelta(days=1))
     if state is State.RESOLVED:
-        world.run()
-    world.happens(name, *CLEANING.get(state, ()))
+        office.record()
+    office.happens(name, *CLEANING.get(state, ()))
     return name
 
 
-def _log(world: World, finding: str) -> list[str]:
-    with world.store.read() as tx:
+def _log(office: FindingsOffice, finding: str) -> list[str]:
+    with office.store.read() as tx:
         return [one.event for one in audit.entries(tx, finding=finding)]
 
 
 @pytest.mark.parametrize("state", list(State), ids=lambda state: state.value)
 @pytest.mark.parametrize("wish", EVENTS)
 @pytest.mark.slow
-def test_a_decision_is_possible_exactly_where_the_table_of_states_says(world: World, state: State, wish: str) -> None:
-    name = _in_state(world, state)
-    before, log = world.get(name), _log(world, name)
+def test_a_decision_is_possible_exactly_where_the_table_of_states_says(
+    office: FindingsOffice, state: State, wish: str
+) -> None:
+    name = _in_state(office, state)
+    before, log = office.get(name), _log(office, name)
     already = (wish, state) in {("dismiss", State.DISMISSED), ("reopen", State.OPEN)}
 
     if (state, EVENTS[wish]) in TRANSITIONS:
-        decision = EVERY[wish](world.store, name)
+        decision = EVERY[wish](office.store, name)
         assert decision.changed
         assert decision.finding.state is TRANSITIONS[state, EVENTS[wish]]
-        assert _log(world, name) == [*log, EVENTS[wish].value]
+        assert _log(office, name) == [*log, EVENTS[wish].value]
     elif already:
-        decision = EVERY[wish](world.store, name)
+        decision = EVERY[wish](office.store, name)
         assert not decision.changed
         assert "nothing was changed" in decision.sentence
     else:
         with pytest.raises(WrongState, match="Nothing was changed"):
-            EVERY[wish](world.store, name)
+            EVERY[wish](office.store, name)
     if (state, EVENTS[wish]) not in TRANSITIONS:
-        assert (world.get(name), _log(world, name)) == (before, log)
+        assert (office.get(name), _log(office, name)) == (before, log)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wish", EVERY)
-def test_deciding_the_same_twice_says_so_and_changes_nothing(world: World, wish: str) -> None:
-    name = _in_state(world, State.DISMISSED if wish == "reopen" else State.OPEN)
-    first = EVERY[wish](world.store, name)
-    after, log = world.get(name), _log(world, name)
-    world.now += dt.timedelta(hours=1)
+def test_deciding_the_same_twice_says_so_and_changes_nothing(office: FindingsOffice, wish: str) -> None:
+    name = _in_state(office, State.DISMISSED if wish == "reopen" else State.OPEN)
+    first = EVERY[wish](office.store, name)
+    after, log = office.get(name), _log(office, name)
+    office.clock.now += dt.timedelta(hours=1)
 
-    second = EVERY[wish](world.store, name)
+    second = EVERY[wish](office.store, name)
 
     assert (first.changed, second.changed) == (True, False)
     assert "already" in second.sentence
-    assert (world.get(name), _log(world, name)) == (after, log)
+    assert (office.get(name), _log(office, name)) == (after, log)
 
 
 @pytest.mark.parametrize("wish", EVERY)
-def test_an_unknown_id_is_refused_with_the_nearest(world: World, wish: str) -> None:
-    name = _in_state(world, State.OPEN)
+def test_an_unknown_id_is_refused_with_the_nearest(office: FindingsOffice, wish: str) -> None:
+    name = _in_state(office, State.OPEN)
     typo = name[:-1] + ("0" if name[-1] != "0" else "1")
 
     with pytest.raises(FindingUnknown, match=f"did you mean `{name}`"):
-        EVERY[wish](world.store, typo)
+        EVERY[wish](office.store, typo)
 
 
 @pytest.mark.parametrize("wish", EVENTS)
-def test_a_merged_finding_names_the_one_to_decide_about(world: World, wish: str) -> None:
-    name = _in_state(world, State.MERGED)
+def test_a_merged_finding_names_the_one_to_decide_about(office: FindingsOffice, wish: str) -> None:
+    name = _in_state(office, State.MERGED)
 
-    with pytest.raises(WrongState, match=f"part of {world.get(name).merged_into}"):
-        EVERY[wish](world.store, name)
+    with pytest.raises(WrongState, match=f"part of {office.get(name).merged_into}"):
+        EVERY[wish](office.store, name)
     with pytest.raises(WrongState, match="cannot be assigned to ben"):
-        EVERY["assign"](world.store, name)
+        EVERY["assign"](office.store, name)
 
 
-def test_a_second_press_says_who_decided_and_when(world: World) -> None:
-    name = _in_state(world, State.DISMISSED)
+def test_a_second_press_says_who_decided_and_when(office: FindingsOffice) -> None:
+    name = _in_state(office, State.DISMISSED)
 
-    decision = decide.dismiss(world.store, name, actor="anna")
+    decision = decide.dismiss(office.store, name, actor="anna")
 
     assert decision.sentence == f"{name}: it was already dismissed by zoe on 2026-11-21 12:01 UTC; nothing was changed."
 
 
-def test_a_dismissal_stores_every_pair_with_its_values(world: World) -> None:
-    world.run(group("A", 3, 1, 2))
+def test_a_dismissal_stores_every_pair_with_its_values(office: FindingsOffice) -> None:
+    office.record(group("A", 3, 1, 2))
 
-    decision = decide.dismiss(world.store, world.only().id, actor="anna", note="siblings")
+    decision = decide.dismiss(office.store, office.only().id, actor="anna", note="siblings")
 
-    with world.store.read() as tx:
+    with office.store.read() as tx:
         rows = list(tx.connection.execute(sa.select(tables.not_same)))
     assert [(row.record_a, row.record_b) for row in rows] == [
         ('[["n","1"]]', '[["n","2"]]'),
@@ -159,74 +161,74 @@ def test_a_dismissal_stores_every_pair_with_its_values(world: World) -> None:
     assert (decision.finding.decided_by, decision.finding.note) == ("anna", "siblings")
 
 
-def test_taking_back_a_dismissal_brings_the_pairs_back(world: World) -> None:
-    name = _in_state(world, State.DISMISSED)
-    decide.reopen(world.store, name, actor="anna")
+def test_taking_back_a_dismissal_brings_the_pairs_back(office: FindingsOffice) -> None:
+    name = _in_state(office, State.DISMISSED)
+    decide.reopen(office.store, name, actor="anna")
 
-    outcome = world.run(group("A", 1, 2))
+    outcome = office.record(group("A", 1, 2))
 
-    assert (outcome.known, outcome.settled, world.last_heard) == (1, 0, [])
-    assert world.only().settled_pairs == ()
-    assert world.only().state is State.OPEN
+    assert (outcome.known, outcome.settled, office.last_heard) == (1, 0, [])
+    assert office.only().settled_pairs == ()
+    assert office.only().state is State.OPEN
 
 
-def test_a_finding_dismissed_again_covers_only_what_was_looked_at(world: World) -> None:
+def test_a_finding_dismissed_again_covers_only_what_was_looked_at(office: FindingsOffice) -> None:
     """C left before the second dismissal, which was about A, B and D: C and D were never judged together."""
-    world.run(group("A", 1, 2, 3))
-    decide.dismiss(world.store, world.only().id, actor="anna")
-    world.run(group("A", 1, 2, 4))
-    decide.dismiss(world.store, world.only().id, actor="anna")
+    office.record(group("A", 1, 2, 3))
+    decide.dismiss(office.store, office.only().id, actor="anna")
+    office.record(group("A", 1, 2, 4))
+    decide.dismiss(office.store, office.only().id, actor="anna")
 
-    assert world.run(group("A", 1, 2, 3)).settled == 1
-    assert world.run(group("A", 3, 4)).reopened == 1
+    assert office.record(group("A", 1, 2, 3)).settled == 1
+    assert office.record(group("A", 3, 4)).reopened == 1
 
 
-def test_a_snooze_that_is_over_already_is_refused(world: World) -> None:
-    name = _in_state(world, State.OPEN)
+def test_a_snooze_that_is_over_already_is_refused(office: FindingsOffice) -> None:
+    name = _in_state(office, State.OPEN)
 
     with pytest.raises(SnoozeInThePast, match="is in the past: it is 2026-11-21 12:01 UTC"):
-        decide.snooze(world.store, name, actor="anna", until=world.now)
-    assert world.only().state is State.OPEN
+        decide.snooze(office.store, name, actor="anna", until=office.clock.now)
+    assert office.only().state is State.OPEN
 
 
 @pytest.mark.parametrize("wish", [decide.dismiss, decide.snooze])
-def test_nobody_decides_about_records_they_never_saw(world: World, wish: Callable[..., Decision]) -> None:
-    world.run(group("A", 1, 2))
-    shown = world.only()
-    world.run(group("A", 1, 2, 3))
+def test_nobody_decides_about_records_they_never_saw(office: FindingsOffice, wish: Callable[..., Decision]) -> None:
+    office.record(group("A", 1, 2))
+    shown = office.only()
+    office.record(group("A", 1, 2, 3))
 
     with pytest.raises(FindingChanged, match=f"{shown.id} changed since it was shown: a record joined"):
-        wish(world.store, shown.id, actor="anna", seen=shown.version)
-    assert wish(world.store, shown.id, actor="anna", seen=world.only().version).changed
+        wish(office.store, shown.id, actor="anna", seen=shown.version)
+    assert wish(office.store, shown.id, actor="anna", seen=office.only().version).changed
 
 
-def test_a_snooze_can_be_moved(world: World) -> None:
-    name = _in_state(world, State.SNOOZED)
+def test_a_snooze_can_be_moved(office: FindingsOffice) -> None:
+    name = _in_state(office, State.SNOOZED)
 
-    decision = decide.snooze(world.store, name, actor="anna")
+    decision = decide.snooze(office.store, name, actor="anna")
 
     assert (decision.changed, decision.finding.snoozed_until) == (True, None)
     assert decision.sentence == f"{name} is snoozed until it grows."
 
 
-def test_a_snoozed_finding_can_be_woken_by_hand_and_is_not_told_again(world: World) -> None:
-    name = _in_state(world, State.SNOOZED)
+def test_a_snoozed_finding_can_be_woken_by_hand_and_is_not_told_again(office: FindingsOffice) -> None:
+    name = _in_state(office, State.SNOOZED)
 
-    decide.reopen(world.store, name, actor="anna")
-    world.run(group("A", 1, 2))
+    decide.reopen(office.store, name, actor="anna")
+    office.record(group("A", 1, 2))
 
-    assert (world.only().state, world.only().snoozed_until, world.last_heard) == (State.OPEN, None, [])
+    assert (office.only().state, office.only().snoozed_until, office.last_heard) == (State.OPEN, None, [])
 
 
-def test_an_assignment_can_be_taken_back_and_notes_are_kept_in_the_log(world: World) -> None:
-    name = _in_state(world, State.OPEN)
-    decide.assign(world.store, name, actor="anna", to="ben", note="your customer")
-    decide.assign(world.store, name, actor="ben", to="eve", note="asked them")
+def test_an_assignment_can_be_taken_back_and_notes_are_kept_in_the_log(office: FindingsOffice) -> None:
+    name = _in_state(office, State.OPEN)
+    decide.assign(office.store, name, actor="anna", to="ben", note="your customer")
+    decide.assign(office.store, name, actor="ben", to="eve", note="asked them")
 
-    decision = decide.assign(world.store, name, actor="ben", to=None)
+    decision = decide.assign(office.store, name, actor="ben", to=None)
 
     assert (decision.finding.assigned_to, decision.finding.note) == (None, "asked them")
-    with world.store.read() as tx:
+    with office.store.read() as tx:
         notes = [(one.actor, one.event, one.body.get("note")) for one in audit.entries(tx, finding=name)]
     assert notes[1:] == [
         ("anna", "finding.assigned", "your customer"),
@@ -235,27 +237,27 @@ def test_an_assignment_can_be_taken_back_and_notes_are_kept_in_the_log(world: Wo
     ]
 
 
-def test_a_decision_never_reaches_into_another_rule(world: World) -> None:
-    world.run(group("A", 1, 2))
+def test_a_decision_never_reaches_into_another_rule(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
     other = replace(RULE, name="same-invoice")
-    decide.dismiss(world.store, world.only().id, actor="anna")
+    decide.dismiss(office.store, office.only().id, actor="anna")
 
-    outcome = world.run(group("A", 1, 2), rule=other)
+    outcome = office.record(group("A", 1, 2), rule=other)
 
     assert outcome.new == 1
 
 
 @pytest.mark.server
 def test_two_people_deciding_at_once_make_one_decision(postgres_url: str, tmp_path: Path) -> None:
-    world = World.at(postgres_url, tmp_path)
-    world.run(group("A", 1, 2))
-    name = world.only().id
+    office = FindingsOffice.new(postgres_url, tmp_path)
+    office.record(group("A", 1, 2))
+    name = office.only().id
     barrier = threading.Barrier(8)
     decisions: list[Decision] = []
 
     def press(who: str) -> None:
         barrier.wait()
-        decisions.append(decide.dismiss(world.store, name, actor=who))
+        decisions.append(decide.dismiss(office.store, name, actor=who))
 
     threads = [threading.Thread(target=press, args=(f"person-{number}",)) for number in range(8)]
     for one in threads:
@@ -264,27 +266,27 @@ def test_two_people_deciding_at_once_make_one_decision(postgres_url: str, tmp_pa
         one.join(20)
 
     assert sorted(one.changed for one in decisions) == [False] * 7 + [True]
-    assert _log(world, name).count("finding.dismissed") == 1
-    world.store.close()
+    assert _log(office, name).count("finding.dismissed") == 1
+    office.store.close()
 
 
 @pytest.mark.server
 def test_a_decision_made_during_a_run_is_not_lost(postgres_url: str, tmp_path: Path) -> None:
     """The run holds the rule's findings; the decision waits for it, and stands afterwards."""
-    world = World.at(postgres_url, tmp_path)
+    office = FindingsOffice.new(postgres_url, tmp_path)
     other = Store.open(postgres_url, tmp_path, key=KEY)
-    world.run(group("A", 1, 2))
-    name = world.only().id
+    office.record(group("A", 1, 2))
+    name = office.only().id
     deciding = threading.Thread(target=lambda: decide.dismiss(other, name, actor="anna"))
 
-    with world.store.begin() as tx:
+    with office.store.begin() as tx:
         record(tx, "run-1", RULE, [group("A", 1, 2, 3)])
         deciding.start()
         deciding.join(0.3)
         assert deciding.is_alive()
     deciding.join(10)
 
-    assert (world.only().state, ids(world.only().members)) == (State.DISMISSED, [1, 2, 3])
-    assert world.run(group("A", 1, 2, 3)).settled == 1
+    assert (office.only().state, ids(office.only().members)) == (State.DISMISSED, [1, 2, 3])
+    assert office.record(group("A", 1, 2, 3)).settled == 1
     other.close()
-    world.store.close()
+    office.store.close()

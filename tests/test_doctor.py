@@ -101,14 +101,14 @@ def test_the_command_prints_the_worst_first_and_its_code_says_how_bad_it_is(plac
 
     terminal.type("reconcile doctor --quiet")
 
-    assert (looked_at[0]["state"], looked_at[1]) == ("look", 1)
-    assert {"subject": "job nightly", "state": "look"}.items() <= next(
+    assert (looked_at[0]["state"], looked_at[1]) == ("warning", 1)
+    assert {"subject": "job nightly", "state": "warning"}.items() <= next(
         one for one in looked_at[0]["checks"] if one["subject"] == "job nightly"
     ).items()
     assert terminal.code == 3
     states = [line.split()[0] for line in terminal.out.splitlines()]
     assert states == sorted(states)
-    assert set(states) == {"broken", "look"}
+    assert set(states) == {"error", "warning"}
 
 
 @pytest.mark.server
@@ -156,7 +156,7 @@ def test_a_source_that_is_gone_is_broken_and_the_rest_is_looked_at(place: Place)
 
     found = {one.subject: one.state for one in place.look()}
 
-    assert found["dataset charges"] == "broken"
+    assert found["dataset charges"] == "error"
     assert found["audit log"] == "ok"
 
 
@@ -168,7 +168,7 @@ def test_a_check_that_fails_is_said_and_stops_no_other(place: Place, monkeypatch
 
     first, *others = place.look()
 
-    assert (first.subject, first.state) == ("falls over", "broken")
+    assert (first.subject, first.state) == ("falls over", "error")
     assert "ZeroDivisionError" in first.sentence
     assert "Petersen" not in first.sentence
     assert len(others) > 5
@@ -177,12 +177,12 @@ def test_a_check_that_fails_is_said_and_stops_no_other(place: Place, monkeypatch
 def test_an_older_state_is_not_upgraded(place: Place) -> None:
     place.store().close()
     with sqlite3.connect(place.folder / "reconcile.db") as connection:
-        connection.execute("UPDATE meta SET revision = '0001'")
+        connection.execute("UPDATE meta SET revision = '0000'")
 
-    assert place.said("state").state == "look"
+    assert place.said("state").state == "warning"
     assert "`reconcile migrate`" in place.said("state").sentence
     with sqlite3.connect(place.folder / "reconcile.db") as connection:
-        assert connection.execute("SELECT revision FROM meta").fetchone() == ("0001",)
+        assert connection.execute("SELECT revision FROM meta").fetchone() == ("0000",)
 
 
 def test_a_damaged_state_is_broken(place: Place) -> None:
@@ -195,25 +195,25 @@ def test_a_damaged_state_is_broken(place: Place) -> None:
         raw.seek((root - 1) * size)
         raw.write(b"\xff" * size)
 
-    assert ("state", "broken") in place.worse()
+    assert ("state", "error") in place.worse()
 
 
 def test_an_audit_log_that_was_cut_is_broken(place: Place) -> None:
     place.change(lambda tx: tx.connection.execute(sa.update(audit_head).values(seq=7, head="x")))
 
-    assert place.said("audit log").state == "broken"
+    assert place.said("audit log").state == "error"
 
 
 def test_a_key_that_others_can_read_is_broken(place: Place) -> None:
     place.store().close()
     (place.folder / "reconcile.db.key").chmod(0o644)
 
-    assert "broken" in {one.state for one in place.look() if "chmod 600" in one.sentence}
+    assert "error" in {one.state for one in place.look() if "chmod 600" in one.sentence}
 
 
 @pytest.mark.parametrize(
     ("kind", "state"),
-    [("ext4", "ok"), ("nfs4", "broken"), ("cifs", "broken"), ("fuse.sshfs", "broken"), ("tmpfs", "look")],
+    [("ext4", "ok"), ("nfs4", "error"), ("cifs", "error"), ("fuse.sshfs", "error"), ("tmpfs", "warning")],
 )
 def test_the_disk_under_a_state_has_to_be_local_and_lasting(kind: str, state: str) -> None:
     mounts = f"/dev/a / ext4 rw 0 0\nhost:/x /srv/with\\040space {kind} rw 0 0\n"
@@ -226,10 +226,10 @@ def test_the_disk_under_a_state_has_to_be_local_and_lasting(kind: str, state: st
 def test_a_full_disk_is_told_before_nothing_can_be_written() -> None:
     states = [host.of_room(Path("/srv"), free).state for free in (10**10, 10**8, 10**7)]
 
-    assert states == ["ok", "look", "broken"]
+    assert states == ["ok", "warning", "error"]
 
 
-@pytest.mark.parametrize(("off", "state"), [(0, "ok"), (5, "ok"), (-6, "look"), (61, "broken"), (-3600, "broken")])
+@pytest.mark.parametrize(("off", "state"), [(0, "ok"), (5, "ok"), (-6, "warning"), (61, "error"), (-3600, "error")])
 def test_a_database_with_another_time_is_told(off: int, state: str) -> None:
     assert host.of_clocks(NOON + dt.timedelta(seconds=off), NOON).state == state
 
@@ -241,13 +241,13 @@ def test_a_clock_that_jumped_is_told(place: Place) -> None:
 
     place.change(jump)
 
-    assert ("clock", "look") in place.worse()
+    assert ("clock", "warning") in place.worse()
 
 
 @pytest.mark.parametrize(
     ("used", "packaged", "state"),
     [
-        ("system 2025b", "2026a", "look"),
+        ("system 2025b", "2026a", "warning"),
         ("system 2026b", "2026a", "ok"),
         ("system 2026a", "2026a", "ok"),
         ("system of unknown version", "2026a", "ok"),
@@ -278,14 +278,14 @@ def test_a_schedule_that_nobody_keeps_is_told_once_serve_has_run_here(place: Pla
         lease.acquire(store, "scheduler", MINUTE)
         kept = place.said("scheduler")
 
-    assert (never.state, stopped.state, kept.state) == ("ok", "look", "ok")
+    assert (never.state, stopped.state, kept.state) == ("ok", "warning", "ok")
     assert "start `reconcile serve`" in stopped.sentence
 
 
 def test_a_due_time_that_waits_is_told(place: Place) -> None:
     place.change(lambda tx: stored.write_down(tx, [NewSlot("nightly", tx.now, "request:1", tx.now - 11 * MINUTE)]))
 
-    assert place.worse() == [("queue", "look")]
+    assert place.worse() == [("queue", "warning")]
     assert "waited 11 minutes" in place.said("queue").sentence
 
 
@@ -297,7 +297,7 @@ def test_a_run_whose_process_is_gone_is_told(place: Place) -> None:
 
     place.change(leave)
 
-    assert place.worse() == [("job nightly", "look")]
+    assert place.worse() == [("job nightly", "warning")]
 
 
 def test_messages_that_failed_are_in_doubt_or_wait_are_told_by_channel(place: Place) -> None:
@@ -305,7 +305,7 @@ def test_messages_that_failed_are_in_doubt_or_wait_are_told_by_channel(place: Pl
         for number, values in enumerate(
             (
                 {"status": "failed"},
-                {"status": "unknown", "in_doubt": True},
+                {"status": "unknown", "outcome_unknown": True},
                 {"queued_at": tx.now - 2 * 60 * MINUTE},
                 {"problem": "Channel 'team' was refused: the token is not valid"},
                 {},
@@ -321,7 +321,9 @@ def test_messages_that_failed_are_in_doubt_or_wait_are_told_by_channel(place: Pl
 
     place.change(queue)
 
-    told = [one.sentence.split(";")[0] for one in place.look() if one.subject == "channel team" and one.state == "look"]
+    told = [
+        one.sentence.split(";")[0] for one in place.look() if one.subject == "channel team" and one.state == "warning"
+    ]
     assert told == [
         "1 message failed",
         "1 message with an unknown outcome",
@@ -341,7 +343,7 @@ def test_troubles_and_pauses_are_told_with_their_sentences(place: Place) -> None
 
     place.change(stop)
 
-    assert place.worse() == [("trouble configuration", "look"), ("pause of job:nightly", "look")]
+    assert place.worse() == [("trouble configuration", "warning"), ("pause of job:nightly", "warning")]
     assert "the bank is closed" in place.said("pause of job:nightly").sentence
 
 
@@ -353,7 +355,7 @@ def test_a_job_that_runs_by_itself_and_that_nobody_would_miss_is_told(place: Pla
 
     found = place.said("job nightly")
 
-    assert found.state == "look"
+    assert found.state == "warning"
     assert "success_within" in found.sentence
     assert "notify" in found.sentence
 
@@ -363,7 +365,7 @@ def test_a_jitter_longer_than_the_time_between_two_slots_is_told(place: Place) -
     longer = place.worse()
     place.write({"schedule": {"cron": "*/10 * * * *", "jitter": "10m"}, "success_within": "1h"})
 
-    assert longer == [("job nightly", "look")]
+    assert longer == [("job nightly", "warning")]
     assert place.worse() == []
 
 
@@ -376,7 +378,7 @@ def test_a_statement_that_may_outlive_its_rule_is_told(place: Place) -> None:
         datasets={"charges": {"source": "shop", "table": "charges", "id": "id"}},
     )
 
-    assert ("source shop", "look") in place.worse()
+    assert ("source shop", "warning") in place.worse()
 
 
 def test_warnings_of_the_configuration_are_told(place: Place) -> None:
@@ -384,7 +386,7 @@ def test_warnings_of_the_configuration_are_told(place: Place) -> None:
         datasets={name: {"source": "shop", "path": "charges.csv", "id": "id"} for name in ("charges", "unread")}
     )
 
-    assert ("configuration", "look") in place.worse()
+    assert ("configuration", "warning") in place.worse()
 
 
 def test_everything_the_page_names_is_looked_at() -> None:

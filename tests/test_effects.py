@@ -8,27 +8,22 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from effects_support import NOON, RUN, SQLITE, TARGET, Journal, effects_postgres, held, journal, local, plan, record
+from effects_support import NOON, RUN, STATE, TARGET, Journal, effects_postgres, held, journal, local, plan, record
 from store_support import Program
 
 from reconcile.audit import log
 from reconcile.coordination import clock, lease
-from reconcile.findings.states import BundleState, MoveRefused
+from reconcile.findings.states import MoveRefused, PlanState
 from reconcile.journal import effects, holds
-from reconcile.journal.effects import Claimed, ClaimLost
+from reconcile.journal.effects import ClaimedPlan, ClaimLost
 from reconcile.schedule import retry
-from reconcile.store import bundles, tables
-from reconcile.store.bundles import BundleDamaged, BundlePurged
+from reconcile.store import plans, tables
+from reconcile.store.plans import PlanDamaged, PlanPurged
 from reconcile.store.sealing import SealBroken, Seals
 
 PATIENT = retry.PATIENT
 
 __all__ = ["effects_postgres", "journal", "local"]
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def url(request: pytest.FixtureRequest) -> str:
-    return SQLITE if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
 
 
 # Proposing
@@ -40,7 +35,7 @@ def test_a_plan_comes_back_exactly_as_it_was_proposed(journal: Journal) -> None:
     [name] = journal.propose(one, policy="required", by="eve", expires=NOON + dt.timedelta(days=7))
 
     there = journal.get(name)
-    assert (there.bundle, there.plan_hash, there.state) == (one, one.plan_hash, BundleState.AWAITING)
+    assert (there.content, there.plan_hash, there.state) == (one, one.plan_hash, PlanState.AWAITING)
     assert (there.records, there.rows, there.money, there.policy, there.proposed_by, there.run) == (
         *(2, 2, {"EUR": "12.50"}, "required", "eve", RUN),
     )
@@ -50,20 +45,20 @@ def test_the_very_same_plan_is_not_proposed_twice(journal: Journal) -> None:
     first = journal.propose(plan("F-1", "a"), policy="required")
 
     assert journal.propose(plan("F-1", "a"), policy="required") == first
-    assert journal.events().count("bundle.proposed") == 1
+    assert journal.events().count("plan.proposed") == 1
 
 
 def test_a_newer_plan_supersedes_one_that_nobody_has_begun(journal: Journal) -> None:
     [old] = journal.propose(plan("F-1", "a"))
     [new] = journal.propose(plan("F-1", "a", "b"))
 
-    assert (journal.state(old), journal.state(new)) == (BundleState.SKIPPED, BundleState.APPROVED)
+    assert (journal.state(old), journal.state(new)) == (PlanState.SKIPPED, PlanState.APPROVED)
     assert "newer plan" in str(journal.get(old).reason)
     with journal.store.read() as tx:
-        standing = bundles.standing(tx, "F-1")
+        standing = plans.standing(tx, "F-1")
         assert standing is not None
         assert standing.id == new
-        assert {one.id for one in bundles.of_finding(tx, "F-1")} == {old, new}
+        assert {one.id for one in plans.of_finding(tx, "F-1")} == {old, new}
 
 
 def test_nothing_is_proposed_while_a_plan_of_the_finding_is_in_hand(journal: Journal) -> None:
@@ -76,43 +71,43 @@ def test_nothing_is_proposed_while_a_plan_of_the_finding_is_in_hand(journal: Jou
 def test_a_plan_that_changed_in_the_database_is_quarantined_and_the_others_go_on(journal: Journal) -> None:
     bad, good = journal.propose(plan("F-1", "a"), plan("F-2", "b"))
     with journal.begin() as tx:
-        text = journal.get(bad).content
-        changed = sa.update(tables.bundles).where(tables.bundles.c.id == bad)
+        text = journal.get(bad).sealed_content
+        changed = sa.update(tables.plans).where(tables.plans.c.id == bad)
         tx.connection.execute(changed.values(content=str(text).replace('"a"', '"z"')))
 
     claimed = journal.claim(bad, good)
 
     assert [one.id for one in claimed] == [good]
-    assert journal.state(bad) is BundleState.QUARANTINED
-    with pytest.raises(BundleDamaged):
-        _ = journal.get(bad).bundle
+    assert journal.state(bad) is PlanState.QUARANTINED
+    with pytest.raises(PlanDamaged):
+        _ = journal.get(bad).content
 
 
 def test_a_purged_plan_says_so(local: Journal) -> None:
     [name] = local.propose(plan("F-1", "a"))
     with local.begin() as tx:
-        tx.connection.execute(sa.update(tables.bundles).values(content=None))
+        tx.connection.execute(sa.update(tables.plans).values(content=None))
 
-    with pytest.raises(BundlePurged, match="undo_window"):
-        _ = local.get(name).bundle
+    with pytest.raises(PlanPurged, match="undo_window"):
+        _ = local.get(name).content
 
 
 def test_rows_in_plans_are_sealed_where_a_key_is_configured_and_open_only_in_their_place(tmp_path: Path) -> None:
-    journal = Journal.at(SQLITE, tmp_path, seals=Seals([bytes(32)]))
+    journal = Journal.at(STATE, tmp_path, seals=Seals([bytes(32)]))
     one, other = journal.propose(plan("F-1", "a", note="canary"), plan("F-2", "b"))
     [done] = journal.send(one).sent
     with journal.begin() as tx:
         effects.succeeded(tx, [(done, {"note": "canary"})])
 
     there = journal.get(one)
-    assert "canary" not in f"{there.content}{there.outcome}{there!r}"
-    assert (there.bundle.changes[0].before or {})["note"] == ("t", "canary")
+    assert "canary" not in f"{there.sealed_content}{there.outcome}{there!r}"
+    assert (there.content.changes[0].before or {})["note"] == ("t", "canary")
     assert there.outcome_json() == {"note": "canary"}
     with journal.begin() as tx:
-        moved = sa.update(tables.bundles).where(tables.bundles.c.id == other).values(content=there.content)
+        moved = sa.update(tables.plans).where(tables.plans.c.id == other).values(content=there.sealed_content)
         tx.connection.execute(moved)
     with pytest.raises(SealBroken):
-        _ = journal.get(other).bundle
+        _ = journal.get(other).content
     journal.store.close()
 
 
@@ -120,11 +115,11 @@ def test_plans_are_listed_in_bounded_memory(local: Journal) -> None:
     local.propose(*(plan(f"F-{n:04}", f"r{n}", rule="a" if n % 2 else "b") for n in range(1200)), policy="required")
 
     with local.store.read() as tx:
-        listed = bundles.find(tx, bundles.Filter(states=(BundleState.AWAITING,), rules=("a",)))
+        listed = plans.find(tx, plans.PlanFilter(states=(PlanState.AWAITING,), rules=("a",)))
         first = next(listed)
         assert len([first, *listed]) == 600
-        assert len(list(bundles.find(tx, bundles.Filter(limit=7)))) == 7
-        assert bundles.counts(tx, "b") == {BundleState.AWAITING: 600}
+        assert len(list(plans.find(tx, plans.PlanFilter(limit=7)))) == 7
+        assert plans.counts(tx, "b") == {PlanState.AWAITING: 600}
 
 
 # Claiming and sending
@@ -133,14 +128,14 @@ def test_plans_are_listed_in_bounded_memory(local: Journal) -> None:
 def test_claiming_raises_the_fence_and_takes_only_what_is_approved_and_due(journal: Journal) -> None:
     ready, waits, later = journal.propose(plan("F-1", "a"), plan("F-2", "b"), plan("F-3", "c"))
     with journal.begin() as tx:
-        set_to = sa.update(tables.bundles)
-        tx.connection.execute(set_to.where(tables.bundles.c.id == later).values(next_at=NOON + dt.timedelta(hours=1)))
+        set_to = sa.update(tables.plans)
+        tx.connection.execute(set_to.where(tables.plans.c.id == later).values(next_at=NOON + dt.timedelta(hours=1)))
         effects.withdraw(tx, [waits], "Not now.")
 
     claimed = journal.claim(ready, waits, later)
 
-    assert [(one.id, one.fence, one.state) for one in claimed] == [(ready, 1, BundleState.CLAIMED)]
-    assert claimed[0].keys == effects.keys_of(journal.store, TARGET, claimed[0].bundle)
+    assert [(one.id, one.fence, one.state) for one in claimed] == [(ready, 1, PlanState.CLAIMED)]
+    assert claimed[0].keys == effects.keys_of(journal.store, TARGET, claimed[0].content)
     assert journal.claim(ready) == []
 
 
@@ -149,10 +144,10 @@ def test_what_is_sent_stands_with_its_keys_and_its_holds(journal: Journal) -> No
 
     [sent] = journal.send(name).sent
 
-    assert (sent.state, sent.attempts) == (BundleState.SENT, 1)
+    assert (sent.state, sent.attempts) == (PlanState.SENT, 1)
     rows = journal.rows(tables.effects)
     assert {row["key"] for row in rows} == set(sent.keys)
-    assert {(row["state"], row["bundle"], row["fingerprint"], row["generation"]) for row in rows} == {
+    assert {(row["state"], row["plan"], row["fingerprint"], row["generation"]) for row in rows} == {
         ("sent", name, "f1", 1)
     }
     assert not any(record("a") in str(row) for row in rows)
@@ -160,7 +155,7 @@ def test_what_is_sent_stands_with_its_keys_and_its_holds(journal: Journal) -> No
     assert held(journal, name) == {names["a"]: "surplus", names["b"]: "surplus", names["keeper"]: "keeper"}
     receipts = effects.receipts_of(journal.store, sent)
     assert [one.key for one in receipts] == sorted(sent.keys)
-    assert {(one.fence, one.bundle, one.epoch, one.fingerprint) for one in receipts} == {(1, name, 1, "f1")}
+    assert {(one.fence, one.plan, one.epoch, one.fingerprint) for one in receipts} == {(1, name, 1, "f1")}
 
 
 def test_a_batch_costs_a_few_statements_however_many_plans_it_has(journal: Journal) -> None:
@@ -185,7 +180,7 @@ def test_one_key_is_never_sent_twice_even_in_one_batch(journal: Journal) -> None
         answer = effects.send(tx, effects.claim(tx, [one, other], ttl=dt.timedelta(minutes=1)))
 
     assert (len(answer.sent), len(answer.busy)) == (1, 1)
-    assert answer.busy[0][0].state is BundleState.APPROVED
+    assert answer.busy[0][0].state is PlanState.APPROVED
     assert len(journal.rows(tables.effects)) == 1
 
 
@@ -196,7 +191,7 @@ def test_what_was_done_already_is_planned_anew_without_it(journal: Journal) -> N
     answer = journal.send(again)
 
     [(settled, why)] = answer.settled
-    assert (settled.state, journal.state(again)) == (BundleState.SKIPPED, BundleState.SKIPPED)
+    assert (settled.state, journal.state(again)) == (PlanState.SKIPPED, PlanState.SKIPPED)
     assert first in why
     assert {row["state"] for row in journal.rows(tables.effects)} == {"succeeded"}
     assert journal.rows(tables.holds) == []
@@ -211,10 +206,10 @@ def test_what_is_proven_not_done_frees_its_key_for_another_plan(end: str, journa
 
     assert [one.id for one in journal.send(again).sent] == [again]
     [row] = journal.rows(tables.effects)
-    assert (row["bundle"], row["fingerprint"], row["state"]) == (again, "f2", "sent")
+    assert (row["plan"], row["fingerprint"], row["state"]) == (again, "f2", "sent")
 
 
-@pytest.mark.parametrize("standing", ["sent", "ambiguous", "quarantined", "succeeded"])
+@pytest.mark.parametrize("standing", ["sent", "unknown", "quarantined", "succeeded"])
 def test_another_payload_under_a_key_that_may_have_been_used_is_quarantined(standing: str, journal: Journal) -> None:
     first, again = journal.propose(plan("F-1", "a"), plan("F-2", "a", keeper="other", fingerprint="f2"))
     [sent] = journal.send(first).sent
@@ -222,15 +217,15 @@ def test_another_payload_under_a_key_that_may_have_been_used_is_quarantined(stan
         if standing == "succeeded":
             effects.succeeded(tx, [(sent, None)])
         elif standing != "sent":
-            sent = effects.ambiguous(tx, [sent], "The connection broke.")[0]
+            sent = effects.outcome_unknown(tx, [sent], "The connection broke.")[0]
         if standing == "quarantined":
             effects.quarantined(tx, [(sent, "Nobody knows.")])
         answer = effects.send(tx, effects.claim(tx, [again], ttl=dt.timedelta(minutes=1)))
 
     [(conflict, why)] = answer.conflicts
-    assert (conflict.state, "other content" in why) == (BundleState.QUARANTINED, True)
+    assert (conflict.state, "other content" in why) == (PlanState.QUARANTINED, True)
     [row] = journal.rows(tables.effects)
-    assert (row["bundle"], row["fingerprint"]) == (first, "f1")
+    assert (row["plan"], row["fingerprint"]) == (first, "f1")
 
 
 def test_a_key_in_hand_elsewhere_waits_with_its_plan_approved(journal: Journal) -> None:
@@ -239,7 +234,7 @@ def test_a_key_in_hand_elsewhere_waits_with_its_plan_approved(journal: Journal) 
     with journal.begin() as tx:
         answer = effects.send(tx, effects.claim(tx, [again], ttl=dt.timedelta(minutes=1)))
 
-    assert (len(answer.busy), journal.state(again)) == (1, BundleState.APPROVED)
+    assert (len(answer.busy), journal.state(again)) == (1, PlanState.APPROVED)
     assert journal.claim(again) == []
     journal.tick(seconds=6)
     assert len(journal.claim(again)) == 1
@@ -252,13 +247,13 @@ def test_whoever_lost_a_plan_writes_nothing_of_it_any_more(journal: Journal) -> 
     [name] = journal.propose(plan("F-1", "a"))
     [mine] = journal.send(name).sent
     with journal.begin() as tx:
-        tx.connection.execute(sa.update(tables.bundles).values(fence=2))
+        tx.connection.execute(sa.update(tables.plans).values(fence=2))
 
     with pytest.raises(ClaimLost) as caught, journal.begin() as tx:
         effects.succeeded(tx, [(mine, None)])
 
     assert caught.value.lost == (name,)
-    assert journal.state(name) is BundleState.SENT
+    assert journal.state(name) is PlanState.SENT
     with pytest.raises(ClaimLost), journal.begin() as tx:
         effects.renew(tx, [mine], dt.timedelta(minutes=1))
     with pytest.raises(ClaimLost), journal.begin() as tx:
@@ -283,10 +278,10 @@ def test_holds_end_with_the_effect_and_stay_through_doubt(journal: Journal) -> N
     journal.do(done)
     [two, three] = sorted(journal.send(doubtful, again).sent, key=lambda one: [doubtful, again].index(one.id))
     with journal.begin() as tx:
-        effects.quarantined(tx, [(effects.ambiguous(tx, [two], "It broke.")[0], "Nobody knows.")])
+        effects.quarantined(tx, [(effects.outcome_unknown(tx, [two], "It broke.")[0], "Nobody knows.")])
         effects.retry(tx, [three], PATIENT, kind="40001", reason="It was locked.")
 
-    assert {row["bundle"] for row in journal.rows(tables.holds)} == {doubtful, again}
+    assert {row["plan"] for row in journal.rows(tables.holds)} == {doubtful, again}
 
 
 def test_a_retry_is_the_same_for_everybody_who_computes_it_and_told_in_the_log(journal: Journal) -> None:
@@ -316,7 +311,7 @@ def test_a_budget_of_attempts_ends_and_frees_the_key(journal: Journal) -> None:
         assert sent.attempts == number
         journal.tick(hours=1)
 
-    assert [one.state for one in answer.given_up] == [BundleState.FAILED]
+    assert [one.state for one in answer.given_up] == [PlanState.FAILED]
     assert journal.rows(tables.holds) == []
     journal.propose(plan("F-1", "a", note="again"))
 
@@ -344,7 +339,7 @@ def test_a_plan_given_back_unsent_costs_no_attempt(journal: Journal) -> None:
     with journal.begin() as tx:
         effects.released(tx, claimed, "A person paused it.")
 
-    assert (journal.state(fresh), journal.state(tried)) == (BundleState.APPROVED, BundleState.RETRY_WAIT)
+    assert (journal.state(fresh), journal.state(tried)) == (PlanState.APPROVED, PlanState.RETRY_WAIT)
     assert (journal.get(fresh).attempts, journal.get(tried).attempts) == (0, 1)
 
 
@@ -385,7 +380,7 @@ def test_plans_that_expired_or_were_voided_are_skipped_unless_begun(journal: Jou
     with journal.begin() as tx:
         assert [one.id for one in effects.expire(tx)] == [old]
 
-    assert journal.state(begun) is BundleState.SENT
+    assert journal.state(begun) is PlanState.SENT
 
 
 def test_over_a_limit_plans_that_asked_nobody_ask_people(local: Journal) -> None:
@@ -394,7 +389,7 @@ def test_over_a_limit_plans_that_asked_nobody_ask_people(local: Journal) -> None
         [name] = effects.propose(tx, [plan("F-1", "a")], run=RUN, release="r1", policy="none")
         effects.to_people(tx, [name])
 
-    assert (local.state(name), local.get(name).policy) == (BundleState.AWAITING, "required")
+    assert (local.state(name), local.get(name).policy) == (PlanState.AWAITING, "required")
 
 
 # Death and doubt
@@ -460,50 +455,50 @@ def test_the_plans_of_a_dead_worker_are_free_before_they_were_sent_and_in_doubt_
         [taken] = effects.take_over(tx, [left.id])
         assert effects.take_over(tx, [left.id]) == []
     assert (left.id, left.owner.pid, taken.fence) == (name, other.pid, 2)
-    assert journal.state(name) is (BundleState.AMBIGUOUS if send else BundleState.APPROVED)
+    assert journal.state(name) is (PlanState.UNKNOWN if send else PlanState.APPROVED)
     with journal.begin() as tx:
-        [*doubtful] = effects.claim_doubtful(tx, "shop", 10, ttl=dt.timedelta(minutes=1))
-        assert effects.claim_doubtful(tx, "shop", 10, ttl=dt.timedelta(minutes=1)) == []
+        [*doubtful] = effects.claim_unknown(tx, "shop", 10, ttl=dt.timedelta(minutes=1))
+        assert effects.claim_unknown(tx, "shop", 10, ttl=dt.timedelta(minutes=1)) == []
         effects.succeeded(tx, [(one, None) for one in doubtful])
-    assert journal.state(name) is (BundleState.SUCCEEDED if send else BundleState.APPROVED)
+    assert journal.state(name) is (PlanState.SUCCEEDED if send else PlanState.APPROVED)
     journal.proven()
     journal.store.close()
 
 
-def in_doubt(journal: Journal, name: str) -> Claimed:
+def outcome_unknown(journal: Journal, name: str) -> ClaimedPlan:
     [sent] = journal.send(name).sent
     with journal.begin() as tx:
-        return effects.ambiguous(tx, [sent], "The connection broke in COMMIT.")[0]
+        return effects.outcome_unknown(tx, [sent], "The connection broke in COMMIT.")[0]
 
 
 def test_what_the_resolver_finds_not_done_waits_or_is_skipped(journal: Journal) -> None:
     names = journal.propose(plan("F-1", "a"), plan("F-2", "b"), plan("F-3", "c"))
-    one, two, three = (in_doubt(journal, name) for name in names)
+    one, two, three = (outcome_unknown(journal, name) for name in names)
     with journal.begin() as tx:
         effects.retry(tx, [one], PATIENT, kind="probe", reason="It was not done.")
         effects.skipped(tx, [(two, "It was not done, and the rows changed.")])
         effects.put_off(tx, [three], NOON + dt.timedelta(minutes=1))
 
     assert [journal.state(name) for name in names] == [
-        *(BundleState.RETRY_WAIT, BundleState.SKIPPED, BundleState.AMBIGUOUS),
+        *(PlanState.RETRY_WAIT, PlanState.SKIPPED, PlanState.UNKNOWN),
     ]
     with journal.begin() as tx:
-        assert effects.claim_doubtful(tx, "shop", 10, ttl=dt.timedelta(minutes=1)) == []
+        assert effects.claim_unknown(tx, "shop", 10, ttl=dt.timedelta(minutes=1)) == []
     journal.tick(minutes=2)
     with journal.begin() as tx:
-        [again] = effects.claim_doubtful(tx, "shop", 10, ttl=dt.timedelta(minutes=1))
+        [again] = effects.claim_unknown(tx, "shop", 10, ttl=dt.timedelta(minutes=1))
     assert (again.id, again.fence, again.keys) == (names[2], three.fence + 1, three.keys)
 
 
 @pytest.mark.parametrize(
     ("verdict", "state"),
-    [("done", BundleState.SUCCEEDED), ("not_done", BundleState.RETRY_WAIT), ("abandon", BundleState.FAILED)],
+    [("done", PlanState.SUCCEEDED), ("not_done", PlanState.RETRY_WAIT), ("abandon", PlanState.FAILED)],
 )
 def test_only_a_person_gets_a_plan_out_of_quarantine(
-    verdict: effects.Verdict, state: BundleState, journal: Journal
+    verdict: effects.Verdict, state: PlanState, journal: Journal
 ) -> None:
     [name] = journal.propose(plan("F-1", "a"))
-    doubtful = in_doubt(journal, name)
+    doubtful = outcome_unknown(journal, name)
     with journal.begin() as tx:
         effects.quarantined(tx, [(doubtful, "Nobody knows.")])
     journal.tick(days=400)
@@ -522,7 +517,7 @@ def test_only_a_person_gets_a_plan_out_of_quarantine(
 
 def test_the_key_of_an_abandoned_plan_is_never_used_again(journal: Journal) -> None:
     [name] = journal.propose(plan("F-1", "a"))
-    doubtful = in_doubt(journal, name)
+    doubtful = outcome_unknown(journal, name)
     with journal.begin() as tx:
         effects.quarantined(tx, [(doubtful, "Nobody knows.")])
         effects.judged(tx, name, "abandon", by="eve", reason="Leave it.")
@@ -547,17 +542,17 @@ def test_an_undo_takes_the_plan_it_undoes_along(journal: Journal) -> None:
     [name] = journal.propose(plan("F-1", "a"))
     journal.do(name)
     undo = undo_of(journal, name)
-    assert journal.state(name) is BundleState.SUCCEEDED
+    assert journal.state(name) is PlanState.SUCCEEDED
 
     [sent] = journal.send(undo).sent
-    assert journal.state(name) is BundleState.COMPENSATING
+    assert journal.state(name) is PlanState.COMPENSATING
     with journal.begin() as tx:
         effects.succeeded(tx, [(sent, None)])
 
-    assert (journal.state(name), journal.state(undo)) == (BundleState.COMPENSATED, BundleState.SUCCEEDED)
+    assert (journal.state(name), journal.state(undo)) == (PlanState.COMPENSATED, PlanState.SUCCEEDED)
     again = undo_of(journal, name, note="again")
     assert journal.send(again).settled != []
-    assert journal.state(name) is BundleState.COMPENSATED
+    assert journal.state(name) is PlanState.COMPENSATED
 
 
 @pytest.mark.parametrize("end", ["skipped", "failed"])
@@ -568,28 +563,28 @@ def test_an_undo_that_is_not_done_leaves_what_it_would_undo(end: str, journal: J
     with journal.begin() as tx:
         getattr(effects, end)(tx, [(sent, "The rows changed.")])
 
-    assert journal.state(name) is BundleState.SUCCEEDED
-    assert [row["state"] for row in journal.rows(tables.effects) if row["bundle"] == name] == ["succeeded"]
+    assert journal.state(name) is PlanState.SUCCEEDED
+    assert [row["state"] for row in journal.rows(tables.effects) if row["plan"] == name] == ["succeeded"]
 
 
 @pytest.mark.parametrize(
     ("verdict", "state"),
     [
-        ("done", BundleState.COMPENSATED),
-        ("not_done", BundleState.COMPENSATING),
-        ("abandon", BundleState.SUCCEEDED),
+        ("done", PlanState.COMPENSATED),
+        ("not_done", PlanState.COMPENSATING),
+        ("abandon", PlanState.SUCCEEDED),
     ],
 )
 def test_an_undo_in_doubt_keeps_what_it_undoes_in_quarantine_until_a_person_decides_about_the_undo(
-    verdict: effects.Verdict, state: BundleState, journal: Journal
+    verdict: effects.Verdict, state: PlanState, journal: Journal
 ) -> None:
     [name] = journal.propose(plan("F-1", "a"))
     journal.do(name)
     undo = undo_of(journal, name)
-    doubtful = in_doubt(journal, undo)
+    doubtful = outcome_unknown(journal, undo)
     with journal.begin() as tx:
         effects.quarantined(tx, [(doubtful, "Nobody knows.")])
-    assert journal.state(name) is BundleState.QUARANTINED
+    assert journal.state(name) is PlanState.QUARANTINED
     with pytest.raises(effects.UndoInQuarantine, match=undo), journal.begin() as tx:
         effects.judged(tx, name, "done", by="eve", reason="I looked.")
 
@@ -633,7 +628,7 @@ def test_whether_a_record_was_restored_is_for_a_person_once_its_rows_are_purged(
     [first] = local.propose(plan("F-1", "a"))
     local.do(first)
     with local.begin() as tx:
-        tx.connection.execute(sa.update(tables.bundles).values(content=None))
+        tx.connection.execute(sa.update(tables.plans).values(content=None))
         assert effects.restored(tx, plan("F-2", "a", generation=2))
 
 
@@ -651,10 +646,10 @@ def test_a_plan_names_those_that_were_carried_out_on_its_records_and_the_log_the
     local.do(second, elsewhere)
 
     with local.store.read() as tx:
-        order = log.first_of(tx, [f"bundle:{name}" for name in (second, first, "none")], ["operation.succeeded"])
-        assert bundles.sharing_with(tx, bundles.get(tx, first)) == [second]
-        assert bundles.sharing_with(tx, bundles.get(tx, second)) == [first]
-    assert sorted(order, key=lambda one: order[one]) == [f"bundle:{first}", f"bundle:{second}"]
+        order = log.first_of(tx, [f"plan:{name}" for name in (second, first, "none")], ["operation.succeeded"])
+        assert plans.sharing_with(tx, plans.get(tx, first)) == [second]
+        assert plans.sharing_with(tx, plans.get(tx, second)) == [first]
+    assert sorted(order, key=lambda one: order[one]) == [f"plan:{first}", f"plan:{second}"]
 
 
 def test_an_owner_is_whoever_claimed(local: Journal) -> None:

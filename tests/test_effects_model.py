@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 import sqlalchemy as sa
-from effects_support import SQLITE, TARGET, TTL, Journal, claim_due, plan, record
+from effects_support import STATE, TARGET, TTL, Journal, claim_due, plan, record
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -22,9 +22,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from reconcile.findings.states import OVER, BundleState, MoveRefused
+from reconcile.findings.states import OVER, MoveRefused, PlanState
 from reconcile.journal import effects, holds
-from reconcile.journal.effects import Claimed, ClaimLost
+from reconcile.journal.effects import ClaimedPlan, ClaimLost
 from reconcile.schedule import retry
 from reconcile.store import tables
 
@@ -41,16 +41,16 @@ class Target:
         self.made: Counter[str] = Counter()
         self.of: dict[str, str] = {}
 
-    def commit(self, one: Claimed) -> bool:
+    def commit(self, one: ClaimedPlan) -> bool:
         """One transaction: all of it, or nothing where a receipt stands."""
         if any(key in self.of for key in one.keys):
             return False
-        for key, operation in zip(one.keys, one.bundle.operations, strict=True):
+        for key, operation in zip(one.keys, one.content.operations, strict=True):
             self.made[key] += 1
             self.of[key] = f"{one.id}/{operation.fingerprint}"
         return True
 
-    def has(self, one: Claimed) -> bool:
+    def has(self, one: ClaimedPlan) -> bool:
         return all(self.of.get(key, "").startswith(f"{one.id}/") for key in one.keys)
 
 
@@ -61,11 +61,11 @@ class Work(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         with patch.object(secrets, "token_hex", lambda size: "5" * 2 * size):  # ids of plans, and so their order
-            self.journal = Journal.at(SQLITE, Path(self.folder.name))
+            self.journal = Journal.at(STATE, Path(self.folder.name))
         self.target = Target()
-        self.hands: dict[str, Claimed] = {}
+        self.hands: dict[str, ClaimedPlan] = {}
         """What living workers have sent, and not yet written down."""
-        self.zombies: list[Claimed] = []
+        self.zombies: list[ClaimedPlan] = []
 
     def teardown(self) -> None:
         self.journal.proven()
@@ -134,7 +134,7 @@ class Work(RuleBasedStateMachine):
             elif end == "refused":
                 effects.failed(tx, [(one, "It cannot be.")])
             else:
-                [doubtful] = effects.ambiguous(tx, [one], "The connection broke in COMMIT.")
+                [doubtful] = effects.outcome_unknown(tx, [one], "The connection broke in COMMIT.")
                 effects.put_off(tx, [doubtful], tx.now)
 
     @precondition(lambda self: self.hands)
@@ -149,7 +149,7 @@ class Work(RuleBasedStateMachine):
         self.zombies.append(one)
 
     def _kill(self, tx: object, ids: list[str]) -> None:
-        mine = sa.update(tables.bundles).where(tables.bundles.c.id.in_(ids))
+        mine = sa.update(tables.plans).where(tables.plans.c.id.in_(ids))
         tx.connection.execute(mine.values(owner=DEAD))  # type: ignore[attr-defined]  # a Transaction
 
     @rule()
@@ -161,7 +161,7 @@ class Work(RuleBasedStateMachine):
     def resolve(self, knows: bool) -> None:
         """Ask the target where that can be done; where not, a person will have to say."""
         with self.journal.begin() as tx:
-            for one in effects.claim_doubtful(tx, "shop", 5, ttl=TTL):
+            for one in effects.claim_unknown(tx, "shop", 5, ttl=TTL):
                 if not knows:
                     effects.quarantined(tx, [(one, "Nobody knows.")])
                 elif self.target.has(one):
@@ -174,16 +174,16 @@ class Work(RuleBasedStateMachine):
     def judge(self, data: st.DataObject, abandon: bool) -> None:
         """A person looks, and says what is true, or gives up. What conflicted was never sent."""
         name = data.draw(st.sampled_from(self._quarantined()))
-        stored = Claimed.of(self.journal.get(name))
-        mine = effects.keys_of(self.journal.store, stored.target, stored.bundle)
+        stored = ClaimedPlan.of(self.journal.get(name))
+        mine = effects.keys_of(self.journal.store, stored.target, stored.content)
         done = self.target.has(stored.but(keys=mine))
         verdict: effects.Verdict = "abandon" if abandon else "done" if done else "not_done"
         with self.journal.begin() as tx:
             effects.judged(tx, name, verdict, by="eve", reason="I looked.")
 
     def _quarantined(self) -> list[str]:
-        rows = self.journal.rows(tables.bundles)
-        return sorted(row["id"] for row in rows if row["state"] == BundleState.QUARANTINED.value)
+        rows = self.journal.rows(tables.plans)
+        return sorted(row["id"] for row in rows if row["state"] == PlanState.QUARANTINED.value)
 
     @precondition(lambda self: self.zombies)
     @rule(data=st.data())
@@ -215,11 +215,11 @@ class Work(RuleBasedStateMachine):
     def succeeded_is_done_and_what_was_done_is_never_called_not_done(self) -> None:
         for row in self.journal.rows(tables.effects):
             done = row["key"] in self.target.made
-            state = BundleState(row["state"])
-            if state is BundleState.SUCCEEDED:
+            state = PlanState(row["state"])
+            if state is PlanState.SUCCEEDED:
                 assert done
-            if state in (BundleState.SKIPPED, BundleState.RETRY_WAIT) or (
-                state is BundleState.FAILED and not row["doubtful"]
+            if state in (PlanState.SKIPPED, PlanState.RETRY_WAIT) or (
+                state is PlanState.FAILED and not row["outcome_unknown"]
             ):
                 assert not done
 
@@ -232,8 +232,8 @@ class Work(RuleBasedStateMachine):
 
     @invariant()
     def what_is_over_holds_nothing(self) -> None:
-        over = {row["id"] for row in self.journal.rows(tables.bundles) if BundleState(row["state"]) in OVER}
-        assert not over & {row["bundle"] for row in self.journal.rows(tables.holds)}
+        over = {row["id"] for row in self.journal.rows(tables.plans) if PlanState(row["state"]) in OVER}
+        assert not over & {row["plan"] for row in self.journal.rows(tables.holds)}
 
 
 @pytest.mark.slow

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from effects_support import KEY, NOON, SQLITE, Journal, effects_postgres, plan
+from effects_support import KEY, NOON, STATE, Journal, effects_postgres, plan
 from store_support import Program, in_parallel
 
-from reconcile.findings.states import BundleState
+from reconcile.findings.states import PlanState
 from reconcile.journal import effects
 from reconcile.schedule import retry
 from reconcile.store import tables
@@ -24,7 +24,7 @@ KEYS = 1_000
 OPEN = f"""
 import time
 from effects_support import claim_due
-from reconcile.journal import breaker, limits as budgets, effects
+from reconcile.journal import breaker, limits as limits, effects
 from reconcile.store import StoreError
 from reconcile.store.errors import StoreLocked
 from rules.cleaning import Caps
@@ -39,7 +39,7 @@ mine = wait()
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
 def url(request: pytest.FixtureRequest) -> str:
-    return SQLITE if request.param == "sqlite" else str(request.getfixturevalue("effects_postgres"))
+    return STATE if request.param == "sqlite" else str(request.getfixturevalue("effects_postgres"))
 
 
 def at_once(code: str, url: str, root: Path, told: list[str]) -> list[list[str]]:
@@ -152,8 +152,8 @@ def test_guard_on_the_victim_alone(url: str, tmp_path: Path) -> None:
     assert all(len(found) == 1 for found in roles.values())
     assert [sorted(pair) for pair in zip(said[::2], said[1::2], strict=True)] == [["sent", "waits"]] * len(pairs)
     assert Counter(journal.state(name) for name in names) == {
-        BundleState.SENT: len(pairs),
-        BundleState.APPROVED: len(pairs),
+        PlanState.SENT: len(pairs),
+        PlanState.APPROVED: len(pairs),
     }
     journal.proven()
     journal.store.close()
@@ -168,16 +168,16 @@ for number, name in enumerate(names):
     at[0] = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC) + number * dt.timedelta(minutes=5)
     try:
         with store.begin() as tx:
-            budgets.reserve(
+            limits.reserve(
                 tx,
-                [budgets.Use(name, 1)],
+                [limits.Use(name, 1)],
                 rule="twins",
                 target="t",
                 run=f"run-{first}-{number}",
-                caps=budgets.Both(Caps(records=20)),
+                caps=limits.Both(Caps(records=20)),
             )
         taken += 1
-    except budgets.OverLimit:
+    except limits.OverLimit:
         pass
 print(taken)
 """
@@ -192,7 +192,7 @@ def test_limits_per_run_only(url: str, tmp_path: Path) -> None:
     said = at_once(RUNS, url, tmp_path, [" ".join(["one", *many[:288]]), " ".join(["two", *many[288:]])])
 
     assert sum(int(words[0]) for words in said) == 20
-    assert len(journal.rows(tables.budget_uses)) == 20
+    assert len(journal.rows(tables.limit_uses)) == 20
     journal.store.close()
 
 
@@ -239,7 +239,7 @@ def test_a_stolen_plan_is_written_by_the_thief_alone(url: str, tmp_path: Path) -
     [slow] = journal.send(name).sent
     with journal.begin() as tx:
         away = {"host": "elsewhere", "boot": "another", "pids": "pid:[1]", "pid": 1, "started": 1, "boot_deadline": 0}
-        tx.connection.execute(sa.update(tables.bundles).values(owner=away, lease_until=NOON))
+        tx.connection.execute(sa.update(tables.plans).values(owner=away, lease_until=NOON))
     journal.tick(minutes=1)
 
     [took] = in_parallel(
@@ -250,7 +250,7 @@ store = Store.open(url, root, key={KEY!r}, clock=lambda: dt.datetime.fromisoform
 with store.begin() as tx:
     [left] = effects.abandoned(tx)
     effects.take_over(tx, [left.id])
-    [mine] = effects.claim_doubtful(tx, "shop", 1, ttl=dt.timedelta(minutes=5))
+    [mine] = effects.claim_unknown(tx, "shop", 1, ttl=dt.timedelta(minutes=5))
     effects.succeeded(tx, [(mine, None)])
 print(mine.fence)
 """,
@@ -261,6 +261,6 @@ print(mine.fence)
     assert int(took) == slow.fence + 2
     with pytest.raises(effects.ClaimLost), journal.begin() as tx:
         effects.retry(tx, [slow], retry.PATIENT, kind="40001", reason="It was locked.")
-    assert journal.state(name) is BundleState.SUCCEEDED
+    assert journal.state(name) is PlanState.SUCCEEDED
     journal.proven()
     journal.store.close()

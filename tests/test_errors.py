@@ -35,6 +35,7 @@ INTERNAL = {
         "reconcile.detection.bounded.RuleStalled",
         "reconcile.detection.bounded.RuleTimedOut",
         "reconcile.runs.plausible.DatasetEmptied",
+        "reconcile.runs.plausible.FarFewerCompared",
         "reconcile.runs.plausible.NothingChecked",
     ),
     "a mistake of the configuration, told with its place; of a rule in Python, a ValueError": (
@@ -44,13 +45,13 @@ INTERNAL = {
         "rules.kinds.base.DoesNotFit",
     ),
     "`serve` handles it and goes on, or ends as asked": (
-        "reconcile.service.serve.Leaving",
+        "reconcile.service.serve.ServerStopping",
         "reconcile.service.serve.StateMoved",
     ),
     "execution turns it into the result of a plan": (
         "connectors.target.ReceiptStands",
         "connectors.target.RowsDiffer",
-        "reconcile.cleaning.execution.leaving.DatasetMissing",
+        "reconcile.cleaning.execution.leaving.DatasetRemoved",
         "reconcile.cleaning.execution.verdict.NotAsPlanned",
         "reconcile.cleaning.execution.verdict.Unassigned",
     ),
@@ -61,7 +62,7 @@ INTERNAL = {
         "connectors.workbook.blocks.FooterMissing",
         "connectors.workbook.blocks.Impure",
         "connectors.workbook.blocks.TooMuch",
-        "connectors.workbook.child.Refused",
+        "connectors.workbook.child.NotInWorkbook",
         "connectors.workbook.table.HeaderMissing",
         "connectors.workbook.table.HeaderOfErrors",
         "connectors.workbook.xls.Locked",
@@ -72,10 +73,8 @@ INTERNAL = {
         "reconcile.audit.verifier.Unreadable",
     ),
     "it fails a test": (
-        "connectors.conformance.source.ConformanceFailure",
-        "notifications.conformance.ConformanceFailure",
-        "reconcile.testing.fork.ChildHangs",
-        "reconcile.testing.points.LabelUnknown",
+        "connectors.conformance.promises.ConformanceFailure",
+        "notifications.conformance.ChannelConformanceFailure",
     ),
 }
 """Errors without an exit code, by the reason why none reaches the end of a command."""

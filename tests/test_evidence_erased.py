@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clean_support import World, command
 from filled_support import connected
+from world_support import World
 
 from reconcile.audit import log, proof
 from reconcile.coordination import pauses
@@ -43,7 +43,7 @@ def filled(folder: Path) -> tuple[World, str, str]:
     world.approve(annas, note=f"agreed with {MAIL}")
     with world.open() as application:
         store = application.store
-        application.desk("anna").approve(bobs, note=f"asked {MAIL}")
+        application.decisions("anna").approve(bobs, note=f"asked {MAIL}")
         decide.assign(store, bobs, actor="eve", to="eve", note=f"the same as {MAIL.upper()}?")
         with store.begin() as tx:
             pauses.pause(tx, "everything", by="eve", reason=f"{MAIL} complained")
@@ -91,11 +91,11 @@ def test_nothing_of_a_person_is_left_anywhere(how: tuple[str, ...], tmp_path: Pa
     world, annas, bobs = filled(tmp_path / "w")
     assert len(where(world.folder, MAIL)) > 5
 
-    assert command(world, "erase", "customers", *how) == 0
+    assert world.command("erase", "customers", *how).code == 0
 
     assert where(world.folder, MAIL) == []
     assert MAIL.encode() not in bytes_of(world.folder)
-    assert OTHERS in " ".join(plan.content or "" for plan in world.plans(bobs))
+    assert OTHERS in " ".join(plan.sealed_content or "" for plan in world.plans(bobs))
     with world.open() as application:
         assert proof.prove(application.store, {}).problem is None
     assert set(world.findings()) == {annas, bobs}
@@ -107,16 +107,16 @@ def test_every_text_of_the_state_is_searched_or_named() -> None:
     searched = {f"{table}.{column}" for table, column in erasure.TEXTS}
 
     assert searched == {
-        *("breakers.reason", "budgets.reason", "pauses.reason", "slots.reason", "troubles.sentence"),
+        *("breakers.reason", "limits.reason", "pauses.reason", "slots.reason", "troubles.sentence"),
         *("promotion.note", "runs.summary", "anchors.problem", "failures.sentence", "findings.payload"),
-        *("findings.note", "outbox.problem", "run_rules.outcome", "bundles.reason", "bundles.summary"),
+        *("findings.note", "outbox.problem", "run_rules.outcome", "plans.reason", "plans.summary"),
         *("not_same.note", "approvals.note"),
     }
 
 
 def test_what_was_erased_can_be_erased_again_and_nothing_is_found(tmp_path: Path) -> None:
     world, _, _ = filled(tmp_path / "w")
-    assert command(world, "erase", "customers", "--id", "1") == 0
+    assert world.command("erase", "customers", "--id", "1").code == 0
 
     with Store.open("sqlite:///reconcile.db", world.folder) as store:
         wanted = erasure.of_value(store, "customers", "email", MAIL)

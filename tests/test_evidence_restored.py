@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from clean_support import World, command
+from world_support import World
 
 from reconcile.audit import proof
-from reconcile.findings.states import BundleState
+from reconcile.findings.states import PlanState
 from reconcile.upkeep import backup
 
 ROWS = ((1, "a@x", "Anna"), (2, "a@x", "Ann"))
@@ -21,8 +21,8 @@ def saved(world: World) -> None:
 
 
 def restored(world: World) -> None:
-    assert command(world, "restore", str(world.folder / "backup.db"), "--yes") == 0
-    assert command(world, "target", "adopt", "shop") == 0
+    assert world.command("restore", str(world.folder / "backup.db"), "--yes").code == 0
+    assert world.command("target", "adopt", "shop").code == 0
 
 
 def approve(world: World) -> None:
@@ -38,7 +38,7 @@ def run(world: World) -> None:
 
 
 def reopen(world: World) -> None:
-    assert command(world, "reopen", world.only()) == 0
+    assert world.command("reopen", world.only()).code == 0
 
 
 CASES: dict[str, tuple[list[Callable[[World], object]], str]] = {
@@ -62,7 +62,7 @@ def test_a_restored_state_says_of_a_cleaning_what_became_of_it(name: str, tmp_pa
         step(world)
 
     assert set(world.findings().values()) == {state}
-    assert world.ids() == ([1, 2] if state == "undone" else [1])
+    assert world.shop.ids() == ([1, 2] if state == "undone" else [1])
     with world.open() as application:
         assert proof.prove(application.store, {}).problem is None
 
@@ -73,7 +73,7 @@ def test_a_plan_that_was_undone_is_compensated_and_nothing_is_left_to_undo(tmp_p
     for step in (run, saved, approve, undo, restored, approve):
         step(world)
 
-    assert [plan.state for plan in world.plans()] == [BundleState.COMPENSATED]
-    assert command(world, "undo", world.only()) == 4
+    assert [plan.state for plan in world.plans()] == [PlanState.COMPENSATED]
+    assert world.command("undo", world.only()).code == 4
     world.run()
-    assert world.ids() == [1, 2]
+    assert world.shop.ids() == [1, 2]

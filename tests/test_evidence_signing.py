@@ -28,7 +28,7 @@ def root(tmp_path: Path) -> Path:
                 for number in range(count):
                     audit.append(tx, "reconcile", "noted", f"thing:{number}", {"number": number})
             if count == 100:
-                anchoring.carry(store, anchor(tmp_path), {"log": NOON - NOON})
+                anchoring.write_due(store, anchor(tmp_path), {"log": NOON - NOON})
         audit.checkpoint(store)
     return tmp_path
 

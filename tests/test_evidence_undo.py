@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from clean_support import World, command
+from world_support import World
 
 from reconcile.audit import proof
 from reconcile.cleaning.undo import Forged, Unproven
@@ -32,14 +32,14 @@ def cleaned(folder: Path, **config: object) -> tuple[World, str]:
 
 def forge(world: World, *, keep_hash: bool = False) -> None:
     """Put another e-mail into everything the state holds of the rows of plans, with the hash that fits."""
-    from reconcile.findings.bundle import hash_of  # noqa: PLC0415 - what an attacker would do
+    from reconcile.findings.plan import hash_of  # noqa: PLC0415 - what an attacker would do
 
     with closing(sqlite3.connect(world.folder / "reconcile.db")) as state, state:
-        for name, *texts in state.execute("SELECT id, content, outcome FROM bundles").fetchall():
+        for name, *texts in state.execute("SELECT id, content, outcome FROM plans").fetchall():
             content, outcome = (text.replace("anna@example.com", FORGED) for text in texts)
-            state.execute("UPDATE bundles SET content = ?, outcome = ? WHERE id = ?", (content, outcome, name))
+            state.execute("UPDATE plans SET content = ?, outcome = ? WHERE id = ?", (content, outcome, name))
             if not keep_hash:
-                state.execute("UPDATE bundles SET plan_hash = ? WHERE id = ?", (hash_of(content), name))
+                state.execute("UPDATE plans SET plan_hash = ? WHERE id = ?", (hash_of(content), name))
 
 
 def forget_digests(world: World) -> None:
@@ -55,7 +55,7 @@ def test_a_forged_before_image_is_not_written_to_the_cleaned_database(tmp_path: 
     with pytest.raises(Forged, match="the audit log"):
         world.undo(finding)
 
-    assert world.ids() == [1]
+    assert world.shop.ids() == [1]
 
 
 def test_the_receipt_in_the_database_betrays_a_forged_before_image_of_an_older_state(tmp_path: Path) -> None:
@@ -66,30 +66,30 @@ def test_the_receipt_in_the_database_betrays_a_forged_before_image_of_an_older_s
     with pytest.raises(Forged, match="the receipt in the database"):
         world.undo(finding)
 
-    assert world.ids() == [1]
+    assert world.shop.ids() == [1]
 
 
 def test_without_receipts_the_audit_log_betrays_it(tmp_path: Path) -> None:
     world, finding = cleaned(tmp_path)
-    world.do("DELETE FROM reconcile_receipts")
+    world.shop.sql("DELETE FROM reconcile_receipts")
     forge(world)
 
     with pytest.raises(Forged, match="the audit log"):
         world.undo(finding)
 
-    assert world.ids() == [1]
+    assert world.shop.ids() == [1]
 
 
 @pytest.mark.slow
 def test_what_nothing_commits_to_is_not_written(tmp_path: Path) -> None:
     world, finding = cleaned(tmp_path)
-    world.do("DELETE FROM reconcile_receipts")
+    world.shop.sql("DELETE FROM reconcile_receipts")
     forget_digests(world)
 
     with pytest.raises(Unproven, match="set them back by hand"):
         world.undo(finding)
 
-    assert world.ids() == [1]
+    assert world.shop.ids() == [1]
 
 
 @pytest.mark.slow
@@ -97,43 +97,42 @@ def test_what_nobody_forged_is_taken_back_with_and_without_receipts(tmp_path: Pa
     for name in ("with", "without"):
         world, finding = cleaned(tmp_path / name)
         if name == "without":
-            world.do("DELETE FROM reconcile_receipts")
+            world.shop.sql("DELETE FROM reconcile_receipts")
 
         world.undo(finding)
 
-        assert world.ids() == [1, 2]
+        assert world.shop.ids() == [1, 2]
 
 
 @pytest.mark.slow
-def test_once_a_key_is_configured_only_what_was_sealed_is_opened(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_once_a_key_is_configured_only_what_was_sealed_is_opened(tmp_path: Path) -> None:
     world, finding = cleaned(tmp_path)
     world.config["encryption_key"] = KEY
     world.write()
 
-    assert command(world, "undo", finding) == 3
-    assert "run `reconcile seal`" in capsys.readouterr().err
-    assert world.ids() == [1]
-    assert command(world, "seal") == 0
-    assert "1 plan sealed" in capsys.readouterr().out
-    assert command(world, "undo", finding) == 0
-    assert world.ids() == [1, 2]
-    assert command(world, "audit", "verify") == 0
+    refused = world.command("undo", finding)
+    assert refused.code == 3
+    assert "run `reconcile seal`" in refused.err
+    assert world.shop.ids() == [1]
+    sealed = world.command("seal")
+    assert sealed.code == 0
+    assert "1 plan sealed" in sealed.out
+    assert world.command("undo", finding).code == 0
+    assert world.shop.ids() == [1, 2]
+    assert world.command("audit", "verify").code == 0
 
 
-def test_a_text_that_somebody_put_there_is_neither_sealed_nor_opened(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_text_that_somebody_put_there_is_neither_sealed_nor_opened(tmp_path: Path) -> None:
     world, finding = cleaned(tmp_path)
     forge(world)
     world.config["encryption_key"] = KEY
     world.write()
 
-    assert command(world, "seal") == 1
-    assert "Not sealed, and not opened: B-" in capsys.readouterr().err
-    assert command(world, "undo", finding) == 3
-    assert world.ids() == [1]
+    refused = world.command("seal")
+    assert refused.code == 1
+    assert "Not sealed, and not opened: P-" in refused.err
+    assert world.command("undo", finding).code == 3
+    assert world.shop.ids() == [1]
 
 
 def test_verify_names_a_plan_whose_before_images_were_changed(tmp_path: Path) -> None:
@@ -144,4 +143,4 @@ def test_verify_names_a_plan_whose_before_images_were_changed(tmp_path: Path) ->
         problem = proof.prove(application.store, {}).problem
 
     assert problem is not None
-    assert "plan B-" in problem.sentence or "hash of bundle" in problem.sentence
+    assert "plan P-" in problem.sentence or "hash of plan" in problem.sentence

@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from clean_support import World
 from cli_support import Project
 from notifications_support import night
+from world_support import TWO, World
 
 from notifications.base import CleaningNotice
 from notifications.wording import render
 
-TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
 REFUSES = "CREATE TRIGGER kept BEFORE DELETE ON customers BEGIN SELECT RAISE(ABORT, 'no row may go'); END"
 DELETE = {"clean": {"action": "delete", "triggers": "known"}}
 
@@ -29,7 +28,7 @@ def place(folder: Path, **rule: object) -> tuple[World, Project]:
 def failed(tmp_path: Path) -> tuple[World, Project]:
     """A cleaning that the database forbids twice, so that a person is asked."""
     world, reconcile = place(tmp_path)
-    world.do(REFUSES)
+    world.shop.sql(REFUSES)
     for _ in range(2):
         reconcile("run", "-q")
         reconcile("approve", world.only())
@@ -44,7 +43,7 @@ def test_a_message_asks_to_approve_exactly_the_plan_that_waits(tmp_path: Path) -
     command = re.search(r"reconcile approve (F-\w+) --plan ([0-9a-f]{12})", world.messages())
 
     assert command is not None, world.messages()
-    assert (command[1], command[2]) == (world.only(), reconcile("plan", "--json").json[0]["plan"][:12])
+    assert (command[1], command[2]) == (world.only(), reconcile("plan", "--json").json[0]["plan_hash"][:12])
     assert command[0] in reconcile("show", world.only()).err
     assert command[0] in reconcile("notify", "preview", "team").out
 
@@ -60,7 +59,7 @@ def test_an_approval_from_a_message_is_refused_once_the_rule_does_something_else
     answer = reconcile(*command[1].split())
 
     assert answer.code == 4, answer.said
-    assert world.rows() == list(TWO)
+    assert world.shop.rows() == list(TWO)
 
 
 @pytest.mark.slow
@@ -90,7 +89,7 @@ def test_the_message_of_a_failure_carries_its_reason_and_the_command(failed: tup
 def test_a_run_whose_cleaning_failed_ends_with_4(tmp_path: Path) -> None:
     world, reconcile = place(tmp_path, approval="none")
     reconcile("run", "-q")
-    world.do(REFUSES)
+    world.shop.sql(REFUSES)
     reconcile("run", "-q")
 
     assert reconcile("run", "-q").code == 4
@@ -99,8 +98,8 @@ def test_a_run_whose_cleaning_failed_ends_with_4(tmp_path: Path) -> None:
 
 def test_a_run_that_could_not_plan_a_cleaning_ends_with_4(tmp_path: Path) -> None:
     world, reconcile = place(tmp_path)
-    world.do("CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INTEGER REFERENCES customers (id))")
-    world.do("INSERT INTO orders VALUES (1, 2)")
+    world.shop.sql("CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INTEGER REFERENCES customers (id))")
+    world.shop.sql("INSERT INTO orders VALUES (1, 2)")
     world.rules["twins"] = {"clean": {"action": "delete", "references": "refuse"}}
     world.write()
 

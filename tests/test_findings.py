@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from findings_support import KEY, NOON, RULE, SPAN, World, group, ids
+from findings_support import KEY, RULE, SPAN, FindingsOffice, group, ids
+from store_support import NOON
 
 from reconcile.audit import log
 from reconcile.findings.identity import (
@@ -31,7 +32,7 @@ from reconcile.findings.identity import (
     short_id,
     short_ids,
 )
-from reconcile.findings.judgement import Change, judge
+from reconcile.findings.judgement import FindingChange, judge
 from reconcile.findings.known import Known, NotSame
 from reconcile.findings.states import TRANSITIONS, Event, State, TransitionRefused, after
 from reconcile.messages.personal import Hidden
@@ -47,16 +48,16 @@ from rules.values import Value
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    one = World.at("sqlite:///state.db", tmp_path)
+def office(tmp_path: Path) -> Iterator[FindingsOffice]:
+    one = FindingsOffice.new("sqlite:///state.db", tmp_path)
     yield one
     one.store.close()
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def any_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+def any_office(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FindingsOffice]:
     url = "sqlite:///state.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
-    one = World.at(url, tmp_path)
+    one = FindingsOffice.new(url, tmp_path)
     yield one
     one.store.close()
 
@@ -185,177 +186,177 @@ def test_a_merged_finding_is_at_its_end_and_every_other_state_can_be_left() -> N
 # A rule without gap or window: the key is the identity
 
 
-def test_a_new_group_is_told_once_and_known_afterwards(world: World) -> None:
-    first = world.run(group("A", 1, 2, money="20.00"))
-    told = world.last_heard
-    second = world.run(group("A", 1, 2, money="20.00"))
+def test_a_new_group_is_told_once_and_known_afterwards(office: FindingsOffice) -> None:
+    first = office.record(group("A", 1, 2, money="20.00"))
+    told = office.last_heard
+    second = office.record(group("A", 1, 2, money="20.00"))
 
     assert (first.new, first.known, first.money) == (1, 0, {"EUR": Decimal("20.00")})
-    assert told == [(world.only().id, "new")]
-    assert (second.new, second.known, world.last_heard) == (0, 1, [])
-    assert world.only().first_run == "run-1"
-    assert world.only().last_run == "run-2"
+    assert told == [(office.only().id, "new")]
+    assert (second.new, second.known, office.last_heard) == (0, 1, [])
+    assert office.only().first_run == "run-1"
+    assert office.only().last_run == "run-2"
 
 
-def test_the_key_keeps_the_finding_though_all_records_are_others(world: World) -> None:
-    world.run(group("A", 1, 2))
-    before = world.only()
+def test_the_key_keeps_the_finding_though_all_records_are_others(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    before = office.only()
 
-    outcome = world.run(group("A", 3, 4))
+    outcome = office.record(group("A", 3, 4))
 
     assert outcome.grown == 1
-    assert world.only().id == before.id
-    assert ids(world.only().members) == [3, 4]
+    assert office.only().id == before.id
+    assert ids(office.only().members) == [3, 4]
 
 
-def test_a_third_record_is_told_as_growth(world: World) -> None:
-    world.run(group("A", 1, 2))
+def test_a_third_record_is_told_as_growth(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
 
-    outcome = world.run(group("A", 1, 2, 3))
+    outcome = office.record(group("A", 1, 2, 3))
 
-    assert (outcome.grown, world.last_heard) == (1, [(world.only().id, "grown")])
-    assert world.only().version == 2
-
-
-def test_a_record_that_leaves_is_not_told(world: World) -> None:
-    world.run(group("A", 1, 2, 3))
-
-    outcome = world.run(group("A", 1, 2))
-
-    assert (outcome.known, world.last_heard) == (1, [])
-    assert ids(world.only().members) == [1, 2]
+    assert (outcome.grown, office.last_heard) == (1, [(office.only().id, "grown")])
+    assert office.only().version == 2
 
 
-def test_a_record_that_comes_and_goes_is_told_once(world: World) -> None:
-    world.run(group("A", 1, 2, 3))
-    world.run(group("A", 1, 2))
+def test_a_record_that_leaves_is_not_told(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2, 3))
 
-    outcome = world.run(group("A", 1, 2, 3))
+    outcome = office.record(group("A", 1, 2))
 
-    assert (outcome.known, world.last_heard) == (1, [])
-    assert ids(world.only().members) == [1, 2, 3]
-
-
-def test_another_keeper_or_other_values_are_taken_over_silently(world: World) -> None:
-    world.run(group("A", 1, 2, money="20.00"))
-
-    world.run(group("A", 2, 1, money="25.00"))
-
-    assert (ids([world.only().keeper]), world.only().money) == ([2], {"EUR": Decimal("25.00")})
-    assert world.last_heard == []
+    assert (outcome.known, office.last_heard) == (1, [])
+    assert ids(office.only().members) == [1, 2]
 
 
-def test_a_group_that_is_gone_resolves_its_finding_without_an_alert(world: World) -> None:
-    world.run(group("A", 1, 2))
+def test_a_record_that_comes_and_goes_is_told_once(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2, 3))
+    office.record(group("A", 1, 2))
 
-    outcome = world.run()
+    outcome = office.record(group("A", 1, 2, 3))
 
-    assert (outcome.resolved, world.last_heard) == (1, [])
-    assert (world.only().state, world.only().reason) == (State.RESOLVED, "its records no longer match")
-
-
-def test_a_resolved_finding_that_is_found_again_is_reopened_with_its_history(world: World) -> None:
-    world.run(group("A", 1, 2))
-    name = world.only().id
-    world.run()
-
-    outcome = world.run(group("A", 1, 2))
-
-    assert (outcome.reopened, world.last_heard) == (1, [(name, "reopened")])
-    assert world.only().first_run == "run-1"
-    assert world.only().reason == "its records match again"
+    assert (outcome.known, office.last_heard) == (1, [])
+    assert ids(office.only().members) == [1, 2, 3]
 
 
-def test_a_run_that_did_not_look_at_everything_resolves_nothing(world: World) -> None:
-    world.run(group("A", 1, 2))
+def test_another_keeper_or_other_values_are_taken_over_silently(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2, money="20.00"))
 
-    outcome = world.run(complete=False)
+    office.record(group("A", 2, 1, money="25.00"))
 
-    assert (outcome.resolved, world.only().state) == (0, State.OPEN)
+    assert (ids([office.only().keeper]), office.only().money) == ([2], {"EUR": Decimal("25.00")})
+    assert office.last_heard == []
 
 
-def test_a_run_that_was_overtaken_while_it_read_resolves_nothing(world: World) -> None:
+def test_a_group_that_is_gone_resolves_its_finding_without_an_alert(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+
+    outcome = office.record()
+
+    assert (outcome.resolved, office.last_heard) == (1, [])
+    assert (office.only().state, office.only().reason) == (State.RESOLVED, "its records no longer match")
+
+
+def test_a_resolved_finding_that_is_found_again_is_reopened_with_its_history(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    name = office.only().id
+    office.record()
+
+    outcome = office.record(group("A", 1, 2))
+
+    assert (outcome.reopened, office.last_heard) == (1, [(name, "reopened")])
+    assert office.only().first_run == "run-1"
+    assert office.only().reason == "its records match again"
+
+
+def test_a_run_that_did_not_look_at_everything_resolves_nothing(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+
+    outcome = office.record(complete=False)
+
+    assert (outcome.resolved, office.only().state) == (0, State.OPEN)
+
+
+def test_a_run_that_was_overtaken_while_it_read_resolves_nothing(office: FindingsOffice) -> None:
     """Of two jobs with one rule the slow one read first and ends last: the other's finding is newer than its read."""
-    world.run(group("A", 1, 2))
-    world.run(group("A", 1, 2), group("B", 3, 4))
+    office.record(group("A", 1, 2))
+    office.record(group("A", 1, 2), group("B", 3, 4))
 
-    late = world.run(group("A", 1, 2), began=dt.timedelta(minutes=2))
-    then = world.run(group("A", 1, 2), group("B", 3, 4))
+    late = office.record(group("A", 1, 2), began=dt.timedelta(minutes=2))
+    then = office.record(group("A", 1, 2), group("B", 3, 4))
 
     assert (late.resolved, late.known, then.known, then.reopened) == (0, 1, 2, 0)
 
 
-def test_what_was_recorded_before_the_clock_was_set_back_overtakes_nobody(world: World) -> None:
-    world.run(group("A", 1, 2))
-    world.now -= dt.timedelta(hours=1)
+def test_what_was_recorded_before_the_clock_was_set_back_overtakes_nobody(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    office.clock.now -= dt.timedelta(hours=1)
 
-    outcome = world.run(began=dt.timedelta(seconds=1))
+    outcome = office.record(began=dt.timedelta(seconds=1))
 
     assert outcome.resolved == 1
 
 
-def test_after_an_edit_of_the_rule_resolving_says_that_the_rule_changed(world: World) -> None:
-    world.run(group("A", 1, 2))
+def test_after_an_edit_of_the_rule_resolving_says_that_the_rule_changed(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
 
-    outcome = world.run(rule=replace(RULE, definition="d2"))
+    outcome = office.record(rule=replace(RULE, definition="d2"))
 
     assert outcome.edited
-    assert world.only().reason == "the rule changed and no longer finds these records"
+    assert office.only().reason == "the rule changed and no longer finds these records"
 
 
-def test_a_change_of_severity_reaches_known_findings_silently(world: World) -> None:
-    world.run(group("A", 1, 2))
+def test_a_change_of_severity_reaches_known_findings_silently(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
 
-    world.run(group("A", 1, 2), rule=replace(RULE, severity=Severity.critical))
+    office.record(group("A", 1, 2), rule=replace(RULE, severity=Severity.critical))
 
-    assert (world.only().severity, world.last_heard) == (Severity.critical, [])
+    assert (office.only().severity, office.last_heard) == (Severity.critical, [])
 
 
 # The first run
 
 
-def test_a_first_run_and_the_first_after_an_edit_are_one_summary(world: World) -> None:
+def test_a_first_run_and_the_first_after_an_edit_are_one_summary(office: FindingsOffice) -> None:
     rule = replace(RULE, existing=Existing.SUMMARY)
-    first = world.run(group("A", 1, 2), rule=rule)
-    second = world.run(group("A", 1, 2), group("B", 3, 4), rule=rule)
-    edited = world.run(group("A", 1, 2), group("B", 3, 4), group("C", 5, 6), rule=replace(rule, definition="d2"))
+    first = office.record(group("A", 1, 2), rule=rule)
+    second = office.record(group("A", 1, 2), group("B", 3, 4), rule=rule)
+    edited = office.record(group("A", 1, 2), group("B", 3, 4), group("C", 5, 6), rule=replace(rule, definition="d2"))
 
     assert [(outcome.first_run, outcome.edited) for outcome in (first, second, edited)] == [
         (True, False),
         (False, False),
         (False, True),
     ]
-    summaries = {ids(one.members)[0]: one.summary for one in world.all()}
+    summaries = {ids(one.members)[0]: one.summary for one in office.all()}
     assert summaries == {1: True, 3: False, 5: True}
 
 
-def test_what_existed_before_may_be_ignored_until_it_grows(world: World) -> None:
+def test_what_existed_before_may_be_ignored_until_it_grows(office: FindingsOffice) -> None:
     rule = replace(RULE, existing=Existing.IGNORE)
-    world.run(group("A", 1, 2), rule=rule)
-    first = world.last_heard
+    office.record(group("A", 1, 2), rule=rule)
+    first = office.last_heard
 
-    world.run(group("A", 1, 2, 3), rule=rule)
+    office.record(group("A", 1, 2, 3), rule=rule)
 
-    assert (first, world.last_heard) == ([], [(world.only().id, "grown")])
+    assert (first, office.last_heard) == ([], [(office.only().id, "grown")])
 
 
 # Names of rules
 
 
-def test_a_release_that_writes_keys_in_another_way_keeps_findings_and_their_ids(world: World) -> None:
-    world.run(group("1231", 1, 2), group("1232", 3, 4), rule=replace(RULE, definition="old"))
-    names = {ids(one.members)[0]: one.id for one in world.all()}
-    decide.dismiss(world.store, names[3], actor="anna")
+def test_a_release_that_writes_keys_in_another_way_keeps_findings_and_their_ids(office: FindingsOffice) -> None:
+    office.record(group("1231", 1, 2), group("1232", 3, 4), rule=replace(RULE, definition="old"))
+    names = {ids(one.members)[0]: one.id for one in office.all()}
+    decide.dismiss(office.store, names[3], actor="anna")
     now = replace(RULE, definition="new", unversioned="old")
 
-    outcome = world.run(group("12-31", 1, 2), group("12-32", 3, 4), rule=now)
-    later = world.run(group("12-31", 1, 2), group("12-32", 3, 4), rule=now)
+    outcome = office.record(group("12-31", 1, 2), group("12-32", 3, 4), rule=now)
+    later = office.record(group("12-31", 1, 2), group("12-32", 3, 4), rule=now)
 
     assert (outcome.edited, outcome.new, outcome.resolved) == (True, 0, 0)
     assert (outcome.known, outcome.reopened, later.known) == (1, 1, 2)
-    assert {ids(one.members)[0]: one.id for one in world.all()} == names
-    assert world.get(names[1]).key == {"order": "12-31"}
-    assert (world.get(names[3]).reason, world.get(names[3]).decided_by) == (
+    assert {ids(one.members)[0]: one.id for one in office.all()} == names
+    assert office.get(names[1]).key == {"order": "12-31"}
+    assert (office.get(names[3]).reason, office.get(names[3]).decided_by) == (
         "values changed since it was decided",
         "anna",
     )
@@ -369,420 +370,422 @@ def test_only_a_rule_with_a_rewritten_normaliser_has_a_version_in_its_definition
     assert rewritten.definition != rewritten.unversioned
 
 
-def test_findings_survive_two_renames_of_their_rule(world: World) -> None:
-    world.run(group("A", 1, 2))
-    world.run(group("B", 3, 4), group("A", 1, 2))
-    world.run(group("B", 3, 4))
-    before = {ids(one.members)[0]: one.id for one in world.all()}
+def test_findings_survive_two_renames_of_their_rule(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    office.record(group("B", 3, 4), group("A", 1, 2))
+    office.record(group("B", 3, 4))
+    before = {ids(one.members)[0]: one.id for one in office.all()}
 
     second = replace(RULE, name="paid-twice", was="double-charge")
     third = replace(RULE, name="charged-twice", was="paid-twice")
-    renamed = world.run(group("B", 3, 4), rule=second)
-    again = world.run(group("B", 3, 4), group("A", 1, 2), rule=third)
+    renamed = office.record(group("B", 3, 4), rule=second)
+    again = office.record(group("B", 3, 4), group("A", 1, 2), rule=third)
 
     assert (renamed.new, renamed.known, renamed.first_run, renamed.edited) == (0, 1, False, False)
     assert (again.new, again.known, again.reopened) == (0, 1, 1)
-    assert {ids(one.members)[0]: one.id for one in world.all(rules=("charged-twice",))} == before
+    assert {ids(one.members)[0]: one.id for one in office.all(rules=("charged-twice",))} == before
 
 
-def test_every_fingerprint_a_finding_had_still_finds_it(world: World) -> None:
-    world.run(group("A", 1, 2))
-    first = world.only().fingerprint
-    world.run(group("A", 1, 2), rule=replace(RULE, name="paid-twice", was="double-charge"))
+def test_every_fingerprint_a_finding_had_still_finds_it(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    first = office.only().fingerprint
+    office.record(group("A", 1, 2), rule=replace(RULE, name="paid-twice", was="double-charge"))
 
-    now = world.only()
+    now = office.only()
 
     assert now.fingerprint != first
-    assert world.get(first).id == world.get(now.fingerprint).id == now.id
+    assert office.get(first).id == office.get(now.fingerprint).id == now.id
 
 
-def test_a_rule_under_a_name_that_was_given_up_starts_anew(world: World) -> None:
+def test_a_rule_under_a_name_that_was_given_up_starts_anew(office: FindingsOffice) -> None:
     renamed = replace(RULE, name="paid-twice", was="double-charge")
-    world.run(group("A", 1, 2))
-    world.run(group("A", 1, 2), rule=renamed)
+    office.record(group("A", 1, 2))
+    office.record(group("A", 1, 2), rule=renamed)
 
-    other = world.run(group("A", 1, 2))
-    world.run(group("A", 1, 2), rule=renamed)
+    other = office.record(group("A", 1, 2))
+    office.record(group("A", 1, 2), rule=renamed)
 
     assert (other.first_run, other.new) == (True, 1)
-    assert sorted(one.rule for one in world.all()) == ["double-charge", "paid-twice"]
-    assert len({one.fingerprint for one in world.all()}) == 2
+    assert sorted(one.rule for one in office.all()) == ["double-charge", "paid-twice"]
+    assert len({one.fingerprint for one in office.all()}) == 2
 
 
-def test_a_rename_said_late_merges_what_both_names_found(world: World) -> None:
-    world.run(group("A", 1, 2))
-    first = world.only().id
-    world.run(group("A", 1, 2), rule=replace(RULE, name="paid-twice"))
+def test_a_rename_said_late_merges_what_both_names_found(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    first = office.only().id
+    office.record(group("A", 1, 2), rule=replace(RULE, name="paid-twice"))
 
-    outcome = world.run(group("A", 1, 2), rule=replace(RULE, name="paid-twice", was="double-charge"))
+    outcome = office.record(group("A", 1, 2), rule=replace(RULE, name="paid-twice", was="double-charge"))
 
     assert (outcome.known, outcome.merged) == (1, 1)
-    [merged] = world.all(states=(State.MERGED,))
+    [merged] = office.all(states=(State.MERGED,))
     assert merged.merged_into == first
 
 
-def test_a_dismissal_survives_a_rename(world: World) -> None:
-    world.run(group("A", 1, 2))
-    decide.dismiss(world.store, world.only().id, actor="anna")
+def test_a_dismissal_survives_a_rename(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    decide.dismiss(office.store, office.only().id, actor="anna")
 
-    outcome = world.run(group("A", 1, 2), rule=replace(RULE, name="paid-twice", was="double-charge"))
+    outcome = office.record(group("A", 1, 2), rule=replace(RULE, name="paid-twice", was="double-charge"))
 
-    assert (outcome.settled, world.last_heard, world.only().state) == (1, [], State.DISMISSED)
+    assert (outcome.settled, office.last_heard, office.only().state) == (1, [], State.DISMISSED)
 
 
 # A rule with gap or window: the records are the identity
 
 
-def test_a_span_group_continues_the_finding_it_shares_most_records_with(world: World) -> None:
-    world.run(group("A", 1, 2, start=1), group("A", 5, 6, 7, start=9), rule=SPAN)
-    larger = next(one.id for one in world.all() if len(one.members) == 3)
+def test_a_span_group_continues_the_finding_it_shares_most_records_with(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2, start=1), group("A", 5, 6, 7, start=9), rule=SPAN)
+    larger = next(one.id for one in office.all() if len(one.members) == 3)
 
-    outcome = world.run(group("A", 2, 5, 6, 7, start=2), rule=SPAN)
+    outcome = office.record(group("A", 2, 5, 6, 7, start=2), rule=SPAN)
 
     assert (outcome.grown, outcome.merged, outcome.new) == (1, 1, 0)
-    assert ids(world.get(larger).members) == [2, 5, 6, 7]
-    [merged] = world.all(states=(State.MERGED,))
+    assert ids(office.get(larger).members) == [2, 5, 6, 7]
+    [merged] = office.all(states=(State.MERGED,))
     assert merged.merged_into == larger
 
 
-def test_a_tie_goes_to_the_older_finding(world: World) -> None:
-    world.run(group("A", 3, 4, start=5), rule=SPAN)
-    older = world.only().id
-    world.run(group("A", 1, 2, start=1), group("A", 3, 4, start=5), rule=SPAN)
+def test_a_tie_goes_to_the_older_finding(office: FindingsOffice) -> None:
+    office.record(group("A", 3, 4, start=5), rule=SPAN)
+    older = office.only().id
+    office.record(group("A", 1, 2, start=1), group("A", 3, 4, start=5), rule=SPAN)
 
-    world.run(group("A", 1, 2, 3, 4, start=1), rule=SPAN)
+    office.record(group("A", 1, 2, 3, 4, start=1), rule=SPAN)
 
-    assert ids(world.get(older).members) == [1, 2, 3, 4]
-    assert [one.merged_into for one in world.all(states=(State.MERGED,))] == [older]
+    assert ids(office.get(older).members) == [1, 2, 3, 4]
+    assert [one.merged_into for one in office.all(states=(State.MERGED,))] == [older]
 
 
-def test_a_split_leaves_the_finding_with_the_keeper_and_the_other_part_is_new(world: World) -> None:
-    world.run(group("A", 1, 2, 3, 4, 5, start=1), rule=SPAN)
-    name = world.only().id
+def test_a_split_leaves_the_finding_with_the_keeper_and_the_other_part_is_new(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2, 3, 4, 5, start=1), rule=SPAN)
+    name = office.only().id
 
-    outcome = world.run(group("A", 1, 2, start=1), group("A", 3, 4, 5, start=8), rule=SPAN)
+    outcome = office.record(group("A", 1, 2, start=1), group("A", 3, 4, 5, start=8), rule=SPAN)
 
     assert (outcome.known, outcome.new) == (1, 1)
-    assert ids(world.get(name).members) == [1, 2]
-    assert [change for _, change in world.last_heard] == ["new"]
+    assert ids(office.get(name).members) == [1, 2]
+    assert [change for _, change in office.last_heard] == ["new"]
 
 
-def test_a_split_whose_keeper_is_gone_stays_with_the_larger_part(world: World) -> None:
-    world.run(group("A", 1, 2, 3, 4, 5, start=1), rule=SPAN)
-    name = world.only().id
+def test_a_split_whose_keeper_is_gone_stays_with_the_larger_part(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2, 3, 4, 5, start=1), rule=SPAN)
+    name = office.only().id
 
-    world.run(group("A", 2, 3, start=1), group("A", 4, 5, 6, 7, start=8), rule=SPAN)
+    office.record(group("A", 2, 3, start=1), group("A", 4, 5, 6, 7, start=8), rule=SPAN)
 
-    assert ids(world.get(name).members) == [2, 3]
+    assert ids(office.get(name).members) == [2, 3]
 
 
-def test_a_group_refused_by_one_finding_continues_its_next(world: World) -> None:
-    world.run(group("A", 1, 2, 3, 4, start=1), group("A", 8, 9, start=20), rule=SPAN)
-    one, other = (next(f.id for f in world.all() if f.keeper and f.keeper.id == (k,)) for k in (1, 8))
+def test_a_group_refused_by_one_finding_continues_its_next(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2, 3, 4, start=1), group("A", 8, 9, start=20), rule=SPAN)
+    one, other = (next(f.id for f in office.all() if f.keeper and f.keeper.id == (k,)) for k in (1, 8))
 
-    outcome = world.run(group("A", 1, 2, start=1), group("A", 3, 4, 8, start=5), rule=SPAN)
+    outcome = office.record(group("A", 1, 2, start=1), group("A", 3, 4, 8, start=5), rule=SPAN)
 
     assert (outcome.new, outcome.merged) == (0, 0)
-    assert (ids(world.get(one).members), ids(world.get(other).members)) == ([1, 2], [3, 4, 8])
+    assert (ids(office.get(one).members), ids(office.get(other).members)) == ([1, 2], [3, 4, 8])
 
 
-def test_two_groups_of_one_key_are_two_findings(world: World) -> None:
-    outcome = world.run(group("A", 1, 2, start=1), group("A", 3, 4, start=9), rule=SPAN)
+def test_two_groups_of_one_key_are_two_findings(office: FindingsOffice) -> None:
+    outcome = office.record(group("A", 1, 2, start=1), group("A", 3, 4, start=9), rule=SPAN)
 
     assert outcome.new == 2
-    assert len({one.fingerprint for one in world.all()}) == 2
+    assert len({one.fingerprint for one in office.all()}) == 2
 
 
-def test_of_two_findings_of_one_key_the_one_whose_records_are_gone_is_resolved(world: World) -> None:
-    world.run(group("A", 1, 2), group("A", 3, 4))
+def test_of_two_findings_of_one_key_the_one_whose_records_are_gone_is_resolved(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2), group("A", 3, 4))
 
-    outcome = world.run(group("A", 1, 2))
-    again = world.run(group("A", 1, 2), group("A", 3, 4))
+    outcome = office.record(group("A", 1, 2))
+    again = office.record(group("A", 1, 2), group("A", 3, 4))
 
     assert (outcome.known, outcome.resolved, outcome.merged) == (1, 1, 0)
     assert (again.known, again.reopened, again.new) == (1, 1, 0)
 
 
 @pytest.mark.parametrize("rule", [RULE, SPAN])
-def test_a_pair_that_was_dismissed_is_silent_in_every_group_of_its_key(world: World, rule: RuleIdentity) -> None:
-    world.run(group("A", 1, 2, start=1), group("A", 3, 4, 5, start=9), rule=rule)
-    first = next(one for one in world.all() if ids(one.members) == [1, 2])
-    decide.dismiss(world.store, first.id, actor="anna")
-    world.run(group("A", 1, 2, 3, 4, 5, start=1), rule=rule)
+def test_a_pair_that_was_dismissed_is_silent_in_every_group_of_its_key(
+    office: FindingsOffice, rule: RuleIdentity
+) -> None:
+    office.record(group("A", 1, 2, start=1), group("A", 3, 4, 5, start=9), rule=rule)
+    first = next(one for one in office.all() if ids(one.members) == [1, 2])
+    decide.dismiss(office.store, first.id, actor="anna")
+    office.record(group("A", 1, 2, 3, 4, 5, start=1), rule=rule)
 
-    outcome = world.run(group("A", 2, 1, start=2), group("A", 3, 4, 5, start=9), rule=rule)
-    larger = world.run(group("A", 1, 2, 9, start=1), rule=rule)
+    outcome = office.record(group("A", 2, 1, start=2), group("A", 3, 4, 5, start=9), rule=rule)
+    larger = office.record(group("A", 1, 2, 9, start=1), rule=rule)
 
     assert (outcome.settled, outcome.new) == (1, 0)
     assert larger.settled == 0
-    [current] = [one for one in world.all() if 9 in ids(one.members)]
+    [current] = [one for one in office.all() if 9 in ids(one.members)]
     assert current.settled_pairs == (((1,), (2,)),)
 
 
-def test_a_window_that_begins_earlier_keeps_both_fingerprints(world: World) -> None:
-    world.run(group("A", 2, 3, start=5), rule=SPAN)
-    first = world.only()
+def test_a_window_that_begins_earlier_keeps_both_fingerprints(office: FindingsOffice) -> None:
+    office.record(group("A", 2, 3, start=5), rule=SPAN)
+    first = office.only()
 
-    world.run(group("A", 1, 2, 3, start=1), rule=SPAN)
-    other = world.run(group("A", 1, 2, 3, start=1), group("A", 7, 8, start=5), rule=SPAN)
+    office.record(group("A", 1, 2, 3, start=1), rule=SPAN)
+    other = office.record(group("A", 1, 2, 3, start=1), group("A", 7, 8, start=5), rule=SPAN)
 
     assert other.new == 1
-    assert world.get(first.fingerprint).id == first.id
-    assert world.get(first.id).fingerprint != first.fingerprint
-    assert len({one.fingerprint for one in world.all()}) == 2
+    assert office.get(first.fingerprint).id == first.id
+    assert office.get(first.id).fingerprint != first.fingerprint
+    assert len({one.fingerprint for one in office.all()}) == 2
 
 
 # Settled
 
 
-def test_a_dismissed_finding_is_silent_for_its_records_and_for_part_of_them(world: World) -> None:
-    world.run(group("A", 1, 2, 3))
-    decide.dismiss(world.store, world.only().id, actor="anna")
+def test_a_dismissed_finding_is_silent_for_its_records_and_for_part_of_them(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2, 3))
+    decide.dismiss(office.store, office.only().id, actor="anna")
 
     for found in (group("A", 1, 2, 3), group("A", 2, 3), group("A", 1, 3)):
-        outcome = world.run(found)
-        assert (outcome.settled, outcome.money, world.last_heard) == (1, {}, [])
-    assert world.run().resolved == 0
-    assert world.only().state is State.DISMISSED
+        outcome = office.record(found)
+        assert (outcome.settled, outcome.money, office.last_heard) == (1, {}, [])
+    assert office.record().resolved == 0
+    assert office.only().state is State.DISMISSED
 
 
-def test_a_new_record_reopens_a_dismissed_finding_and_shows_the_settled_pair(world: World) -> None:
-    world.run(group("A", 1, 2))
-    decide.dismiss(world.store, world.only().id, actor="anna")
+def test_a_new_record_reopens_a_dismissed_finding_and_shows_the_settled_pair(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    decide.dismiss(office.store, office.only().id, actor="anna")
 
-    outcome = world.run(group("A", 1, 2, 3))
+    outcome = office.record(group("A", 1, 2, 3))
 
-    now = world.only()
-    assert (outcome.reopened, world.last_heard) == (1, [(now.id, "reopened")])
+    now = office.only()
+    assert (outcome.reopened, office.last_heard) == (1, [(now.id, "reopened")])
     assert now.settled_pairs == (((1,), (2,)),)
     assert [one.settled_at is not None for one in now.members] == [True, True, False]
     assert now.reason == "a new record joined that no decision covers"
 
 
-def test_when_only_settled_records_are_left_the_finding_is_resolved(world: World) -> None:
-    world.run(group("A", 1, 2))
-    decide.dismiss(world.store, world.only().id, actor="anna")
-    world.run(group("A", 1, 2, 3))
+def test_when_only_settled_records_are_left_the_finding_is_resolved(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    decide.dismiss(office.store, office.only().id, actor="anna")
+    office.record(group("A", 1, 2, 3))
 
-    outcome = world.run(group("A", 1, 2))
-    later = world.run(group("A", 1, 2))
+    outcome = office.record(group("A", 1, 2))
+    later = office.record(group("A", 1, 2))
 
     assert (outcome.resolved, outcome.settled, outcome.groups) == (1, 1, 1)
     assert (later.resolved, later.settled, later.reopened) == (0, 1, 0)
-    assert world.only().reason == "only records with an earlier decision are left"
-    assert world.run(group("A", 1, 2, 3)).reopened == 1
+    assert office.only().reason == "only records with an earlier decision are left"
+    assert office.record(group("A", 1, 2, 3)).reopened == 1
 
 
-def test_a_settled_pair_returns_when_its_values_change(world: World) -> None:
-    world.run(group("A", 1, 2))
-    decide.dismiss(world.store, world.only().id, actor="anna")
+def test_a_settled_pair_returns_when_its_values_change(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    decide.dismiss(office.store, office.only().id, actor="anna")
 
-    outcome = world.run(group("B", 1, 2))
+    outcome = office.record(group("B", 1, 2))
 
     assert outcome.new == 1
-    assert world.run(group("A", 1, 2)).settled == 1
+    assert office.record(group("A", 1, 2)).settled == 1
 
 
-def test_a_settled_span_group_returns_when_its_values_change(world: World) -> None:
-    world.run(group("A", 1, 2, start=1), rule=SPAN)
-    decide.dismiss(world.store, world.only().id, actor="anna")
+def test_a_settled_span_group_returns_when_its_values_change(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2, start=1), rule=SPAN)
+    decide.dismiss(office.store, office.only().id, actor="anna")
 
-    outcome = world.run(group("B", 1, 2, start=1), rule=SPAN)
+    outcome = office.record(group("B", 1, 2, start=1), rule=SPAN)
 
     assert outcome.reopened == 1
-    assert world.only().reason == "values changed since it was decided"
+    assert office.only().reason == "values changed since it was decided"
 
 
-def test_a_part_of_a_dismissed_group_that_splits_off_is_no_finding(world: World) -> None:
-    world.run(group("A", 1, 2, 3, 4, start=1), rule=SPAN)
-    decide.dismiss(world.store, world.only().id, actor="anna")
+def test_a_part_of_a_dismissed_group_that_splits_off_is_no_finding(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2, 3, 4, start=1), rule=SPAN)
+    decide.dismiss(office.store, office.only().id, actor="anna")
 
-    outcome = world.run(group("A", 1, 2, start=1), group("A", 3, 4, start=7), rule=SPAN)
-    later = world.run(group("A", 3, 4, start=7), rule=SPAN)
+    outcome = office.record(group("A", 1, 2, start=1), group("A", 3, 4, start=7), rule=SPAN)
+    later = office.record(group("A", 3, 4, start=7), rule=SPAN)
 
     assert (outcome.settled, outcome.new, later.settled) == (2, 0, 1)
-    assert len(world.all()) == 1
+    assert len(office.all()) == 1
 
 
-def test_settled_pairs_hold_after_their_finding_was_merged(world: World) -> None:
-    world.run(group("A", 1, 2, start=1), rule=SPAN)
-    world.run(group("A", 1, 2, start=1), group("A", 5, 6, 7, start=9), rule=SPAN)
-    decide.dismiss(world.store, next(f.id for f in world.all() if len(f.members) == 2), actor="anna")
-    world.run(group("A", 1, 2, 5, 6, 7, start=1), rule=SPAN)
+def test_settled_pairs_hold_after_their_finding_was_merged(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2, start=1), rule=SPAN)
+    office.record(group("A", 1, 2, start=1), group("A", 5, 6, 7, start=9), rule=SPAN)
+    decide.dismiss(office.store, next(f.id for f in office.all() if len(f.members) == 2), actor="anna")
+    office.record(group("A", 1, 2, 5, 6, 7, start=1), rule=SPAN)
 
-    outcome = world.run(group("A", 1, 2, start=1), group("A", 5, 6, 7, start=9), rule=SPAN)
+    outcome = office.record(group("A", 1, 2, start=1), group("A", 5, 6, 7, start=9), rule=SPAN)
 
     assert (outcome.merged, outcome.settled, outcome.new) == (0, 1, 0)
 
 
-def test_a_dismissed_crowd_is_settled_as_a_whole(world: World) -> None:
+def test_a_dismissed_crowd_is_settled_as_a_whole(office: FindingsOffice) -> None:
     crowd = list(range(finding_memory.MOST_PAIRS_OF + 1))
-    world.run(group("A", *crowd))
-    decide.dismiss(world.store, world.only().id, actor="anna")
+    office.record(group("A", *crowd))
+    decide.dismiss(office.store, office.only().id, actor="anna")
 
-    outcome = world.run(group("A", *crowd[5:]))
+    outcome = office.record(group("A", *crowd[5:]))
 
-    assert (outcome.settled, world.last_heard) == (1, [])
-    with world.store.read() as tx:
+    assert (outcome.settled, office.last_heard) == (1, [])
+    with office.store.read() as tx:
         assert tx.connection.execute(sa.select(sa.func.count()).select_from(tables.not_same)).scalar() == 0
-    assert world.run(group("A", *crowd, 999)).reopened == 1
+    assert office.record(group("A", *crowd, 999)).reopened == 1
 
 
 # Snoozed
 
 
-def test_a_snoozed_finding_is_told_once_when_its_time_is_over(world: World) -> None:
-    world.run(group("A", 1, 2))
-    name = world.only().id
-    decide.snooze(world.store, name, actor="anna", until=world.now + dt.timedelta(hours=1))
-    world.run(group("A", 1, 2))
-    asleep = world.last_heard
-    world.now += dt.timedelta(hours=1)
+def test_a_snoozed_finding_is_told_once_when_its_time_is_over(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    name = office.only().id
+    decide.snooze(office.store, name, actor="anna", until=office.clock.now + dt.timedelta(hours=1))
+    office.record(group("A", 1, 2))
+    asleep = office.last_heard
+    office.clock.now += dt.timedelta(hours=1)
 
-    world.run(group("A", 1, 2))
-    woken = world.last_heard
-    world.run(group("A", 1, 2))
+    office.record(group("A", 1, 2))
+    woken = office.last_heard
+    office.record(group("A", 1, 2))
 
-    assert (asleep, woken, world.last_heard) == ([], [(name, "woken")], [])
-    assert (world.only().state, world.only().snoozed_until) == (State.OPEN, None)
-
-
-def test_a_snoozed_finding_that_grows_wakes(world: World) -> None:
-    world.run(group("A", 1, 2, 3))
-    name = world.only().id
-    decide.snooze(world.store, name, actor="anna")
-    world.now += dt.timedelta(days=400)
-    world.run(group("A", 1, 2))
-    asleep = world.only().state
-
-    outcome = world.run(group("A", 1, 2, 4))
-
-    assert (asleep, outcome.grown, world.last_heard) == (State.SNOOZED, 1, [(name, "grown")])
+    assert (asleep, woken, office.last_heard) == ([], [(name, "woken")], [])
+    assert (office.only().state, office.only().snoozed_until) == (State.OPEN, None)
 
 
-def test_a_snoozed_finding_whose_records_are_gone_is_resolved(world: World) -> None:
-    world.run(group("A", 1, 2))
-    decide.snooze(world.store, world.only().id, actor="anna")
+def test_a_snoozed_finding_that_grows_wakes(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2, 3))
+    name = office.only().id
+    decide.snooze(office.store, name, actor="anna")
+    office.clock.now += dt.timedelta(days=400)
+    office.record(group("A", 1, 2))
+    asleep = office.only().state
 
-    assert world.run().resolved == 1
-    assert world.run(group("A", 1, 2)).reopened == 1
+    outcome = office.record(group("A", 1, 2, 4))
+
+    assert (asleep, outcome.grown, office.last_heard) == (State.SNOOZED, 1, [(name, "grown")])
+
+
+def test_a_snoozed_finding_whose_records_are_gone_is_resolved(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    decide.snooze(office.store, office.only().id, actor="anna")
+
+    assert office.record().resolved == 1
+    assert office.record(group("A", 1, 2)).reopened == 1
 
 
 # What channels are told
 
 
-def test_what_a_killed_run_never_told_is_told_by_the_next(world: World) -> None:
-    world.run(group("A", 1, 2), tell=False)
+def test_what_a_killed_run_never_told_is_told_by_the_next(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2), tell=False)
 
-    world.run(group("A", 1, 2))
+    office.record(group("A", 1, 2))
 
-    assert world.last_heard == [(world.only().id, "new")]
-
-
-def test_each_channel_is_told_once(world: World) -> None:
-    world.run(group("A", 1, 2))
-
-    assert [one.id for one in world.tell("double-charge", channel="ops")] == [world.only().id]
-    assert world.tell("double-charge", channel="ops") == []
-    assert world.tell("another-rule", channel="new") == []
+    assert office.last_heard == [(office.only().id, "new")]
 
 
-def test_an_older_message_never_takes_back_a_newer_one(world: World) -> None:
-    world.run(group("A", 1, 2), tell=False)
-    older = world.only()
-    world.run(group("A", 1, 2, 3))
+def test_each_channel_is_told_once(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
 
-    with world.store.begin() as tx:
+    assert [one.id for one in office.tell("double-charge", channel="ops")] == [office.only().id]
+    assert office.tell("double-charge", channel="ops") == []
+    assert office.tell("another-rule", channel="new") == []
+
+
+def test_an_older_message_never_takes_back_a_newer_one(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2), tell=False)
+    older = office.only()
+    office.record(group("A", 1, 2, 3))
+
+    with office.store.begin() as tx:
         message = tx.connection.execute(sa.select(tables.outbox.c.message)).scalar_one()
-        stored.mark_told(tx, "finance", message, {older.id: older.version})
+        stored.mark_notified(tx, "finance", message, {older.id: older.version})
 
-    assert world.tell("double-charge") == []
-
-
-def test_what_was_decided_before_it_was_told_is_not_told(world: World) -> None:
-    world.run(group("A", 1, 2), group("B", 3, 4), group("C", 5, 6), tell=False)
-    names = {ids(one.members)[0]: one.id for one in world.all()}
-    decide.dismiss(world.store, names[1], actor="anna")
-    decide.snooze(world.store, names[3], actor="anna")
-
-    world.run(group("A", 1, 2), group("B", 3, 4))
-
-    assert world.last_heard == []
+    assert office.tell("double-charge") == []
 
 
-def test_the_same_groups_recorded_twice_change_nothing(world: World) -> None:
-    world.run(group("A", 1, 2))
-    before = world.only()
-    with world.store.begin() as tx:
+def test_what_was_decided_before_it_was_told_is_not_told(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2), group("B", 3, 4), group("C", 5, 6), tell=False)
+    names = {ids(one.members)[0]: one.id for one in office.all()}
+    decide.dismiss(office.store, names[1], actor="anna")
+    decide.snooze(office.store, names[3], actor="anna")
+
+    office.record(group("A", 1, 2), group("B", 3, 4))
+
+    assert office.last_heard == []
+
+
+def test_the_same_groups_recorded_twice_change_nothing(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    before = office.only()
+    with office.store.begin() as tx:
         outcome = record(tx, "run-1", RULE, [group("A", 1, 2)])
 
-    assert (outcome.new, outcome.known, outcome.told) == (0, 1, ())
-    assert replace(world.only(), last_seen=before.last_seen) == before
+    assert (outcome.new, outcome.known, outcome.news) == (0, 1, ())
+    assert replace(office.only(), last_seen=before.last_seen) == before
 
 
-def test_a_dry_run_says_what_a_run_would_say_and_writes_nothing(world: World) -> None:
-    world.run(group("A", 1, 2), group("B", 3, 4))
+def test_a_dry_run_says_what_a_run_would_say_and_writes_nothing(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2), group("B", 3, 4))
     renamed = replace(RULE, name="paid-twice", was="double-charge")
-    before = world.all()
+    before = office.all()
 
-    with world.store.read() as tx:
+    with office.store.read() as tx:
         outcome, _ = preview(tx, renamed, [group("A", 1, 2, 9), group("C", 5, 6)])
 
     assert (outcome.new, outcome.grown, outcome.resolved, outcome.first_run) == (1, 1, 1, False)
-    assert world.all() == before
+    assert office.all() == before
 
 
 # Looking them up
 
 
-def test_a_finding_is_found_by_id_by_its_beginning_and_however_it_is_typed(world: World) -> None:
-    world.run(group("A", 1, 2), group("B", 3, 4))
-    one = world.all()[0]
+def test_a_finding_is_found_by_id_by_its_beginning_and_however_it_is_typed(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2), group("B", 3, 4))
+    one = office.all()[0]
 
     for asked in (one.id, one.id.lower(), one.id[2:], one.id[:5], one.fingerprint, one.fingerprint.upper()):
-        assert world.get(asked).id == one.id
+        assert office.get(asked).id == one.id
 
 
-def test_an_unknown_id_names_the_nearest(world: World) -> None:
-    world.run(group("A", 1, 2))
-    name = world.only().id
+def test_an_unknown_id_names_the_nearest(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    name = office.only().id
     typo = name[:-1] + ("0" if name[-1] != "0" else "1")
 
     with pytest.raises(FindingUnknown, match=f"did you mean `{name}`"):
-        world.get(typo)
+        office.get(typo)
 
 
 @pytest.mark.parametrize("asked", ["", "F-", "F-ZZZZZZ", "%", "not an id"])
-def test_an_id_in_an_empty_store_is_refused_in_a_sentence(world: World, asked: str) -> None:
+def test_an_id_in_an_empty_store_is_refused_in_a_sentence(office: FindingsOffice, asked: str) -> None:
     with pytest.raises(FindingUnknown, match="there are none yet"):
-        world.get(asked)
+        office.get(asked)
 
 
-def test_a_beginning_that_fits_several_is_refused_with_them(world: World) -> None:
-    world.run(*(group(number, 2 * number, 2 * number + 1) for number in range(100)))
-    first = world.all()[0].id[:3]
+def test_a_beginning_that_fits_several_is_refused_with_them(office: FindingsOffice) -> None:
+    office.record(*(group(number, 2 * number, 2 * number + 1) for number in range(100)))
+    first = office.all()[0].id[:3]
 
     with pytest.raises(FindingAmbiguous, match="write one more character"):
-        world.get(first)
+        office.get(first)
 
 
-def test_findings_are_listed_by_filter_worst_first(world: World) -> None:
-    world.run(group("A", 1, 2), group("B", 3, 4))
+def test_findings_are_listed_by_filter_worst_first(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2), group("B", 3, 4))
     low = replace(RULE, name="low-one", severity=Severity.low)
-    world.run(group("A", 1, 2), rule=low)
-    decide.assign(world.store, world.all(rules=("low-one",))[0].id, actor="anna", to="ben")
+    office.record(group("A", 1, 2), rule=low)
+    decide.assign(office.store, office.all(rules=("low-one",))[0].id, actor="anna", to="ben")
 
-    assert [one.severity.name for one in world.all()] == ["high", "high", "low"]
-    assert len(world.all(severity=Severity.high)) == 2
-    assert [one.rule for one in world.all(assigned_to="ben")] == ["low-one"]
-    assert len(world.all(limit=1)) == 1
-    assert world.all(states=(State.DISMISSED,)) == []
-    assert len(world.all(run="run-1")) == 2
-    assert len(world.all(since=world.now)) == 1
-    assert world.all(dataset="other") == []
+    assert [one.severity.name for one in office.all()] == ["high", "high", "low"]
+    assert len(office.all(severity=Severity.high)) == 2
+    assert [one.rule for one in office.all(assigned_to="ben")] == ["low-one"]
+    assert len(office.all(limit=1)) == 1
+    assert office.all(states=(State.DISMISSED,)) == []
+    assert len(office.all(run="run-1")) == 2
+    assert len(office.all(since=office.clock.now)) == 1
+    assert office.all(dataset="other") == []
 
 
-def test_a_finding_as_json_has_lists_for_ids_and_text_for_decimals(world: World) -> None:
+def test_a_finding_as_json_has_lists_for_ids_and_text_for_decimals(office: FindingsOffice) -> None:
     key: dict[str, Value] = {"order": "A-17", "amount": Decimal("20.00"), "day": dt.date(2026, 3, 1), "seat": 7}
     found = Group(
         key,
@@ -791,9 +794,9 @@ def test_a_finding_as_json_has_lists_for_ids_and_text_for_decimals(world: World)
         {"EUR": Decimal("20.00")},
         (NOON, NOON + dt.timedelta(seconds=30)),
     )
-    world.run(found)
+    office.record(found)
 
-    shown = Hidden().finding(world.only())
+    shown = Hidden().finding(office.only())
 
     golden = {
         "rule": "double-charge",
@@ -822,20 +825,20 @@ def test_a_finding_as_json_has_lists_for_ids_and_text_for_decimals(world: World)
 # The log
 
 
-def test_every_transition_has_its_entry_and_the_chain_holds(world: World) -> None:
-    world.run(group("A", 1, 2))
-    name = world.only().id
-    world.run(group("A", 1, 2, 3))
-    world.run(group("A", 1, 2))
-    world.run()
-    world.run(group("A", 1, 2))
-    decide.snooze(world.store, name, actor="anna", until=world.now + dt.timedelta(minutes=2))
-    world.now += dt.timedelta(minutes=5)
-    world.run(group("A", 1, 2))
-    decide.dismiss(world.store, name, actor="anna", note="twins")
-    decide.reopen(world.store, name, actor="ben")
+def test_every_transition_has_its_entry_and_the_chain_holds(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    name = office.only().id
+    office.record(group("A", 1, 2, 3))
+    office.record(group("A", 1, 2))
+    office.record()
+    office.record(group("A", 1, 2))
+    decide.snooze(office.store, name, actor="anna", until=office.clock.now + dt.timedelta(minutes=2))
+    office.clock.now += dt.timedelta(minutes=5)
+    office.record(group("A", 1, 2))
+    decide.dismiss(office.store, name, actor="anna", note="twins")
+    decide.reopen(office.store, name, actor="ben")
 
-    with world.store.read() as tx:
+    with office.store.read() as tx:
         history = [(one.actor, one.event) for one in log.entries(tx, finding=name)]
 
     robot = ["opened", "grown", "shrunk", "resolved", "reopened"]
@@ -846,17 +849,17 @@ def test_every_transition_has_its_entry_and_the_chain_holds(world: World) -> Non
         ("anna", "finding.dismissed"),
         ("ben", "finding.decision_undone"),
     ]
-    assert log.verify(world.store).intact
+    assert log.verify(office.store).intact
 
 
-def test_a_quiet_run_writes_nothing_to_the_log(world: World) -> None:
-    world.run(group("A", 1, 2))
-    with world.store.read() as tx:
+def test_a_quiet_run_writes_nothing_to_the_log(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    with office.store.read() as tx:
         before = len(list(log.entries(tx)))
 
-    world.run(group("A", 1, 2))
+    office.record(group("A", 1, 2))
 
-    with world.store.read() as tx:
+    with office.store.read() as tx:
         assert len(list(log.entries(tx))) == before
 
 
@@ -865,7 +868,7 @@ def test_a_quiet_run_writes_nothing_to_the_log(world: World) -> None:
 
 def _shuffled(rule: RuleIdentity, seed: int, tmp_path: Path) -> list[dict[str, object]]:
     shuffle = random.Random(seed)
-    world = World.at(f"sqlite:///{seed}.db", tmp_path)
+    office = FindingsOffice.new(f"sqlite:///{seed}.db", tmp_path)
     days = (
         [group("A", 1, 2, 3, 4, start=1), group("A", 7, 8, start=9), group("B", 5, 6, start=1)],
         [group("A", 1, 2, start=1), group("A", 3, 7, start=5), group("A", 4, 8, start=9), group("B", 5, 9, start=1)],
@@ -874,9 +877,9 @@ def _shuffled(rule: RuleIdentity, seed: int, tmp_path: Path) -> list[dict[str, o
     for day in days:
         groups = list(day) if rule.by_records else [one for one in day if one.key["order"] == "B"]
         shuffle.shuffle(groups)
-        world.run(*groups, rule=rule)
-    shown = [Hidden().finding(one) for one in world.all()]
-    world.store.close()
+        office.record(*groups, rule=rule)
+    shown = [Hidden().finding(one) for one in office.all()]
+    office.store.close()
     return shown
 
 
@@ -888,29 +891,29 @@ def test_findings_do_not_depend_on_the_order_of_groups(rule: RuleIdentity, tmp_p
     assert all(_shuffled(rule, seed, tmp_path) == first for seed in range(1, 8))
 
 
-def test_a_finding_lives_alike_on_both_stores(any_world: World) -> None:
-    world = any_world
-    world.run(group("A", 1, 2), group("B", 3, 4), rule=SPAN)
-    name = next(one.id for one in world.all() if one.key == {"order": "A"})
-    decide.dismiss(world.store, name, actor="anna", note="twins")
-    world.run(group("A", 1, 2), rule=SPAN)
-    world.run(group("A", 1, 2, 3), group("B", 4, 5), rule=replace(SPAN, name="new-name", was="double-charge"))
+def test_a_finding_lives_alike_on_both_stores(any_office: FindingsOffice) -> None:
+    office = any_office
+    office.record(group("A", 1, 2), group("B", 3, 4), rule=SPAN)
+    name = next(one.id for one in office.all() if one.key == {"order": "A"})
+    decide.dismiss(office.store, name, actor="anna", note="twins")
+    office.record(group("A", 1, 2), rule=SPAN)
+    office.record(group("A", 1, 2, 3), group("B", 4, 5), rule=replace(SPAN, name="new-name", was="double-charge"))
 
-    told = {one.id: one.change.value for one in world.heard[-1]}
+    told = {one.id: one.change.value for one in office.heard[-1]}
     assert told[name] == "reopened"
-    assert world.get(name[:6]).settled_pairs == (((1,), (2,)),)
-    assert world.tell("new-name") == []
-    assert log.verify(world.store).intact
+    assert office.get(name[:6]).settled_pairs == (((1,), (2,)),)
+    assert office.tell("new-name") == []
+    assert log.verify(office.store).intact
 
 
 @pytest.mark.server
 def test_two_runs_of_one_rule_at_once_make_one_finding(postgres_url: str, tmp_path: Path) -> None:
-    world = World.at(postgres_url, tmp_path)
+    office = FindingsOffice.new(postgres_url, tmp_path)
     other = Store.open(postgres_url, tmp_path, key=KEY)
-    world.run(group("Z", 8, 9))
+    office.record(group("Z", 8, 9))
 
     outcomes = []
-    with world.store.begin() as tx:
+    with office.store.begin() as tx:
         record(tx, "run-1", RULE, [group("A", 1, 2)])
 
         def second() -> None:
@@ -925,18 +928,18 @@ def test_two_runs_of_one_rule_at_once_make_one_finding(postgres_url: str, tmp_pa
 
     assert [(one.new, one.known) for one in outcomes] == [(0, 1)]
     other.close()
-    world.store.close()
+    office.store.close()
 
 
 @pytest.mark.slow
-def test_ten_thousand_new_findings_are_recorded_in_three_seconds(world: World) -> None:
+def test_ten_thousand_new_findings_are_recorded_in_three_seconds(office: FindingsOffice) -> None:
     groups = [group(f"order-{number}", 2 * number, 2 * number + 1, money="9.90") for number in range(10_000)]
 
     start = time.process_time()
-    first = world.run(*groups, tell=False)
+    first = office.record(*groups, tell=False)
     taken = time.process_time() - start
     start = time.process_time()
-    second = world.run(*groups, tell=False)
+    second = office.record(*groups, tell=False)
     again = time.process_time() - start
 
     assert (first.new, second.known) == (10_000, 10_000)
@@ -960,30 +963,30 @@ def test_judging_is_pure_and_says_why() -> None:
     judgement = judge(RULE, [group("B", 1, 2)], [known], NotSame(), NOON)
 
     assert [(v.change, v.finding, v.reason) for v in judgement.verdicts] == [
-        (Change.NEW, None, None),
-        (Change.RESOLVED, "F-1", "its records no longer match"),
+        (FindingChange.NEW, None, None),
+        (FindingChange.RESOLVED, "F-1", "its records no longer match"),
     ]
 
 
-def test_a_taken_fingerprint_never_stops_a_run(world: World) -> None:
+def test_a_taken_fingerprint_never_stops_a_run(office: FindingsOffice) -> None:
     """Another finding has the fingerprint by chance of history; the new one takes the next."""
-    world.run(group("A", 1, 2))
-    world.run(group("A", 1, 2), rule=replace(RULE, name="b", was="double-charge"))
-    world.run(group("A", 1, 2))
-    world.run(group("A", 1, 2), rule=replace(RULE, name="c", was="double-charge"))
+    office.record(group("A", 1, 2))
+    office.record(group("A", 1, 2), rule=replace(RULE, name="b", was="double-charge"))
+    office.record(group("A", 1, 2))
+    office.record(group("A", 1, 2), rule=replace(RULE, name="c", was="double-charge"))
 
-    outcome = world.run(group("A", 1, 2))
+    outcome = office.record(group("A", 1, 2))
 
     assert outcome.new == 1
-    with world.store.read() as tx:
+    with office.store.read() as tx:
         marks = [fingerprint("double-charge", "duplicates", {"order": "A"}, again=again) for again in range(3)]
         assert len(finding_memory.owners(tx, marks)) == 3
 
 
-def test_of_two_first_runs_of_a_rule_at_one_moment_only_one_is_the_first(any_world: World) -> None:
+def test_of_two_first_runs_of_a_rule_at_one_moment_only_one_is_the_first(any_office: FindingsOffice) -> None:
     """The second waits for the first on the rule's row, and must then find the rule known."""
-    any_world.run(rule=RULE)
-    store, began = any_world.store, threading.Event()
+    any_office.record(rule=RULE)
+    store, began = any_office.store, threading.Event()
     rule = replace(RULE, name="another")
     entered: list[bool] = []
 
@@ -1009,78 +1012,78 @@ def test_of_two_first_runs_of_a_rule_at_one_moment_only_one_is_the_first(any_wor
 # Cleaned
 
 
-def _cleaned(world: World, *, ago: dt.timedelta = dt.timedelta(0)) -> str:
-    world.run(group("A", 1, 2))
-    world.now -= ago
-    world.happens(world.only().id, Event.APPROVED, Event.STARTED, Event.CLEANED)
-    world.now += ago
-    return world.only().id
+def _cleaned(office: FindingsOffice, *, ago: dt.timedelta = dt.timedelta(0)) -> str:
+    office.record(group("A", 1, 2))
+    office.clock.now -= ago
+    office.happens(office.only().id, Event.APPROVED, Event.STARTED, Event.CLEANED)
+    office.clock.now += ago
+    return office.only().id
 
 
 @pytest.mark.parametrize("ends", [Event.PARTLY, Event.QUARANTINED])
-def test_what_is_found_while_a_cleaning_has_the_records_changes_nothing(world: World, ends: Event) -> None:
-    world.run(group("A", 1, 2))
-    world.happens(world.only().id, Event.APPROVED, Event.STARTED, ends)
-    before = world.only()
+def test_what_is_found_while_a_cleaning_has_the_records_changes_nothing(office: FindingsOffice, ends: Event) -> None:
+    office.record(group("A", 1, 2))
+    office.happens(office.only().id, Event.APPROVED, Event.STARTED, ends)
+    before = office.only()
 
-    outcome = world.run(group("A", 1, 2, 3))
-    world.run()
+    outcome = office.record(group("A", 1, 2, 3))
+    office.record()
 
     assert outcome.settled == 1
-    assert replace(world.only(), last_run=before.last_run, last_seen=before.last_seen) == before
+    assert replace(office.only(), last_run=before.last_run, last_seen=before.last_seen) == before
 
 
-def test_a_cleaned_finding_whose_records_are_gone_stays_cleaned(world: World) -> None:
-    _cleaned(world)
+def test_a_cleaned_finding_whose_records_are_gone_stays_cleaned(office: FindingsOffice) -> None:
+    _cleaned(office)
 
-    outcome = world.run()
+    outcome = office.record()
 
-    assert (outcome.resolved, world.only().state) == (0, State.CLEANED)
-
-
-def test_a_read_from_before_the_cleaning_reopens_nothing(world: World) -> None:
-    _cleaned(world)
-
-    outcome = world.run(group("A", 1, 2), began=dt.timedelta(minutes=5))
-
-    assert (outcome.settled, world.only().state) == (1, State.CLEANED)
+    assert (outcome.resolved, office.only().state) == (0, State.CLEANED)
 
 
-def test_cleaned_records_that_match_again_are_open_again_and_may_be_cleaned_anew(world: World) -> None:
-    _cleaned(world)
+def test_a_read_from_before_the_cleaning_reopens_nothing(office: FindingsOffice) -> None:
+    _cleaned(office)
 
-    outcome = world.run(group("A", 1, 2))
+    outcome = office.record(group("A", 1, 2), began=dt.timedelta(minutes=5))
 
-    found = world.only()
+    assert (outcome.settled, office.only().state) == (1, State.CLEANED)
+
+
+def test_cleaned_records_that_match_again_are_open_again_and_may_be_cleaned_anew(office: FindingsOffice) -> None:
+    _cleaned(office)
+
+    outcome = office.record(group("A", 1, 2))
+
+    found = office.only()
     assert (outcome.reopened, found.state) == (1, State.OPEN)
     assert [member.settled_at for member in found.members] == [None, None]
-    assert world.run(group("A", 1, 2)).known == 1
+    assert office.record(group("A", 1, 2)).known == 1
 
 
-def test_a_record_that_joins_a_cleaned_finding_reopens_it_and_it_alone_is_surplus(world: World) -> None:
-    _cleaned(world)
+def test_a_record_that_joins_a_cleaned_finding_reopens_it_and_it_alone_is_surplus(office: FindingsOffice) -> None:
+    _cleaned(office)
 
-    world.run(group("A", 1, 3))
+    office.record(group("A", 1, 3))
 
-    found = world.only()
+    found = office.only()
     assert found.state is State.OPEN
     assert [member.id for member in found.members if member.settled_at is None] == [(3,)]
 
 
-def test_an_undone_finding_is_settled_like_a_dismissed_one(world: World) -> None:
-    name = _cleaned(world)
-    world.happens(name, Event.TAKEN_BACK)
+def test_an_undone_finding_is_settled_like_a_dismissed_one(office: FindingsOffice) -> None:
+    name = _cleaned(office)
+    office.happens(name, Event.UNDONE)
 
-    same = world.run(group("A", 1, 2))
-    grown = world.run(group("A", 1, 2, 3))
+    same = office.record(group("A", 1, 2))
+    grown = office.record(group("A", 1, 2, 3))
 
     assert (same.settled, grown.reopened) == (1, 1)
 
 
-def test_a_plan_waits_no_longer_once_its_finding_grew(world: World) -> None:
-    world.run(group("A", 1, 2))
-    world.happens(world.only().id, Event.PROPOSED)
+def test_a_plan_waits_no_longer_once_its_finding_grew(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2))
+    office.happens(office.only().id, Event.PROPOSED)
 
-    outcome = world.run(group("A", 1, 2, 3))
+    outcome = office.record(group("A", 1, 2, 3))
 
-    assert (outcome.grown, world.only().state) == (1, State.OPEN)
+    assert (outcome.grown, office.only().state) == (1, State.OPEN)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from findings_support import KEY, NOON, RULE, World, group, ids
+from findings_support import KEY, RULE, FindingsOffice, group, ids
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -27,7 +27,6 @@ from reconcile.audit import log
 from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
-from reconcile.store import Store
 from reconcile.tracking import decide
 from rules.engines.base import Group
 
@@ -45,19 +44,16 @@ _MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 -
 def empty_store() -> Iterator[None]:
     """One empty store, copied for every example: creating it costs more than the example."""
     with tempfile.TemporaryDirectory() as folder:
-        World.at("sqlite:///empty.db", Path(folder)).store.close()
+        FindingsOffice.new("sqlite:///empty.db", Path(folder)).store.close()
         _template.append(Path(folder) / "empty.db")
         yield
         _template.clear()
 
 
-def _copy() -> tuple[World, Path]:
+def _copy() -> tuple[FindingsOffice, Path]:
     folder = Path(tempfile.mkdtemp(dir=_MEMORY))
     shutil.copy(_template[0], folder / "state.db")
-    world: list[World] = []
-    store = Store.open("sqlite:///state.db", folder, key=KEY, clock=lambda: world[0].now if world else NOON)
-    world.append(World(store))
-    return world[0], folder
+    return FindingsOffice.at("sqlite:///state.db", folder, key=KEY), folder
 
 
 class Life(RuleBasedStateMachine):
@@ -67,7 +63,7 @@ class Life(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.world, self.folder = _copy()
+        self.office, self.folder = _copy()
         self.identity: RuleIdentity = replace(RULE, by_records=self.by_records)
         self.names = 0
         self.ran: str | None = None
@@ -77,9 +73,9 @@ class Life(RuleBasedStateMachine):
         self.judged: dict[frozenset[int], tuple[str, str]] = {}  # pair -> key, finding
 
     def teardown(self) -> None:
-        if hasattr(self, "world"):
-            assert log.verify(self.world.store).intact
-            self.world.store.close()
+        if hasattr(self, "office"):
+            assert log.verify(self.office.store).intact
+            self.office.store.close()
             shutil.rmtree(self.folder)
 
     @rule(record=RECORDS, key=KEYS, at=TIMES)
@@ -97,7 +93,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(hours=st.integers(1, 40))
     def wait(self, hours: int) -> None:
-        self.world.now += dt.timedelta(hours=hours)
+        self.office.clock.now += dt.timedelta(hours=hours)
 
     @rule()
     def rename(self) -> None:
@@ -108,7 +104,7 @@ class Life(RuleBasedStateMachine):
     def run(self, killed: bool, choice: random.Random) -> None:
         groups = self.groups()
         choice.shuffle(groups)
-        outcome = self.world.run(*groups, rule=self.identity, tell=False)
+        outcome = self.office.record(*groups, rule=self.identity, tell=False)
         assert outcome.groups == len(groups)
         assert outcome.new + outcome.known + outcome.grown + outcome.reopened + outcome.settled == len(groups)
         self.ran = self.identity.name
@@ -119,14 +115,14 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.ever)
     @rule(choice=st.randoms(use_true_random=False), what=st.sampled_from(["dismiss", "snooze", "sleep", "undo"]))
     def decide(self, choice: random.Random, what: str) -> None:
-        finding = self.world.get(choice.choice(sorted(self.ever)))
-        store, name = self.world.store, finding.id
+        finding = self.office.get(choice.choice(sorted(self.ever)))
+        store, name = self.office.store, finding.id
         if what == "dismiss" and finding.state in (State.OPEN, State.SNOOZED):
             decide.dismiss(store, name, actor="anna")
             for pair in itertools.combinations(ids(finding.members), 2):
                 self.judged[frozenset(pair)] = (str(finding.key["order"]), name)  # type: ignore[arg-type]  # ids are ints
         elif what in ("snooze", "sleep") and finding.state is State.OPEN:
-            until = self.world.now + dt.timedelta(hours=20) if what == "snooze" else None
+            until = self.office.clock.now + dt.timedelta(hours=20) if what == "snooze" else None
             decide.snooze(store, name, actor="anna", until=until)
         elif what == "undo" and finding.state in (State.DISMISSED, State.SNOOZED):
             decide.reopen(store, name, actor="anna")
@@ -149,11 +145,11 @@ class Life(RuleBasedStateMachine):
         return [records]
 
     def hear(self) -> list[Finding]:
-        heard = self.world.tell(self.identity.name)
+        heard = self.office.tell(self.identity.name)
         for one in heard:
             assert (one.id, one.version) not in self.told
             self.told.add((one.id, one.version))
-        assert self.world.tell(self.identity.name) == []
+        assert self.office.tell(self.identity.name) == []
         return heard
 
     def is_judged(self, one: Group) -> bool:
@@ -169,9 +165,9 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def no_finding_is_ever_lost(self) -> None:
-        if not hasattr(self, "world"):
+        if not hasattr(self, "office"):
             return
-        now = {one.id for one in self.world.all()}
+        now = {one.id for one in self.office.all()}
         assert self.ever <= now
         self.ever = now
 
@@ -204,7 +200,7 @@ class ByKey(Life):
         for key, known in self.expected.items():
             if key not in today and known.state in ("open", "snoozed"):
                 known.state = "resolved"
-        found = {str(one.key["order"]): one for one in self.world.all()}
+        found = {str(one.key["order"]): one for one in self.office.all()}
         assert found.keys() == {key for key, known in self.expected.items() if known.state != "none"}
         for key, finding in found.items():
             known = self.expected[key]
@@ -218,7 +214,7 @@ class ByKey(Life):
         if self.is_judged(one) or (known.settled and members <= known.settled):
             known.state = "resolved" if known.state in ("open", "snoozed") else known.state
             return
-        is_over = known.until is not None and known.until <= self.world.now
+        is_over = known.until is not None and known.until <= self.office.clock.now
         woken = known.state == "snoozed" and is_over
         if known.state in ("none", "resolved", "dismissed") or not members <= known.seen or woken:
             known.state, known.version = "open", known.version + 1
@@ -228,7 +224,7 @@ class ByKey(Life):
     def after_decision(self, what: str, finding: Finding) -> None:
         known = self.expected[str(finding.key["order"])]
         known.state = {"dismiss": "dismissed", "undo": "open"}.get(what, "snoozed")
-        known.until = self.world.now + dt.timedelta(hours=20) if what == "snooze" else None
+        known.until = self.office.clock.now + dt.timedelta(hours=20) if what == "snooze" else None
         if what == "dismiss":
             known.settled = {int(str(name)) for name in ids(finding.members)}
         if what == "undo" and finding.state is State.DISMISSED:
@@ -258,20 +254,20 @@ class ByRecords(Life):
         return parts
 
     def after_run(self, groups: list[Group]) -> None:
-        everything = self.world.all()
+        everything = self.office.all()
         live = [one for one in everything if one.state in (State.OPEN, State.SNOOZED)]
         owed = {frozenset(ids(one.members)) for one in groups if not self.is_judged(one)}
         settled = {frozenset(ids(one.members)) for one in groups if self.is_judged(one)}
         assert sorted(map(sorted, owed)) == sorted(sorted(ids(one.members)) for one in live)  # type: ignore[type-var]  # ints
         assert not settled & {frozenset(ids(one.members)) for one in live}
         for one in everything:
-            assert self.world.get(one.fingerprint).id == one.id
+            assert self.office.get(one.fingerprint).id == one.id
             assert (one.merged_into is not None) == (one.state is State.MERGED)
             assert one.merged_into is None or one.merged_into in {other.id for other in everything}
         before = {one.id: (one.state, one.version) for one in everything}
-        again = self.world.run(*groups, rule=self.identity, tell=False)
+        again = self.office.record(*groups, rule=self.identity, tell=False)
         assert (again.new, again.grown, again.reopened, again.resolved, again.merged) == (0, 0, 0, 0, 0)
-        assert {one.id: (one.state, one.version) for one in self.world.all()} == before
+        assert {one.id: (one.state, one.version) for one in self.office.all()} == before
 
 
 _SETTINGS = settings(max_examples=25, stateful_step_count=30, deadline=None)

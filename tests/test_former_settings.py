@@ -9,19 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clean_support import World
 from cli_support import Project
+from world_support import ALONE, CUSTOMERS, DELETE, TWO, World
 
 from reconcile.cleaning.actions.base import Stale
 from reconcile.tracking import decide
-
-DELETE = {"clean": {"action": "delete"}}
-
-
-ALONE = DELETE | {"approval": "none"}
-
-
-TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
 
 
 @pytest.mark.parametrize("ids", [["id", "name"], "name"])
@@ -30,11 +22,8 @@ def test_a_finding_from_before_the_id_was_another_one_is_stale(ids: list[str] | 
     world.run()
     world.config["datasets"] = {"customers": {"source": "shop", "table": "customers", "id": ids}}
 
-    with world.desk() as desk, pytest.raises(Stale, match="2 of its 2 records no longer exist"):
-        desk.approve(world.only())
-
-
-CUSTOMERS: dict[str, Any] = {"source": "shop", "table": "customers", "id": "id"}
+    with world.decisions() as decisions, pytest.raises(Stale, match="2 of its 2 records no longer exist"):
+        decisions.approve(world.only())
 
 
 def in_quarantine(folder: Path, **config: Any) -> World:
@@ -43,7 +32,7 @@ def in_quarantine(folder: Path, **config: Any) -> World:
     world.run()
     world.approve(world.only(), later=True)
     with closing(sqlite3.connect(folder / "reconcile.db")) as connection:
-        connection.execute("UPDATE bundles SET content = replace(content, 'Ann', 'Eve')")
+        connection.execute("UPDATE plans SET content = replace(content, 'Ann', 'Eve')")
         connection.commit()
     world.run()
     assert world.findings() == {world.only(): "quarantined"}
@@ -79,7 +68,7 @@ def test_a_finding_from_before_its_rule_looked_elsewhere_is_told_without_what_wa
     tmp_path: Path,
 ) -> None:
     world = in_quarantine(tmp_path / "w", datasets={"customers": CUSTOMERS | {"pii": ["email"]}})
-    world.do("CREATE TABLE firms (id INTEGER PRIMARY KEY, email VARCHAR(60))")
+    world.shop.sql("CREATE TABLE firms (id INTEGER PRIMARY KEY, email VARCHAR(60))")
     world.config["datasets"]["firms"] = CUSTOMERS | {"table": "firms"}
     world.rules["twins"] = DELETE | {"dataset": "firms"}
 
@@ -116,7 +105,7 @@ def test_records_of_one_group_that_share_their_id_are_found_and_told_and_never_c
     assert (finding.records, finding.keeper and finding.keeper.id) == (2, (ids[0],))
     assert world.only() in world.messages()
     assert "Nothing is cleaned: the id of" in (reports[-1].rules[0].cleaning.stopped or "")
-    assert len(world.rows()) == len(ids)
+    assert len(world.shop.rows()) == len(ids)
     with world.open() as application:
         decide.dismiss(application.store, world.only(), actor="anna")
     assert world.run().checked[0].findings.settled == 1
@@ -125,7 +114,7 @@ def test_records_of_one_group_that_share_their_id_are_found_and_told_and_never_c
 def _without_a_key(folder: Path, ids: Sequence[int | None]) -> World:
     """Customers with these ids and one e-mail."""
     world = World.at(folder / "w", twins=ALONE)
-    world.do("DROP TABLE customers", "CREATE TABLE customers (id INTEGER, email VARCHAR(60), name VARCHAR(60))")
+    world.shop.sql("DROP TABLE customers", "CREATE TABLE customers (id INTEGER, email VARCHAR(60), name VARCHAR(60))")
     world.add(*((one_id, "a@x", f"Ann {n}") for n, one_id in enumerate(ids)))
     return world
 
@@ -137,4 +126,4 @@ def test_records_that_are_one_by_their_id_are_no_group_and_are_told(tmp_path: Pa
 
     assert report.findings == []
     assert [entry.reason for entry in report.rules[0].skipped] == ["not unique"]
-    assert len(world.rows()) == 2
+    assert len(world.shop.rows()) == 2

@@ -9,9 +9,9 @@ from effects_support import TARGET, Journal, effects_postgres, held, hold, journ
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconcile.findings.states import BundleState
+from reconcile.findings.states import PlanState
 from reconcile.journal import effects, holds
-from reconcile.journal.holds import HoldConflict, Wanted
+from reconcile.journal.holds import HoldConflict, HoldRequest
 from reconcile.store import holds as stored_holds
 from reconcile.store import tables
 
@@ -30,7 +30,7 @@ def test_keepers_share_a_record_and_surplus_excludes_everybody(journal: Journal)
         for keeper, surplus in (("z", "k"), ("a", "z"), ("z", "a")):
             with pytest.raises(HoldConflict) as caught:
                 hold(tx, three_, TARGET, [keeper], [surplus])
-            assert (caught.value.bundle, caught.value.other in (one, two)) == (three_, True)
+            assert (caught.value.plan, caught.value.other in (one, two)) == (three_, True)
         hold(tx, three_, "another target", ["a"], ["k"])
 
     assert held(journal, one) == {"a": "surplus", "k": "keeper"}
@@ -57,18 +57,20 @@ def test_of_two_plans_in_one_batch_that_want_each_others_keeper_one_waits(journa
         effects.released(tx, [waiting], str(conflict))
 
     assert (len(outcome.taken), conflict.other) == (1, outcome.taken[0].id)
-    assert journal.state(waiting.id) is BundleState.APPROVED
-    assert {row["bundle"] for row in journal.rows(tables.holds)} == {outcome.taken[0].id}
+    assert journal.state(waiting.id) is PlanState.APPROVED
+    assert {row["plan"] for row in journal.rows(tables.holds)} == {outcome.taken[0].id}
 
 
 def test_a_plan_with_a_conflict_holds_nothing_of_what_it_wanted(journal: Journal) -> None:
     one, two, free = three(journal)
     with journal.begin() as tx:
         hold(tx, one, TARGET, [], ["x"])
-        answer = holds.take_all(tx, [Wanted(two, TARGET, ("k",), ("a", "x")), Wanted(free, TARGET, ("k",), ("a",))])
+        answer = holds.take_all(
+            tx, [HoldRequest(two, TARGET, ("k",), ("a", "x")), HoldRequest(free, TARGET, ("k",), ("a",))]
+        )
 
-    assert [conflict.bundle for conflict in answer] == [two]
-    assert {row["bundle"] for row in journal.rows(tables.holds)} == {one, free}
+    assert [conflict.plan for conflict in answer] == [two]
+    assert {row["plan"] for row in journal.rows(tables.holds)} == {one, free}
 
 
 RECORDS = st.sampled_from("abcde")
@@ -86,7 +88,7 @@ def test_no_record_is_ever_keeper_and_surplus_whatever_is_wanted_in_whatever_ord
     for number, batch in enumerate(batches):
         for place, (keeper, surplus) in enumerate(batch):
             name = f"{number}-{place}"
-            wanted = Wanted(name, TARGET, (keeper,), tuple(sorted(surplus)))
+            wanted = HoldRequest(name, TARGET, (keeper,), tuple(sorted(surplus)))
             conflict = holds._conflict(wanted, standing)
             fits = all(not (surplus & (theirs | {kept})) and keeper not in theirs for kept, theirs in model.values())
             assert (conflict is None) == fits

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from store_support import FixedClock, Program, in_parallel
+from conftest import STATE
+from store_support import FixedClock, Program, in_parallel, store
 
 from reconcile.cleaning.execution import admission
 from reconcile.coordination import lease
@@ -23,7 +24,8 @@ from reconcile.runs import runner
 from reconcile.service import scheduler, workers
 from reconcile.store import Store, errors, tables
 
-SQLITE = "sqlite:///reconcile.db"
+__all__ = ["store"]
+
 MINUTE = dt.timedelta(minutes=1)
 BRIEF = dt.timedelta(milliseconds=300)
 
@@ -40,17 +42,6 @@ with Store.open(url, root) as store:
     except lease.LeaseLost:
         print("lost")
 """
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def url(request: pytest.FixtureRequest) -> str:
-    return SQLITE if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
-
-
-@pytest.fixture
-def store(url: str, tmp_path: Path) -> Iterator[Store]:
-    with Store.open(url, tmp_path) as store:
-        yield store
 
 
 @pytest.fixture
@@ -180,7 +171,7 @@ def test_an_owner_that_was_late_but_not_replaced_goes_on(url: str, store: Store,
 
 def test_a_wall_clock_set_forward_takes_no_lease_on_sqlite(tmp_path: Path) -> None:
     clock = FixedClock()
-    with Store.open(SQLITE, tmp_path, clock=clock) as store:
+    with Store.open(STATE, tmp_path, clock=clock) as store:
         taken(store)
 
         clock.sleep(30 * 86_400)
@@ -190,7 +181,7 @@ def test_a_wall_clock_set_forward_takes_no_lease_on_sqlite(tmp_path: Path) -> No
 
 def test_a_wall_clock_set_back_holds_no_dead_lease_on_sqlite(tmp_path: Path) -> None:
     clock = FixedClock()
-    with Store.open(SQLITE, tmp_path, clock=clock) as store:
+    with Store.open(STATE, tmp_path, clock=clock) as store:
         taken(store, ttl=dt.timedelta(0))
 
         clock.sleep(-3600)
@@ -288,7 +279,7 @@ def test_renewing_or_releasing_a_lost_lease_says_so(store: Store) -> None:
 
 def test_renewing_moves_the_deadline_and_keeps_the_fence(tmp_path: Path) -> None:
     clock = FixedClock()
-    with Store.open(SQLITE, tmp_path, clock=clock) as store:
+    with Store.open(STATE, tmp_path, clock=clock) as store:
         first = taken(store)
         clock.sleep(20)
 
@@ -339,7 +330,7 @@ def test_a_lease_cannot_be_without_a_deadline(store: Store) -> None:
 @pytest.fixture
 def beating(tmp_path: Path) -> Iterator[tuple[Store, FixedClock, Callable[[], dt.datetime]]]:
     clock = FixedClock()
-    with Store.open(SQLITE, tmp_path, clock=clock, patience=dt.timedelta(milliseconds=50)) as store:
+    with Store.open(STATE, tmp_path, clock=clock, patience=dt.timedelta(milliseconds=50)) as store:
 
         def until() -> dt.datetime:
             with store.read() as tx:

@@ -21,14 +21,14 @@ import pytest
 import sqlalchemy as sa
 from conftest import MARIADB, POSTGRES, _scratch_database
 from duplicates_support import detect
-from runs_support import Command, Shop, twice
+from runs_support import ChargesProject, Command, twice
 from stop_support import InThread, Server, served, sqlite_at, until
 from tcp_proxy import TcpProxy
 
 from reconcile import config
 from reconcile.app import Application
 from reconcile.coordination import lease
-from reconcile.detection.bounded import Limits, RuleStalled, RuleTimedOut, bounded, duration_text
+from reconcile.detection.bounded import RuleStalled, RuleTimedOut, TimeLimits, bounded, duration_text
 from reconcile.runs.report import RunReport
 from reconcile.store import Store
 from rules.engines.base import Readable, Relation, Stop
@@ -81,9 +81,9 @@ def test_work_within_its_limits_gives_its_result_or_its_error() -> None:
     def breaks(_tell: Callable[[int], None]) -> None:
         raise LookupError("its own")
 
-    assert bounded(lambda _tell: 7, "r", Limits(), lambda: None) == 7
+    assert bounded(lambda _tell: 7, "r", TimeLimits(), lambda: None) == 7
     with pytest.raises(LookupError, match="its own"):
-        bounded(breaks, "r", Limits(), lambda: None)
+        bounded(breaks, "r", TimeLimits(), lambda: None)
 
 
 def test_work_that_takes_too_long_is_stopped_and_the_sentence_says_what_to_raise() -> None:
@@ -91,7 +91,7 @@ def test_work_that_takes_too_long_is_stopped_and_the_sentence_says_what_to_raise
     clock.step = 600
 
     with pytest.raises(RuleTimedOut) as told:
-        bounded(work, "double-charge", Limits(HOUR, HOUR, "nightly"), work.stop, clock=clock)
+        bounded(work, "double-charge", TimeLimits(HOUR, HOUR, "nightly"), work.stop, clock=clock)
 
     assert str(told.value) == (
         "Rule 'double-charge' timed out after 1h, the `time_limit` of job 'nightly': its records could not be "
@@ -107,7 +107,7 @@ def test_work_that_is_silent_is_stopped_and_work_that_tells_of_progress_is_not()
     clock.step = 30
 
     with pytest.raises(RuleStalled, match=r"sent nothing for 15m, the `stall` of job 'nightly'.*could not be read"):
-        bounded(work, "r", Limits(HOUR * 99, 15 * MINUTE, "nightly"), work.stop, clock=clock)
+        bounded(work, "r", TimeLimits(HOUR * 99, 15 * MINUTE, "nightly"), work.stop, clock=clock)
 
     looks: list[int] = []
 
@@ -119,7 +119,9 @@ def test_work_that_is_silent_is_stopped_and_work_that_tells_of_progress_is_not()
         return "done"
 
     clock.step = 0
-    assert bounded(diligent, "r", Limits(HOUR * 99, 15 * MINUTE), work.stop, clock=clock, watch=looks.append) == "done"
+    assert (
+        bounded(diligent, "r", TimeLimits(HOUR * 99, 15 * MINUTE), work.stop, clock=clock, watch=looks.append) == "done"
+    )
 
 
 def test_progress_is_passed_on_once_and_silence_is_not_progress() -> None:
@@ -130,7 +132,7 @@ def test_progress_is_passed_on_once_and_silence_is_not_progress() -> None:
         tell(5)
         until(lambda: looks.count(5) > 3, "nobody looks")
 
-    bounded(work, "r", Limits(), lambda: None, watch=looks.append, alive=lambda: beats.append(1))
+    bounded(work, "r", TimeLimits(), lambda: None, watch=looks.append, alive=lambda: beats.append(1))
 
     assert beats == [1]
 
@@ -142,7 +144,7 @@ def test_what_the_watcher_raises_ends_the_work_at_once() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        bounded(work, "r", Limits(), work.stop, watch=watch)
+        bounded(work, "r", TimeLimits(), work.stop, watch=watch)
 
     assert work.ended.is_set()
 
@@ -154,7 +156,7 @@ def test_work_that_does_not_let_go_is_left_behind_and_ended_by_its_next_word() -
     looks: list[int] = []
 
     with pytest.raises(RuleTimedOut):
-        bounded(work, "r", Limits(HOUR, HOUR), work.stop, clock=clock, grace=0.3, watch=looks.append)
+        bounded(work, "r", TimeLimits(HOUR, HOUR), work.stop, clock=clock, grace=0.3, watch=looks.append)
     seen = len(looks)
     assert work.stops > 1
     work.released.set()
@@ -168,13 +170,13 @@ def test_work_that_does_not_let_go_is_left_behind_and_ended_by_its_next_word() -
 def test_a_process_ends_while_work_that_was_left_behind_hangs_in_c() -> None:
     code = """
         import datetime as dt, socket, threading
-        from reconcile.detection.bounded import Limits, RuleStalled, bounded
+        from reconcile.detection.bounded import TimeLimits, RuleStalled, bounded
         import adbc_driver_postgresql.dbapi as adbc
         import duckdb, pyarrow.compute
         mute = socket.create_server(("127.0.0.1", 0))
         address = f"postgresql://127.0.0.1:{mute.getsockname()[1]}/x"
         try:
-            bounded(lambda _: adbc.connect(address), "r", Limits(stall=dt.timedelta(0)), lambda: None, grace=0.3)
+            bounded(lambda _: adbc.connect(address), "r", TimeLimits(stall=dt.timedelta(0)), lambda: None, grace=0.3)
         except RuleStalled:
             print("ended", any(one.name == "checking r" for one in threading.enumerate()))
     """
@@ -220,9 +222,9 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     found.rid()
 
 
-def shop_with(folder: Path, url: str, table: str, engine: str = "embedded", **limits: str) -> Shop:
+def shop_with(folder: Path, url: str, table: str, engine: str = "embedded", **limits: str) -> ChargesProject:
     """A shop whose job has three rules: one of its own, one on the table at that address, and the bank's."""
-    shop = Shop.at(folder / "shop").add(*twice(1, "A-1")).with_bank("1;x", "2;x")
+    shop = ChargesProject.at(folder / "shop").add(*twice(1, "A-1")).with_bank("1;x", "2;x")
     shop.config["sources"]["far"] = {"type": "sql", "url": url}
     shop.config["datasets"]["words"] = {"source": "far", "table": table, "id": "id"}
     shop.config["rules"]["same-word"] = {
@@ -237,7 +239,7 @@ def shop_with(folder: Path, url: str, table: str, engine: str = "embedded", **li
     return shop.write()
 
 
-def run(shop: Shop, watch: Callable[[str, int], None] = lambda _rule, _read: None) -> RunReport:
+def run(shop: ChargesProject, watch: Callable[[str, int], None] = lambda _rule, _read: None) -> RunReport:
     with Application(config.load(shop.folder / "reconcile.yaml")) as application:
         return application.run("nightly", watch=watch)
 
@@ -250,7 +252,7 @@ def failed(report: RunReport) -> str:
     return failure.failed
 
 
-def is_free(shop: Shop) -> bool:
+def is_free(shop: ChargesProject) -> bool:
     with closing(Store.open(shop.state, shop.folder)) as store:
         return isinstance(lease.acquire(store, "job:nightly", MINUTE), lease.Lease)
 

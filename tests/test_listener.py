@@ -17,15 +17,15 @@ from store_support import FixedClock
 
 from reconcile.coordination import lease
 from reconcile.service import listener, routes
-from reconcile.service.listener import Answer, Listener, ListenRefused
+from reconcile.service.listener import Listener, ListenRefused, RouteResponse
 from reconcile.store import Store
 
 
-def told(headers: Mapping[str, str]) -> Answer:
-    return Answer.sentence(HTTPStatus.OK, f"hello {headers.get('X-Who', 'you')}")
+def told(headers: Mapping[str, str]) -> RouteResponse:
+    return RouteResponse.sentence(HTTPStatus.OK, f"hello {headers.get('X-Who', 'you')}")
 
 
-def failing(_headers: Mapping[str, str]) -> Answer:
+def failing(_headers: Mapping[str, str]) -> RouteResponse:
     raise ValueError("Mrs Petersen")
 
 
@@ -138,7 +138,7 @@ def test_who_sends_nothing_or_too_slowly_is_cut_off(server: Listener, monkeypatc
 )
 def test_two_hundred_clients_a_second_that_stall_keep_nobody_waiting(sent: bytes) -> None:
     """Half a minute's stalls would take every thread of a server that gives each its own."""
-    large = Answer(HTTPStatus.OK, b"x" * 500_000)
+    large = RouteResponse(HTTPStatus.OK, b"x" * 500_000)
     server = Listener("127.0.0.1:0", {"/hello": told, "/large": lambda _: large})
     server.start()
     host, _, port = server.address.rpartition(":")
@@ -167,10 +167,10 @@ def test_two_hundred_clients_a_second_that_stall_keep_nobody_waiting(sent: bytes
 def test_requests_beyond_those_that_are_answered_at_once_are_told_to_come_again() -> None:
     go_on, begun = threading.Event(), threading.Semaphore(0)
 
-    def waiting(_headers: Mapping[str, str]) -> Answer:
+    def waiting(_headers: Mapping[str, str]) -> RouteResponse:
         begun.release()
         go_on.wait(60)
-        return Answer.sentence(HTTPStatus.OK, "late")
+        return RouteResponse.sentence(HTTPStatus.OK, "late")
 
     server = Listener("127.0.0.1:0", {"/hello": told, "/waits": waiting})
     server.start()

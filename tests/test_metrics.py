@@ -97,7 +97,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 def carry_out(server: Server, row: SlotRow, seconds: float = 4.0) -> None:
     server.metrics.run_started(row)
-    server.application.carry_out(row.job, row.slot, "request")
+    server.application.run_slot(row.job, row.slot, "request")
     server.seconds += seconds
 
 
@@ -163,7 +163,9 @@ def test_messages_are_counted_by_what_became_of_them_and_attempts_by_their_error
         failed = replace(failed, status="failed")
 
     server.metrics.delivered(
-        delivery.Report(sent=[sent], failed=[failed], retried=[("RateLimited", failed), ("RateLimited", failed)])
+        delivery.DeliveryReport(
+            sent=[sent], failed=[failed], retried=[("RateLimited", failed), ("RateLimited", failed)]
+        )
     )
 
     assert server.value("messages_total", channel="team", status="sent") == 1
@@ -199,7 +201,7 @@ def test_a_message_that_may_have_arrived_is_unknown_and_not_failed(server: Serve
 
 @pytest.mark.slow
 def test_findings_stand_by_rule_state_and_severity(server: Server) -> None:
-    server.application.carry_out("nightly", server.clock.now, "request")
+    server.application.run_slot("nightly", server.clock.now, "request")
 
     assert server.value("findings", rule="twice", state="open", severity="high") == 1
 
@@ -230,7 +232,7 @@ def test_an_empty_queue_has_no_age(server: Server) -> None:
 
 @pytest.mark.slow
 def test_every_job_shows_its_last_success_and_whether_it_is_paused(server: Server) -> None:
-    server.application.carry_out("nightly", server.clock.now, "request")
+    server.application.run_slot("nightly", server.clock.now, "request")
     with server.store.begin() as tx:
         pauses.pause(tx, "job:other", reason="r", by="ada")
 
@@ -312,11 +314,11 @@ def test_counting_never_walks_through_what_is_over_and_reads_no_finding(server: 
 
 @pytest.mark.server
 def test_it_reads_the_same_from_postgresql(server: Server, postgres_url: str, tmp_path: Path) -> None:
-    server.application.carry_out("nightly", server.clock.now, "request")
+    server.application.run_slot("nightly", server.clock.now, "request")
     here = {name for name in server.read() if name.startswith("reconcile_")}
     with Store.open(postgres_url, tmp_path, clock=server.clock) as store:
         there = Server(Application(server.application.project, store=store), server.clock)
-        there.application.carry_out("nightly", server.clock.now, "request")
+        there.application.run_slot("nightly", server.clock.now, "request")
 
         assert {name for name in there.read() if name.startswith("reconcile_")} == here
         assert there.value("last_success_timestamp_seconds", reconcile_job="nightly") == server.clock.now.timestamp()
@@ -324,7 +326,7 @@ def test_it_reads_the_same_from_postgresql(server: Server, postgres_url: str, tm
 
 
 def test_no_label_holds_data_or_secrets(server: Server) -> None:
-    server.application.carry_out("nightly", server.clock.now, "request")
+    server.application.run_slot("nightly", server.clock.now, "request")
 
     labels = {name for samples in server.read().values() for key in samples for name, _ in key}
 
@@ -353,7 +355,7 @@ def names(server: Server) -> set[str]:
 
 @pytest.mark.slow
 def test_the_table_of_metrics_is_complete_with_kinds_and_labels(server: Server) -> None:
-    server.application.carry_out("nightly", server.clock.now, "request")
+    server.application.run_slot("nightly", server.clock.now, "request")
     table = {row[0].strip("`"): row[1:] for row in rows(ROOT / "docs" / "operations.md", "## Metrics")}
     kinds = {f"{f.name}_total" if f.type == "counter" else f.name: f.type for f in server.metrics.registry.collect()}
 

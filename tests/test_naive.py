@@ -11,20 +11,22 @@ import json
 import re
 import sqlite3
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from chaos_support import Places, hold_everything, warmed
-from naive_support import DAY, Desk, rule
+from chaos_support import Places, hold_everything, places, warm
+from crash_points import Fault
+from fork_server import Warm
+from naive_support import DAY, Decisions, rule
 
-from reconcile.findings.states import BundleState
+from reconcile.findings.states import PlanState
 from reconcile.store import tables
-from reconcile.testing.fork import Warm
-from reconcile.testing.points import Fault
+
+__all__ = ["places", "warm"]
 
 pytestmark = pytest.mark.slow
 
@@ -79,7 +81,7 @@ NAIVE: Mapping[str, tuple[str, ...]] = {
     ),
     "retries at three layers": (
         "test_effects::test_a_budget_of_attempts_ends_and_frees_the_key",
-        "test_clean_execute::test_a_target_that_is_gone_is_said_of_every_bundle_and_nothing_is_tried_for_ever",
+        "test_clean_execute::test_a_target_that_is_gone_is_said_of_every_plan_and_nothing_is_tried_for_ever",
     ),
     "random jitter or breaker in memory": (
         "test_retry::test_a_delay_is_the_same_after_a_restart",
@@ -186,30 +188,17 @@ def test_each_naive_design_has_a_test(design: str) -> None:
         assert name in _tests_of(module), f"{named} is not there"
 
 
-@pytest.fixture(scope="module")
-def warm() -> Iterator[Warm]:
-    with warmed() as server:
-        yield server
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> Iterator[Places]:
-    made = Places(tmp_path)
-    yield made
-    made.close()
-
-
-def _desk(places: Places, warm: Warm, rules: Mapping[str, Any], kind: str = "sqlite") -> Desk:
+def _decisions(places: Places, warm: Warm, rules: Mapping[str, Any], kind: str = "sqlite") -> Decisions:
     """A world with this rule which ran once, over empty tables."""
-    desk = Desk(places.world(kind, kind, rules=rules), warm)
-    desk.run()
-    return desk
+    decisions = Decisions(places.world(kind, kind, rules=rules), warm)
+    decisions.run()
+    return decisions
 
 
 @pytest.fixture
-def desk(places: Places, warm: Warm) -> Desk:
+def decisions(places: Places, warm: Warm) -> Decisions:
     """Events with the same code are deleted but for the first, nobody is asked."""
-    return _desk(places, warm, rule("copies"))
+    return _decisions(places, warm, rule("copies"))
 
 
 # Keys
@@ -230,103 +219,105 @@ def test_each_mutant_changes_a_text_that_the_code_has_once() -> None:
 
 
 def test_a_group_that_grows_never_repeats_the_effects_already_made(places: Places, warm: Warm) -> None:
-    desk = _desk(places, warm, rule("doubles"))
+    decisions = _decisions(places, warm, rule("doubles"))
     for _ in range(2):
-        desk.world.add("orders", ref="A-17", status="ok", amount=1)
-    desk.edit(where=None)
-    desk.run()
-    desk.run()
-    assert desk.effects == 1
+        decisions.world.add("orders", ref="A-17", status="ok", amount=1)
+    decisions.edit(where=None)
+    decisions.run()
+    decisions.run()
+    assert decisions.effects == 1
 
-    desk.world.add("orders", ref="A-17", status="ok", amount=1)
-    desk.run()
-    desk.run()
+    decisions.world.add("orders", ref="A-17", status="ok", amount=1)
+    decisions.run()
+    decisions.run()
 
-    assert desk.effects == 2
-    hold_everything(desk.world)
+    assert decisions.effects == 2
+    hold_everything(decisions.world)
 
 
 def test_editing_a_rule_in_what_it_does_not_do_repeats_no_effect(places: Places, warm: Warm) -> None:
-    desk = _desk(places, warm, rule("doubles"))
+    decisions = _decisions(places, warm, rule("doubles"))
     for _ in range(3):
-        desk.world.add("orders", ref="A-17", status="ok", amount=1)
-    desk.run()
-    done = desk.effects
+        decisions.world.add("orders", ref="A-17", status="ok", amount=1)
+    decisions.run()
+    done = decisions.effects
 
     for severity in ("low", "critical"):
-        desk.edit(severity=severity, owner="somebody")
-        desk.run()
-    desk.edit(where=None)
-    desk.run()
-    desk.run()
+        decisions.edit(severity=severity, owner="somebody")
+        decisions.run()
+    decisions.edit(where=None)
+    decisions.run()
+    decisions.run()
 
     assert done == 2
-    assert desk.effects == done
+    assert decisions.effects == done
 
 
-def test_the_same_work_has_the_same_keys_however_often_it_is_begun_anew(desk: Desk) -> None:
-    desk.twice(times=4)
+def test_the_same_work_has_the_same_keys_however_often_it_is_begun_anew(decisions: Decisions) -> None:
+    decisions.twice(times=4)
     keys = set()
     for number in range(12):
         label = ("store.sent.committed", "target.received", "target.before_commit")[number % 3]
-        desk.run(faults=(Fault(label),))
-        with desk.world.opened() as store, store.read() as tx:
+        decisions.run(faults=(Fault(label),), codes=(0, 1, 3, 4))  # 3: retries of this minute are put off
+        with decisions.world.opened() as store, store.read() as tx:
             keys |= set(tx.connection.execute(sa.select(tables.effects.c.key)).scalars())
-    desk.world.settle(desk.warm, desk.world.all_rows())
+    decisions.world.settle(decisions.warm, decisions.world.all_rows())
 
-    with sqlite3.connect(desk.world.target.removeprefix("sqlite:///")) as target:
+    with sqlite3.connect(decisions.world.target.removeprefix("sqlite:///")) as target:
         receipts = {key for (key,) in target.execute("select key from reconcile_receipts")}
     target.close()
     assert len(keys) == 3
     assert receipts == keys
-    hold_everything(desk.world)
+    hold_everything(decisions.world)
 
 
 def test_a_cleaning_of_months_ago_is_not_done_again(places: Places, warm: Warm) -> None:
-    desk = _desk(places, warm, rule("doubles"))
+    decisions = _decisions(places, warm, rule("doubles"))
     for _ in range(3):
-        desk.world.add("orders", ref="A-17", status="ok", amount=1)
-    desk.run()
-    assert desk.effects == 2
+        decisions.world.add("orders", ref="A-17", status="ok", amount=1)
+    decisions.run()
+    assert decisions.effects == 2
 
     for days in (31, 90, 400):
-        desk.ahead = days * DAY
-        desk.edit(where=None)
-        desk.run()
+        decisions.ahead = days * DAY
+        decisions.edit(where=None)
+        decisions.run()
 
-    assert desk.effects == 2
+    assert decisions.effects == 2
 
 
-def test_an_id_that_another_record_got_is_cleaned_and_a_record_that_came_back_is_a_persons(desk: Desk) -> None:
-    first, second = desk.twice("a")
-    desk.run()
-    assert desk.effects == 1
+def test_an_id_that_another_record_got_is_cleaned_and_a_record_that_came_back_is_a_persons(
+    decisions: Decisions,
+) -> None:
+    first, second = decisions.twice("a")
+    decisions.run()
+    assert decisions.effects == 1
 
-    desk.world.insert({"events": [{"id": second, "code": "b", "body": "new"}]})
-    desk.world.insert({"events": [{"id": second - 100, "code": "b", "body": "newer"}]})
-    desk.run()
-    assert desk.world.rows("events").keys() == {first, second - 100}
-    assert desk.effects == 2
+    decisions.world.insert({"events": [{"id": second, "code": "b", "body": "new"}]})
+    decisions.world.insert({"events": [{"id": second - 100, "code": "b", "body": "newer"}]})
+    decisions.run()
+    assert decisions.world.rows("events").keys() == {first, second - 100}
+    assert decisions.effects == 2
 
-    desk.world.insert({"events": [{"id": second, "code": "b", "body": "new"}]})
-    desk.run()
-    assert desk.effects == 2, "what somebody restored was deleted again without a question"
-    assert second in desk.world.rows("events")
+    decisions.world.insert({"events": [{"id": second, "code": "b", "body": "new"}]})
+    decisions.run()
+    assert decisions.effects == 2, "what somebody restored was deleted again without a question"
+    assert second in decisions.world.rows("events")
 
 
 def test_a_merge_into_the_keeper_of_an_earlier_merge_is_one_of_its_own(places: Places, warm: Warm) -> None:
-    desk = _desk(places, warm, rule("twins"))
+    decisions = _decisions(places, warm, rule("twins"))
     for phone in ("1", "22", None):
-        desk.world.add("customers", email="a@x.example", phone=phone, city="here")
-    desk.run()
+        decisions.world.add("customers", email="a@x.example", phone=phone, city="here")
+    decisions.run()
     for phone in ("333", "4444", "55555"):
-        desk.world.add("customers", email="a@x.example", phone=phone, city="there")
-        desk.ahead += 31 * DAY
-        desk.run()
+        decisions.world.add("customers", email="a@x.example", phone=phone, city="there")
+        decisions.ahead += 31 * DAY
+        decisions.run()
 
-    [left] = desk.world.rows("customers").values()
+    [left] = decisions.world.rows("customers").values()
     assert (left["id"], left["phone"]) == (1, "55555")
-    hold_everything(desk.world)
+    hold_everything(decisions.world)
 
 
 # Leases
@@ -336,71 +327,71 @@ def test_a_merge_into_the_keeper_of_an_earlier_merge_is_one_of_its_own(places: P
 def test_a_worker_that_is_stopped_past_its_lease_does_nothing_when_it_wakes_up(
     places: Places, warm: Warm, kind: str
 ) -> None:
-    desk = _desk(places, warm, rule("copies"), kind)
-    desk.twice(times=3)
-    slow = desk.begin("run", "nightly", faults=(Fault("store.sent.committed", how="stop"),))
+    decisions = _decisions(places, warm, rule("copies"), kind)
+    decisions.twice(times=3)
+    slow = decisions.begin("run", "nightly", faults=(Fault("store.sent.committed", how="stop"),))
     slow.stopped()
 
-    desk.leases_end()
-    desk.run()
-    desk.run()
-    assert desk.effects == 2
+    decisions.leases_end()
+    decisions.run()
+    decisions.run()
+    assert decisions.effects == 2
     slow.go_on()
     slow.wait()
 
-    assert desk.effects == 2
-    hold_everything(desk.world)
+    assert decisions.effects == 2
+    hold_everything(decisions.world)
 
 
 @pytest.mark.server
 def test_a_worker_that_is_stopped_inside_its_transaction_is_ended_before_another_goes_on(
     places: Places, warm: Warm
 ) -> None:
-    desk = _desk(places, warm, rule("copies"), "postgres")
-    desk.twice(times=3)
-    slow = desk.begin("run", "nightly", faults=(Fault("target.before_commit", how="stop"),))
+    decisions = _decisions(places, warm, rule("copies"), "postgres")
+    decisions.twice(times=3)
+    slow = decisions.begin("run", "nightly", faults=(Fault("target.before_commit", how="stop"),))
     slow.stopped()
 
-    desk.leases_end()
-    desk.run()
-    desk.ahead = 3600
-    desk.run()
+    decisions.leases_end()
+    decisions.run()
+    decisions.ahead = 3600
+    decisions.run()
 
-    assert desk.effects == 2
+    assert decisions.effects == 2
     assert not slow.is_alive(), "it could still commit"
     slow.wait()
-    hold_everything(desk.world)
+    hold_everything(decisions.world)
 
 
-def test_a_worker_that_takes_long_but_lives_is_left_alone(desk: Desk) -> None:
-    desk.twice(times=3)
-    slow = desk.begin("run", "nightly", faults=(Fault("store.sent.committed", how="stop"),))
+def test_a_worker_that_takes_long_but_lives_is_left_alone(decisions: Decisions) -> None:
+    decisions.twice(times=3)
+    slow = decisions.begin("run", "nightly", faults=(Fault("store.sent.committed", how="stop"),))
     slow.stopped()
 
-    other = desk.run(codes=(0, 1, 3, 4))
+    other = decisions.run(codes=(0, 1, 3, 4))
 
-    assert desk.effects == 0, other.out
+    assert decisions.effects == 0, other.out
     slow.go_on()
     assert slow.wait().code in (0, 1)
-    assert desk.effects == 2
-    hold_everything(desk.world)
+    assert decisions.effects == 2
+    hold_everything(decisions.world)
 
 
 # Approval
 
 
 @pytest.fixture
-def asked(places: Places, warm: Warm) -> Desk:
+def asked(places: Places, warm: Warm) -> Decisions:
     """Two events with one code, found; the rule asks before it deletes."""
-    desk = _desk(places, warm, rule("copies", approval="required"))
-    desk.twice()
-    desk.run()
-    assert len(desk.ids("awaiting_approval")) == 1
-    assert desk.effects == 0
-    return desk
+    decisions = _decisions(places, warm, rule("copies", approval="required"))
+    decisions.twice()
+    decisions.run()
+    assert len(decisions.ids("awaiting_approval")) == 1
+    assert decisions.effects == 0
+    return decisions
 
 
-def test_an_approval_is_of_what_was_shown_and_void_once_the_record_changed(asked: Desk) -> None:
+def test_an_approval_is_of_what_was_shown_and_void_once_the_record_changed(asked: Decisions) -> None:
     asked.world.alter("events", 2, body="changed since")
 
     asked.command("approve", *asked.ids("awaiting_approval"))
@@ -410,7 +401,7 @@ def test_an_approval_is_of_what_was_shown_and_void_once_the_record_changed(asked
     assert asked.world.rows("events")[2]["body"] == "changed since"
 
 
-def test_an_approval_is_void_once_the_rule_does_something_else(asked: Desk) -> None:
+def test_an_approval_is_void_once_the_rule_does_something_else(asked: Decisions) -> None:
     [waiting] = asked.ids("awaiting_approval")
     asked.command("approve", waiting, "--later")
     asked.edit(approval="required", keep=[{"last": "id"}])
@@ -422,7 +413,7 @@ def test_an_approval_is_void_once_the_rule_does_something_else(asked: Desk) -> N
     assert asked.ids("awaiting_approval") != []
 
 
-def test_an_approval_pressed_many_times_at_one_moment_acts_once(asked: Desk) -> None:
+def test_an_approval_pressed_many_times_at_one_moment_acts_once(asked: Decisions) -> None:
     [waiting] = asked.ids("awaiting_approval")
 
     together = [asked.begin("approve", waiting) for _ in range(8)]
@@ -434,7 +425,7 @@ def test_an_approval_pressed_many_times_at_one_moment_acts_once(asked: Desk) -> 
     hold_everything(asked.world)
 
 
-def test_an_approval_expires(asked: Desk) -> None:
+def test_an_approval_expires(asked: Decisions) -> None:
     [waiting] = asked.ids("awaiting_approval")
     asked.ahead = 8 * DAY
 
@@ -443,7 +434,7 @@ def test_an_approval_expires(asked: Desk) -> None:
     assert asked.effects == 0
 
 
-def test_a_plan_approved_for_one_database_is_not_carried_out_in_another(asked: Desk, tmp_path: Path) -> None:
+def test_a_plan_approved_for_one_database_is_not_carried_out_in_another(asked: Decisions, tmp_path: Path) -> None:
     [waiting] = asked.ids("awaiting_approval")
     asked.command("approve", waiting, "--later")
     production = tmp_path / "production.db"
@@ -459,21 +450,24 @@ def test_a_plan_approved_for_one_database_is_not_carried_out_in_another(asked: D
     assert asked.effects == 0
 
 
-def test_a_second_store_cleans_nothing_in_a_target_that_has_an_owner(desk: Desk, places: Places, warm: Warm) -> None:
-    desk.twice("a")
-    desk.run()
-    assert desk.effects == 1
+def test_a_second_store_cleans_nothing_in_a_target_that_has_an_owner(
+    decisions: Decisions, places: Places, warm: Warm
+) -> None:
+    decisions.twice("a")
+    decisions.run()
+    assert decisions.effects == 1
     folder = places.folder()
     folder.mkdir()
-    config = desk.world.config | {"state": "sqlite:///another.db"}
+    config = decisions.world.config | {"state": "sqlite:///another.db"}
     (folder / "reconcile.yaml").write_text(json.dumps(config))
     assert warm.cli("run", "nightly", cwd=folder).wait().code == 0
 
-    desk.twice("b")
+    decisions.twice("b")
     ended = warm.cli("run", "nightly", cwd=folder).wait()
 
-    assert desk.effects == 1
+    assert decisions.effects == 1
     assert ended.code == 4, ended.out
+    assert "is cleaned by another state" in ended.out
 
 
 # Limits
@@ -481,96 +475,96 @@ def test_a_second_store_cleans_nothing_in_a_target_that_has_an_owner(desk: Desk,
 
 def test_limits_hold_over_many_runs_of_a_day(places: Places, warm: Warm) -> None:
     limits = {"records": 3, "share": "100%", "group": 10}
-    desk = _desk(places, warm, rule("copies", limits=limits))
+    decisions = _decisions(places, warm, rule("copies", limits=limits))
     for number in range(6):
-        desk.twice(f"code {number}")
-        desk.ahead += 600
-        desk.run()
-    assert desk.effects <= 3
+        decisions.twice(f"code {number}")
+        decisions.ahead += 600
+        decisions.run()
+    assert decisions.effects <= 3
 
-    before = desk.effects
-    desk.ahead += 2 * DAY
-    desk.twice("another day")
-    desk.run()
-    assert desk.effects <= before + 3
+    before = decisions.effects
+    decisions.ahead += 2 * DAY
+    decisions.twice("another day")
+    decisions.run()
+    assert decisions.effects <= before + 3
 
 
 # One bad record
 
 
-def test_one_record_the_database_does_not_let_go_does_not_block_the_others(desk: Desk) -> None:
-    desk.world.sql(
+def test_one_record_the_database_does_not_let_go_does_not_block_the_others(decisions: Decisions) -> None:
+    decisions.world.sql(
         "create trigger stays before delete on events when old.body = 'stays' "
         "begin select raise(abort, 'it stays'); end"
     )
-    desk.world.add("events", code="poison", body="keeper")
-    desk.world.add("events", code="poison", body="stays")
+    decisions.world.add("events", code="poison", body="keeper")
+    decisions.world.add("events", code="poison", body="stays")
     for number in range(30):
-        desk.twice(f"code {number}")
+        decisions.twice(f"code {number}")
 
-    desk.run()
-    desk.ahead += DAY
-    desk.run()
+    decisions.run()
+    decisions.ahead += DAY
+    decisions.run()
 
-    left = desk.world.rows("events").values()
+    left = decisions.world.rows("events").values()
     assert len(left) == 32
     assert [one["body"] for one in left if one["code"] == "poison"] == ["keeper", "stays"]
-    assert desk.effects == 30
-    hold_everything(desk.world)
+    assert decisions.effects == 30
+    hold_everything(decisions.world)
 
 
 # Undo
 
 
 def test_an_undo_leaves_alone_what_somebody_edited_since(places: Places, warm: Warm) -> None:
-    desk = _desk(places, warm, rule("doubles"))
+    decisions = _decisions(places, warm, rule("doubles"))
     for _ in range(2):
-        desk.world.add("orders", ref="A-17", status="ok", amount=1)
-    desk.run()
-    [cleaned] = desk.ids("cleaned")
-    desk.world.alter("orders", 2, status="by hand")
+        decisions.world.add("orders", ref="A-17", status="ok", amount=1)
+    decisions.run()
+    [cleaned] = decisions.ids("cleaned")
+    decisions.world.alter("orders", 2, status="by hand")
 
-    ended = desk.command("undo", cleaned, codes=(0, 1, 2, 3, 4))
+    ended = decisions.command("undo", cleaned, codes=(0, 1, 2, 3, 4))
 
     assert ended.code not in (0,), ended.out
-    assert desk.world.rows("orders")[2]["status"] == "by hand"
-    assert desk.effects == 1
+    assert decisions.world.rows("orders")[2]["status"] == "by hand"
+    assert decisions.effects == 1
 
 
 def test_an_undo_gives_back_every_row_as_it_was_and_once(places: Places, warm: Warm) -> None:
-    desk = _desk(places, warm, rule("twins"))
-    ids = [desk.world.add("customers", email="a@x.example", phone=phone, city="c") for phone in ("1", "22", "333")]
+    decisions = _decisions(places, warm, rule("twins"))
+    ids = [decisions.world.add("customers", email="a@x.example", phone=phone, city="c") for phone in ("1", "22", "333")]
     for number in ids:
-        desk.world.add("notes", customer_id=number, body="n")
+        decisions.world.add("notes", customer_id=number, body="n")
     for number in range(10):
-        desk.world.add("customers", email=f"{number}@x.example", phone=None, city="c")
-    before = desk.world.all_rows()
-    desk.run()
-    [cleaned] = desk.ids("cleaned")
+        decisions.world.add("customers", email=f"{number}@x.example", phone=None, city="c")
+    before = decisions.world.all_rows()
+    decisions.run()
+    [cleaned] = decisions.ids("cleaned")
 
-    desk.command("undo", cleaned)
-    done = desk.effects
-    desk.command("undo", cleaned, codes=(0, 1, 2, 3, 4))
-    desk.run()
+    decisions.command("undo", cleaned)
+    done = decisions.effects
+    decisions.command("undo", cleaned, codes=(0, 1, 2, 3, 4))
+    decisions.run()
 
-    assert desk.world.all_rows() == before
-    assert desk.effects == done
-    hold_everything(desk.world)
+    assert decisions.world.all_rows() == before
+    assert decisions.effects == done
+    hold_everything(decisions.world)
 
 
 def test_an_undo_under_a_later_cleaning_is_refused_and_names_it(places: Places, warm: Warm) -> None:
-    desk = _desk(places, warm, rule("twins"))
+    decisions = _decisions(places, warm, rule("twins"))
     for phone in ("1", "22"):
-        desk.world.add("customers", email="a@x.example", phone=phone, city="c")
-    desk.run()
-    first = desk.bundles(BundleState.SUCCEEDED)[0]
-    desk.world.add("customers", email="a@x.example", phone="333", city="c")
-    desk.run()
-    assert [one["phone"] for one in desk.world.rows("customers").values()] == ["333"]
-    done = desk.effects
+        decisions.world.add("customers", email="a@x.example", phone=phone, city="c")
+    decisions.run()
+    first = decisions.plans(PlanState.SUCCEEDED)[0]
+    decisions.world.add("customers", email="a@x.example", phone="333", city="c")
+    decisions.run()
+    assert [one["phone"] for one in decisions.world.rows("customers").values()] == ["333"]
+    done = decisions.effects
 
-    ended = desk.command("undo", "--bundle", first.id, codes=(0, 1, 2, 3, 4))
+    ended = decisions.command("undo", "--plan", first.id, codes=(0, 1, 2, 3, 4))
 
     assert ended.code not in (0,), ended.out
-    assert desk.effects == done
-    assert [one["phone"] for one in desk.world.rows("customers").values()] == ["333"]
+    assert decisions.effects == done
+    assert [one["phone"] for one in decisions.world.rows("customers").values()] == ["333"]

@@ -13,7 +13,7 @@ import pytest
 from notifications_support import double_charges, night
 
 from notifications import conformance
-from notifications.errors import CannotBeAsked, FileRefused
+from notifications.errors import CannotBeAsked, FileNotWritable
 from notifications.file import FileChannel, FileSettings
 
 ONE = night(double_charges(2, hostile=True), name="one")
@@ -134,7 +134,7 @@ def test_what_is_no_plain_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/dev/null")
 
     for path in ("pipe", "link", ".", "no/such/folder.log"):
-        with pytest.raises(FileRefused, match="cannot write to"):
+        with pytest.raises(FileNotWritable, match="cannot write to"):
             opened(tmp_path, path=path).send(ONE)
 
 
@@ -179,5 +179,5 @@ def test_the_suite_catches_a_channel_that_sends_twice(tmp_path: Path) -> None:
         lambda: path.read_text().count("── end of") if path.exists() else 0,
     )
 
-    with pytest.raises(conformance.ConformanceFailure, match="one send is one message; 2 arrived"):
+    with pytest.raises(conformance.ChannelConformanceFailure, match="one send is one message; 2 arrived"):
         conformance.run(suite)

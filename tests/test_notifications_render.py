@@ -125,7 +125,7 @@ def test_what_was_left_out_is_told_with_its_reason() -> None:
     shown = told(rule)
 
     assert "\n3 records left out, order_id is null\n" in shown
-    assert "Records were skipped for 2 more reasons" in shown
+    assert "More records were skipped, for 2 other reasons" in shown
 
 
 def test_a_reopened_finding_brings_its_history() -> None:
@@ -208,7 +208,7 @@ def test_only_a_plain_web_address_becomes_a_link() -> None:
 
     after = render.document(night(bad), render.SLACK).sections[0].after
 
-    assert after[-1] == (document.Span("What to do: "), document.Span("javascript:alert(1)"))
+    assert after[-1] == (document.TextSpan("What to do: "), document.TextSpan("javascript:alert(1)"))
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,10 @@ from notifications.errors import (
     CannotBeAsked,
     ChannelRefused,
     ChannelUnreachable,
+    DeliveryReaction,
     DeliveryUnknown,
     PartlySent,
     RateLimited,
-    Reaction,
     TokenMissingScope,
 )
 from notifications.slack import blockkit
@@ -155,7 +155,7 @@ def test_a_429_says_how_long_to_wait_and_nothing_was_sent(slack: SlackServer) ->
         bot(slack).send(night(double_charges(1)))
 
     assert told.value.retry_after == 7
-    assert told.value.reaction is Reaction.RETRY
+    assert told.value.reaction is DeliveryReaction.RETRY
     assert (len(slack.calls), slack.messages) == (1, [])
 
 
@@ -179,7 +179,7 @@ def test_a_lost_answer_does_not_post_twice_when_the_message_is_found_again(slack
 
     found = bot(slack).find(notice)
 
-    assert told.value.reaction is Reaction.LOOK
+    assert told.value.reaction is DeliveryReaction.LOOK
     assert found is not None
     assert found.details["ts"] == slack.messages[0]["ts"]
     assert len(slack.messages) == 1
@@ -240,7 +240,7 @@ def test_a_connection_that_was_never_made_is_known_not_to_have_sent() -> None:
         with pytest.raises(ChannelUnreachable, match="connection refused") as told:
             SlackChannel("finance", said, Path()).send(night(double_charges(1)))
 
-    assert told.value.reaction is Reaction.RETRY
+    assert told.value.reaction is DeliveryReaction.RETRY
     assert "canary" not in str(told.value)
 
 
@@ -254,7 +254,7 @@ def test_a_refusal_says_what_to_do(slack: SlackServer, code: str, advice: str) -
     with pytest.raises(ChannelRefused, match=advice) as told:
         bot(slack).send(night(double_charges(1)))
 
-    assert (told.value.code, told.value.reaction) == (code, Reaction.STOP)
+    assert (told.value.code, told.value.reaction) == (code, DeliveryReaction.STOP)
 
 
 def test_a_wrong_token_and_an_unknown_channel_are_refused(slack: SlackServer) -> None:

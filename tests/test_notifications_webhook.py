@@ -169,7 +169,7 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "nearby",
         "nearby_records",
         "history",
-        "plan",
+        "plan_hash",
     } == set(document["rules"][0]["largest"][0])
     assert document["version"] == base.VERSION == 1
 

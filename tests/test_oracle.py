@@ -11,6 +11,7 @@ import ast
 import json
 import os
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,6 +92,8 @@ SETTINGS = {
     *("where", "gap", "window", "distinct", "having", "minimum", "except", "nulls", "all", "money", "derived"),
     *("null_values", "decimal", "most_complete", "first", "last", "max", "min", "prefer", "without id", "two columns"),
     *("trim", "squeeze", "lower", "casefold", "nfkc", "unaccent", "alnum", "digits", "letters", "strip_zeros"),
+    *("translit", "suffix", "length(", "concat(", "prefix(", "suffix(", "replace(", "split_part(", "upper("),
+    *("year(", "quarter(", "month(", "weekday("),
     *("docno", "prefix", "map", "regex", "email", "mailbox", "phone", "round", "abs", "day", "hour", "month"),
 }
 
@@ -107,6 +110,8 @@ def _settings(case: Case) -> Iterator[str]:
         yield from [line] if isinstance(line, str) else line
     for _, chain in case.rule.key or ():
         yield from (name for step in chain for name in ([step] if isinstance(step, str) else step))
+    expressions = [case.where, case.rule.where, *case.derived.values()]
+    yield from re.findall(r"\w+\(", " ".join(expression.written for expression in expressions if expression))
     yield from (name for name in ("money", "derived", "null_values") if getattr(case, name))
     yield from (name for name, differs in (("decimal", case.mark == ","), ("without id", not case.id)) if differs)
     yield from ["two columns"] if len(case.id) == 2 else []

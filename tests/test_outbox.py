@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from store_support import NOON, FixedClock, Program, in_parallel
+from office_support import STATE, Office, notice
+from store_support import NOON, Program, in_parallel
 
-from notifications.base import FailureNotice, GroupNotice, Notice, Receipt, RuleNotice
+from notifications.base import DeliveryReceipt, FailureNotice, GroupNotice, Notice, RuleNotice
 from notifications.errors import (
     CannotBeAsked,
     ChannelError,
@@ -25,18 +26,12 @@ from reconcile.audit import log
 from reconcile.messages import delivery, outbox
 from reconcile.schedule import retry
 from reconcile.store import Store, tables
-from reconcile.store import outbox as stored_outbox
 from reconcile.store.errors import StoreUnreachable
 
-SQLITE = "sqlite:///reconcile.db"
 UNREACHABLE = ChannelUnreachable("slack", "127.0.0.1:9", "connection refused")
 UNKNOWN = DeliveryUnknown("slack", "the answer was lost")
 REFUSED = ChannelRefused("slack", "invalid_auth", "use the right token.")
 DEAF = CannotBeAsked("hook", "a webhook only takes")
-
-
-def notice(name: str) -> Notice:
-    return Notice(id=name, job="nightly", run="run1_x", slot=NOON, test=True)
 
 
 class Mailbox:
@@ -52,56 +47,30 @@ class Mailbox:
         self._looks = list(looks)
         self._arrives = arrives
 
-    def send(self, notice: Notice) -> Receipt:
+    def send(self, notice: Notice) -> DeliveryReceipt:
         error = self._sends.pop(0) if self._sends else None
         if error is None or (isinstance(error, DeliveryUnknown) and self._arrives):
             self.arrived.append(notice.id)
         if error is not None:
             raise error
-        return Receipt("mailbox", {"ts": str(len(self.arrived))})
+        return DeliveryReceipt("mailbox", {"ts": str(len(self.arrived))})
 
-    def find(self, notice: Notice) -> Receipt | None:
+    def find(self, notice: Notice) -> DeliveryReceipt | None:
         self.looked += 1
         error = self._looks.pop(0) if self._looks else None
         if error is not None:
             raise error
-        return Receipt("mailbox", {"ts": "found"}) if notice.id in self.arrived else None
-
-
-class Office:
-    """A store on a clock that stands still, and moves only while the delivery sleeps."""
-
-    def __init__(self, store: Store, clock: FixedClock) -> None:
-        self.store = store
-        self.clock = clock
-
-    def queue(self, *names: str, channel: str = "slack") -> None:
-        with self.store.begin() as tx:
-            for name in names:
-                outbox.enqueue(tx, channel, notice(name))
-
-    def deliver(self, channel: delivery.Deliverer, **options: object) -> delivery.Report:
-        return delivery.deliver(self.store, {"slack": channel}, sleep=self.clock.sleep, **options)  # type: ignore[arg-type]
-
-    def events(self) -> list[str]:
-        with self.store.read() as tx:
-            return [one.event.removeprefix("message.") for one in log.entries(tx, event="message")]
-
-    def all(self) -> list[outbox.Message]:
-        with self.store.read() as tx:
-            return list(stored_outbox.listed(tx))
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def url(request: pytest.FixtureRequest) -> str:
-    return SQLITE if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+        return DeliveryReceipt("mailbox", {"ts": "found"}) if notice.id in self.arrived else None
 
 
 @pytest.fixture
 def office(tmp_path: Path) -> Iterator[Office]:
-    clock = FixedClock()
-    with Store.open(SQLITE, tmp_path, clock=clock) as store:
-        yield Office(store, clock)
+    with Office.open(STATE, tmp_path) as office:
+        yield office
+
+
+def events(office: Office) -> list[str]:
+    return [entry.event.removeprefix("message.") for entry in office.entries("message")]
 
 
 # Queueing
@@ -110,12 +79,12 @@ def office(tmp_path: Path) -> Iterator[Office]:
 def test_a_message_is_queued_exactly_when_the_facts_are_kept(office: Office) -> None:
     with pytest.raises(sa.exc.IntegrityError):
         _queue_and_break(office.store)
-    assert office.all() == []
+    assert office.messages() == []
 
     office.queue("m1")
 
-    assert [(one.message, one.status) for one in office.all()] == [("m1", "queued")]
-    assert office.events() == ["queued"]
+    assert [(one.message, one.status) for one in office.messages()] == [("m1", "queued")]
+    assert events(office) == ["queued"]
 
 
 def _queue_and_break(store: Store) -> None:
@@ -157,7 +126,7 @@ def test_queueing_the_same_message_again_changes_nothing_and_another_one_under_i
         with pytest.raises(outbox.MessageConflict, match="m1 is already in the outbox"):
             outbox.enqueue(tx, "hook", notice("m1"))
 
-    assert len(office.all()) == 1
+    assert len(office.messages()) == 1
 
 
 # Delivering
@@ -172,11 +141,11 @@ def test_messages_are_sent_once_in_order_with_their_receipts_and_the_story_is_in
 
     assert box.arrived == ["m1", "m2"]
     assert [(one.message, one.receipt) for one in report.sent] == [
-        ("m1", Receipt("mailbox", {"ts": "1"})),
-        ("m2", Receipt("mailbox", {"ts": "2"})),
+        ("m1", DeliveryReceipt("mailbox", {"ts": "1"})),
+        ("m2", DeliveryReceipt("mailbox", {"ts": "2"})),
     ]
-    assert (report.failed, report.waiting, again) == ([], [], delivery.Report())
-    assert office.events() == ["queued", "queued", "sending", "sent", "sending", "sent"]
+    assert (report.failed, report.waiting, again) == ([], [], delivery.DeliveryReport())
+    assert events(office) == ["queued", "queued", "sending", "sent", "sending", "sent"]
 
 
 def test_a_message_known_not_to_be_sent_is_sent_again_without_a_look(office: Office) -> None:
@@ -187,7 +156,7 @@ def test_a_message_known_not_to_be_sent_is_sent_again_without_a_look(office: Off
 
     assert (box.arrived, box.looked) == (["m1"], 0)
     assert report.sent[0].attempts == 3
-    assert office.events() == ["queued", *["sending", "retry"] * 2, "sending", "sent"]
+    assert events(office) == ["queued", *["sending", "retry"] * 2, "sending", "sent"]
 
 
 def test_a_lost_answer_is_looked_for_and_the_message_is_not_sent_twice(office: Office) -> None:
@@ -197,7 +166,7 @@ def test_a_lost_answer_is_looked_for_and_the_message_is_not_sent_twice(office: O
     report = office.deliver(box)
 
     assert box.arrived == ["m1"]
-    assert report.sent[0].receipt == Receipt("mailbox", {"ts": "found"})
+    assert report.sent[0].receipt == DeliveryReceipt("mailbox", {"ts": "found"})
 
 
 def test_a_message_is_sent_again_only_after_three_looks_over_ten_seconds(office: Office) -> None:
@@ -228,7 +197,7 @@ def test_a_channel_that_cannot_be_asked_gets_a_doubtful_message_again_with_the_s
     report = office.deliver(box)
 
     assert box.arrived == ["m1", "m1"]
-    assert not report.sent[0].in_doubt
+    assert not report.sent[0].outcome_unknown
 
 
 def test_where_a_person_is_to_be_asked_a_doubtful_message_waits_for_that_person(office: Office) -> None:
@@ -239,9 +208,9 @@ def test_where_a_person_is_to_be_asked_a_doubtful_message_waits_for_that_person(
     later = office.deliver(box, ask_a_person=["slack"])
 
     assert box.arrived == ["m1"]
-    assert [(one.status, one.in_doubt) for one in report.failed] == [("unknown", True)]
+    assert [(one.status, one.outcome_unknown) for one in report.failed] == [("unknown", True)]
     assert "cannot check" in str(report.failed[0].problem)
-    assert later == delivery.Report()
+    assert later == delivery.DeliveryReport()
 
 
 def test_a_person_can_have_a_failed_message_sent_again(office: Office) -> None:
@@ -255,7 +224,7 @@ def test_a_person_can_have_a_failed_message_sent_again(office: Office) -> None:
     report = office.deliver(box, ask_a_person=["slack"])
 
     assert [one.status for one in report.sent] == ["sent"]
-    assert "requeued" in office.events()
+    assert "requeued" in events(office)
 
 
 def test_a_person_still_decides_about_a_doubtful_message_whose_budget_is_used_up(office: Office) -> None:
@@ -265,9 +234,9 @@ def test_a_person_still_decides_about_a_doubtful_message_whose_budget_is_used_up
 
     report = office.deliver(box, ask_a_person=["slack"], patience=dt.timedelta(days=4))
 
-    assert [(one.status, one.in_doubt) for one in report.failed] == [("unknown", True)]
+    assert [(one.status, one.outcome_unknown) for one in report.failed] == [("unknown", True)]
     assert "`reconcile messages requeue m1`" in str(report.failed[0].problem)
-    assert office.events()[-1] == "unknown"
+    assert events(office)[-1] == "unknown"
 
 
 def test_a_doubt_outlives_a_later_attempt_that_is_known_not_to_have_been_sent(office: Office) -> None:
@@ -336,8 +305,8 @@ def test_a_message_whose_attempts_are_used_up_is_failed_and_said_so(office: Offi
     later = office.deliver(box, policy=policy)
 
     assert [(one.message, one.attempts, one.problem) for one in report.failed] == [("m1", 3, str(UNREACHABLE))]
-    assert later == delivery.Report()
-    assert office.events() == ["queued", "sending", "retry", "sending", "retry", "sending", "failed"]
+    assert later == delivery.DeliveryReport()
+    assert events(office) == ["queued", "sending", "retry", "sending", "retry", "sending", "failed"]
 
 
 def test_a_message_that_overslept_its_budget_is_still_tried_once(office: Office) -> None:
@@ -388,7 +357,7 @@ def test_every_delay_is_in_the_audit_log_so_that_it_can_be_computed_again(office
         "channel": "slack",
         "run": None,
         "class": "ChannelUnreachable",
-        "in_doubt": False,
+        "outcome_unknown": False,
         "attempts_left": 23,
         **decision.to_json(),
     }
@@ -428,26 +397,26 @@ def test_what_was_sent_while_the_state_went_away_is_looked_for_by_the_next_deliv
     with pytest.raises(StoreUnreachable):
         office.deliver(box)
     monkeypatch.undo()
-    assert [one.status for one in office.all()] == ["sending"]
+    assert [one.status for one in office.messages()] == ["sending"]
 
     office.deliver(box)
 
-    assert ([one.status for one in office.all()], len(box.arrived), box.looked) == (["sent"], 1, 1)
+    assert ([one.status for one in office.messages()], len(box.arrived), box.looked) == (["sent"], 1, 1)
 
 
 # Processes
 
 CHANNEL = """
-from notifications.base import Notice, Receipt
+from notifications.base import Notice, DeliveryReceipt
 class Hall:
     def __init__(self, name):
         self.path = root / "hall"
     def send(self, notice):
         with open(self.path, "a") as file:
             file.write(notice.id + "\\n")
-        return Receipt("hall")
+        return DeliveryReceipt("hall")
     def find(self, notice):
-        return Receipt("hall") if notice.id in self.path.read_text().split() else None
+        return DeliveryReceipt("hall") if notice.id in self.path.read_text().split() else None
 """
 
 
@@ -505,13 +474,13 @@ class Hall:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def send(self, notice: Notice) -> Receipt:
+    def send(self, notice: Notice) -> DeliveryReceipt:
         with self.path.open("a") as file:
             file.write(notice.id + "\n")
-        return Receipt("hall")
+        return DeliveryReceipt("hall")
 
-    def find(self, notice: Notice) -> Receipt | None:
-        return Receipt("hall") if notice.id in self.path.read_text().split() else None
+    def find(self, notice: Notice) -> DeliveryReceipt | None:
+        return DeliveryReceipt("hall") if notice.id in self.path.read_text().split() else None
 
 
 def test_a_message_another_live_process_is_sending_is_left_to_it(url: str, tmp_path: Path) -> None:
@@ -530,7 +499,7 @@ def test_a_message_another_live_process_is_sending_is_left_to_it(url: str, tmp_p
         meanwhile = delivery.deliver(store, {"hall": Hall(tmp_path / "hall")})
         slow.go().end()
 
-        assert meanwhile == delivery.Report()
+        assert meanwhile == delivery.DeliveryReport()
         assert (tmp_path / "hall").read_text().split() == ["m1"]
 
 

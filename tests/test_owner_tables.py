@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from cli_support import Answer, Project
+from shop_support import Shop
 
 from connectors.sql.source import SqlSource
 from connectors.target import Receipt, TargetRefused
@@ -40,24 +41,8 @@ def project(folder: Path, url: str) -> Project:
     return Project(folder).write(json.dumps(said))
 
 
-class Server:
-    """Plain SQL in a database, as whoever the address says."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.pool.NullPool)
-
-    def do(self, *statements: str) -> None:
-        with self.engine.connect() as connection:
-            for statement in statements:
-                connection.exec_driver_sql(statement)
-
-    def ask(self, statement: str) -> list[tuple[Any, ...]]:
-        with self.engine.connect() as connection:
-            return [tuple(row) for row in connection.exec_driver_sql(statement)]
-
-    def customers(self) -> None:
-        self.do("create table customers (id integer primary key, email varchar(60), status varchar(20))", PAIRS)
+def add_customers(shop: Shop) -> None:
+    shop.sql("create table customers (id integer primary key, email varchar(60), status varchar(20))", PAIRS)
 
 
 def approve_one(one: Project) -> Answer:
@@ -86,10 +71,10 @@ def refused(one: Project, table: str, *words: str) -> None:
 @pytest.fixture
 def mallory(postgres_url: str) -> Iterator[str]:
     """A role that may create tables in our schema, and nothing else."""
-    root, name = Server(postgres_url), f"mallory_{uuid.uuid4().hex[:8]}"
-    root.do(f"create role {name} login", f"grant usage, create on schema public to {name}")
+    root, name = Shop(postgres_url, Path()), f"mallory_{uuid.uuid4().hex[:8]}"
+    root.sql(f"create role {name} login", f"grant usage, create on schema public to {name}")
     yield name
-    root.do(f"drop owned by {name} cascade", f"drop role {name}")
+    root.sql(f"drop owned by {name} cascade", f"drop role {name}")
 
 
 EVIL = (
@@ -98,7 +83,7 @@ EVIL = (
 )
 
 
-def as_we_make_them(root: Server, folder: Path) -> Project:
+def as_we_make_them(root: Shop, folder: Path) -> Project:
     """A project whose tables Reconcile made, and none of its rows cleaned."""
     ours = project(folder, root.url)
     source: Any = SqlSource("shop", SqlSource.Settings(type="sql", url=root.url), folder)
@@ -107,8 +92,8 @@ def as_we_make_them(root: Server, folder: Path) -> Project:
     return ours
 
 
-def prepared(root: Server, mallory: str, *statements: str) -> None:
-    with root.engine.connect() as connection:
+def prepared(root: Shop, mallory: str, *statements: str) -> None:
+    with root.engine.begin() as connection:
         connection.exec_driver_sql(f"set role {mallory}")
         for statement in statements:
             connection.exec_driver_sql(statement)
@@ -117,7 +102,7 @@ def prepared(root: Server, mallory: str, *statements: str) -> None:
 LIKE_OURS = {
     "reconcile_receipts": (
         'create table reconcile_receipts ("key" text collate "C" not null primary key, fingerprint text not null, '
-        "store text not null, epoch bigint not null, fence bigint not null, bundle text not null, "
+        "store text not null, epoch bigint not null, fence bigint not null, plan text not null, "
         '"after" text not null, "at" timestamptz not null default now())'
     ),
     "reconcile_owner": (
@@ -132,16 +117,16 @@ LIKE_OURS = {
 def test_a_table_that_another_role_prepared_never_runs_its_trigger_as_us(
     name: str, mallory: str, postgres_url: str, tmp_path: Path
 ) -> None:
-    root = Server(postgres_url)
-    root.customers()
+    root = Shop(postgres_url, Path())
+    add_customers(root)
     trigger = f"create trigger t before insert or update on {name} for each row execute function evil()"
     rights = f"grant all on {name} to public"
     prepared(root, mallory, LIKE_OURS[name], EVIL, trigger, rights)
 
     refused(project(tmp_path / "p", postgres_url), f"public.{name}", f"belongs to role {mallory}", "OWNER TO")
 
-    assert root.ask("select to_regclass('public.stolen')") == [(None,)]
-    assert root.ask("select status from customers where id = 2") == [("active",)]
+    assert root.sql("select to_regclass('public.stolen')") == [(None,)]
+    assert root.sql("select status from customers where id = 2") == [("active",)]
 
 
 @pytest.mark.server
@@ -166,45 +151,45 @@ def test_a_table_that_another_role_prepared_never_runs_its_trigger_as_us(
 def test_tables_of_ours_that_somebody_changed_are_refused(
     change: str, words: tuple[str, ...], name: str, postgres_url: str, tmp_path: Path
 ) -> None:
-    root = Server(postgres_url)
-    root.customers()
+    root = Shop(postgres_url, Path())
+    add_customers(root)
     ours = as_we_make_them(root, tmp_path / "p")
-    root.do(EVIL, *change.format(name).split(";"))
+    root.sql(EVIL, *change.format(name).split(";"))
 
     refused(ours, f"public.{name}", *words)
 
-    assert root.ask("select to_regclass('public.stolen')") == [(None,)]
+    assert root.sql("select to_regclass('public.stolen')") == [(None,)]
 
 
 @pytest.mark.server
 def test_a_trigger_that_appears_while_a_process_runs_is_seen_in_the_transaction(
     postgres_url: str, tmp_path: Path
 ) -> None:
-    root = Server(postgres_url)
-    root.customers()
+    root = Shop(postgres_url, Path())
+    add_customers(root)
     source: Any = SqlSource("shop", SqlSource.Settings(type="sql", url=postgres_url), tmp_path)
     assert source.remembers("customers")
-    root.do(EVIL, "create trigger t before insert on reconcile_receipts for each row execute function evil()")
+    root.sql(EVIL, "create trigger t before insert on reconcile_receipts for each row execute function evil()")
 
     with pytest.raises(TargetRefused, match="trigger t"), source.work(20) as work:
         work.receive([Receipt("k", "f", "s", 1, 1, "B", table="customers")])
     source.close()
 
-    assert root.ask("select to_regclass('public.stolen')") == [(None,)]
+    assert root.sql("select to_regclass('public.stolen')") == [(None,)]
 
 
 @pytest.mark.server
 def test_tables_that_a_superuser_made_for_the_cleaner_are_used(mallory: str, postgres_url: str, tmp_path: Path) -> None:
     """`mallory` is an honest role here: it may not create anything."""
-    root = Server(postgres_url)
-    root.customers()
-    root.do(*LIKE_OURS.values(), f"revoke create on schema public from {mallory}, public")
+    root = Shop(postgres_url, Path())
+    add_customers(root)
+    root.sql(*LIKE_OURS.values(), f"revoke create on schema public from {mallory}, public")
     for name in ("customers", *NAMES):
-        root.do(f"grant select, insert, update, delete on {name} to {mallory}")
+        root.sql(f"grant select, insert, update, delete on {name} to {mallory}")
     url = sa.make_url(postgres_url).set(username=mallory).render_as_string(hide_password=False)
 
     assert approve_one(project(tmp_path / "p", url)).code == 0
-    assert root.ask("select count(*) from reconcile_receipts") == [(1,)]
+    assert root.sql("select count(*) from reconcile_receipts") == [(1,)]
 
 
 # MariaDB
@@ -227,10 +212,10 @@ def test_tables_that_a_superuser_made_for_the_cleaner_are_used(mallory: str, pos
 def test_tables_of_ours_that_somebody_changed_in_mariadb_are_refused(
     change: str, words: tuple[str, ...], name: str, mariadb_url: str, tmp_path: Path
 ) -> None:
-    root = Server(mariadb_url)
-    root.customers()
+    root = Shop(mariadb_url, Path())
+    add_customers(root)
     ours = as_we_make_them(root, tmp_path / "p")
-    root.do(*change.format(name).split(";"))
+    root.sql(*change.format(name).split(";"))
 
     refused(ours, f".{name}", *words)
 
@@ -252,8 +237,8 @@ def test_tables_of_ours_that_somebody_changed_in_mariadb_are_refused(
 def test_tables_of_ours_that_somebody_changed_in_sqlite_are_refused(
     change: str, words: tuple[str, ...], name: str, tmp_path: Path
 ) -> None:
-    root = Server(f"sqlite:///{tmp_path}/shop.db")
-    root.customers()
+    root = Shop(f"sqlite:///{tmp_path}/shop.db", Path())
+    add_customers(root)
     ours = as_we_make_them(root, tmp_path / "p")
     with sqlite3.connect(tmp_path / "shop.db") as shop:
         for statement in [change.format(name)] if "begin" in change else change.format(name).split(";"):
@@ -261,4 +246,4 @@ def test_tables_of_ours_that_somebody_changed_in_sqlite_are_refused(
 
     refused(ours, name, *words)
 
-    assert len(root.ask("select * from customers")) == 4
+    assert len(root.sql("select * from customers")) == 4

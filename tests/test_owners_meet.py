@@ -228,5 +228,5 @@ def _as_an_older_version_had_it(base: Base, project: Project, shop: str, home: s
         base.do(move.format(shop, home, name))
     base.do(f"update {home}.reconcile_owner set identity = replace(identity, 'schema:', '')")
     with sa.create_engine(f"sqlite:///{project.folder}/reconcile.db").begin() as state:
-        [whole] = {target for (target,) in state.exec_driver_sql("select target from bundles")}
+        [whole] = {target for (target,) in state.exec_driver_sql("select target from plans")}
         state.exec_driver_sql("update targets set identity = ?", (whole,))

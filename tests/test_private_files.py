@@ -119,12 +119,12 @@ def test_an_export_replaces_no_link(store: Store, shared: Path) -> None:
 
 
 def test_an_anchor_file_is_its_owners_unless_it_was_made_otherwise(store: Store, shared: Path) -> None:
-    anchoring.carry(store, anchors(shared), {"log": anchoring.CLAIM * 0})
+    anchoring.write_due(store, anchors(shared), {"log": anchoring.CLAIM * 0})
     assert modes(shared) == {"anchor.jsonl": 0o600}
     (shared / "anchor.jsonl").chmod(0o640)
 
     with store.begin() as tx:
         log.append(tx, "ann", "note", "x", {})
-    anchoring.carry(store, anchors(shared), {"log": anchoring.CLAIM * 0})
+    anchoring.write_due(store, anchors(shared), {"log": anchoring.CLAIM * 0})
 
     assert modes(shared) == {"anchor.jsonl": 0o640}

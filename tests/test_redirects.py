@@ -17,7 +17,7 @@ from notifications.errors import ChannelRefused
 from notifications.slack.channel import SlackChannel, SlackSettings
 from notifications.webhook import WebhookChannel, WebhookSettings
 from reconcile.audit.anchors.base import AnchorError
-from reconcile.audit.anchors.settings import SlackSettings as AnchorSlackSettings
+from reconcile.audit.anchors.settings import SlackAnchorSettings
 from reconcile.audit.anchors.slack import SlackAnchor
 from reconcile.audit.verifier import Mark
 from reconcile.testing.slack_server import SlackServer
@@ -117,7 +117,7 @@ def test_a_webhook_that_redirects_has_not_delivered(moved: Server, elsewhere: Se
 
 
 def test_an_anchor_in_slack_is_not_followed_elsewhere(moved: Server, elsewhere: Server) -> None:
-    anchor = SlackAnchor("team", AnchorSlackSettings(type="slack", channel="ops"), Path(), {"ops": settings(moved.url)})
+    anchor = SlackAnchor("team", SlackAnchorSettings(type="slack", channel="ops"), Path(), {"ops": settings(moved.url)})
 
     with pytest.raises(AnchorError, match="redirects are not followed"):
         anchor.write(MARK)

@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clean_support import World
 from store_support import Program
+from world_support import DELETE, World
 
 from reconcile.cleaning import cleaning
 from reconcile.cleaning.decisions import PlanRejected
-from reconcile.findings.states import BundleState
+from reconcile.findings.states import PlanState
 from reconcile.journal import effects
 from reconcile.tracking.decide import NothingProposed
 
 ROUNDS = 16
 TWINS = ((1, "a@x", "Anna"), (2, "a@x", "Ann"))
-DELETE = {"clean": {"action": "delete"}}
 DECIDE = """
 import time
 from pathlib import Path
@@ -33,13 +32,13 @@ from reconcile.errors import Refused, Wrong
 from reconcile.store.errors import StoreLocked
 what, actor = wait().split()
 with Application(config.load(Path(root) / "reconcile.yaml", {})) as application:
-    desk = application.desk(actor)
+    decisions = application.decisions(actor)
     print("open")
     while (told := wait()) != "end":
         finding, seconds = told.split()
         time.sleep(float(seconds))
         try:
-            answer = getattr(desk, what)(finding)
+            answer = getattr(decisions, what)(finding)
             print("yes" if answer.ok else "no", answer.sentence)
         except (Wrong, Refused, StoreLocked) as error:
             print("no", type(error).__name__, error)
@@ -88,7 +87,7 @@ def test_of_an_approval_and_a_rejection_at_the_same_moment_one_holds(state: dict
         assert says in {("yes", "no"), ("no", "yes")}, (approver, rejecter)
         assert now == ("cleaned" if says[0] == "yes" else "open"), (approver, rejecter)
 
-    gone = 2 * ROUNDS - len(world.ids())
+    gone = 2 * ROUNDS - len(world.shop.ids())
     assert gone == heard["yes", "no"]
     assert heard["no", "yes"], "no round was rejected: the moments do not meet"
 
@@ -99,16 +98,16 @@ def test_a_rejected_plan_is_approved_only_by_whoever_knows_that_it_was_rejected(
 ) -> None:
     world = World.at(tmp_path / "w", *TWINS, config=state, twins=DELETE)
     world.run()
-    with world.desk("bob") as desk:
-        desk.reject(world.only(), note="that is my mother")
+    with world.decisions("bob") as decisions:
+        decisions.reject(world.only(), note="that is my mother")
 
     with pytest.raises(PlanRejected, match="bob rejected this plan on"):
         world.approve(world.only())
-    assert (world.ids(), world.findings()) == ([1, 2], {world.only(): "open"})
+    assert (world.shop.ids(), world.findings()) == ([1, 2], {world.only(): "open"})
     assert len(world.plans()) == 1
 
     assert world.approve(world.only(), overrule=True).ok
-    assert world.ids() == [1]
+    assert world.shop.ids() == [1]
     assert "rejection.overruled" in world.events()
     assert world.intact()
 
@@ -116,15 +115,15 @@ def test_a_rejected_plan_is_approved_only_by_whoever_knows_that_it_was_rejected(
 def test_another_plan_than_the_rejected_one_is_approved_as_ever(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWINS, twins=DELETE)
     world.run()
-    with world.desk("bob") as desk:
-        desk.reject(world.only())
+    with world.decisions("bob") as decisions:
+        decisions.reject(world.only())
     with closing(sqlite3.connect(world.folder / "shop.db")) as shop:
         shop.execute("UPDATE customers SET name = 'Anne' WHERE id = 2")
         shop.commit()
     world.run()
 
     assert world.approve(world.only()).ok
-    assert world.ids() == [1]
+    assert world.shop.ids() == [1]
 
 
 @pytest.mark.slow
@@ -151,9 +150,9 @@ def test_a_run_that_plans_while_somebody_rejects_does_not_propose_the_same_plan_
     world.run()
 
     assert world.findings() == {finding: "open"}
-    assert {plan.state for plan in world.plans()} == {BundleState.SKIPPED}
+    assert {plan.state for plan in world.plans()} == {PlanState.SKIPPED}
 
 
 def _reject(world: World, finding: str) -> None:
-    with world.desk("bob") as desk, suppress(NothingProposed):
-        desk.reject(finding)
+    with world.decisions("bob") as decisions, suppress(NothingProposed):
+        decisions.reject(finding)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from runs_support import NEXT, START, Shop, twice
+from runs_support import NEXT, START, ChargesProject, twice
 from store_support import in_parallel
 
 from reconcile.app import Application, load
@@ -34,7 +34,7 @@ TOLD = "channels: {told: {type: webhook, url: HOOK}}\n"
 
 
 @dataclass
-class Office:
+class PeopleProject:
     """A folder with a list of people and a configuration whose rule compares names, until it is changed."""
 
     folder: Path
@@ -44,7 +44,7 @@ class Office:
     def file(self) -> Path:
         return self.folder / "reconcile.yaml"
 
-    def write(self, key: str = "name", job: str = "nightly", more: str = "") -> Office:
+    def write(self, key: str = "name", job: str = "nightly", more: str = "") -> PeopleProject:
         self.file.write_text(TEXT.replace("KEY", key).replace("JOB", job) + more)
         return self
 
@@ -81,66 +81,66 @@ class Office:
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def office(request: pytest.FixtureRequest, tmp_path: Path) -> Office:
+def people(request: pytest.FixtureRequest, tmp_path: Path) -> PeopleProject:
     is_file = request.param == "sqlite"
     state = "sqlite:///state.db" if is_file else str(request.getfixturevalue("postgres_url"))
     (tmp_path / "people.csv").write_text("id,name,town\n1,Ann,Bonn\n2,Ann,Köln\n3,Ben,Bonn\n4,Cem,Bonn\n")
-    return Office(tmp_path, {"STATE": state}).write()
+    return PeopleProject(tmp_path, {"STATE": state}).write()
 
 
 def surplus(report: RunReport) -> list[str]:
     return sorted(record[0] for one in report.to_json()["findings"] for record in one["surplus"])
 
 
-def events(office: Office) -> list[tuple[str, str, Any]]:
+def events(people: PeopleProject) -> list[tuple[str, str, Any]]:
     """The audit entries on releases: who, what, with which note."""
-    found = office.look(lambda tx: list(log.entries(tx, event="release")))
+    found = people.look(lambda tx: list(log.entries(tx, event="release")))
     return [(one.actor, one.event, one.body["note"]) for one in found]
 
 
 # By itself
 
 
-def test_who_starts_last_makes_its_release_the_current_one(office: Office) -> None:
-    first = office.adopt()
-    again = office.adopt()
-    second = office.write(key="town").adopt()
+def test_who_starts_last_makes_its_release_the_current_one(people: PeopleProject) -> None:
+    first = people.adopt()
+    again = people.adopt()
+    second = people.write(key="town").adopt()
 
-    now = office.current()
+    now = people.current()
 
     assert first == again != second
     assert now is not None
     assert (now.release, now.held, now.by) == (second, False, "reconcile")
-    assert events(office) == [("reconcile", "release.adopted", None)] * 2
+    assert events(people) == [("reconcile", "release.adopted", None)] * 2
 
 
-def test_a_run_by_hand_uses_its_file_and_does_not_change_what_serves(office: Office) -> None:
-    served = office.adopt()
+def test_a_run_by_hand_uses_its_file_and_does_not_change_what_serves(people: PeopleProject) -> None:
+    served = people.adopt()
 
-    report = office.write(key="town").run()
+    report = people.write(key="town").run()
 
-    now = office.current()
+    now = people.current()
     assert surplus(report) == ["3", "4"]
     assert report.release != served
     assert now is not None
     assert now.release == served
 
 
-def test_runs_alone_make_no_release_current(office: Office) -> None:
-    office.run()
+def test_runs_alone_make_no_release_current(people: PeopleProject) -> None:
+    people.run()
 
-    assert office.current() is None
-    assert events(office) == []
+    assert people.current() is None
+    assert events(people) == []
 
 
 # Held
 
 
-def test_a_held_release_is_run_whatever_the_file_says(office: Office) -> None:
-    held = office.hold(note="end of the year")
-    office.write(key="town")
+def test_a_held_release_is_run_whatever_the_file_says(people: PeopleProject) -> None:
+    held = people.hold(note="end of the year")
+    people.write(key="town")
 
-    with office.open() as application:
+    with people.open() as application:
         report = application.run()
         remark = application.held
 
@@ -150,116 +150,116 @@ def test_a_held_release_is_run_whatever_the_file_says(office: Office) -> None:
     assert "(end of the year): it was run instead of " in remark
 
 
-def test_a_started_configuration_does_not_replace_a_held_one_but_can_be_promoted(office: Office) -> None:
-    held = office.hold()
-    office.write(key="town")
+def test_a_started_configuration_does_not_replace_a_held_one_but_can_be_promoted(people: PeopleProject) -> None:
+    held = people.hold()
+    people.write(key="town")
 
-    adopted = office.adopt()
-    with office.open() as application:
+    adopted = people.adopt()
+    with people.open() as application:
         other = application.project.release
-    promoted = office.promote(other[:8], note="reviewed")
+    promoted = people.promote(other[:8], note="reviewed")
 
-    now = office.current()
+    now = people.current()
     assert (adopted, promoted) == (held, other)
     assert now is not None
     assert (now.release, now.held, now.note) == (other, True, "reviewed")
-    assert events(office) == [("ann", "release.held", None), ("ben", "release.promoted", "reviewed")]
+    assert events(people) == [("ann", "release.held", None), ("ben", "release.promoted", "reviewed")]
 
 
-def test_let_go_the_next_start_decides_again(office: Office) -> None:
-    held = office.hold()
-    office.free()
-    after = office.current()
+def test_let_go_the_next_start_decides_again(people: PeopleProject) -> None:
+    held = people.hold()
+    people.free()
+    after = people.current()
 
-    started = office.write(key="town").adopt()
+    started = people.write(key="town").adopt()
 
     assert after is not None
     assert (after.release, after.held) == (held, False)
     assert started != held
-    assert [event for _, event, _ in events(office)] == ["release.held", "release.freed", "release.adopted"]
+    assert [event for _, event, _ in events(people)] == ["release.held", "release.freed", "release.adopted"]
 
 
-def test_saying_the_same_again_changes_nothing(office: Office) -> None:
-    office.free()
-    office.hold()
-    before = office.current()
+def test_saying_the_same_again_changes_nothing(people: PeopleProject) -> None:
+    people.free()
+    people.hold()
+    before = people.current()
 
-    office.hold()
-    office.promote()
+    people.hold()
+    people.promote()
 
-    assert office.current() == before
-    assert len(events(office)) == 1
+    assert people.current() == before
+    assert len(events(people)) == 1
 
 
-def test_what_to_hold_is_asked_where_the_file_is_not_what_serves(office: Office) -> None:
-    served = office.adopt()
-    office.write(key="town")
+def test_what_to_hold_is_asked_where_the_file_is_not_what_serves(people: PeopleProject) -> None:
+    served = people.adopt()
+    people.write(key="town")
 
     with pytest.raises(releases.WhichRelease, match=f"reconcile hold {served[:12]}, or reconcile hold "):
-        office.hold()
+        people.hold()
 
-    assert office.hold(served[:12]) == served
+    assert people.hold(served[:12]) == served
 
 
-def test_promoting_while_nothing_is_held_leaves_the_next_start_free(office: Office) -> None:
-    first = office.adopt()
-    second = office.write(key="town").adopt()
+def test_promoting_while_nothing_is_held_leaves_the_next_start_free(people: PeopleProject) -> None:
+    first = people.adopt()
+    second = people.write(key="town").adopt()
 
-    promoted = office.promote(first)
+    promoted = people.promote(first)
 
-    now = office.current()
+    now = people.current()
     assert promoted == first
     assert now is not None
     assert not now.held
-    assert office.adopt() == second
+    assert people.adopt() == second
 
 
 @pytest.mark.slow
-def test_a_job_that_only_the_held_release_has_runs_and_one_of_the_file_alone_does_not(office: Office) -> None:
-    held = office.hold()
-    office.write(key="town", job="weekly")
+def test_a_job_that_only_the_held_release_has_runs_and_one_of_the_file_alone_does_not(people: PeopleProject) -> None:
+    held = people.hold()
+    people.write(key="town", job="weekly")
 
-    assert office.run(job="nightly").release == held
+    assert people.run(job="nightly").release == held
     with pytest.raises(Exception, match=f"no job 'weekly' in the held release {held[:12]}; ") as unknown:
-        office.run(job="weekly")
-    with office.open() as application:
+        people.run(job="weekly")
+    with people.open() as application:
         [report] = application.run_all()
 
     assert type(unknown.value).__name__ == "NameUnknown"
     assert (report.job, report.release) == ("nightly", held)
 
 
-def test_a_dry_run_tries_the_file(office: Office) -> None:
-    office.hold()
-    office.write(key="town")
+def test_a_dry_run_tries_the_file(people: PeopleProject) -> None:
+    people.hold()
+    people.write(key="town")
 
-    assert surplus(office.run(dry_run=True)) == ["3", "4"]
+    assert surplus(people.run(dry_run=True)) == ["3", "4"]
 
 
-def test_a_promotion_between_two_jobs_of_one_command_counts_for_the_second(office: Office) -> None:
-    held = office.write(more="  weekly: {rules: all}\n").hold()
-    office.free()
-    office.write(key="town", more="  weekly: {rules: all}\n")
+def test_a_promotion_between_two_jobs_of_one_command_counts_for_the_second(people: PeopleProject) -> None:
+    held = people.write(more="  weekly: {rules: all}\n").hold()
+    people.free()
+    people.write(key="town", more="  weekly: {rules: all}\n")
     promoted: list[str] = []
 
     def watch(_rule: str, _read: int) -> None:
         if not promoted:
-            promoted.append(office.hold(held))
+            promoted.append(people.hold(held))
 
-    with office.open() as application:
+    with people.open() as application:
         file = application.project.release
         reports = application.run_all(watch=watch)
 
     assert [(one.job, one.release) for one in reports] == [("nightly", file), ("weekly", held)]
 
 
-def test_a_slot_that_was_run_before_a_promotion_stays_as_it_was(office: Office) -> None:
-    office.hold()
-    held = office.run(slot=START).release
-    office.write(key="town")
-    promoted = office.promote()
+def test_a_slot_that_was_run_before_a_promotion_stays_as_it_was(people: PeopleProject) -> None:
+    people.hold()
+    held = people.run(slot=START).release
+    people.write(key="town")
+    promoted = people.promote()
 
-    again, following = office.run(slot=START), office.run(slot=NEXT)
+    again, following = people.run(slot=START), people.run(slot=NEXT)
 
     assert (again.release, again.repeated) == (held, True)
     assert following.release == promoted
@@ -268,85 +268,87 @@ def test_a_slot_that_was_run_before_a_promotion_stays_as_it_was(office: Office) 
 # Kept texts
 
 
-def test_a_held_release_survives_its_file_and_reads_its_variables_from_the_environment_of_now(office: Office) -> None:
+def test_a_held_release_survives_its_file_and_reads_its_variables_from_the_environment_of_now(
+    people: PeopleProject,
+) -> None:
     more = "include: [more/*.yaml]\n"
-    (office.folder / "more").mkdir()
-    included = office.folder / "more" / "a.yaml"
+    (people.folder / "more").mkdir()
+    included = people.folder / "more" / "a.yaml"
     included.write_text("rules: {same-town: {kind: duplicates, dataset: people, key: town}}\n")
-    held = office.write(more=more).hold()
-    office.write(key="[name, town]")
+    held = people.write(more=more).hold()
+    people.write(key="[name, town]")
     included.unlink()
 
-    report = office.run()
+    report = people.run()
 
     assert report.release == held
     assert [rule.rule for rule in report.rules] == ["twin", "same-town"]
 
 
-def test_a_variable_with_another_value_is_another_release_and_is_refused(office: Office) -> None:
-    office.hold()
-    office.write(key="town")
+def test_a_variable_with_another_value_is_another_release_and_is_refused(people: PeopleProject) -> None:
+    people.hold()
+    people.write(key="town")
 
     with pytest.raises(releases.ReleaseDiffers, match=r"another configuration at `sources.lists.root`\. A variable"):
-        _ran(office, ROOT="elsewhere")
+        _ran(people, ROOT="elsewhere")
 
-    assert _runs(office) == 0
+    assert _runs(people) == 0
 
 
-def test_a_variable_that_is_gone_is_named(office: Office) -> None:
-    held = office.write(more='channels: {told: {type: webhook, url: "${secret:HOOK}"}}\n')
-    office.environ["HOOK"] = "https://hooks.example.com/x"
+def test_a_variable_that_is_gone_is_named(people: PeopleProject) -> None:
+    held = people.write(more='channels: {told: {type: webhook, url: "${secret:HOOK}"}}\n')
+    people.environ["HOOK"] = "https://hooks.example.com/x"
     release = held.hold()
-    office.write(key="town")
-    del office.environ["HOOK"]
+    people.write(key="town")
+    del people.environ["HOOK"]
 
     with pytest.raises(ConfigProblems, match=rf"^release {release[:12]} reconcile.yaml:\d+:\d+: .* `HOOK` is not set"):
-        office.run()
+        people.run()
 
 
-def test_a_secret_that_was_renewed_is_still_the_same_release(office: Office) -> None:
-    office.environ["HOOK"] = "https://hooks.example.com/x"
-    held = office.write(more='channels: {told: {type: webhook, url: "${secret:HOOK}"}}\n').hold()
-    office.write(key="town")
+def test_a_secret_that_was_renewed_is_still_the_same_release(people: PeopleProject) -> None:
+    people.environ["HOOK"] = "https://hooks.example.com/x"
+    held = people.write(more='channels: {told: {type: webhook, url: "${secret:HOOK}"}}\n').hold()
+    people.write(key="town")
 
-    assert _ran(office, HOOK="https://hooks.example.com/y").release == held
+    assert _ran(people, HOOK="https://hooks.example.com/y").release == held
 
 
-def test_a_release_with_a_secret_in_clear_runs_only_where_its_file_is(office: Office) -> None:
+def test_a_release_with_a_secret_in_clear_runs_only_where_its_file_is(people: PeopleProject) -> None:
     hook = f"https://hooks.example.com/{CANARY}"
-    held = office.write(more=TOLD.replace("HOOK", hook)).hold()
-    same = office.run()
-    office.write(key="town")
+    held = people.write(more=TOLD.replace("HOOK", hook)).hold()
+    same = people.run()
+    people.write(key="town")
 
     with pytest.raises(releases.ReleaseNotKept, match="they contain a plain-text secret"):
-        office.run()
+        people.run()
 
     assert same.release == held
-    assert CANARY not in office.look(_everything)
+    assert CANARY not in people.look(_everything)
 
 
-def test_texts_of_a_release_that_was_first_seen_without_them_are_added(office: Office) -> None:
-    office.run()
-    with office.open() as application, application.store.begin() as tx:
+def test_texts_of_a_release_that_was_first_seen_without_them_are_added(people: PeopleProject) -> None:
+    people.run()
+    with people.open() as application, application.store.begin() as tx:
         tx.connection.execute(sa.update(tables.releases).values(files=None))
-    before = office.look(lambda tx: [one.files for one in stored.listed(tx, 9)])
+    before = people.look(lambda tx: [one.files for one in stored.listed(tx, 9)])
 
-    office.run()
+    people.run()
 
-    after = office.look(lambda tx: [one.files for one in stored.listed(tx, 9)])
+    after = people.look(lambda tx: [one.files for one in stored.listed(tx, 9)])
     assert before == [None]
     assert [list(files) for files in after] == [["reconcile.yaml"]]
 
 
-def test_what_a_release_keeps_holds_no_secret_and_no_comment(office: Office) -> None:
+def test_what_a_release_keeps_holds_no_secret_and_no_comment(people: PeopleProject) -> None:
     comment = f"# once: postgresql://ada:{CANARY}@db/x\n"
-    office.environ["HOOK"] = f"https://hooks.example.com/{CANARY}"
-    office.write(more=comment + TOLD.replace("HOOK", '"${secret:HOOK}"'))
+    people.environ["HOOK"] = f"https://hooks.example.com/{CANARY}"
+    people.write(more=comment + TOLD.replace("HOOK", '"${secret:HOOK}"'))
 
-    office.hold()
-    office.run()
+    people.hold()
+    people.run()
 
-    assert CANARY not in office.look(_everything)
+    assert CANARY not in people.look(_everything)
 
 
 def _everything(tx: Transaction) -> str:
@@ -354,25 +356,25 @@ def _everything(tx: Transaction) -> str:
     return str([list(tx.connection.execute(sa.select(table))) for table in names])
 
 
-def _ran(office: Office, **environ: str) -> RunReport:
-    with office.open(**environ) as application:
+def _ran(people: PeopleProject, **environ: str) -> RunReport:
+    with people.open(**environ) as application:
         return application.run()
 
 
-def _runs(office: Office) -> int:
-    return office.look(  # type: ignore[no-any-return]
+def _runs(people: PeopleProject) -> int:
+    return people.look(  # type: ignore[no-any-return]
         lambda tx: tx.connection.execute(sa.select(sa.func.count()).select_from(tables.runs)).scalar()
     )
 
 
-def test_who_serves_follows_the_current_release_with_the_state_of_its_own_file(office: Office) -> None:
-    served = office.adopt()
-    state = office.environ["STATE"]
-    with office.write(key="town").open() as other, other.store.begin() as tx:
-        same = releases.to_run(tx, other.project, office.environ)
+def test_who_serves_follows_the_current_release_with_the_state_of_its_own_file(people: PeopleProject) -> None:
+    served = people.adopt()
+    state = people.environ["STATE"]
+    with people.write(key="town").open() as other, other.store.begin() as tx:
+        same = releases.to_run(tx, other.project, people.environ)
         releases.hold(tx, other.project, served, by="ann", note=None)
 
-        chosen = releases.to_run(tx, other.project, office.environ)
+        chosen = releases.to_run(tx, other.project, people.environ)
 
     assert (same.release, same.files) == (served, chosen.files)
     assert chosen.release == served
@@ -383,14 +385,14 @@ def test_who_serves_follows_the_current_release_with_the_state_of_its_own_file(o
 # Names
 
 
-def test_a_release_is_named_by_its_beginning(office: Office) -> None:
-    first = office.adopt()
-    second = office.write(key="town").adopt()
-    with office.open() as application:
+def test_a_release_is_named_by_its_beginning(people: PeopleProject) -> None:
+    first = people.adopt()
+    second = people.write(key="town").adopt()
+    with people.open() as application:
         project = application.project
 
     def name(asked: str) -> str:
-        return office.look(lambda tx: releases.named(tx, asked, project))  # type: ignore[no-any-return]
+        return people.look(lambda tx: releases.named(tx, asked, project))  # type: ignore[no-any-return]
 
     assert (name(first), name(second[:10]), name(first[:12].upper())) == (first, second, first)
     with pytest.raises(releases.ReleaseUnknown, match=f"did you mean `{first[:12]}`"):
@@ -401,9 +403,9 @@ def test_a_release_is_named_by_its_beginning(office: Office) -> None:
         name("")
 
 
-def test_a_beginning_of_several_releases_names_none(office: Office) -> None:
-    office.adopt()
-    with office.open() as application, application.store.begin() as tx:
+def test_a_beginning_of_several_releases_names_none(people: PeopleProject) -> None:
+    people.adopt()
+    with people.open() as application, application.store.begin() as tx:
         for end in "ab":
             tx.connection.execute(sa.insert(tables.releases).values(hash="f" * 63 + end, config={}, first_seen=tx.now))
 
@@ -411,8 +413,8 @@ def test_a_beginning_of_several_releases_names_none(office: Office) -> None:
             releases.named(tx, "ffff", application.project)
 
 
-def test_processes_that_start_at_once_agree_on_the_current_release(office: Office) -> None:
-    office.run()
+def test_processes_that_start_at_once_agree_on_the_current_release(people: PeopleProject) -> None:
+    people.run()
     code = """
         from reconcile import config
         from reconcile.coordination import releases
@@ -421,31 +423,31 @@ def test_processes_that_start_at_once_agree_on_the_current_release(office: Offic
             print(releases.adopt(tx, project, "reconcile").release)
         """
 
-    said = in_parallel(4, code, office.environ["STATE"], office.folder)
+    said = in_parallel(4, code, people.environ["STATE"], people.folder)
 
-    now = office.current()
+    now = people.current()
     assert now is not None
     assert said == [now.release] * 4
-    assert len(events(office)) == 1
+    assert len(events(people)) == 1
 
 
 # The command line
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Shop]:
-    shop = Shop.at(tmp_path / "shop").add(*twice(1, "A-17"))
+def shop(tmp_path: Path) -> Iterator[ChargesProject]:
+    shop = ChargesProject.at(tmp_path / "shop").add(*twice(1, "A-17"))
     yield shop
     assert shop.intact()
 
 
-def edited(shop: Shop, **rule: Any) -> Shop:
+def edited(shop: ChargesProject, **rule: Any) -> ChargesProject:
     shop.config["rules"] = {"double-charge": shop.config["rules"]["double-charge"] | rule}
     return shop.write()
 
 
 @pytest.mark.slow
-def test_a_person_holds_promotes_and_lets_go_at_the_command_line(shop: Shop) -> None:
+def test_a_person_holds_promotes_and_lets_go_at_the_command_line(shop: ChargesProject) -> None:
     first = shop.run("nightly", "--slot", START).json["release"]
     held = shop.cli("hold", "--note", "audit week", "--json").json
     edited(shop, severity="low")
@@ -472,7 +474,7 @@ def test_a_person_holds_promotes_and_lets_go_at_the_command_line(shop: Shop) -> 
 
 
 @pytest.mark.slow
-def test_a_quiet_run_of_a_held_release_says_in_its_json_which_one(shop: Shop) -> None:
+def test_a_quiet_run_of_a_held_release_says_in_its_json_which_one(shop: ChargesProject) -> None:
     held = shop.cli("hold", "--json").json["release"]
     edited(shop, severity="low")
 
@@ -483,7 +485,7 @@ def test_a_quiet_run_of_a_held_release_says_in_its_json_which_one(shop: Shop) ->
 
 
 @pytest.mark.slow
-def test_releases_are_shown_and_compared(shop: Shop) -> None:
+def test_releases_are_shown_and_compared(shop: ChargesProject) -> None:
     first = shop.run("nightly").json["release"]
     second = edited(shop, severity="low").run("nightly").json["release"]
 
@@ -506,7 +508,7 @@ def test_releases_are_shown_and_compared(shop: Shop) -> None:
 
 
 @pytest.mark.slow
-def test_a_shown_release_can_be_put_back(shop: Shop) -> None:
+def test_a_shown_release_can_be_put_back(shop: ChargesProject) -> None:
     first = shop.run("nightly").json["release"]
     edited(shop, severity="low")
 
@@ -527,7 +529,7 @@ def test_a_shown_release_can_be_put_back(shop: Shop) -> None:
     ],
 )
 @pytest.mark.slow
-def test_what_cannot_be_done_is_said(words: list[str], code: int, says: str, shop: Shop) -> None:
+def test_what_cannot_be_done_is_said(words: list[str], code: int, says: str, shop: ChargesProject) -> None:
     shop.run("nightly")
 
     ended = shop.cli(*words)
@@ -537,7 +539,7 @@ def test_what_cannot_be_done_is_said(words: list[str], code: int, says: str, sho
 
 
 @pytest.mark.slow
-def test_a_held_release_that_cannot_run_here_ends_with_4_and_says_what_to_do(shop: Shop) -> None:
+def test_a_held_release_that_cannot_run_here_ends_with_4_and_says_what_to_do(shop: ChargesProject) -> None:
     shop.config["channels"]["hook"] = {"type": "webhook", "url": f"https://hooks.example.com/{CANARY}"}
     shop.write()
     warned = shop.cli("hold")

@@ -280,6 +280,20 @@ def test_most_rules_reach_every_database() -> None:
     assert guarded(folding, relation, "postgresql")
 
 
+def test_a_derived_text_that_is_not_ascii_is_folded_here() -> None:
+    """The guard asks whether the dataset's texts are ASCII; a derived one may add others."""
+    derived = {"plain": "concat(name, 'E')", "accented": "concat(name, 'É')", "later": "suffix(accented, 1)"}
+    relation = Rows(TYPES, [], derived=derived).relation()
+
+    def obstacle(column: str) -> str | None:
+        rule = DuplicatesRule(name="twins", dataset="things", key=[{column: ["lower"]}])
+        return pushdown_obstacle(rule, relation, "postgresql")
+
+    assert obstacle("plain") is None
+    assert obstacle("accented") == "`lower` on `accented` has no exact form in PostgreSQL"
+    assert obstacle("later") == "`lower` on `later` has no exact form in PostgreSQL"
+
+
 Answer = tuple[set[tuple[Any, ...]], dict[tuple[str, str], int], int]
 
 

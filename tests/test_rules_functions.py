@@ -12,7 +12,18 @@ from engines_support import ENGINES, Run, opened
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.functions import characters, exact, find, is_ascii, micros_between, plain, render, strip, trim_sp
+from rules.functions import (
+    calendar_field,
+    characters,
+    exact,
+    find,
+    is_ascii,
+    micros_between,
+    plain,
+    render,
+    strip,
+    trim_sp,
+)
 from rules.values import Type
 
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=12)
@@ -115,6 +126,28 @@ def test_exact_overrules_the_collations_postgresql_can_have(postgres_url: str) -
             assert (by_collation < 3, by_code_point) == (True, 3)
             assert {t for t in lowered if t.isascii()} == {"a1"}
             assert sorted(found) == [0, 0, 1]
+    engine.dispose()
+
+
+@pytest.mark.server
+def test_fields_outside_pythons_calendar_are_null_on_postgresql(postgres_url: str) -> None:
+    engine = sa.create_engine(postgres_url)
+    times = ["0001-01-01", "9999-12-31", "infinity", "-infinity", "0044-03-15 BC", "10000-01-01", None]
+    with engine.begin() as connection:
+        connection.execute(sa.text("create table t (n int, d date, at timestamptz)"))
+        connection.execute(sa.text("set local time zone 'America/New_York'"))
+        insert = sa.text(
+            "insert into t select :n, cast(x as date), cast(x as timestamp) at time zone 'UTC'"
+            " from (select cast(:t as text) as x) as texts"
+        )
+        connection.execute(insert, [{"n": n, "t": t} for n, t in enumerate(times)])
+        columns = sa.column("d", sa.Date()), sa.column("at", sa.DateTime(timezone=True))
+        fields = [calendar_field(column, field) for column in columns for field in ("year", "isodow")]
+        statement = sa.select(*(f.label(f"x{n}") for n, f in enumerate(fields))).select_from(sa.table("t"))
+
+        answers = connection.execute(statement.order_by(sa.column("n"))).all()
+
+        assert [tuple(row) for row in answers] == [(1, 1, 1, 1), (9999, 5, 9999, 5), *[(None,) * 4] * 5]
     engine.dispose()
 
 

@@ -29,6 +29,8 @@ ASCII = st.text(st.characters(min_codepoint=1, max_codepoint=127), max_size=12)
 EPOCH = dt.datetime(1900, 1, 1, tzinfo=dt.UTC)
 ARGUMENTS: dict[str, list[Any]] = {
     "prefix": [1, 3],
+    "suffix": [1, 3],
+    "translit": ["de"],
     "map": [{"a": "b", "A ": "c", "0": None}, {"ä": "a", "1": "é'\\"}],
     "regex": [["[0-9]+", "#"], ["^(.)(.)", r"\2\1"], [r"(?i)A|\s", ""]],
     "round": [0, 2, 3, -1],
@@ -36,6 +38,7 @@ ARGUMENTS: dict[str, list[Any]] = {
 CHAINS: list[list[str | tuple[str, Any]]] = [
     ["trim", "lower"], ["squeeze", "casefold", "alnum"], ["nfkc", "trim", "docno"], ["strip_zeros", "digits"],
     ["unaccent", "letters", "lower"], ["trim", ("prefix", 2), "trim"], [("map", {"a": "ß"}), "trim"],
+    [("translit", "de"), "unaccent", "casefold"], ["trim", ("suffix", 2), "trim"],
 ]  # fmt: skip
 
 
@@ -147,6 +150,9 @@ def test_sql_of_instants_says_the_same_where_it_claims_so(run: Run) -> None:
         ("duckdb", ["trim"], "always"),
         ("mysql", ["trim"], "always"),
         ("postgresql", ["trim", "lower"], "ascii"),
+        ("mysql", [("suffix", 3)], "always"),
+        ("sqlite", [("suffix", 3)], None),
+        ("sqlite", [("translit", "de")], "ascii"),
         ("sqlite", ["alnum"], None),
         ("postgresql", [("regex", ["a", "b"])], None),
         ("duckdb", [("regex", ["a", "b"])], "always"),
@@ -197,6 +203,13 @@ def test_a_day_is_pushed_only_in_utc() -> None:
         (["docno"], "٣/٤ ½-5\u0331 6", "٣-٤-½-5\u0331-6"),
         (["alnum", "docno"], "2025/017", "2025017"),
         ([("prefix", 2)], "é\U00010400x", "é\U00010400"),
+        ([("suffix", 2)], "xé\U00010400", "é\U00010400"),
+        ([("suffix", 2)], "x", "x"),
+        ([("suffix", 1)], "x ", None),
+        ([("translit", "de")], "Müller Mu\u0308ller MÜLLER Übel ÖL Ä", "Mueller Mueller MUELLER Uebel OEL Ae"),
+        ([("translit", "de")], "Straße STRAẞE café", "Strasse STRASSE café"),
+        ([("translit", "de")], "BÜ-Ü-ü \U00010400ö", "BUE-Ue-ue \U00010400oe"),
+        ([("translit", "de"), "unaccent"], "Müller-André", "Mueller-Andre"),
         ([("map", {"n/a": None, "x": "y"})], "n/a", None),
         ([("map", {"n/a": None, "x": "y"})], "x", "y"),
         ([("map", {"n/a": None, "x": "y"})], "z", "z"),
@@ -303,6 +316,13 @@ def test_null_passes_through_every_chain() -> None:
         (Type.TEXT, [("trim", 3)], "`trim` takes no argument."),
         (Type.TEXT, [("phone", "de")], "`phone` takes the region of numbers"),
         (Type.TEXT, [("prefix", 0)], "`prefix` takes the number of characters"),
+        (Type.TEXT, [("suffix", -1)], "`suffix` takes the number of characters to keep, from 1 to 10000"),
+        (Type.DECIMAL, [("suffix", 2)], "`suffix` takes text, but the value is of type decimal."),
+        (Type.TEXT, [("translit", "fr")], "`translit` takes the language of the texts, which can be de"),
+        (Type.TEXT, ["translit"], "`translit` takes the language of the texts"),
+        (Type.TEXT, ["soundex"], "There is no normaliser `soundex`; texts that sound alike are not compared; use ["),
+        (Type.TEXT, [("substr", 2)], "There is no normaliser `substr`; use `prefix` or `suffix`, or `regex`"),
+        (Type.TEXT, ["upper"], "There is no normaliser `upper`; use `lower` or `casefold`"),
         (Type.TEXT, [("map", {False: "x"})], "`map` maps texts that are not empty; put numbers"),
         (Type.TEXT, [("map", {" ": "x"})], "`map` maps texts that are not empty"),
         (Type.TEXT, [("map", {"x": 1})], "`map` maps to texts or null"),

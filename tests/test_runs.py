@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from runs_support import DOUBLE, NEXT, PAID, START, Shop, charge, known, told, twice
+from runs_support import CHARGES, DOUBLE, NEXT, PAID, START, ChargesProject, charge, known, told, twice
 
 import reconcile
 
@@ -17,25 +17,27 @@ STORES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.server)]
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
+def shop(tmp_path: Path) -> ChargesProject:
     """Two orders charged twice, one charged once."""
-    return Shop.at(tmp_path / "shop").add(*twice(1, "A-1"), *twice(3, "A-2"), charge(5, "A-3"))
+    return ChargesProject.at(tmp_path / "shop").add(*twice(1, "A-1"), *twice(3, "A-2"), charge(5, "A-3"))
 
 
 @pytest.fixture(params=STORES)
-def anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> Shop:
+def anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> ChargesProject:
     """The same shop, its state in SQLite and in PostgreSQL."""
     state = "sqlite:///state.db"
     if request.param == "postgresql":
         state = request.getfixturevalue("postgres_url").replace("+psycopg", "")
-    return Shop.at(tmp_path / "shop", state).add(*twice(1, "A-1"), *twice(3, "A-2"), charge(5, "A-3"))
+    return ChargesProject.at(tmp_path / "shop", state).add(*twice(1, "A-1"), *twice(3, "A-2"), charge(5, "A-3"))
 
 
 # Told once
 
 
 @pytest.mark.slow
-def test_a_first_run_tells_one_summary_and_a_second_tells_nothing_and_knows_the_same_findings(anywhere: Shop) -> None:
+def test_a_first_run_tells_one_summary_and_a_second_tells_nothing_and_knows_the_same_findings(
+    anywhere: ChargesProject,
+) -> None:
     first = anywhere.run()
     second = anywhere.run()
 
@@ -50,7 +52,7 @@ def test_a_first_run_tells_one_summary_and_a_second_tells_nothing_and_knows_the_
 
 
 @pytest.mark.slow
-def test_a_new_duplicate_is_told_alone(anywhere: Shop) -> None:
+def test_a_new_duplicate_is_told_alone(anywhere: ChargesProject) -> None:
     anywhere.run()
     anywhere.add(*twice(6, "A-4"))
 
@@ -64,7 +66,7 @@ def test_a_new_duplicate_is_told_alone(anywhere: Shop) -> None:
 
 
 @pytest.mark.slow
-def test_a_group_that_grows_is_told_as_grown_and_keeps_its_id(shop: Shop) -> None:
+def test_a_group_that_grows_is_told_as_grown_and_keeps_its_id(shop: ChargesProject) -> None:
     before = shop.run().json["findings"]
     shop.add(charge(6, "A-1", second=600))
 
@@ -76,7 +78,7 @@ def test_a_group_that_grows_is_told_as_grown_and_keeps_its_id(shop: Shop) -> Non
 
 
 @pytest.mark.slow
-def test_what_grew_before_a_channel_heard_of_it_is_new_there(shop: Shop) -> None:
+def test_what_grew_before_a_channel_heard_of_it_is_new_there(shop: ChargesProject) -> None:
     shop.run()
     shop.add(charge(6, "A-1", second=600))
     shop.config["channels"]["late"] = {"type": "file", "path": "late.jsonl", "format": "jsonl"}
@@ -90,7 +92,7 @@ def test_what_grew_before_a_channel_heard_of_it_is_new_there(shop: Shop) -> None
 
 @pytest.mark.slow
 def test_a_finding_that_vanishes_is_resolved_in_silence_and_one_that_returns_is_told_as_reopened(
-    anywhere: Shop,
+    anywhere: ChargesProject,
 ) -> None:
     anywhere.run()
     anywhere.sql("update charges set status = 'refunded' where id = 'ch_00002'")
@@ -106,7 +108,7 @@ def test_a_finding_that_vanishes_is_resolved_in_silence_and_one_that_returns_is_
 
 
 @pytest.mark.slow
-def test_a_dismissed_finding_stays_silent_until_a_third_record_joins(shop: Shop) -> None:
+def test_a_dismissed_finding_stays_silent_until_a_third_record_joins(shop: ChargesProject) -> None:
     shop.run()
     [finding] = [one["id"] for one in shop.findings() if one["key"]["order_id"] == "A-1"]
     assert shop.cli("dismiss", finding, "--note", "two parcels").code == 0
@@ -122,7 +124,7 @@ def test_a_dismissed_finding_stays_silent_until_a_third_record_joins(shop: Shop)
 
 
 @pytest.mark.slow
-def test_a_rule_that_is_renamed_with_was_keeps_its_findings_and_tells_nobody(shop: Shop) -> None:
+def test_a_rule_that_is_renamed_with_was_keeps_its_findings_and_tells_nobody(shop: ChargesProject) -> None:
     before = shop.run().json["findings"]
     shop.config["rules"] = {"charged-twice": DOUBLE | {"was": "double-charge"}}
     shop.config["jobs"]["nightly"]["rules"] = ["charged-twice"]
@@ -137,7 +139,7 @@ def test_a_rule_that_is_renamed_with_was_keeps_its_findings_and_tells_nobody(sho
 
 
 @pytest.mark.slow
-def test_what_already_existed_can_be_ignored_and_what_comes_later_is_told_all_the_same(shop: Shop) -> None:
+def test_what_already_existed_can_be_ignored_and_what_comes_later_is_told_all_the_same(shop: ChargesProject) -> None:
     shop.config["jobs"]["nightly"]["existing"] = "ignore"
     shop.write()
 
@@ -151,7 +153,7 @@ def test_what_already_existed_can_be_ignored_and_what_comes_later_is_told_all_th
 
 
 @pytest.mark.slow
-def test_a_channel_that_joins_later_hears_what_is_open(shop: Shop) -> None:
+def test_a_channel_that_joins_later_hears_what_is_open(shop: ChargesProject) -> None:
     shop.run()
     shop.config["channels"]["audit"] = {"type": "file", "path": "audit.jsonl", "format": "jsonl"}
     shop.config["jobs"]["nightly"]["notify"] = ["team", "audit"]
@@ -165,7 +167,7 @@ def test_a_channel_that_joins_later_hears_what_is_open(shop: Shop) -> None:
 
 
 @pytest.mark.slow
-def test_a_channel_that_is_not_quiet_hears_an_all_clear(shop: Shop) -> None:
+def test_a_channel_that_is_not_quiet_hears_an_all_clear(shop: ChargesProject) -> None:
     shop.config["channels"]["team"]["quiet"] = False
     shop.write()
 
@@ -182,7 +184,7 @@ def test_a_channel_that_is_not_quiet_hears_an_all_clear(shop: Shop) -> None:
 
 @pytest.mark.slow
 def test_a_source_that_cannot_be_read_is_told_when_that_begins_and_when_it_ends_while_other_rules_go_on(
-    anywhere: Shop,
+    anywhere: ChargesProject,
 ) -> None:
     anywhere.with_bank("1;INV-1", "2;INV-1", "3;INV-2")
     anywhere.run()
@@ -210,7 +212,7 @@ def test_a_source_that_cannot_be_read_is_told_when_that_begins_and_when_it_ends_
     assert over["rules"] == [] or all(not told(over, rule) for rule in ("double-charge", "paid-twice"))
 
 
-def test_one_source_that_is_down_is_told_once_however_many_rules_it_stops(shop: Shop) -> None:
+def test_one_source_that_is_down_is_told_once_however_many_rules_it_stops(shop: ChargesProject) -> None:
     shop.config["rules"]["same-minute"] = DOUBLE | {"key": ["charged_at"], "keep": []}
     shop.config["jobs"]["nightly"]["rules"] = ["double-charge", "same-minute"]
     shop.write()
@@ -223,7 +225,7 @@ def test_one_source_that_is_down_is_told_once_however_many_rules_it_stops(shop: 
 
 
 @pytest.mark.slow
-def test_a_rule_that_does_not_fit_its_table_any_more_stops_alone(shop: Shop) -> None:
+def test_a_rule_that_does_not_fit_its_table_any_more_stops_alone(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.run()
     shop.sql("alter table charges rename column order_id to reference")
@@ -237,7 +239,7 @@ def test_a_rule_that_does_not_fit_its_table_any_more_stops_alone(shop: Shop) -> 
 
 
 @pytest.mark.slow
-def test_a_dataset_that_was_full_and_is_empty_today_resolves_nothing_and_is_told(anywhere: Shop) -> None:
+def test_a_dataset_that_was_full_and_is_empty_today_resolves_nothing_and_is_told(anywhere: ChargesProject) -> None:
     anywhere.run()
     anywhere.sql("delete from charges")
 
@@ -253,7 +255,7 @@ def test_a_dataset_that_was_full_and_is_empty_today_resolves_nothing_and_is_told
 
 @pytest.mark.slow
 def test_a_dataset_that_was_always_empty_is_a_clean_result(tmp_path: Path) -> None:
-    shop = Shop.at(tmp_path / "shop")
+    shop = ChargesProject.at(tmp_path / "shop")
 
     assert shop.run().counts == {}
     assert shop.run().counts == {}
@@ -261,7 +263,7 @@ def test_a_dataset_that_was_always_empty_is_a_clean_result(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_run_whose_every_key_is_null_is_told_and_resolves_nothing(shop: Shop) -> None:
+def test_a_run_whose_every_key_is_null_is_told_and_resolves_nothing(shop: ChargesProject) -> None:
     shop.run()
     shop.sql("update charges set order_id = null")
 
@@ -273,7 +275,44 @@ def test_a_run_whose_every_key_is_null_is_told_and_resolves_nothing(shop: Shop) 
 
 
 @pytest.mark.slow
-def test_as_many_records_outside_an_unknown_where_as_inside_it_are_no_reason_to_stop(shop: Shop) -> None:
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("order_id = null", "order_id is null in 36 records"),
+        ("charged_at = replace(charged_at, '2026-11-20', '20.11.26')", "charged_at of 36 records treated as empty"),
+    ],
+)
+def test_records_that_can_no_longer_be_compared_resolve_nothing(tmp_path: Path, change: str, reason: str) -> None:
+    shop = ChargesProject.at(tmp_path / "shop").add(*(one for n in range(20) for one in twice(2 * n + 1, f"A-{n}")))
+    shop.config["datasets"]["charges"] = CHARGES | {"columns": {"charged_at": "instant"}}
+    shop.config["rules"]["double-charge"] = DOUBLE | {"window": {"charged_at": "15m"}}
+    shop.write().run()
+    shop.sql(f"update charges set {change} where id > 'ch_00004'")
+
+    planned, ended = shop.run("--dry-run", code=3), shop.run(code=3)
+
+    failed = ended.rule("double-charge")["failed"]
+    assert failed.startswith("Rule 'double-charge' can't compare 36 of 40 records (")
+    assert reason in failed
+    assert "but only 0 of 40 in its previous run; it found 2 instead of 20 groups" in failed
+    assert planned.rule("double-charge")["failed"] == failed
+    assert {one["status"] for one in shop.findings()} == {"open"}
+
+    shop.config["rules"]["double-charge"]["where"] = "status = 'ok' and id <= 'ch_00004'"
+    assert shop.write().run().rule("double-charge")["findings"]["resolved"] == 18
+
+
+@pytest.mark.slow
+def test_a_tenth_of_the_records_may_lose_their_key_without_a_stop(tmp_path: Path) -> None:
+    shop = ChargesProject.at(tmp_path / "shop").add(*(one for n in range(20) for one in twice(2 * n + 1, f"A-{n}")))
+    shop.run()
+    shop.sql("update charges set order_id = null where id <= 'ch_00004'")
+
+    assert shop.run().rule("double-charge")["findings"]["resolved"] == 2
+
+
+@pytest.mark.slow
+def test_as_many_records_outside_an_unknown_where_as_inside_it_are_no_reason_to_stop(shop: ChargesProject) -> None:
     """Two records were compared; that two others have no memo, so that `where` is unknown for them, changes nothing."""
     shop.config["rules"]["double-charge"] = DOUBLE | {"where": "memo = 'm'"}
     shop.write()
@@ -288,7 +327,7 @@ def test_as_many_records_outside_an_unknown_where_as_inside_it_are_no_reason_to_
     assert ended.counts == {"new": 1}
 
 
-def test_a_where_that_never_let_a_record_pass_is_told(shop: Shop) -> None:
+def test_a_where_that_never_let_a_record_pass_is_told(shop: ChargesProject) -> None:
     shop.config["rules"]["double-charge"] = DOUBLE | {"where": "status = 'succeded'"}
     shop.write()
 
@@ -299,7 +338,7 @@ def test_a_where_that_never_let_a_record_pass_is_told(shop: Shop) -> None:
 
 
 @pytest.mark.slow
-def test_a_where_that_once_let_records_pass_may_let_none_pass_today(shop: Shop) -> None:
+def test_a_where_that_once_let_records_pass_may_let_none_pass_today(shop: ChargesProject) -> None:
     shop.run()
     shop.sql("update charges set status = 'refunded'")
 
@@ -309,7 +348,7 @@ def test_a_where_that_once_let_records_pass_may_let_none_pass_today(shop: Shop) 
 # Dry runs
 
 
-def test_a_dry_run_where_there_is_no_state_finds_everything_and_leaves_nothing_behind(shop: Shop) -> None:
+def test_a_dry_run_where_there_is_no_state_finds_everything_and_leaves_nothing_behind(shop: ChargesProject) -> None:
     before = _files(shop)
 
     ended = shop.run("--dry-run")
@@ -322,7 +361,7 @@ def test_a_dry_run_where_there_is_no_state_finds_everything_and_leaves_nothing_b
 
 
 @pytest.mark.slow
-def test_a_dry_run_changes_not_one_byte_of_what_is_known_and_tells_nobody(shop: Shop) -> None:
+def test_a_dry_run_changes_not_one_byte_of_what_is_known_and_tells_nobody(shop: ChargesProject) -> None:
     shop.run()
     shop.add(*twice(6, "A-4"), charge(8, "A-1", second=600))
     before = _files(shop)
@@ -333,7 +372,7 @@ def test_a_dry_run_changes_not_one_byte_of_what_is_known_and_tells_nobody(shop: 
     assert _files(shop) == before
 
 
-def test_a_dry_run_tells_what_it_could_not_check(shop: Shop) -> None:
+def test_a_dry_run_tells_what_it_could_not_check(shop: ChargesProject) -> None:
     shop.sql("delete from charges")
     shop.sql("alter table charges drop column order_id")
 
@@ -341,7 +380,7 @@ def test_a_dry_run_tells_what_it_could_not_check(shop: Shop) -> None:
     assert not (shop.folder / "state.db").exists()
 
 
-def test_a_dry_run_says_of_each_rule_what_the_run_says(shop: Shop) -> None:
+def test_a_dry_run_says_of_each_rule_what_the_run_says(shop: ChargesProject) -> None:
     shop.config["rules"]["wrong"] = DOUBLE | {"where": "nothing = 1"}
     shop.config["jobs"]["nightly"]["rules"] = ["double-charge", "wrong"]
     shop.write()
@@ -365,7 +404,9 @@ def test_a_dry_run_says_of_each_rule_what_the_run_says(shop: Shop) -> None:
     ],
 )
 @pytest.mark.slow
-def test_a_dry_run_does_not_take_an_implausible_dataset_for_a_clean_one(shop: Shop, change: str, said: str) -> None:
+def test_a_dry_run_does_not_take_an_implausible_dataset_for_a_clean_one(
+    shop: ChargesProject, change: str, said: str
+) -> None:
     """A rehearsal must not promise "2 resolved" where the run will refuse to resolve anything."""
     shop.run()
     shop.sql(change)
@@ -377,7 +418,7 @@ def test_a_dry_run_does_not_take_an_implausible_dataset_for_a_clean_one(shop: Sh
 
 @pytest.mark.server
 def test_a_dry_run_writes_nothing_into_a_shared_store(tmp_path: Path, postgres_url: str) -> None:
-    shop = Shop.at(tmp_path / "shop", postgres_url.replace("+psycopg", "")).add(*twice(1, "A-1"))
+    shop = ChargesProject.at(tmp_path / "shop", postgres_url.replace("+psycopg", "")).add(*twice(1, "A-1"))
     first = shop.run()
     shop.add(*twice(3, "A-2"))
 
@@ -388,7 +429,7 @@ def test_a_dry_run_writes_nothing_into_a_shared_store(tmp_path: Path, postgres_u
     assert len(shop.messages()) == 1
 
 
-def _files(shop: Shop) -> dict[str, str]:
+def _files(shop: ChargesProject) -> dict[str, str]:
     """Every file of the shop with its content's hash, the database's own lock files aside."""
     files = [one for one in shop.folder.rglob("*") if one.is_file() and not one.name.endswith(("-shm", "-wal"))]
     return {str(one.relative_to(shop.folder)): hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
@@ -399,13 +440,15 @@ def _files(shop: Shop) -> dict[str, str]:
 
 @pytest.mark.parametrize(("severity", "code"), [("critical", 1), ("low", 1)])
 @pytest.mark.slow
-def test_fail_on_a_severity_exits_with_1_while_such_a_finding_is_open(shop: Shop, severity: str, code: int) -> None:
+def test_fail_on_a_severity_exits_with_1_while_such_a_finding_is_open(
+    shop: ChargesProject, severity: str, code: int
+) -> None:
     assert shop.run("--fail-on", severity, code=code).json["status"] == "succeeded"
     assert shop.run("--fail-on", severity, code=code).counts == {"known": 2}
 
 
 @pytest.mark.slow
-def test_fail_on_does_not_count_findings_below_it_or_decided_ones(shop: Shop) -> None:
+def test_fail_on_does_not_count_findings_below_it_or_decided_ones(shop: ChargesProject) -> None:
     shop.config["rules"]["double-charge"] = DOUBLE | {"severity": "low"}
     shop.write()
 
@@ -416,7 +459,7 @@ def test_fail_on_does_not_count_findings_below_it_or_decided_ones(shop: Shop) ->
     shop.run("--fail-on", "low", code=0)
 
 
-def test_what_failed_counts_more_than_what_was_found(shop: Shop) -> None:
+def test_what_failed_counts_more_than_what_was_found(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     (shop.folder / "shop.sqlite").unlink()
 
@@ -438,7 +481,7 @@ def test_what_failed_counts_more_than_what_was_found(shop: Shop) -> None:
     ],
 )
 def test_a_wrong_command_is_one_clear_sentence_exit_2_and_no_state(
-    shop: Shop, arguments: tuple[str, ...], said: str
+    shop: ChargesProject, arguments: tuple[str, ...], said: str
 ) -> None:
     shop.config["rules"]["idle"] = DOUBLE
     shop.write()
@@ -453,7 +496,7 @@ def test_a_wrong_command_is_one_clear_sentence_exit_2_and_no_state(
 
 
 @pytest.mark.slow
-def test_the_report_of_a_run_has_the_documented_shape(shop: Shop) -> None:
+def test_the_report_of_a_run_has_the_documented_shape(shop: ChargesProject) -> None:
     shop.add(charge(6, None))
 
     report = shop.run("--slot", START).json
@@ -480,7 +523,7 @@ def test_the_report_of_a_run_has_the_documented_shape(shop: Shop) -> None:
 
 
 @pytest.mark.slow
-def test_standard_output_holds_the_json_and_nothing_else(shop: Shop) -> None:
+def test_standard_output_holds_the_json_and_nothing_else(shop: ChargesProject) -> None:
     """A process as users start it, not one of ours: its exit code, streams and start are the real ones."""
     given = [sys.executable, "-m", "reconcile", "run", "--json"]
     ended = subprocess.run(given, cwd=shop.folder, capture_output=True, text=True, timeout=120, check=False)
@@ -492,7 +535,7 @@ def test_standard_output_holds_the_json_and_nothing_else(shop: Shop) -> None:
 
 
 @pytest.mark.slow
-def test_a_channel_that_is_the_terminal_does_not_spoil_the_json(shop: Shop) -> None:
+def test_a_channel_that_is_the_terminal_does_not_spoil_the_json(shop: ChargesProject) -> None:
     shop.config["channels"]["team"] = {"type": "file", "path": "-"}
     shop.write()
 
@@ -503,7 +546,7 @@ def test_a_channel_that_is_the_terminal_does_not_spoil_the_json(shop: Shop) -> N
 
 
 @pytest.mark.slow
-def test_rules_of_several_jobs_run_each_in_its_own(shop: Shop) -> None:
+def test_rules_of_several_jobs_run_each_in_its_own(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.config["jobs"] = {
         "charges": {"rules": ["double-charge"], "notify": ["team"]},
@@ -520,7 +563,7 @@ def test_rules_of_several_jobs_run_each_in_its_own(shop: Shop) -> None:
 
 
 @pytest.mark.slow
-def test_one_rule_runs_alone_and_leaves_the_findings_of_the_others(shop: Shop) -> None:
+def test_one_rule_runs_alone_and_leaves_the_findings_of_the_others(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.run()
     shop.sql("delete from charges where id = 'ch_00002'")
@@ -534,7 +577,7 @@ def test_one_rule_runs_alone_and_leaves_the_findings_of_the_others(shop: Shop) -
 
 
 @pytest.mark.slow
-def test_several_jobs_run_in_turn_each_told_to_its_own_channel(shop: Shop) -> None:
+def test_several_jobs_run_in_turn_each_told_to_its_own_channel(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.config["channels"]["bank"] = {"type": "file", "path": "bank.jsonl", "format": "jsonl"}
     shop.config["jobs"] = {
@@ -553,7 +596,7 @@ def test_several_jobs_run_in_turn_each_told_to_its_own_channel(shop: Shop) -> No
 
 
 @pytest.mark.slow
-def test_one_channel_of_two_jobs_with_the_same_rule_is_told_once(shop: Shop) -> None:
+def test_one_channel_of_two_jobs_with_the_same_rule_is_told_once(shop: ChargesProject) -> None:
     shop.config["jobs"]["hourly"] = {"rules": ["double-charge"], "notify": ["team"]}
     shop.write()
 
@@ -567,7 +610,7 @@ def test_one_channel_of_two_jobs_with_the_same_rule_is_told_once(shop: Shop) -> 
 
 
 @pytest.mark.slow
-def test_a_slot_runs_once_and_a_second_trigger_says_so(anywhere: Shop) -> None:
+def test_a_slot_runs_once_and_a_second_trigger_says_so(anywhere: ChargesProject) -> None:
     first = anywhere.run("--slot", START)
     anywhere.add(*twice(6, "A-4"))
 
@@ -582,7 +625,7 @@ def test_a_slot_runs_once_and_a_second_trigger_says_so(anywhere: Shop) -> None:
 
 
 @pytest.mark.slow
-def test_a_second_trigger_of_an_old_slot_still_answers_for_fail_on(shop: Shop) -> None:
+def test_a_second_trigger_of_an_old_slot_still_answers_for_fail_on(shop: ChargesProject) -> None:
     """A wrapper that asks twice gets the same exit code, though a later slot has run meanwhile."""
     shop.run("--slot", START, "--fail-on", "critical", code=1)
     shop.run("--slot", NEXT, "--fail-on", "critical", code=1)
@@ -591,7 +634,9 @@ def test_a_second_trigger_of_an_old_slot_still_answers_for_fail_on(shop: Shop) -
 
 
 @pytest.mark.slow
-def test_a_slot_that_failed_is_attempted_again_as_the_same_run_and_does_only_what_failed(anywhere: Shop) -> None:
+def test_a_slot_that_failed_is_attempted_again_as_the_same_run_and_does_only_what_failed(
+    anywhere: ChargesProject,
+) -> None:
     anywhere.with_bank("1;INV-1", "2;INV-1")
     bank = anywhere.folder / "bank"
     bank.rename(anywhere.folder / "away")
@@ -614,7 +659,7 @@ def test_a_slot_that_failed_is_attempted_again_as_the_same_run_and_does_only_wha
 
 
 @pytest.mark.slow
-def test_the_next_slot_finds_what_came_since(shop: Shop) -> None:
+def test_the_next_slot_finds_what_came_since(shop: ChargesProject) -> None:
     first = shop.run("--slot", START)
     shop.add(*twice(6, "A-4"))
 
@@ -629,7 +674,7 @@ def test_the_next_slot_finds_what_came_since(shop: Shop) -> None:
 
 
 @pytest.mark.slow
-def test_a_dataset_without_an_id_has_findings_that_name_file_and_row(shop: Shop) -> None:
+def test_a_dataset_without_an_id_has_findings_that_name_file_and_row(shop: ChargesProject) -> None:
     shop.with_bank()
     shop.config["datasets"]["payments"] = {"source": "bank", "path": "*.csv"}
     shop.config["rules"]["paid-twice"] = {k: v for k, v in PAID.items() if k != "keep"}
@@ -648,7 +693,7 @@ def test_a_dataset_without_an_id_has_findings_that_name_file_and_row(shop: Shop)
 
 
 @pytest.mark.slow
-def test_python_runs_the_same_job_with_the_same_result(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_runs_the_same_job_with_the_same_result(shop: ChargesProject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shop.folder)
 
     with reconcile.load("reconcile.yaml") as project:

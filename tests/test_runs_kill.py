@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from conftest import POSTGRES
-from runs_support import NEXT, START, Command, Json, Shop, charge, known, told, twice
+from runs_support import NEXT, START, ChargesProject, Command, Json, charge, known, told, twice
 
 from reconcile.testing.slack_server import SlackServer
 
@@ -35,9 +35,9 @@ def slack() -> Iterator[SlackServer]:
         yield server
 
 
-def _shop(folder: Path, slack: SlackServer, state: str = "sqlite:///state.db") -> Shop:
+def _shop(folder: Path, slack: SlackServer, state: str = "sqlite:///state.db") -> ChargesProject:
     """Two sources, two rules, two channels, and enough groups for Slack to need a thread."""
-    shop = Shop.at(folder, state)
+    shop = ChargesProject.at(folder, state)
     shop.add(*(one for n in range(6) for one in twice(10 * n, f"A-{n}")), charge(99, "A-99"))
     shop.with_bank("1;INV-1", "2;INV-1", "3;INV-2", "4;INV-2", "5;INV-3")
     bot = {"type": "slack", "token": slack.token, "channel": "C0FINANCE1", "base_url": slack.base_url}
@@ -46,7 +46,7 @@ def _shop(folder: Path, slack: SlackServer, state: str = "sqlite:///state.db") -
     return shop.write()
 
 
-def _change(shop: Shop) -> None:
+def _change(shop: ChargesProject) -> None:
     """A night later: new groups, one that grew, one that is back, one that is gone, and one that was dismissed."""
     shop.sql("update charges set status = 'refunded' where id = 'ch_00001'")
     shop.run("--slot", "2026-11-21T06:15:00Z")
@@ -74,9 +74,9 @@ def _told(message: Json) -> Any:
 class Trial:
     """A shop as it stands before the run that is killed, and what that run comes to when it is not."""
 
-    base: Shop
+    base: ChargesProject
     slack: SlackServer
-    copy: Callable[[Path], Shop]
+    copy: Callable[[Path], ChargesProject]
     before: int
     findings: list[tuple[Any, ...]]
     message: Any
@@ -86,7 +86,9 @@ class Trial:
     status: str
 
     @classmethod
-    def of(cls, base: Shop, slack: SlackServer, copy: Callable[[Path], Shop], status: str = "succeeded") -> Trial:
+    def of(
+        cls, base: ChargesProject, slack: SlackServer, copy: Callable[[Path], ChargesProject], status: str = "succeeded"
+    ) -> Trial:
         """Run copies of it without a kill, the first to be warm; the quickest says how long a run takes."""
         took: list[float] = []
         for name in ("warm", "first", "second", "third"):
@@ -264,9 +266,9 @@ def test_a_killed_run_that_could_not_check_a_source_tells_that_once_when_it_bega
         place = tmp_path / f"k{number}"
         phases[broken_night.kill(place, NEXT, at=at)] += 1
         (place / "away").rename(place / "bank")
-        assert Shop(place).resumed(NEXT)["report"]["status"] == "succeeded"
-        assert Shop(place).resumed(None)["report"]["status"] == "succeeded"
-        last = [_told(one) for one in Shop(place).messages()[broken_night.before + 1 :]]
+        assert ChargesProject(place).resumed(NEXT)["report"]["status"] == "succeeded"
+        assert ChargesProject(place).resumed(None)["report"]["status"] == "succeeded"
+        last = [_told(one) for one in ChargesProject(place).messages()[broken_night.before + 1 :]]
         assert [failures for *_, failures in last] == [[("source bank", True)]], f"killed at statement {at}"
 
     broken_night.report("a source that is down, by statement", phases)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs_support import DOUBLE, Ended, Shop, charge, twice
+from runs_support import DOUBLE, ChargesProject, Ended, charge, twice
 
 from notifications.slack.limits import check
 from reconcile.testing.faults import Fault
@@ -39,9 +39,9 @@ def slack() -> Iterator[SlackServer]:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, slack: SlackServer) -> Shop:
+def shop(tmp_path: Path, slack: SlackServer) -> ChargesProject:
     """An empty shop that tells Slack; the token comes from the environment."""
-    shop = Shop.at(tmp_path / "shop")
+    shop = ChargesProject.at(tmp_path / "shop")
     shop.environ = {"SLACK_TOKEN": TOKEN}
     shop.config["channels"] = {
         "slack": {
@@ -62,7 +62,7 @@ def _hostile(groups: int) -> list[tuple[str | None, ...]]:
 
 @pytest.mark.parametrize("groups", [1, 30, 5_000])
 def test_a_message_about_any_number_of_hostile_groups_is_valid_and_delivered_once(
-    shop: Shop, slack: SlackServer, groups: int
+    shop: ChargesProject, slack: SlackServer, groups: int
 ) -> None:
     shop.add(*_hostile(groups))
 
@@ -86,7 +86,7 @@ def test_a_message_about_any_number_of_hostile_groups_is_valid_and_delivered_onc
     print(f"\n{groups} groups: run {seconds:.2f} s, of it detection {rule['seconds']:.2f} s")
 
 
-def test_a_message_that_slack_limits_waits_as_long_as_slack_says(shop: Shop, slack: SlackServer) -> None:
+def test_a_message_that_slack_limits_waits_as_long_as_slack_says(shop: ChargesProject, slack: SlackServer) -> None:
     shop.add(*twice(1, "A-1"))
     posts = _timed(slack)
     slack.fail("chat.postMessage", ratelimited(1))
@@ -99,7 +99,9 @@ def test_a_message_that_slack_limits_waits_as_long_as_slack_says(shop: Shop, sla
     assert 1.0 <= second - first < 8
 
 
-def test_a_thread_that_slack_limits_is_completed_without_a_second_message(shop: Shop, slack: SlackServer) -> None:
+def test_a_thread_that_slack_limits_is_completed_without_a_second_message(
+    shop: ChargesProject, slack: SlackServer
+) -> None:
     shop.add(*(one for n in range(8) for one in twice(10 * n, f"A-{n}")))
     slack.limit("C0FINANCE1", 1.0)
 
@@ -111,7 +113,7 @@ def test_a_thread_that_slack_limits_is_completed_without_a_second_message(shop: 
 
 
 @pytest.mark.parametrize("fault", [lost_answer(), reset(posted=True), server_error(posted=True)])
-def test_an_answer_that_is_lost_does_not_post_twice(shop: Shop, slack: SlackServer, fault: Fault) -> None:
+def test_an_answer_that_is_lost_does_not_post_twice(shop: ChargesProject, slack: SlackServer, fault: Fault) -> None:
     shop.add(*twice(1, "A-1"))
     slack.fail("chat.postMessage", fault)
 
@@ -125,7 +127,7 @@ def test_an_answer_that_is_lost_does_not_post_twice(shop: Shop, slack: SlackServ
 
 @pytest.mark.parametrize(("on_unknown", "code", "posted"), [("person", 3, 1), ("again", 0, 2)])
 def test_where_nobody_can_look_a_lost_answer_is_left_to_a_person_or_sent_again_as_the_channel_says(
-    shop: Shop, slack: SlackServer, on_unknown: str, code: int, posted: int
+    shop: ChargesProject, slack: SlackServer, on_unknown: str, code: int, posted: int
 ) -> None:
     shop.add(*twice(1, "A-1"))
     shop.config["channels"]["slack"] = {"type": "slack", "webhook_url": slack.webhook_url, "on_unknown": on_unknown}
@@ -140,7 +142,7 @@ def test_where_nobody_can_look_a_lost_answer_is_left_to_a_person_or_sent_again_a
 
 
 def test_a_message_that_slack_refuses_is_told_with_what_to_do_and_goes_out_once_that_is_done(
-    shop: Shop, slack: SlackServer
+    shop: ChargesProject, slack: SlackServer
 ) -> None:
     shop.add(*twice(1, "A-1"))
     slack.fail("chat.postMessage", error("not_in_channel"))
@@ -156,7 +158,7 @@ def test_a_message_that_slack_refuses_is_told_with_what_to_do_and_goes_out_once_
 
 
 def test_while_slack_is_down_the_message_waits_and_the_next_run_delivers_it_once(
-    shop: Shop, slack: SlackServer
+    shop: ChargesProject, slack: SlackServer
 ) -> None:
     shop.add(*twice(1, "A-1"))
     up = shop.config["channels"]["slack"]["base_url"]
@@ -177,7 +179,7 @@ def test_while_slack_is_down_the_message_waits_and_the_next_run_delivers_it_once
     assert shop.intact()
 
 
-def test_personal_data_is_in_no_message_line_error_or_audit_entry(shop: Shop, slack: SlackServer) -> None:
+def test_personal_data_is_in_no_message_line_error_or_audit_entry(shop: ChargesProject, slack: SlackServer) -> None:
     mail, name = "anna.canary@example.com", "Zebulon-Canary"
     shop.sql("alter table charges add column email text")
     shop.sql("alter table charges add column holder text")
@@ -205,7 +207,7 @@ def test_personal_data_is_in_no_message_line_error_or_audit_entry(shop: Shop, sl
         assert "anna" not in text, place
 
 
-def test_a_channel_may_show_what_it_is_allowed_to_and_no_more(shop: Shop, slack: SlackServer) -> None:
+def test_a_channel_may_show_what_it_is_allowed_to_and_no_more(shop: ChargesProject, slack: SlackServer) -> None:
     shop.add(*twice(1, "A-secret"))
     shop.config["datasets"]["charges"] = shop.config["datasets"]["charges"] | {"pii": ["order_id", "currency"]}
     shop.config["channels"]["slack"]["show"] = ["order_id"]
@@ -219,7 +221,7 @@ def test_a_channel_may_show_what_it_is_allowed_to_and_no_more(shop: Shop, slack:
 
 
 @pytest.mark.parametrize("fault", [None, error("invalid_auth"), ratelimited(120)])
-def test_a_secret_is_nowhere_but_in_the_call(shop: Shop, slack: SlackServer, fault: Fault | None) -> None:
+def test_a_secret_is_nowhere_but_in_the_call(shop: ChargesProject, slack: SlackServer, fault: Fault | None) -> None:
     shop.add(*twice(1, "A-1"))
     if fault is not None:
         slack.fail("chat.postMessage", fault)
@@ -253,7 +255,7 @@ def _rings(node: Any, *, parsed: bool = True) -> Iterator[Any]:
         yield node
 
 
-def _until_sent(shop: Shop) -> Ended:
+def _until_sent(shop: ChargesProject) -> Ended:
     """Runs until the message that waits is due and delivered; each waits up to 30 s for it."""
     for _ in range(3):
         ended = shop.cli("run", "--json")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from runs_support import DOUBLE, START, Ended, Shop, charge, known, together, told, twice
+from runs_support import DOUBLE, START, ChargesProject, Ended, charge, known, together, told, twice
 
 from reconcile.testing.slack_server import SlackServer
 
@@ -29,9 +29,9 @@ def slack() -> Iterator[SlackServer]:
         yield server
 
 
-def _shop(folder: Path, state: str, slack: SlackServer) -> Shop:
+def _shop(folder: Path, state: str, slack: SlackServer) -> ChargesProject:
     """Three orders charged twice; told in a file and in Slack."""
-    shop = Shop.at(folder, state).add(*twice(1, "A-1"), *twice(3, "A-2"), *twice(5, "A-3"), charge(7, "A-4"))
+    shop = ChargesProject.at(folder, state).add(*twice(1, "A-1"), *twice(3, "A-2"), *twice(5, "A-3"), charge(7, "A-4"))
     shop.config["channels"]["slack"] = {
         "type": "slack",
         "token": slack.token,
@@ -116,7 +116,7 @@ def test_two_jobs_that_share_a_rule_at_one_moment_share_its_findings_and_tell_ea
 
 
 def test_a_channel_of_two_jobs_that_end_together_hears_each_group_once(tmp_path: Path, state: str) -> None:
-    shop = Shop.at(tmp_path / "shop", state).add(*twice(1, "A-1"), *twice(3, "A-2"))
+    shop = ChargesProject.at(tmp_path / "shop", state).add(*twice(1, "A-1"), *twice(3, "A-2"))
     shop.config["jobs"]["hourly"] = {"rules": ["double-charge"], "notify": ["team"]}
     shop.write()
     expected = [("new", "ch_00001", ["ch_00002"]), ("new", "ch_00003", ["ch_00004"])]
@@ -131,6 +131,6 @@ def test_a_channel_of_two_jobs_that_end_together_hears_each_group_once(tmp_path:
         assert sorted(group for message in shop.messages() for group in told(message)) == sorted(expected)
 
 
-def _groups(shop: Shop, path: str) -> int:
+def _groups(shop: ChargesProject, path: str) -> int:
     """How many groups a file channel heard of in all its messages."""
     return sum(len(told(message, rule)) for message in shop.messages(path) for rule in ("double-charge", "same-amount"))

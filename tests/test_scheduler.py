@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from store_support import FixedClock
+from office_support import DAY, HOUR, MINUTE, Office
 
-from reconcile import config
 from reconcile.audit import log
-from reconcile.config.settings import Project
-from reconcile.coordination import clock, pauses
-from reconcile.service import scheduler
-from reconcile.service.scheduler import Scheduler
-from reconcile.store import Store
+from reconcile.coordination import pauses
 from reconcile.store import slots as stored
-from reconcile.store import troubles as stored_troubles
-from reconcile.store.slots import SlotRow
-
-MINUTE = dt.timedelta(minutes=1)
-HOUR = dt.timedelta(hours=1)
-DAY = dt.timedelta(days=1)
 
 
 def at(text: str) -> dt.datetime:
@@ -33,81 +20,26 @@ def at(text: str) -> dt.datetime:
     return dt.datetime.fromisoformat(f"2026-{text}+00:00")
 
 
-@dataclass
-class Office:
-    """A store whose clock is ours, a host that was started when the clock said `start`, and a configuration."""
-
-    store: Store
-    clock: FixedClock
-    folder: Path
-    jobs: dict[str, Any] = field(default_factory=lambda: {"nightly": {"schedule": "0 6 * * *"}})
-    boot: str = "boot-1"
-    awake: dt.timedelta = dt.timedelta(0)
-
-    def project(self) -> Project:
-        jobs = {name: {"rules": ["twice"], "notify": ["team"], **job} for name, job in self.jobs.items()}
-        written = {
-            "sources": {"shop": {"type": "files"}},
-            "datasets": {"charges": {"source": "shop", "path": "charges.csv", "id": "id"}},
-            "rules": {"twice": {"kind": "duplicates", "dataset": "charges", "key": ["order"]}},
-            "jobs": jobs,
-            "channels": {"team": {"type": "file", "path": "messages.jsonl", "format": "jsonl"}},
-        }
-        (self.folder / "reconcile.yaml").write_text(json.dumps(written))
-        return config.load(self.folder / "reconcile.yaml", {})
-
-    def host(self) -> clock.HostTime:
-        return clock.HostTime(self.boot, int(self.awake.total_seconds() * 1e9))
-
-    def scheduler(self) -> Scheduler:
-        return Scheduler(self.store, self.host)
-
-    def sleep(self, length: dt.timedelta) -> None:
-        """Time passes, on both clocks."""
-        self.clock.now += length
-        self.awake += length
-
-    def set_clock(self, length: dt.timedelta) -> None:
-        """Somebody sets the clock; no time passes."""
-        self.clock.now += length
-
-    def slots(self, job: str = "nightly") -> list[tuple[str, str]]:
-        """Every slot with its status, the oldest first."""
-        with self.store.read() as tx:
-            return [(f"{one.slot:%m-%d %H:%M}", one.status) for one in reversed(stored.listed(tx, job=job))]
-
-    def rows(self, job: str = "nightly") -> list[SlotRow]:
-        with self.store.read() as tx:
-            return list(reversed(stored.listed(tx, job=job)))
-
-    def ends(self, status: str = "succeeded", job: str = "nightly") -> None:
-        """The oldest waiting slot is run, and ends so."""
-        with self.store.begin() as tx:
-            taken = stored.take(tx, stored.waiting(tx, job)[0], {}, tx.now)
-            assert taken is not None
-            stored.end(tx, taken, status)
-
-    def troubles(self) -> list[str]:
-        with self.store.read() as tx:
-            return [one.subject for one in stored_troubles.ongoing(tx)]
+@pytest.fixture
+def office(url: str, tmp_path: Path) -> Iterator[Office]:
+    with Office.open(url, tmp_path, at("11-20 05:59:30")) as office:
+        schedule(office, nightly={"schedule": "0 6 * * *"})
+        yield office
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def office(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Office]:
-    url = "sqlite:///state.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
-    time = FixedClock(at("11-20 05:59:30"))
-    with Store.open(url, tmp_path, clock=time) as store:
-        yield Office(store, time, tmp_path)
+def schedule(office: Office, **jobs: dict[str, Any]) -> None:
+    """Configure these jobs, and no others."""
+    office.configure(jobs={name: {"notify": ["team"], **job} for name, job in jobs.items()})
 
 
 def test_a_slot_is_due_at_its_time_and_once(office: Office) -> None:
     one = office.scheduler()
-    one.tick(office.project())
+    one.tick(office.project)
     before = office.slots()
 
     office.sleep(dt.timedelta(seconds=31))
-    one.tick(office.project())
-    one.tick(office.project())
+    one.tick(office.project)
+    one.tick(office.project)
 
     assert before == []
     assert office.slots() == [("11-20 06:00", "due")]
@@ -117,27 +49,27 @@ def test_a_slot_is_due_at_its_time_and_once(office: Office) -> None:
 
 def test_a_second_scheduler_adds_nothing_and_takes_over_when_the_first_stops(office: Office) -> None:
     first, second = office.scheduler(), office.scheduler()
-    first.tick(office.project())
-    second.tick(office.project())
+    first.tick(office.project)
+    second.tick(office.project)
     office.sleep(MINUTE)
-    first.tick(office.project())
+    first.tick(office.project)
     first.stop()
 
-    second.tick(office.project())
+    second.tick(office.project)
     office.sleep(DAY)
-    second.tick(office.project())
+    second.tick(office.project)
 
     assert (first.leads, second.leads) == (False, True)
     assert office.slots() == [("11-20 06:00", "missed"), ("11-21 06:00", "due")]
 
 
 def test_a_pause_of_seconds_over_a_slot_loses_nothing(office: Office) -> None:
-    office.jobs = {"nightly": {"schedule": {"cron": "0 6 * * *", "catch_up": "skip"}}}
+    schedule(office, nightly={"schedule": {"cron": "0 6 * * *", "catch_up": "skip"}})
     one = office.scheduler()
-    one.tick(office.project())
+    one.tick(office.project)
 
     office.sleep(dt.timedelta(seconds=35))
-    one.tick(office.project())
+    one.tick(office.project)
 
     assert office.slots() == [("11-20 06:00", "due")]
 
@@ -155,13 +87,13 @@ def test_a_pause_of_seconds_over_a_slot_loses_nothing(office: Office) -> None:
 def test_what_nobody_ran_is_caught_up_as_the_job_says_and_every_other_slot_has_its_reason(
     office: Office, catch_up: dict[str, Any], expected: list[str]
 ) -> None:
-    office.jobs = {"nightly": {"schedule": {"cron": "0 * * * *", **catch_up}}}
+    schedule(office, nightly={"schedule": {"cron": "0 * * * *", **catch_up}})
     first = office.scheduler()
-    first.tick(office.project())
+    first.tick(office.project)
     first.stop()
 
     office.sleep(4 * HOUR - 10 * MINUTE)
-    office.scheduler().tick(office.project())
+    office.scheduler().tick(office.project)
 
     assert office.slots() == list(
         zip(["11-20 06:00", "11-20 07:00", "11-20 08:00", "11-20 09:00"], expected, strict=True)
@@ -170,33 +102,33 @@ def test_what_nobody_ran_is_caught_up_as_the_job_says_and_every_other_slot_has_i
 
 
 def test_while_a_run_goes_on_only_the_newest_slot_waits(office: Office) -> None:
-    office.jobs = {"nightly": {"schedule": "0 * * * *"}}
+    schedule(office, nightly={"schedule": "0 * * * *"})
     one = office.scheduler()
-    one.tick(office.project())
+    one.tick(office.project)
     office.sleep(MINUTE)
-    one.tick(office.project())
+    one.tick(office.project)
     with office.store.begin() as tx:
         stored.take(tx, stored.waiting(tx, "nightly")[0], {}, tx.now)
 
     for _ in range(3):
         office.sleep(HOUR)
-        one.tick(office.project())
+        one.tick(office.project)
 
     assert [status for _, status in office.slots()] == ["running", "missed", "missed", "due"]
 
 
 def test_a_slot_that_failed_and_waits_to_be_tried_again_ends_as_failed_when_the_next_comes(office: Office) -> None:
     one = office.scheduler()
-    one.tick(office.project())
+    one.tick(office.project)
     office.sleep(MINUTE)
-    one.tick(office.project())
+    one.tick(office.project)
     with office.store.begin() as tx:
         taken = stored.take(tx, stored.waiting(tx, "nightly")[0], {}, tx.now)
         assert taken is not None
         stored.again(tx, taken, tx.now + DAY, "Source 'shop' did not answer")
 
     office.sleep(DAY)
-    one.tick(office.project())
+    one.tick(office.project)
 
     assert office.slots() == [("11-20 06:00", "failed"), ("11-21 06:00", "due")]
     assert "did not answer" in str(office.rows()[0].reason)
@@ -205,23 +137,23 @@ def test_a_slot_that_failed_and_waits_to_be_tried_again_ends_as_failed_when_the_
 def test_slots_before_a_schedule_was_first_seen_or_changed_are_never_due(office: Office) -> None:
     office.sleep(2 * HOUR)
     one = office.scheduler()
-    one.tick(office.project())
-    office.jobs = {"nightly": {"schedule": "30 7 * * *"}}
+    one.tick(office.project)
+    schedule(office, nightly={"schedule": "30 7 * * *"})
 
-    one.tick(office.project())
+    one.tick(office.project)
     office.sleep(DAY)
-    one.tick(office.project())
+    one.tick(office.project)
 
     assert office.slots() == [("11-21 07:30", "due")]
 
 
 def test_a_change_of_what_decides_no_time_keeps_the_watermark(office: Office) -> None:
     one = office.scheduler()
-    one.tick(office.project())
+    one.tick(office.project)
     office.sleep(dt.timedelta(seconds=45))
-    office.jobs = {"nightly": {"schedule": {"cron": "0 6 * * *", "jitter": "2m"}, "priority": 7}}
+    schedule(office, nightly={"schedule": {"cron": "0 6 * * *", "jitter": "2m"}, "priority": 7})
 
-    one.tick(office.project())
+    one.tick(office.project)
 
     [row] = office.rows()
     assert (row.status, row.priority) == ("due", 7)
@@ -230,12 +162,12 @@ def test_a_change_of_what_decides_no_time_keeps_the_watermark(office: Office) ->
 
 def test_the_slots_of_a_job_that_is_gone_wait_no_more(office: Office) -> None:
     one = office.scheduler()
-    one.tick(office.project())
+    one.tick(office.project)
     office.sleep(MINUTE)
-    one.tick(office.project())
-    office.jobs = {"weekly": {"schedule": "0 6 * * mon"}}
+    one.tick(office.project)
+    schedule(office, weekly={"schedule": "0 6 * * mon"})
 
-    one.tick(office.project())
+    one.tick(office.project)
 
     assert office.slots() == [("11-20 06:00", "missed")]
     with office.store.read() as tx:
@@ -243,16 +175,16 @@ def test_the_slots_of_a_job_that_is_gone_wait_no_more(office: Office) -> None:
 
 
 def test_a_clock_thirty_days_ahead_catches_up_nothing_until_a_person_says_so(office: Office) -> None:
-    office.jobs = {"nightly": {"schedule": {"cron": "*/5 * * * *", "catch_up": "all", "max": 1000}}}
+    schedule(office, nightly={"schedule": {"cron": "*/5 * * * *", "catch_up": "all", "max": 1000}})
     one = office.scheduler()
-    one.tick(office.project())
+    one.tick(office.project)
 
     office.set_clock(30 * DAY)
-    one.tick(office.project())
-    one.tick(office.project())
+    one.tick(office.project)
+    one.tick(office.project)
     jumped = office.slots()
     office.sleep(5 * MINUTE)
-    one.tick(office.project())
+    one.tick(office.project)
 
     assert jumped == []
     assert office.slots() == [("12-20 06:00", "due")]
@@ -260,20 +192,19 @@ def test_a_clock_thirty_days_ahead_catches_up_nothing_until_a_person_says_so(off
 
 
 def test_a_confirmed_clock_lets_the_jobs_catch_up_as_they_say_and_ends_the_trouble(office: Office) -> None:
-    office.jobs = {
-        "nightly": {"schedule": {"cron": "0 6 * * *", "catch_up": "all", "max": 3}},
-        "hourly": {"schedule": {"cron": "0 * * * *", "catch_up": "skip"}},
-        "daily": {"schedule": "0 6 * * *"},
-    }
+    schedule(
+        office,
+        nightly={"schedule": {"cron": "0 6 * * *", "catch_up": "all", "max": 3}},
+        hourly={"schedule": {"cron": "0 * * * *", "catch_up": "skip"}},
+        daily={"schedule": "0 6 * * *"},
+    )
     one = office.scheduler()
-    one.tick(office.project())
+    one.tick(office.project)
     office.set_clock(30 * DAY)
-    one.tick(office.project())
+    one.tick(office.project)
 
-    with office.store.begin() as tx:
-        confirmed = scheduler.confirm_clock(tx, office.project(), "maria", lose=True)
-    with office.store.begin() as tx:
-        again = scheduler.confirm_clock(tx, office.project(), "maria")
+    confirmed = office.confirm_clock(lose=True)
+    again = office.confirm_clock()
 
     assert confirmed is not None
     assert {job: count for job, count in confirmed.missed.items() if job != "hourly"} == {"nightly": 27, "daily": 29}
@@ -286,38 +217,37 @@ def test_a_confirmed_clock_lets_the_jobs_catch_up_as_they_say_and_ends_the_troub
 
 def test_a_clock_that_was_set_ahead_and_back_costs_no_slot(office: Office) -> None:
     one = office.scheduler()
-    one.tick(office.project())
+    one.tick(office.project)
     office.set_clock(30 * DAY)
-    one.tick(office.project())
+    one.tick(office.project)
     office.sleep(10 * MINUTE)
     office.set_clock(-30 * DAY)
-    one.tick(office.project())
-    with office.store.begin() as tx:
-        scheduler.confirm_clock(tx, office.project(), "maria")
+    one.tick(office.project)
+    office.confirm_clock()
 
     office.sleep(DAY)
-    one.tick(office.project())
+    one.tick(office.project)
 
     assert [slot for slot, _ in office.slots() if slot.startswith("11-2")] == ["11-20 06:00", "11-21 06:00"]
 
 
 def test_an_hour_that_the_clock_shows_twice_runs_nothing_twice(office: Office) -> None:
-    office.jobs = {"nightly": {"schedule": "*/10 * * * *"}}
+    schedule(office, nightly={"schedule": "*/10 * * * *"})
     one = office.scheduler()
-    one.tick(office.project())
+    one.tick(office.project)
     for _ in range(6):
         office.sleep(10 * MINUTE)
-        one.tick(office.project())
-        office.ends()
+        one.tick(office.project)
+        office.run_oldest()
     before = office.slots()
 
     office.set_clock(-HOUR)
     for _ in range(6):
         office.sleep(10 * MINUTE)
-        one.tick(office.project())
+        one.tick(office.project)
     again = office.slots()
     office.sleep(10 * MINUTE)
-    one.tick(office.project())
+    one.tick(office.project)
 
     assert again == before
     assert office.slots()[-1] == ("11-20 07:00", "due")
@@ -326,12 +256,12 @@ def test_an_hour_that_the_clock_shows_twice_runs_nothing_twice(office: Office) -
 
 def test_a_small_step_of_the_clock_is_no_trouble(office: Office) -> None:
     one = office.scheduler()
-    one.tick(office.project())
+    one.tick(office.project)
 
     for step in (dt.timedelta(minutes=9), -dt.timedelta(minutes=9), dt.timedelta(seconds=-1)):
         office.set_clock(step)
         office.sleep(MINUTE)
-        one.tick(office.project())
+        one.tick(office.project)
 
     assert office.troubles() == []
 
@@ -339,28 +269,28 @@ def test_a_small_step_of_the_clock_is_no_trouble(office: Office) -> None:
 def test_a_second_that_happens_twice_makes_one_slot(office: Office) -> None:
     """A leap second, as a clock without them shows it."""
     office.clock.now = at("12-31 23:59:59")
-    office.jobs = {"nightly": {"schedule": "* * * * *"}}
+    schedule(office, nightly={"schedule": "* * * * *"})
     one = office.scheduler()
-    one.tick(office.project())
+    one.tick(office.project)
 
     office.sleep(dt.timedelta(seconds=1))
-    one.tick(office.project())
+    one.tick(office.project)
     office.set_clock(dt.timedelta(seconds=-1))
-    one.tick(office.project())
+    one.tick(office.project)
     office.sleep(dt.timedelta(seconds=1))
-    one.tick(office.project())
+    one.tick(office.project)
 
     assert len(office.slots()) == 1
 
 
 def test_a_leap_day_is_due_in_a_leap_year_only(office: Office) -> None:
-    office.jobs = {"nightly": {"schedule": "0 6 29 2 *"}}
+    schedule(office, nightly={"schedule": "0 6 29 2 *"})
     one = office.scheduler()
-    one.tick(office.project())
+    one.tick(office.project)
 
     for _ in range(40):
         office.sleep(31 * DAY)
-        one.tick(office.project())
+        one.tick(office.project)
 
     with office.store.read() as tx:
         assert [row.slot.isoformat() for row in stored.listed(tx)] == ["2028-02-29T06:00:00+00:00"]
@@ -368,25 +298,25 @@ def test_a_leap_day_is_due_in_a_leap_year_only(office: Office) -> None:
 
 def test_time_that_passed_while_the_host_was_off_is_no_jump(office: Office) -> None:
     one = office.scheduler()
-    one.tick(office.project())
+    one.tick(office.project)
     one.stop()
 
     office.sleep(3 * DAY)
     office.boot, office.awake = "boot-2", dt.timedelta(minutes=2)
-    office.scheduler().tick(office.project())
+    office.scheduler().tick(office.project)
 
     assert office.troubles() == []
     assert [status for _, status in office.slots()] == ["missed", "missed", "due"]
 
 
 def test_every_missed_slot_and_every_schedule_is_in_the_audit_log(office: Office) -> None:
-    office.jobs = {"nightly": {"schedule": "0 * * * *"}}
+    schedule(office, nightly={"schedule": "0 * * * *"})
     first = office.scheduler()
-    first.tick(office.project())
+    first.tick(office.project)
     first.stop()
     office.sleep(3 * HOUR)
 
-    office.scheduler().tick(office.project())
+    office.scheduler().tick(office.project)
 
     with office.store.read() as tx:
         events = {one.event: one.body for one in log.entries(tx)}

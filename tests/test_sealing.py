@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from clean_support import World
 from config_support import loaded
 from hypothesis import given
 from hypothesis import strategies as st
+from world_support import DELETE, World
+from world_support import TWO as CUSTOMERS
 
 from connectors.target import Outcome, TargetError
 from reconcile import config, points
 from reconcile.app import Application
-from reconcile.findings.states import BundleState
+from reconcile.findings.states import PlanState
 from reconcile.store.sealing import (
     NotSealed,
     RowsUnreadable,
@@ -178,12 +179,6 @@ def test_the_key_is_no_part_of_the_release_and_its_name_is(tmp_path: Path) -> No
     assert one.release != renamed.release
 
 
-DELETE = {"clean": {"action": "delete"}}
-
-
-CUSTOMERS = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
-
-
 @dataclass
 class Sealed:
     """A world whose plans are sealed, with one of two keys."""
@@ -204,7 +199,7 @@ class Sealed:
         with self.open("a") as application:
             application.run("nightly")
             for name in sorted(self.world.findings()):
-                application.desk("anna").approve(name, later=True)
+                application.decisions("anna").approve(name, later=True)
 
 
 @pytest.fixture
@@ -221,12 +216,12 @@ def test_a_plan_whose_key_is_gone_waits_for_it_and_keeps_nothing_else_from_runni
         assert (said.cleaning.proposed, said.cleaning.held_up) == (1, True)
         assert "add that key" in said.cleaning.reasons[0]
         for name in sealed.world.findings():
-            application.desk("anna").approve(name)
-    assert sealed.world.ids() == [1, 2, 3, 8]
+            application.decisions("anna").approve(name)
+    assert sealed.world.shop.ids() == [1, 2, 3, 8]
 
     with sealed.open("a") as application:
-        application.desk("anna").retry(min(sealed.world.plans(), key=lambda one: one.created_at).finding)
-    assert (sealed.world.ids(), sealed.world.intact()) == ([1, 3, 8], True)
+        application.decisions("anna").retry(min(sealed.world.plans(), key=lambda one: one.created_at).finding)
+    assert (sealed.world.shop.ids(), sealed.world.intact()) == ([1, 3, 8], True)
 
 
 def test_a_plan_in_doubt_whose_key_is_gone_waits_for_it(sealed: Sealed, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +229,7 @@ def test_a_plan_in_doubt_whose_key_is_gone_waits_for_it(sealed: Sealed, monkeypa
 
     def lose(reached: str) -> None:
         if reached == "target.committed":
-            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
         if reached == "resolve.begun":
             raise KeyboardInterrupt
 
@@ -249,13 +244,13 @@ def test_a_plan_in_doubt_whose_key_is_gone_waits_for_it(sealed: Sealed, monkeypa
         assert application.run("nightly").status == "succeeded"
 
     [plan] = sealed.world.plans()
-    assert (plan.state, plan.owner) == (BundleState.AMBIGUOUS, None)
+    assert (plan.state, plan.owner) == (PlanState.UNKNOWN, None)
 
 
 def test_a_sealed_plan_that_was_damaged_goes_into_quarantine(sealed: Sealed) -> None:
     sealed.approve_all()
     with closing(sqlite3.connect(sealed.world.folder / "reconcile.db")) as connection:
-        connection.execute("UPDATE bundles SET content = substr(content, 1, 60) || 'AAAA' || substr(content, 65)")
+        connection.execute("UPDATE plans SET content = substr(content, 1, 60) || 'AAAA' || substr(content, 65)")
         connection.commit()
 
     with sealed.open("a") as application:

@@ -28,7 +28,7 @@ from chaos_support import SEED
 from connectors.disk.opened_file import open_beneath
 from connectors.errors import ConnectorError
 from connectors.files.source import FilesDataset, FilesSettings, FilesSource
-from connectors.workbook.guard import Limits, kind_of
+from connectors.workbook.guard import WorkbookLimits, kind_of
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 
 SECONDS = float(os.environ.get("RECONCILE_CHAOS_SECONDS") or 20) / 2
@@ -265,7 +265,7 @@ def packed(chance: random.Random, parts: dict[str, bytes]) -> bytes:
 
 @pytest.mark.chaos
 def test_damaged_workbooks_are_passed_or_refused_by_the_guard_and_its_reader(root: Path, tmp_path: Path) -> None:
-    chance, limits = random.Random(SEED), Limits(50_000_000, 1_000_000_000, 20)
+    chance, limits = random.Random(SEED), WorkbookLimits(50_000_000, 1_000_000_000, 20)
     passed = 0
 
     def case() -> str:

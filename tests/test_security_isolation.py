@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 from cli_support import ORDERS
+from fork_server import Warm
 from serve_support import request, serving
 
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 from reconcile.store import Store
-from reconcile.testing.fork import Warm
 
 ROOT = Path(__file__).parents[1]
 SECRET = "xoxb-canary-5d1c"

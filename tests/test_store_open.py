@@ -13,24 +13,19 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from conftest import STATE
 from store_support import in_parallel
 
 from reconcile.store import Store, copying, errors, migrations, tables
 
 ROOT = Path(__file__).resolve().parents[1]
-SQLITE = "sqlite:///reconcile.db"
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def url(request: pytest.FixtureRequest) -> str:
-    return SQLITE if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
 
 
 @pytest.fixture
 def engine(url: str, tmp_path: Path) -> Iterator[sa.Engine]:
     """The opened store's database, seen from outside."""
     Store.open(url, tmp_path).close()
-    if url == SQLITE:
+    if url == STATE:
         engine = sa.create_engine(f"sqlite:///{tmp_path}/reconcile.db")
     else:
         engine = sa.create_engine(url, connect_args={"options": "-c search_path=reconcile"})
@@ -51,12 +46,12 @@ def test_a_new_store_has_an_identity_that_stays(url: str, tmp_path: Path) -> Non
 @pytest.fixture
 def migrated(url: str, tmp_path: Path) -> Iterator[sa.Connection]:
     """A database that the migrations alone have built, one after the other."""
-    if url == SQLITE:
+    if url == STATE:
         engine = sa.create_engine(f"sqlite:///{tmp_path}/migrated.db")
     else:
         engine = sa.create_engine(url, connect_args={"options": "-c search_path=migrated"})
     with engine.begin() as connection:
-        if url != SQLITE:
+        if url != STATE:
             connection.execute(sa.text("CREATE SCHEMA migrated"))
         migrations.upgrade(connection, tables.REVISION)
         yield connection
@@ -211,20 +206,20 @@ def test_the_key_file_of_another_store_is_refused(url: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("content", ["", "zz", "ab" * 31])
 def test_a_damaged_key_file_is_refused_without_showing_what_is_in_it(content: str, tmp_path: Path) -> None:
-    Store.open(SQLITE, tmp_path).close()
+    Store.open(STATE, tmp_path).close()
     (tmp_path / "reconcile.db.key").write_text(content)
 
     with pytest.raises(errors.StoreKeyMissing, match=r"contains (no|an incomplete) key") as caught:
-        Store.open(SQLITE, tmp_path)
+        Store.open(STATE, tmp_path)
     assert "abab" not in str(caught.value)
 
 
 def test_a_key_others_can_read_is_refused(tmp_path: Path) -> None:
-    Store.open(SQLITE, tmp_path).close()
+    Store.open(STATE, tmp_path).close()
     (tmp_path / "reconcile.db.key").chmod(0o640)
 
     with pytest.raises(errors.StoreKeyMissing, match="can be read by other users"):
-        Store.open(SQLITE, tmp_path)
+        Store.open(STATE, tmp_path)
 
 
 def test_a_key_given_by_the_caller_needs_no_file(url: str, tmp_path: Path) -> None:
@@ -238,7 +233,7 @@ def test_a_key_given_by_the_caller_needs_no_file(url: str, tmp_path: Path) -> No
 
 
 def test_the_files_of_a_store_can_be_read_by_their_owner_only(tmp_path: Path) -> None:
-    with Store.open(SQLITE, tmp_path) as store, store.begin() as tx:
+    with Store.open(STATE, tmp_path) as store, store.begin() as tx:
         tx.connection.execute(sa.update(tables.meta).values(epoch=1))
         modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
 
@@ -247,7 +242,7 @@ def test_the_files_of_a_store_can_be_read_by_their_owner_only(tmp_path: Path) ->
 
 
 def test_an_sqlite_store_keeps_what_it_is_told(tmp_path: Path) -> None:
-    with Store.open(SQLITE, tmp_path) as store, store.begin() as tx:
+    with Store.open(STATE, tmp_path) as store, store.begin() as tx:
         settings = [
             tx.connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
             for name in ("journal_mode", "synchronous", "foreign_keys")
@@ -304,7 +299,7 @@ def test_a_file_that_is_not_a_database_is_left_as_it_is(tmp_path: Path) -> None:
     file.write_text("name,amount\n" * 500)
 
     with pytest.raises(errors.StoreUnreadable, match="file is not a database"):
-        Store.open(SQLITE, tmp_path)
+        Store.open(STATE, tmp_path)
     assert file.read_text() == "name,amount\n" * 500
     assert [one.name for one in tmp_path.iterdir()] == ["reconcile.db"]
 
@@ -316,8 +311,34 @@ def test_another_programs_sqlite_file_is_left_as_it_is(tmp_path: Path) -> None:
     before = file.read_bytes()
 
     with pytest.raises(errors.StoreForeign, match="has the tables a, b, meta and 1 more"):
-        Store.open(SQLITE, tmp_path)
+        Store.open(STATE, tmp_path)
     assert file.read_bytes() == before
+
+
+def test_a_state_of_a_development_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    Store.open(STATE, tmp_path).close()
+    file = tmp_path / "reconcile.db"
+    with sqlite3.connect(file) as earlier:
+        earlier.execute("ALTER TABLE notified RENAME TO told")
+    before = file.read_bytes()
+
+    with pytest.raises(errors.StoreUnreleased, match="created by a development version of Reconcile"):
+        Store.open(STATE, tmp_path)
+    with pytest.raises(errors.StoreUnreleased):
+        Store.found_at(STATE, tmp_path)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.server
+def test_a_postgresql_state_of_a_development_version_is_refused(postgres_url: str, tmp_path: Path) -> None:
+    Store.open(postgres_url, tmp_path).close()
+    admin = sa.create_engine(postgres_url)
+    with admin.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE reconcile.notified RENAME TO told"))
+    admin.dispose()
+
+    with pytest.raises(errors.StoreUnreleased):
+        Store.open(postgres_url, tmp_path)
 
 
 @pytest.mark.server
@@ -346,11 +367,11 @@ def test_a_postgresql_schema_of_another_program_is_refused(postgres_url: str, tm
 
 
 def test_a_locked_sqlite_file_is_told_after_the_patience_is_over(tmp_path: Path) -> None:
-    Store.open(SQLITE, tmp_path).close()
+    Store.open(STATE, tmp_path).close()
     other = sqlite3.connect(tmp_path / "reconcile.db", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
 
-    store = Store.open(SQLITE, tmp_path, patience=dt.timedelta(milliseconds=100))
+    store = Store.open(STATE, tmp_path, patience=dt.timedelta(milliseconds=100))
     with pytest.raises(errors.StoreLocked, match=r"stayed locked by another process for 0\.1 s"), store.begin():
         pytest.fail("two writers at once")
     store.close()

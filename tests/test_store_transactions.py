@@ -11,19 +11,14 @@ from pathlib import Path
 import psycopg
 import pytest
 import sqlalchemy as sa
+from conftest import STATE
 from hypothesis import given
 from hypothesis import strategies as st
 from store_support import NOON, FixedClock, Program, in_parallel
 
 from reconcile.store import Store, Transaction, columns, errors, tables
 
-SQLITE = "sqlite:///reconcile.db"
 SECOND = dt.timedelta(seconds=1)
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def url(request: pytest.FixtureRequest) -> str:
-    return SQLITE if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
 
 
 @pytest.fixture
@@ -58,14 +53,14 @@ def _add_twice(store: Store) -> None:
 
 
 def test_a_file_that_is_not_the_one_that_was_opened_takes_nothing_more(tmp_path: Path) -> None:
-    with Store.open(SQLITE, tmp_path) as store:
+    with Store.open(STATE, tmp_path) as store:
         file = tmp_path / "reconcile.db"
         file.rename(tmp_path / "moved.db")
         with pytest.raises(errors.StoreGone, match="Put it back"):
             releases(store)
         assert not file.exists()
 
-        with Store.open(SQLITE, tmp_path, key=store.key), pytest.raises(errors.StoreGone), store.begin() as tx:
+        with Store.open(STATE, tmp_path, key=store.key), pytest.raises(errors.StoreGone), store.begin() as tx:
             add_release(tx, "a")
 
 
@@ -87,7 +82,7 @@ def test_an_injected_clock_replaces_the_stores(url: str, tmp_path: Path) -> None
 
 def test_the_time_is_read_after_the_wait_for_another_writer(tmp_path: Path) -> None:
     """On SQLite writers queue: what the second one stores must not be older than what the first one stored."""
-    with Store.open(SQLITE, tmp_path) as store:
+    with Store.open(STATE, tmp_path) as store:
         inside, seen = threading.Event(), []
 
         def second() -> None:
@@ -220,7 +215,7 @@ def test_a_connection_cut_while_committing_leaves_a_doubt_and_says_so(postgres_u
                 connection.execute(sa.text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": backend})
 
     with Store.open(postgres_url, tmp_path) as store:
-        with pytest.raises(errors.StoreInDoubt, match="It is unknown if that step was saved"), store.begin() as tx:
+        with pytest.raises(errors.CommitUnknown, match="It is unknown if that step was saved"), store.begin() as tx:
             tx.finisher(Cut)
         assert releases(store) == []
     admin.dispose()
@@ -315,14 +310,14 @@ def test_each_sqlite_error_is_told_in_its_words(name: str, expected: type[errors
         ("42501", errors.StoreNotWritable, errors.StoreNotWritable),
         ("53100", errors.StoreFull, errors.StoreFull),
         ("53300", errors.StoreUnreachable, errors.StoreUnreachable),
-        ("57P01", errors.StoreUnreachable, errors.StoreInDoubt),
-        ("57P03", errors.StoreUnreachable, errors.StoreInDoubt),
-        ("08006", errors.StoreUnreachable, errors.StoreInDoubt),
+        ("57P01", errors.StoreUnreachable, errors.CommitUnknown),
+        ("57P03", errors.StoreUnreachable, errors.CommitUnknown),
+        ("08006", errors.StoreUnreachable, errors.CommitUnknown),
         ("25P03", errors.StoreUnreachable, errors.StoreUnreachable),
         ("28P01", errors.StoreUnreachable, errors.StoreUnreachable),
         ("3D000", errors.StoreUnreachable, errors.StoreUnreachable),
-        ("40003", errors.StoreInDoubt, errors.StoreInDoubt),
-        (None, errors.StoreUnreachable, errors.StoreInDoubt),
+        ("40003", errors.CommitUnknown, errors.CommitUnknown),
+        (None, errors.StoreUnreachable, errors.CommitUnknown),
         ("23505", None, None),
         ("42601", None, None),
     ],

@@ -1,18 +1,17 @@
-"""Upgrades: a store of every released schema, with rows in every state, opens and goes on as if nothing had been."""
+"""Upgrades: the next version opens a store of every schema up to now, with rows in every state, and goes on."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import filled_support as filled
+import next_version
 import pytest
-from runs_support import START, Shop, charge, twice
+from conftest import STATE
+from runs_support import START, ChargesProject, charge, twice
 
 from reconcile.audit import log
 from reconcile.store import Store, tables
-
-RELEASED = filled.REVISIONS[:-1]
-STATE = filled.SQLITE
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
@@ -29,17 +28,21 @@ def test_there_is_a_row_for_every_table_of_every_schema(revision: str, tmp_path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("revision", RELEASED)
-def test_an_upgrade_keeps_every_row_as_it_was(revision: str, url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("revision", filled.REVISIONS)
+def test_an_upgrade_keeps_every_row_as_it_was(
+    revision: str, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     filled.build(url, tmp_path, revision)
     before = filled.stored(url, tmp_path)
+    next_version.install(tmp_path / "versions", monkeypatch.setattr)
 
     with Store.open(url, tmp_path) as store:
         verified = log.verify(store)
 
     after = filled.stored(url, tmp_path)
     assert (verified.intact, verified.entries) == (True, len(before["audit"]))
-    assert [row.pop("revision") for row in after["meta"]] == [tables.REVISION]
+    assert [row.pop("revision") for row in after["meta"]] == [next_version.REVISION]
+    assert (after.pop("later"), {row["later"] for row in after["findings"]}) == ([], {None})
     for name, rows in before.items():
         columns = [column for column in rows[0] if column != "revision"]
         assert _texts(after[name], columns) == _texts(rows, columns), name
@@ -49,11 +52,14 @@ def _texts(rows: list[filled.Row], columns: list[str]) -> list[list[str]]:
     return sorted([repr(row[column]) for column in columns] for row in rows)
 
 
-@pytest.mark.parametrize("revision", RELEASED)
+@pytest.mark.parametrize("revision", filled.REVISIONS)
 @pytest.mark.slow
-def test_a_run_that_was_under_way_goes_on_after_the_upgrade(revision: str, url: str, tmp_path: Path) -> None:
-    shop = Shop.at(tmp_path / "shop", url).add(*twice(1, "A-1"), charge(9, "A-2"))
+def test_a_run_that_was_under_way_goes_on_after_the_upgrade(
+    revision: str, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = ChargesProject.at(tmp_path / "shop", url).add(*twice(1, "A-1"), charge(9, "A-2"))
     filled.build(url, shop.folder, revision)
+    shop.environ |= next_version.ENVIRON
 
     ended = shop.run("nightly", "--slot", START).json
 
@@ -67,24 +73,26 @@ def test_a_run_that_was_under_way_goes_on_after_the_upgrade(revision: str, url: 
         *filled.STATES.items(),
         ("F-MERGED", "merged_into"),
     }
+    next_version.install(tmp_path / "versions", monkeypatch.setattr)
     assert shop.chained()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("revision", RELEASED)
+@pytest.mark.parametrize("revision", filled.REVISIONS)
 def test_migrate_says_what_it_would_do_and_what_it_did(revision: str, tmp_path: Path) -> None:
-    shop = Shop.at(tmp_path / "shop")
+    shop = ChargesProject.at(tmp_path / "shop")
     filled.build(shop.state, shop.folder, revision)
+    shop.environ |= next_version.ENVIRON
 
     asked, done, again = shop.cli("migrate", "--check"), shop.cli("migrate"), shop.cli("migrate", "--check")
 
-    assert (asked.code, asked.out) == (1, f"schema {revision}, an upgrade to {tables.REVISION} is due\n")
-    assert (done.code, done.out) == (0, f"upgraded from schema {revision} to {tables.REVISION}\n")
-    assert (again.code, again.out) == (0, f"schema {tables.REVISION}, nothing to upgrade\n")
+    assert (asked.code, asked.out) == (1, f"schema {revision}, an upgrade to {next_version.REVISION} is due\n")
+    assert (done.code, done.out) == (0, f"upgraded from schema {revision} to {next_version.REVISION}\n")
+    assert (again.code, again.out) == (0, f"schema {next_version.REVISION}, nothing to upgrade\n")
 
 
 def test_migrate_makes_a_state_where_there_is_none_and_only_says_so_when_asked(tmp_path: Path) -> None:
-    shop = Shop.at(tmp_path / "shop")
+    shop = ChargesProject.at(tmp_path / "shop")
 
     asked = shop.cli("migrate", "--check", "--json")
     nothing = not (shop.folder / "state.db").exists()

@@ -241,7 +241,7 @@ def known_values(shop: Project) -> dict[str, str | None]:
     names |= {"channel": "file", "dataset": "people", "column": f"mail {NAME}", "finding": finding["id"]}
     names |= {"release": release, "limit": "5", "until": "3d", "state": "all", "directory": f"new {NAME}"}
     names |= {"folder": f"demo {NAME}", "file": f"backup {NAME}", "place": f"export {NAME}", "asked": finding["id"]}
-    nothing = ("record", "slot", "fail_on", "severity", "plan", "event", "run", "bundle", "listen", "other")
+    nothing = ("record", "slot", "fail_on", "severity", "plan", "event", "run", "plan", "listen", "other")
     return {**names, **dict.fromkeys(nothing)}
 
 

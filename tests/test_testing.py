@@ -1,4 +1,4 @@
-"""`reconcile.testing`: crash points, the warm fork server."""
+"""Crash points and the warm fork server of the tests."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from crash_points import Crashed, Fault, LabelUnknown, arm, disarm
+from fork_server import Warm
 from syntax_support import tree_of
 
 from reconcile import points
-from reconcile.testing.fork import Warm
-from reconcile.testing.points import Crashed, Fault, LabelUnknown, arm, disarm
 
 CODE = Path(__file__).parents[1]
 PACKAGES = ("reconcile", "connectors", "rules", "notifications")
 REACH = "reconcile.points:reach"
+OF_THE_TESTS = ("reconcile.testing", "crash_points", "fork_server")
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +88,7 @@ def test_no_environment_variable_arms_a_crash_point_or_loads_the_package_of_the_
     told = os.environ | {f"RECONCILE_{name}": "target.committed" for name in names}
     code = (
         "import sys, reconcile.app, reconcile.cli; from reconcile import points; points.reach('target.committed')\n"
-        "print(points.armed, [name for name in sys.modules if name.startswith('reconcile.testing')])"
+        f"print(points.armed, [name for name in sys.modules if name.startswith({OF_THE_TESTS})])"
     )
 
     ended = subprocess.run([sys.executable, "-c", code], env=told, capture_output=True, text=True, check=False)
@@ -118,9 +119,9 @@ def test_nothing_but_the_package_of_the_tests_arms_a_crash_point_or_imports_that
         if path.parent != CODE / "reconcile" / "testing"
         for node in ast.walk(tree_of(path.read_text(encoding="utf-8")))
         if (isinstance(node, ast.Attribute) and node.attr == "armed")
-        or (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("reconcile.testing"))
-        or (isinstance(node, ast.Import) and any(name.name.startswith("reconcile.testing") for name in node.names))
-        or (isinstance(node, ast.Constant) and str(node.value).startswith("reconcile.testing"))
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").startswith(OF_THE_TESTS))
+        or (isinstance(node, ast.Import) and any(name.name.startswith(OF_THE_TESTS) for name in node.names))
+        or (isinstance(node, ast.Constant) and str(node.value).startswith(OF_THE_TESTS))
     }
 
     assert mentions == set()

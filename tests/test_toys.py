@@ -51,8 +51,8 @@ rules:
     reference: reference
     clean: %(clean)s
     limits: {records: 10, share: 100%%}
-channels: {desk: {type: letterbox, box: desk}}
-jobs: {nightly: {rules: all, notify: [desk], existing: report}}
+channels: {decisions: {type: letterbox, box: decisions}}
+jobs: {nightly: {rules: all, notify: [decisions], existing: report}}
 """
 INVOICES = "number,reference\n1,A-17\n2,B-8\n3,B-8\n"
 PAYMENTS = {
@@ -111,11 +111,11 @@ def test_a_rule_of_a_new_kind_is_found_told_planned_cleaned_and_undone(office: A
     assert report.status == "succeeded"
     [finding] = known(office)
     assert (finding.kind, finding.state, finding.records) == ("overcounted", State.AWAITING, 2)
-    [letter] = LETTERS["desk"].values()
+    [letter] = LETTERS["decisions"].values()
     assert "A-17" in letter
     assert finding.id in letter
 
-    decisions = office.desk("ann")
+    decisions = office.decisions("ann")
     answer = decisions.approve(finding.id)
 
     assert answer.ok, answer.sentence
@@ -134,7 +134,7 @@ def test_a_second_run_reports_nothing_twice(office: Application) -> None:
     office.run("nightly", slot="2026-11-22T05:00:00Z")
 
     assert len(known(office)) == 1
-    assert len(LETTERS["desk"]) == 1
+    assert len(LETTERS["decisions"]) == 1
 
 
 def test_a_plan_is_stale_once_the_other_dataset_explains_the_records(office: Application, folder: Path) -> None:
@@ -153,7 +153,7 @@ def test_records_can_be_deleted_from_a_sheet_and_put_back(folder: Path) -> None:
     with closing(opened(folder, "{action: delete}")) as office:
         office.run("nightly")
         [finding] = known(office)
-        decisions = office.desk("ann")
+        decisions = office.decisions("ann")
 
         decisions.approve(finding.id)
 
@@ -171,7 +171,7 @@ def test_a_target_that_cannot_change_rows_together_gets_no_plan_that_needs_it(fo
         [finding] = known(office)
 
         with pytest.raises(AsksPerson, match="cannot change several rows together"):
-            office.desk("ann").approve(finding.id)
+            office.decisions("ann").approve(finding.id)
 
         assert finding.state is State.OPEN
         assert set(notes().values()) == {None}
@@ -183,7 +183,7 @@ def test_a_target_that_keeps_no_row_unchanged_meanwhile_is_not_cleaned(folder: P
         [finding] = known(office)
 
         with pytest.raises(NotPlannable, match="cannot keep a row unchanged"):
-            office.desk("ann").approve(finding.id)
+            office.decisions("ann").approve(finding.id)
 
         assert set(notes().values()) == {None}
 
@@ -198,7 +198,7 @@ def test_plans_share_a_transaction_only_where_all_or_none_of_it_is_kept(
     with closing(opened(folder, together=together)) as office:
         office.run("nightly")
         for finding in known(office):
-            office.desk("ann").approve(finding.id, later=True)
+            office.decisions("ann").approve(finding.id, later=True)
 
         office.clean_due()
 

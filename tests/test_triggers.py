@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import cli_support
 import pytest
 import sqlalchemy as sa
-from cli_support import Project as Shop
 from store_support import NOON, FixedClock, in_parallel
 
 from connectors.errors import SourceUnreachable
@@ -25,7 +25,7 @@ from reconcile.coordination import lease, pauses
 from reconcile.messages import outbox
 from reconcile.schedule import slots
 from reconcile.service import triggers
-from reconcile.service.triggers import Snapshot
+from reconcile.service.triggers import WatchedState
 from reconcile.store import Store, tables
 from reconcile.store import runs as stored_runs
 from reconcile.store import slots as stored_slots
@@ -91,7 +91,7 @@ class Plant:
         sources = Sources(self.project)
         seen = triggers.states(self.project, sources, self.seconds)
         sources.close()
-        return {**seen, **{name: Snapshot(self.seconds(), problem=why) for name, why in problems.items()}}
+        return {**seen, **{name: WatchedState(self.seconds(), problem=why) for name, why in problems.items()}}
 
     def see(self, seen: triggers.States) -> list[SlotRow]:
         with self.store.begin() as tx:
@@ -545,12 +545,12 @@ def test_of_processes_that_ask_with_one_key_at_once_one_makes_the_run(plant: Pla
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
+def shop(tmp_path: Path) -> cli_support.Project:
     project(tmp_path, AFTER)
-    return Shop(tmp_path)
+    return cli_support.Project(tmp_path)
 
 
-def test_the_command_says_the_run_and_whether_it_was_there_already(shop: Shop) -> None:
+def test_the_command_says_the_run_and_whether_it_was_there_already(shop: cli_support.Project) -> None:
     first = shop("trigger", "b", "--key", "import 7", "--json", RECONCILE_ACTOR="ada")
     again = shop("trigger", "b", "--key", "import 7")
     other = shop("trigger", "b")
@@ -572,7 +572,7 @@ def test_the_command_says_the_run_and_whether_it_was_there_already(shop: Shop) -
     assert shop("audit", "--json", "--event", "slot.requested").out.count('"ada"') == 1
 
 
-def test_the_command_says_that_a_paused_job_waits(shop: Shop) -> None:
+def test_the_command_says_that_a_paused_job_waits(shop: cli_support.Project) -> None:
     with Store.open("sqlite:///reconcile.db", shop.folder) as store, store.begin() as tx:
         pauses.pause(tx, "job:b", reason="the bank is being moved", by="ada")
 
@@ -583,7 +583,7 @@ def test_the_command_says_that_a_paused_job_waits(shop: Shop) -> None:
     assert shop("trigger", "b", "--json").json["paused"] == "the bank is being moved"
 
 
-def test_the_command_refuses_an_unknown_job_and_a_key_that_cannot_be_kept(shop: Shop) -> None:
+def test_the_command_refuses_an_unknown_job_and_a_key_that_cannot_be_kept(shop: cli_support.Project) -> None:
     unknown, empty = shop("trigger", "nightly"), shop("trigger", "b", "--key", "")
 
     assert (unknown.code, empty.code) == (2, 2)
@@ -591,7 +591,7 @@ def test_the_command_refuses_an_unknown_job_and_a_key_that_cannot_be_kept(shop: 
     assert "--key is empty" in empty.err
 
 
-def test_no_word_of_serve_while_one_runs(shop: Shop) -> None:
+def test_no_word_of_serve_while_one_runs(shop: cli_support.Project) -> None:
     with Store.open("sqlite:///reconcile.db", shop.folder) as store:
         lease.acquire(store, "scheduler", HOUR)
         assert "serve" not in shop("trigger", "b").err

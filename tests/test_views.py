@@ -10,7 +10,7 @@ import pytest
 from cli_support import Project, sqlite
 
 from reconcile.app import load
-from reconcile.store.findings import Filter
+from reconcile.store.findings import FindingFilter
 from reconcile.views import findings, plans
 from reconcile.views.plans import PlanView
 
@@ -54,7 +54,7 @@ def test_a_view_of_a_plan_masks_ids_however_short_in_every_part(shop: Project) -
 
 def test_a_view_of_a_finding_masks_its_records_and_names_the_next_step(shop: Project) -> None:
     with load(shop.folder / "reconcile.yaml") as application:
-        [row], total = findings.listed(application, Filter(), show=False, members=True)
+        [row], total = findings.listed(application, FindingFilter(), show=False, members=True)
         detail = findings.detail(application, row.id, show=False)
         open_detail = findings.detail(application, row.id, show=True)
 

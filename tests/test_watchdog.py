@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import threading
 import time
@@ -13,21 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
-from store_support import NOON, FixedClock
+from office_support import HOUR, Office
+from store_support import NOON
 
 from notifications.wording import document, render
 from reconcile import config
 from reconcile.app import Application
-from reconcile.config.settings import JobConfig, Project
-from reconcile.coordination import clock, pauses
-from reconcile.messages import outbox, watchdog
-from reconcile.schedule import slots
-from reconcile.store import Store, tables
-from reconcile.store import runs as stored_runs
-
-HOUR = dt.timedelta(hours=1)
-
+from reconcile.config.settings import JobConfig
+from reconcile.coordination import clock
+from reconcile.messages import watchdog
 
 # Outside
 
@@ -129,7 +122,7 @@ def test_each_success_of_the_job_is_heard_once(folder: Folder) -> None:
     with folder.open() as application:
         first = application.run("nightly", slot=NOON)
         again = application.run("nightly", slot=NOON)
-        by_trigger = application.carry_out("nightly", NOON + HOUR, "schedule")
+        by_trigger = application.run_slot("nightly", NOON + HOUR, "schedule")
 
     assert folder.listener.calls == ["/ping/canary"] * 2
     assert (first.watchdog, again.repeated, by_trigger.watchdog) == (None, True, None)
@@ -230,81 +223,48 @@ def test_all_tries_together_end_at_the_deadline(folder: Folder) -> None:
 # Jobs that do not succeed
 
 
-class Office:
-    """A store whose clock stands still, and a job that is expected to succeed every 26 hours."""
-
-    def __init__(self, store: Store, clock: FixedClock, folder: Path) -> None:
-        self.store = store
-        self.clock = clock
-        self.folder = folder
-        self._fence = 0
-        self.expect(success_within="26h")
-
-    def expect(self, **job: Any) -> None:
-        said = {
-            "timezone": "Europe/Berlin",
-            "sources": {"bank": {"type": "files"}},
-            "datasets": {"payments": {"source": "bank", "path": "*.csv"}},
-            "rules": {"twice": {"kind": "duplicates", "dataset": "payments", "key": "reference"}},
-            "jobs": {"nightly": {"rules": "all", "notify": ["finance"], **job}, "other": {"rules": "all"}},
-            "channels": {"finance": {"type": "file", "path": "finance.txt"}, "ops": {"type": "file", "path": "o.txt"}},
-            "alerts": ["ops"],
-        }
-        (self.folder / "reconcile.yaml").write_text(json.dumps(said), encoding="utf-8")
-        self.project: Project = config.load(self.folder / "reconcile.yaml")
-
-    def run(self, status: str = "succeeded", trigger: str = "slot", job: str = "nightly") -> None:
-        """A run of the job that ends now."""
-        self._fence += 1
-        run = slots.run_id(job, self.clock.now)
-        with self.store.begin() as tx:
-            stored_runs.keep_release(tx, "r1", {})
-            stored_runs.start(tx, run, job, self.clock.now, "r1", trigger, self._fence)
-            stored_runs.finish(tx, run, status, {})
-
-    def after(self, hours: float) -> list[str]:
-        """So many hours later, what is newly told on the channel of the job."""
-        before = len(self.told())
-        self.clock.sleep(hours * 3_600)
-        with self.store.begin() as tx:
-            watchdog.late(tx, self.project)
-        return self.told()[before:]
-
-    def told(self, channel: str = "finance") -> list[str]:
-        query = sa.select(tables.outbox.c.notice).where(tables.outbox.c.channel == channel)
-        with self.store.read() as tx:
-            rows = tx.connection.execute(query.order_by(tables.outbox.c.queued_at))
-            return [document.text(render.document(outbox.notice_of(row.notice), render.PAPER)) for row in rows]
-
-    def pause(self, subject: str = "job:nightly") -> None:
-        with self.store.begin() as tx:
-            pauses.pause(tx, subject, reason="the bank is being moved", by="ada")
-
-    def resume(self, subject: str = "job:nightly") -> None:
-        with self.store.begin() as tx:
-            pauses.resume(tx, subject, "ada")
+@pytest.fixture
+def office(url: str, tmp_path: Path) -> Iterator[Office]:
+    with Office.open(url, tmp_path) as office:
+        expect(office, success_within="26h")
+        yield office
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def office(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Office]:
-    shared = request.param == "postgresql"
-    url = str(request.getfixturevalue("postgres_url")) if shared else "sqlite:///reconcile.db"
-    at = FixedClock()
-    with Store.open(url, tmp_path, clock=at) as store:
-        yield Office(store, at, tmp_path)
+def expect(office: Office, **job: Any) -> None:
+    """Configure the job nightly with this expectation, and another one with none."""
+    office.configure(
+        timezone="Europe/Berlin",
+        jobs={"nightly": {"notify": ["finance"], **job}, "other": {}},
+        channels={"finance": {"type": "file", "path": "finance.txt"}, "ops": {"type": "file", "path": "o.txt"}},
+        alerts=["ops"],
+    )
+
+
+def told(office: Office, channel: str = "finance") -> list[str]:
+    """The texts of the messages on a channel."""
+    return [document.text(render.document(notice, render.PAPER)) for to, notice in office.notices() if to == channel]
+
+
+def after(office: Office, hours: float) -> list[str]:
+    """The new messages on the channel of the job so many hours later."""
+    before = len(told(office))
+    office.clock.sleep(hours * 3_600)
+    with office.store.begin() as tx:
+        watchdog.late(tx, office.project)
+    return told(office)[before:]
 
 
 def test_a_job_that_has_not_succeeded_in_its_time_is_told_once_and_once_when_it_has(office: Office) -> None:
     """Changing words on purpose? Read the new text as the person on call would, then paste it here."""
     office.run()
-    assert office.after(0) == []
-    assert office.after(26) == []
-    [late] = office.after(1)
+    assert after(office, 0) == []
+    assert after(office, 26) == []
+    [late] = after(office, 1)
     office.run("failed")
-    assert office.after(48) == []
+    assert after(office, 48) == []
     office.run()
-    [over] = office.after(0.5)
-    assert office.after(1) == []
+    [over] = after(office, 0.5)
+    assert after(office, 1) == []
 
     assert late == (
         "⚠️ Reconcile: job nightly has not succeeded since 21 Nov 13:00 (expected every 26h)\n"
@@ -319,14 +279,14 @@ def test_a_job_that_has_not_succeeded_in_its_time_is_told_once_and_once_when_it_
         "\n"
         "Its last success was on 24 Nov 16:00. It was resolved 2 days after it was noticed.\n"
     )
-    assert len(office.told("ops")) == 2
+    assert len(told(office, "ops")) == 2
 
 
 def test_a_job_that_never_succeeded_counts_from_when_it_was_first_seen(office: Office) -> None:
-    assert office.after(1_000) == []
-    assert office.after(26) == []
+    assert after(office, 1_000) == []
+    assert after(office, 26) == []
 
-    [late] = office.after(1)
+    [late] = after(office, 1)
 
     assert late.startswith("⚠️ Reconcile: job nightly has never succeeded (expected every 26h)\n")
 
@@ -334,99 +294,99 @@ def test_a_job_that_never_succeeded_counts_from_when_it_was_first_seen(office: O
 def test_a_job_that_was_late_before_anybody_served_is_told_at_once(office: Office) -> None:
     office.run()
 
-    assert len(office.after(27)) == 1
+    assert len(after(office, 27)) == 1
 
 
 @pytest.mark.parametrize("how", ["slot", "manual", "schedule", "after", "file", "request"])
 def test_every_success_counts_however_it_was_started(office: Office, how: str) -> None:
-    office.after(0)
+    after(office, 0)
     for _ in range(4):
-        assert office.after(20) == []
+        assert after(office, 20) == []
         office.run(trigger=how)
 
 
 def test_runs_of_other_jobs_and_of_some_rules_only_do_not_count(office: Office) -> None:
     office.run()
-    office.after(20)
+    after(office, 20)
     office.run(trigger="rules")
     office.run(job="other")
 
-    assert len(office.after(7)) == 1
+    assert len(after(office, 7)) == 1
 
 
 @pytest.mark.parametrize("subject", ["job:nightly", "everything"])
 def test_a_paused_job_is_not_late_and_counts_anew_when_it_is_resumed(office: Office, subject: str) -> None:
     office.run()
-    office.after(1)
+    after(office, 1)
     office.pause(subject)
-    assert office.after(100) == []
+    assert after(office, 100) == []
     office.resume(subject)
-    assert office.after(0) == []
-    assert office.after(26) == []
+    assert after(office, 0) == []
+    assert after(office, 26) == []
 
-    [late] = office.after(1)
+    [late] = after(office, 1)
     assert "has not succeeded since 21 Nov 13:00" in late
 
 
 def test_a_pause_is_no_success(office: Office) -> None:
     office.run()
-    assert len(office.after(27)) == 1
-    office.pause()
-    assert office.after(100) == []
-    office.resume()
-    assert office.after(1) == []
+    assert len(after(office, 27)) == 1
+    office.pause("job:nightly")
+    assert after(office, 100) == []
+    office.resume("job:nightly")
+    assert after(office, 1) == []
 
     office.run()
-    assert len(office.after(0)) == 1
+    assert len(after(office, 0)) == 1
 
 
 def test_a_longer_time_and_none_at_all_end_it(office: Office) -> None:
     office.run()
-    office.after(27)
-    office.expect(success_within="3d")
-    [over] = office.after(0)
+    after(office, 27)
+    expect(office, success_within="3d")
+    [over] = after(office, 0)
     assert "Its last success was on 21 Nov 13:00." in over
 
-    office.after(60)
-    office.expect()
-    [over] = office.after(0)
+    after(office, 60)
+    expect(office)
+    [over] = after(office, 0)
     assert "It is no longer expected to succeed within a set time." in over
 
 
 def test_after_a_clock_jump_it_counts_from_the_jump(office: Office) -> None:
     office.run()
-    office.after(0)
+    after(office, 0)
     with office.store.begin() as tx:
         clock.look(tx, clock.HostTime("boot", 0))
     office.clock.sleep(30 * 86_400)
     with office.store.begin() as tx:
         clock.look(tx, clock.HostTime("boot", 1))
-    assert office.after(0) == []
-    assert office.after(26) == []
+    assert after(office, 0) == []
+    assert after(office, 26) == []
 
-    assert len(office.after(1)) == 1
+    assert len(after(office, 1)) == 1
 
 
 def test_a_clock_that_is_set_back_to_the_truth_does_not_silence_it_for_as_long(office: Office) -> None:
     with office.store.begin() as tx:
         clock.look(tx, clock.HostTime("boot", 0))
     office.run()
-    office.after(0)
+    after(office, 0)
     office.clock.sleep(-30 * 86_400)
     with office.store.begin() as tx:
         clock.look(tx, clock.HostTime("boot", 1))
-    assert office.after(0) == []
+    assert after(office, 0) == []
 
-    assert len(office.after(27)) == 1
+    assert len(after(office, 27)) == 1
 
 
 @pytest.mark.parametrize(
     ("said", "shown"), [("26h", "26h"), ("90m", "90m"), ("24h", "1d"), ("14d", "2w"), ("100s", "100s")]
 )
 def test_the_time_is_written_as_one_writes_it(office: Office, said: str, shown: str) -> None:
-    office.expect(success_within=said)
-    office.after(0)
+    expect(office, success_within=said)
+    after(office, 0)
 
-    [late] = office.after(1_000)
+    [late] = after(office, 1_000)
 
     assert f"(expected every {shown})" in late

@@ -7,8 +7,8 @@ import socket
 from pathlib import Path
 
 import pytest
-from clean_support import World
 from cli_support import Project
+from world_support import DELETE, TWO, World
 
 from reconcile.tracking.decide import NotYours
 
@@ -34,7 +34,7 @@ def test_two_names_from_one_user_of_one_host_are_told_apart_from_two_people(
 
     assert answer.code == 0
     assert f"All approvals came from {SYSTEM}, under different names" in answer.out
-    assert world.ids() == [1]
+    assert world.shop.ids() == [1]
     history = shop("show", finding).out
     assert f"anna  approved\n                  from {SYSTEM}\n" in history
     assert f"bob  approved\n                  from {SYSTEM}\n" in history
@@ -47,10 +47,10 @@ def test_two_people_at_two_hosts_are_not_remarked(world: World) -> None:
     world.run()
     for actor, system in (("anna", "anna@till-1"), ("bob", "bob@till-2")):
         with world.open() as application:
-            answer = application.desk(actor, system).approve(world.only())
+            answer = application.decisions(actor, system).approve(world.only())
 
     assert "proves nothing" not in answer.sentence
-    assert world.ids() == [1]
+    assert world.shop.ids() == [1]
 
 
 def test_a_rejection_says_from_where_it_came_too(world: World) -> None:
@@ -60,12 +60,6 @@ def test_a_rejection_says_from_where_it_came_too(world: World) -> None:
     assert shop("reject", world.only()).code == 0
 
     assert f"system={SYSTEM}" in shop("audit", "--event", "approval.rejected").out
-
-
-DELETE = {"clean": {"action": "delete"}}
-
-
-TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
 
 
 @pytest.mark.parametrize("again", ["Anna", "ANNA", " anna ", "\uff21nna"])
@@ -78,5 +72,5 @@ def test_a_name_that_is_written_otherwise_is_no_second_person(again: str, tmp_pa
     with pytest.raises(NotYours):
         world.approve(world.only(), actor=again)
 
-    assert world.ids() == [1, 2, 3]
+    assert world.shop.ids() == [1, 2, 3]
     assert world.approve(world.only(), actor="bob").ok

@@ -9,7 +9,7 @@ from typing import Any
 from reconcile.audit import anchoring, exporting, log
 from reconcile.audit.anchors.base import Anchor
 from reconcile.audit.anchors.file import FileAnchor
-from reconcile.audit.anchors.settings import FileSettings
+from reconcile.audit.anchors.settings import FileAnchorSettings
 from reconcile.audit.verifier import commitment, genesis, next_head
 from reconcile.store import Store
 
@@ -19,7 +19,7 @@ FIELDS = ("seq", "at", "actor", "event", "subject", "body_commitment", "prev", "
 
 
 def anchors(root: Path) -> dict[str, Anchor]:
-    return {"log": FileAnchor("log", FileSettings(type="file", path="anchor.jsonl"), root, {})}
+    return {"log": FileAnchor("log", FileAnchorSettings(type="file", path="anchor.jsonl"), root, {})}
 
 
 def exported(root: Path) -> Path:
@@ -30,10 +30,10 @@ def exported(root: Path) -> Path:
             with store.begin() as tx:
                 for n in range(30):
                     log.append(tx, "Zoë", "note", "x", {"n": n, "text": "\x00 \ud800 🦆"})
-        anchoring.carry(store, anchors(root), {"log": anchoring.CLAIM * 0})
+        anchoring.write_due(store, anchors(root), {"log": anchoring.CLAIM * 0})
         with store.begin() as tx:
             log.append(tx, "ann", "note", "x", {})
-        anchoring.carry(store, anchors(root), {"log": anchoring.CLAIM * 0})
+        anchoring.write_due(store, anchors(root), {"log": anchoring.CLAIM * 0})
         exporting.export(store, root / "export", anchors(root))
     return root / "export"
 

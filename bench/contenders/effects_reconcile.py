@@ -14,22 +14,22 @@ from pathlib import Path
 from bench.effects_clock import Clock
 from reconcile import config
 from reconcile.app import Application
-from reconcile.cleaning.execution import carrier
+from reconcile.cleaning.execution import executor
 from reconcile.cleaning.execution.terms import Terms
 
 
 def main() -> None:
     folder, batch, how = sys.argv[5:8]
     os.chdir(folder)
-    carrier.BATCH = int(batch)
+    executor.BATCH = int(batch)
     clock = Clock()
     with Application(config.load(Path("reconcile.yaml"))) as application:
-        tools = carrier.Tools(
+        tools = executor.ExecutionContext(
             application.store, Terms(application.project), application.target, together=how == "together"
         )
         application.target("shop").identity()
         clock.begin()
-        tally = carrier.carry_out(tools)
+        tally = executor.execute_plans(tools)
         clock.end(tally.counts["cleaned"])
 
 

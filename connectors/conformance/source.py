@@ -29,14 +29,11 @@ import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from connectors.base import DuckReadable, Source
+from connectors.conformance.promises import ConformanceFailure, is_same, is_true, refusal
 from connectors.errors import ColumnMissing, ConnectorError, DatasetMissing
 
 MANY = 120_000
 LARGEST_BATCH = 65_536
-
-
-class ConformanceFailure(AssertionError):
-    """A connector broke a promise of its port; the text says which."""
 
 
 @dataclass(frozen=True)
@@ -106,10 +103,12 @@ def describing_tells_what_scanning_gives(kit: Kit) -> None:
     with _stored(kit, sample()) as stored:
         described = stored.source.describe(stored.dataset)
         names = [name for name in described.names if not name.startswith("_")]
-        _same("describe gives the columns in the order of the source", names, sample().column_names)
+        is_same("describe gives the columns in the order of the source", names, sample().column_names)
         scanned = _read(stored, described.names)
         for field in described:
-            _same(f"scan gives {field.name!r} the type of describe", scanned.schema.field(field.name).type, field.type)
+            is_same(
+                f"scan gives {field.name!r} the type of describe", scanned.schema.field(field.name).type, field.type
+            )
 
 
 def values_arrive_exactly(kit: Kit) -> None:
@@ -120,17 +119,19 @@ def values_arrive_exactly(kit: Kit) -> None:
             expected = sample().column(name).to_pylist()
             if kit.empty_is_null:
                 expected = [None if text == "" else text for text in expected]
-            _same(f"values of {name!r} arrive as stored", table.column(name).to_pylist(), expected)
-        _same("times are instants in UTC", table.schema.field("charged_at").type, pa.timestamp("us", "UTC"))
-        _same("text is utf8", table.schema.field("id").type, pa.string())
+            is_same(f"values of {name!r} arrive as stored", table.column(name).to_pylist(), expected)
+        is_same("times are instants in UTC", table.schema.field("charged_at").type, pa.timestamp("us", "UTC"))
+        is_same("text is utf8", table.schema.field("id").type, pa.string())
 
 
 def only_the_columns_asked_for_in_that_order(kit: Kit) -> None:
     """A projection is neither wider nor sorted."""
     with _stored(kit, sample()) as stored:
         table = _read(stored, ["number", "amount", "id"])
-        _same("scan gives the columns asked for, in that order", table.column_names, ["number", "amount", "id"])
-        _same("a projected column keeps its values", table.column("id").to_pylist(), sample().column("id").to_pylist())
+        is_same("scan gives the columns asked for, in that order", table.column_names, ["number", "amount", "id"])
+        is_same(
+            "a projected column keeps its values", table.column("id").to_pylist(), sample().column("id").to_pylist()
+        )
 
 
 def reading_twice_gives_the_same(kit: Kit) -> None:
@@ -140,7 +141,7 @@ def reading_twice_gives_the_same(kit: Kit) -> None:
         second = _read(stored, ["id", "number"])
         table = first.reader.read_all()
         first.close()
-        _same("two scans of an unchanged dataset agree", table.to_pylist(), second.to_pylist())
+        is_same("two scans of an unchanged dataset agree", table.to_pylist(), second.to_pylist())
 
 
 def batches_are_bounded(kit: Kit) -> None:
@@ -153,14 +154,14 @@ def batches_are_bounded(kit: Kit) -> None:
             sizes.append(batch.num_rows)
             total += int(pc.sum(batch.column(1)).as_py() or 0)
         scan.close()
-        _same("every record arrives once", (sum(sizes), total), (MANY, MANY * (MANY - 1) // 2))
-        _true(f"no batch has more than {LARGEST_BATCH} records, one had {max(sizes)}", max(sizes) <= LARGEST_BATCH)
+        is_same("every record arrives once", (sum(sizes), total), (MANY, MANY * (MANY - 1) // 2))
+        is_true(f"no batch has more than {LARGEST_BATCH} records, one had {max(sizes)}", max(sizes) <= LARGEST_BATCH)
 
 
 def an_empty_dataset_is_no_error(kit: Kit) -> None:
     """A dataset without records has columns but no rows."""
     with _stored(kit, sample().slice(0, 0)) as stored:
-        _same("an empty dataset has no records", _read(stored, ["id", "note"]).num_rows, 0)
+        is_same("an empty dataset has no records", _read(stored, ["id", "note"]).num_rows, 0)
 
 
 def clean_cells_are_no_problem(kit: Kit) -> None:
@@ -168,7 +169,7 @@ def clean_cells_are_no_problem(kit: Kit) -> None:
     with _stored(kit, sample()) as stored:
         scan = stored.source.scan(stored.dataset, sample().column_names)
         scan.reader.read_all()
-        _same("clean records have no problems", scan.problems(), ())
+        is_same("clean records have no problems", scan.problems(), ())
         scan.close()
 
 
@@ -177,10 +178,10 @@ def closing_early_and_twice_is_fine(kit: Kit) -> None:
     ids = pa.array([f"{i:07d}" for i in range(MANY)], pa.string())
     with _stored(kit, pa.table({"id": ids, "number": pa.array(range(MANY), pa.int64())})) as stored:
         scan = stored.source.scan(stored.dataset, ["id"])
-        _true("a scan of a long dataset has a first batch", scan.reader.read_next_batch().num_rows > 0)
+        is_true("a scan of a long dataset has a first batch", scan.reader.read_next_batch().num_rows > 0)
         scan.close()
         scan.close()
-        _same("a source can be read again after an early close", _read(stored, ["id"]).num_rows, MANY)
+        is_same("a source can be read again after an early close", _read(stored, ["id"]).num_rows, MANY)
         stored.source.close()
         stored.source.close()
 
@@ -193,22 +194,22 @@ def reading_changes_nothing(kit: Kit) -> None:
         stored.source.describe(stored.dataset)
         _read(stored, ["id"])
         stored.source.close()
-        _same("reading leaves the source as it was", stored.digest(), before)
+        is_same("reading leaves the source as it was", stored.digest(), before)
 
 
 def a_missing_dataset_is_told_with_the_nearest_name(kit: Kit) -> None:
     """The error suggests the right name."""
     with _stored(kit, sample()) as stored:
-        text = _error("describe of a missing dataset", DatasetMissing, lambda: stored.source.describe(stored.missing))
-        _true(f"a missing dataset is told with {stored.near!r}, but: {text}", stored.near in text)
-        _true(f"datasets() lists {stored.near!r}", any(stored.near in name for name in stored.source.datasets()))
+        text = refusal("describe of a missing dataset", DatasetMissing, lambda: stored.source.describe(stored.missing))
+        is_true(f"a missing dataset is told with {stored.near!r}, but: {text}", stored.near in text)
+        is_true(f"datasets() lists {stored.near!r}", any(stored.near in name for name in stored.source.datasets()))
 
 
 def a_missing_column_is_told_with_the_nearest_name(kit: Kit) -> None:
     """A request for `amuont` fails with `amount` in its error, before anything is read."""
     with _stored(kit, sample()) as stored:
-        text = _error("scan of a missing column", ColumnMissing, lambda: _read(stored, ["id", "amuont"]))
-        _true(
+        text = refusal("scan of a missing column", ColumnMissing, lambda: _read(stored, ["id", "amuont"]))
+        is_true(
             f"a missing column is told with the nearest one, but: {text}",
             "amuont" in text and "amount" in text,
         )
@@ -232,14 +233,14 @@ def no_secret_is_shown(kit: Kit) -> None:
         settings = model.model_validate(dict(kit.settings))
         texts = [repr(settings), str(settings), repr(stored.source), str(stored.source), settings.model_dump_json()]
         texts.append(
-            _error("describe of a missing dataset", ConnectorError, lambda: stored.source.describe(stored.missing))
+            refusal("describe of a missing dataset", ConnectorError, lambda: stored.source.describe(stored.missing))
         )
         for name in kit.settings:
             try:
                 model.model_validate({**kit.settings, name: [kit.settings[name]]})
             except ValidationError as error:
                 texts.append(str(error))
-        _true("no text for people holds the secret", not any(kit.secret in text for text in texts))
+        is_true("no text for people holds the secret", not any(kit.secret in text for text in texts))
 
 
 def duckdb_reads_the_same(kit: Kit) -> None:
@@ -256,9 +257,9 @@ def duckdb_reads_the_same(kit: Kit) -> None:
                 con.execute("set TimeZone = 'UTC'")
                 for _ in range(2):
                     table = con.sql(scan.sql).to_arrow_table()
-                    _same("duck_scan gives the columns of scan", table.column_names, list(columns))
-                    _same("duck_scan gives the types of scan", table.schema.types, scanned.schema.types)
-                    _same("duck_scan gives the records of scan", _unordered(table), _unordered(scanned))
+                    is_same("duck_scan gives the columns of scan", table.column_names, list(columns))
+                    is_same("duck_scan gives the types of scan", table.schema.types, scanned.schema.types)
+                    is_same("duck_scan gives the records of scan", _unordered(table), _unordered(scanned))
 
 
 CHECKS: tuple[Callable[[Kit], None], ...] = (
@@ -304,26 +305,6 @@ def _read(stored: Stored, columns: Sequence[str]) -> pa.Table:
 
 def _unordered(table: pa.Table) -> list[str]:
     return sorted(str(record) for record in table.to_pylist())
-
-
-def _true(promise: str, is_kept: bool) -> None:  # noqa: FBT001 - it reads as an assertion
-    if not is_kept:
-        raise ConformanceFailure(promise)
-
-
-def _same(promise: str, got: object, expected: object) -> None:
-    if got != expected:
-        raise ConformanceFailure(f"{promise}: expected {expected!r}, got {got!r}")
-
-
-def _error(action: str, kind: type[ConnectorError], act: Callable[[], object]) -> str:
-    try:
-        act()
-    except kind as error:
-        return str(error)
-    except Exception as error:
-        raise ConformanceFailure(f"{action} raises {kind.__name__}, not {type(error).__name__}: {error}") from error
-    raise ConformanceFailure(f"{action} raises {kind.__name__}, but it went through")
 
 
 def _refused(model: Any, settings: dict[str, Any]) -> None:

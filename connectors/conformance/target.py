@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from connectors.conformance.source import ConformanceFailure
+from connectors.conformance.promises import ConformanceFailure, is_same, raised
 from connectors.target import (
     Change,
     Image,
@@ -81,11 +81,11 @@ def records_are_found_by_their_ids_and_no_others(kit: TargetKit) -> None:
     """Rows come in the requested order; a missing id is None; the case of a text matters."""
     with _stored(kit) as stored:
         by_id = stored.target.rows(stored.customers, ["id"], [(3,), (99,), (1,)])
-        _same("rows in the order asked for", [row and row.values["id"] for row in by_id], [3, None, 1])
+        is_same("rows in the order asked for", [row and row.values["id"] for row in by_id], [3, None, 1])
         by_mail = stored.target.rows(stored.customers, ["email"], [("A@X.ORG",), ("a@x.org",), ("a@x.org ",)])
-        _same("rows by exactly this text", [row and row.values["id"] for row in by_mail], [2, 1, None])
+        is_same("rows by exactly this text", [row and row.values["id"] for row in by_mail], [2, 1, None])
         by_two_columns = stored.target.rows(stored.customers, ["id", "email"], [(1, "a@x.org"), (1, "A@X.ORG")])
-        _same("rows by two columns", [row and row.values["id"] for row in by_two_columns], [1, None])
+        is_same("rows by two columns", [row and row.values["id"] for row in by_two_columns], [1, None])
 
 
 def values_are_those_of_a_scan(kit: TargetKit) -> None:
@@ -93,7 +93,7 @@ def values_are_those_of_a_scan(kit: TargetKit) -> None:
     with _stored(kit) as stored:
         scanned = {record["id"]: record for record in stored.scan().to_pylist()}
         for row in _customers(stored):
-            _same("the values of a row", dict(row.values), scanned[row.values["id"]])
+            is_same("the values of a row", dict(row.values), scanned[row.values["id"]])
 
 
 def a_row_that_is_deleted_and_inserted_again_is_the_same(kit: TargetKit) -> None:
@@ -103,11 +103,11 @@ def a_row_that_is_deleted_and_inserted_again_is_the_same(kit: TargetKit) -> None
         with stored.target.work(SECONDS) as work:
             for row in before:
                 work.apply(Change(row.name, row.cells, None, "surplus"))
-            _same("rows after they were deleted", work.lock([row.name for row in before]), {})
+            is_same("rows after they were deleted", work.lock([row.name for row in before]), {})
             for row in before:
                 work.apply(Change(row.name, None, row.cells, "surplus"))
             work.commit()
-        _same("rows after they were inserted again", _customers(stored)[2:], before)
+        is_same("rows after they were inserted again", _customers(stored)[2:], before)
 
 
 def a_text_is_taken_for_any_column(kit: TargetKit) -> None:
@@ -119,7 +119,7 @@ def a_text_is_taken_for_any_column(kit: TargetKit) -> None:
             work.apply(Change(row.name, row.cells, {"customer": ("t", "3"), "body": ("t", "%s moved")}, "reference"))
             work.commit()
         after = stored.target.rows(stored.notes, ["id"], [(10,)])[0]
-        _same(
+        is_same(
             "values that were written as texts",
             after and dict(after.values),
             {"id": 10, "customer": 3, "body": "%s moved"},
@@ -132,7 +132,7 @@ def nothing_is_kept_without_a_commit(kit: TargetKit) -> None:
         before = _customers(stored)
         with stored.target.work(SECONDS) as work:
             work.apply(Change(before[3].name, before[3].cells, None, "surplus"))
-        _same("rows after a block without commit", _customers(stored), before)
+        is_same("rows after a block without commit", _customers(stored), before)
 
 
 def a_savepoint_undoes_its_block_and_no_more(kit: TargetKit) -> None:
@@ -141,11 +141,11 @@ def a_savepoint_undoes_its_block_and_no_more(kit: TargetKit) -> None:
         before = _customers(stored)
         with stored.target.work(SECONDS) as work:
             work.apply(Change(before[2].name, before[2].cells, None, "surplus"))
-            _raised("a block that raises", RowsDiffer, lambda: _inside(work, [_drop(before[3]), _drop(before[3])]))
+            raised("a block that raises", RowsDiffer, lambda: _inside(work, [_drop(before[3]), _drop(before[3])]))
             work.apply(Change(before[0].name, before[0].cells, {"name": ("t", "kept")}, "keeper"))
             work.commit()
         names = [row and row.values["name"] for row in stored.target.rows(stored.customers, ["id"], [(1,), (3,), (4,)])]
-        _same("rows after a savepoint was rolled back", names, ["kept", None, before[3].values["name"]])
+        is_same("rows after a savepoint was rolled back", names, ["kept", None, before[3].values["name"]])
 
 
 def a_change_meets_one_row_or_none_is_made(kit: TargetKit) -> None:
@@ -158,8 +158,8 @@ def a_change_meets_one_row_or_none_is_made(kit: TargetKit) -> None:
             work.apply(Change(missing, row.cells, {}, "keeper"))
             for after in (None, {"name": row.cells["name"]}):
                 changes = [Change(missing, row.cells, after, "surplus")]
-                _raised("a change of a missing row", RowsDiffer, functools.partial(_inside, work, changes))
-                _raised("the same at once", RowsDiffer, functools.partial(_inside, work, changes, at_once=True))
+                raised("a change of a missing row", RowsDiffer, functools.partial(_inside, work, changes))
+                raised("the same at once", RowsDiffer, functools.partial(_inside, work, changes, at_once=True))
             work.commit()
 
 
@@ -178,7 +178,7 @@ def many_changes_at_once_are_the_same_as_each(kit: TargetKit) -> None:
             work.apply_all(changes)
             work.commit()
         names = [row.values["name"] for row in _customers(stored)]
-        _same("names after many changes", names, ["renamed", "", "renamed", four.values["name"]])
+        is_same("names after many changes", names, ["renamed", "", "renamed", four.values["name"]])
 
 
 def the_witness_counts_what_was_not_planned(kit: TargetKit) -> None:
@@ -187,7 +187,7 @@ def the_witness_counts_what_was_not_planned(kit: TargetKit) -> None:
         row, second = _customers(stored)[2:4]
         changes = [Change(row.name, row.cells, None, "surplus"), Change(second.name, second.cells, _NAMED, "keeper")]
         with stored.target.work(SECONDS) as work:
-            _raised("a savepoint that fails", _Back, lambda: _inside_and_back(work, changes))
+            raised("a savepoint that fails", _Back, lambda: _inside_and_back(work, changes))
             work.lock([row.name, second.name])
             witness = work.witness(changes)
             for change in changes:
@@ -197,11 +197,11 @@ def the_witness_counts_what_was_not_planned(kit: TargetKit) -> None:
                 Image(change, change.before, after[change.row].cells if change.row in after else None)
                 for change in changes
             ]
-            _same("what was changed beside the plan", witness.unplanned(images), [])
-            _same("values that do not stand", work.unheld(images), [])
+            is_same("what was changed beside the plan", witness.unplanned(images), [])
+            is_same("values that do not stand", work.unheld(images), [])
             wrong = Change(second.name, second.cells, {"name": ("t", "somebody else")}, "keeper")
             unheld = work.unheld([Image(wrong, second.cells, after[second.name].cells)])
-            _same("columns that hold another value", [columns for _, columns in unheld], [("name",)])
+            is_same("columns that hold another value", [columns for _, columns in unheld], [("name",)])
 
 
 _NAMED = {"name": ("t", "x")}
@@ -223,65 +223,65 @@ def what_refers_to_a_row_is_found_and_keeps_it(kit: TargetKit) -> None:
     with _stored(kit) as stored:
         catalogue = stored.target.catalogue(stored.customers)
         links = [link for link in catalogue.references if link.table == stored.target.catalogue(stored.notes).table]
-        _same("references to the customers", len(links), 1)
+        is_same("references to the customers", len(links), 1)
         second = _customers(stored)[1]
         cell = second.cells["id"]
         plain = stored.target.referring(links[0], [(cell,)])
         with stored.target.work(SECONDS) as work:
-            _same("rows that refer, locked or not", work.referring(links[0], [(cell,)], lock=True), plain)
-            _same(
+            is_same("rows that refer, locked or not", work.referring(links[0], [(cell,)], lock=True), plain)
+            is_same(
                 "ids of rows that refer",
                 [dict(row.name.key)["id"] for row in plain],
                 [row.cells["id"] for row in plain],
             )
-            error = _raised(
+            error = raised(
                 "deleting what is referred to", TargetError, lambda: _inside(work, [_drop(second)], commit=True)
             )
-            _same("its outcome", error.outcome, Outcome.CONFLICT)
-        _same("how many refer", len(plain), 2)
+            is_same("its outcome", error.outcome, Outcome.CONFLICT)
+        is_same("how many refer", len(plain), 2)
 
 
 def a_receipt_is_written_once(kit: TargetKit) -> None:
     """The first receipt wins; the second writer gets the existing one; a rolled-back receipt does not exist."""
     with _stored(kit) as stored:
         _is("room for receipts", stored.target.remembers(), "yes")
-        _same("receipts that stand at first", stored.target.receipts(["a"]), {})
+        is_same("receipts that stand at first", stored.target.receipts(["a"]), {})
         with stored.target.work(SECONDS) as work:
             work.receive([_receipt("b"), _receipt("a")])
             work.seal([replace(_receipt("a"), after="image"), replace(_receipt("b"), after="image")])
-        _same("receipts of a block without commit", stored.target.receipts(["a", "b"]), {})
+        is_same("receipts of a block without commit", stored.target.receipts(["a", "b"]), {})
         with stored.target.work(SECONDS) as work:
             work.receive([_receipt("b"), _receipt("a")])
             work.seal([replace(_receipt("a"), after="image"), replace(_receipt("b"), after="image")])
             work.commit()
         standing = {key: replace(_receipt(key), after="image") for key in ("a", "b")}
-        _same("receipts that stand", stored.target.receipts(["a", "b", "c"]), standing)
+        is_same("receipts that stand", stored.target.receipts(["a", "b", "c"]), standing)
         again = [replace(_receipt("b"), fence=9), _receipt("c")]
         with stored.another().work(SECONDS) as work:
-            error = _raised("a receipt that stands", ReceiptStands, lambda: _received(work, again))
-            _same("what it says of them", dict(error.found), {"b": standing["b"]})
+            error = raised("a receipt that stands", ReceiptStands, lambda: _received(work, again))
+            is_same("what it says of them", dict(error.found), {"b": standing["b"]})
             work.commit()
-        _same("receipts beside one that stood", stored.target.receipts(["c"]), {})
+        is_same("receipts beside one that stood", stored.target.receipts(["c"]), {})
 
 
 def receipts_of_a_batch_are_told_apart(kit: TargetKit) -> None:
     """Each of many gets its own `after`, texts stay unchanged, and only an existing receipt is reported."""
     with _stored(kit) as stored:
         _is("room for receipts", stored.target.remembers(), "yes")
-        many = [replace(_receipt(f"key-{n:03}"), bundle=f'"{n}" {{%s}} \\ ü', fence=2**40 + n) for n in range(230)]
+        many = [replace(_receipt(f"key-{n:03}"), plan=f'"{n}" {{%s}} \\ ü', fence=2**40 + n) for n in range(230)]
         sealed = {receipt.key: replace(receipt, after=f"image of {receipt.key}") for receipt in many}
         with stored.target.work(SECONDS) as work:
             work.receive(many[::-1])
             work.seal(list(sealed.values()))
             work.commit()
-        _same("receipts of a batch", stored.target.receipts(list(sealed)), sealed)
+        is_same("receipts of a batch", stored.target.receipts(list(sealed)), sealed)
         again = [*(_receipt(f"other-{n:03}") for n in range(120)), many[200]]
         with stored.target.work(SECONDS) as work:
-            stands_error = _raised("a receipt that stands among many", ReceiptStands, lambda: _received(work, again))
-            _same("what it says of them", dict(stands_error.found), {many[200].key: sealed[many[200].key]})
-            error = _raised("sealing what is not there", TargetError, lambda: work.seal([*many, _receipt("none")]))
-            _same("its outcome", error.outcome, Outcome.NOT_DONE)
-        _same("receipts beside one that stood", stored.target.receipts([receipt.key for receipt in again[:-1]]), {})
+            stands_error = raised("a receipt that stands among many", ReceiptStands, lambda: _received(work, again))
+            is_same("what it says of them", dict(stands_error.found), {many[200].key: sealed[many[200].key]})
+            error = raised("sealing what is not there", TargetError, lambda: work.seal([*many, _receipt("none")]))
+            is_same("its outcome", error.outcome, Outcome.NOT_DONE)
+        is_same("receipts beside one that stood", stored.target.receipts([receipt.key for receipt in again[:-1]]), {})
 
 
 def two_at_once_make_one_effect(kit: TargetKit) -> None:
@@ -305,7 +305,7 @@ def two_at_once_make_one_effect(kit: TargetKit) -> None:
             work.receive([_receipt("same")])
             racer.start()
             racer.join(0.3)
-            _same("what the second said while the first was open", outcomes, [])
+            is_same("what the second said while the first was open", outcomes, [])
             work.seal([replace(_receipt("same"), after="image")])
             work.commit()
         racer.join(SECONDS * 2)
@@ -324,8 +324,8 @@ def a_locked_row_is_waited_for_no_longer_than_it_was_given(kit: TargetKit) -> No
                 with stored.another().work(SECONDS / 4) as second_work:
                     second_work.lock([row.name])
 
-            error = _raised("locking a locked row", TargetError, locks_it)
-        _same("its outcome", error.outcome, Outcome.NOT_DONE)
+            error = raised("locking a locked row", TargetError, locks_it)
+        is_same("its outcome", error.outcome, Outcome.NOT_DONE)
 
 
 def a_transaction_that_failed_is_over(kit: TargetKit) -> None:
@@ -334,28 +334,28 @@ def a_transaction_that_failed_is_over(kit: TargetKit) -> None:
         before = _customers(stored)
         with stored.target.work(SECONDS) as work:
             work.apply(_drop(before[3]))
-            _raised("a change of a row that is gone", RowsDiffer, lambda: work.apply(_drop(before[3])))
-            _raised("a commit after it", TargetError, work.commit)
-        _same("rows after a transaction that failed", _customers(stored), before)
+            raised("a change of a row that is gone", RowsDiffer, lambda: work.apply(_drop(before[3])))
+            raised("a commit after it", TargetError, work.commit)
+        is_same("rows after a transaction that failed", _customers(stored), before)
 
 
 def one_store_owns_it(kit: TargetKit) -> None:
     """`adopt` compares and sets, so only one of two stores can succeed."""
     with _stored(kit) as stored:
-        _same("the owner at first", stored.target.owned("customers").owner, None)
+        is_same("the owner at first", stored.target.owned("customers").owner, None)
         _is("the first to adopt it", stored.target.adopt("mine", 1, 0, None), "yes")
         _is("the second, who knew of none", stored.another().adopt("yours", 1, 0, None), "no")
-        _same("the owner", stored.another().owned("customers").owner, ("mine", 1, 0))
+        is_same("the owner", stored.another().owned("customers").owner, ("mine", 1, 0))
         _is("one step on", stored.target.adopt("mine", 1, 1, ("mine", 1, 0)), "yes")
         _is("the same step again", stored.target.adopt("mine", 1, 1, ("mine", 1, 0)), "no")
-        _same("the owner after that", stored.target.owned("customers").owner, ("mine", 1, 1))
+        is_same("the owner after that", stored.target.owned("customers").owner, ("mine", 1, 1))
 
 
 def it_knows_which_it_is(kit: TargetKit) -> None:
     """The identity is the same by every way to it, differs for another database, and shows no secret."""
     with _stored(kit) as stored:
         identity = stored.target.identity()
-        _same("the identity, asked again", stored.another().identity(), identity)
+        is_same("the identity, asked again", stored.another().identity(), identity)
         if stored.elsewhere().identity() == identity:
             raise ConformanceFailure("another database has another identity")
         if kit.secret is not None and kit.secret in identity:
@@ -423,20 +423,5 @@ def _received(work: Any, receipts: Sequence[Receipt]) -> None:
         work.receive(receipts)
 
 
-def _same(subject: str, actual: object, expected: object) -> None:
-    if actual != expected:
-        raise ConformanceFailure(f"{subject}: expected {expected!r}, found {actual!r}")
-
-
 def _is(subject: str, answer: bool, expected: str) -> None:  # noqa: FBT001 - the answer of the target
-    _same(subject, "yes" if answer else "no", expected)
-
-
-def _raised(action: str, kind: type[Any], act: Callable[[], object]) -> Any:
-    try:
-        act()
-    except kind as error:
-        return error
-    except Exception as error:
-        raise ConformanceFailure(f"{action} raises {kind.__name__}, not {type(error).__name__}: {error}") from error
-    raise ConformanceFailure(f"{action} raises {kind.__name__}, but it went through")
+    is_same(subject, "yes" if answer else "no", expected)

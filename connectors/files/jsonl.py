@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from connectors.base import Problem
+from connectors.base import UnreadableCells
 from connectors.disk.opened_file import OpenedFile
 from connectors.errors import ConnectorError, FileUnreadable
-from connectors.files.left_out import NONE, LeftOut, confirm_count
+from connectors.files.left_out import NONE, MalformedRecords, confirm_count
 from connectors.headers import confusable, repeated, stable_names
 
 
@@ -30,7 +30,7 @@ class JsonLines:
     file: OpenedFile
     max_line: int
     declared: tuple[str, ...] = ()
-    left_out: LeftOut = NONE
+    left_out: MalformedRecords = NONE
 
     @property
     def name(self) -> str:
@@ -47,10 +47,10 @@ class JsonLines:
         by_name = dict(zip(stable_names(keys), keys, strict=True))
         return {**by_name, **{name: name for name in self.declared if name not in by_name}}
 
-    def warnings(self, columns: Sequence[str] | None) -> Iterator[Problem]:
+    def warnings(self, columns: Sequence[str] | None) -> Iterator[UnreadableCells]:
         """Warnings for readers of these columns, or of any."""
         if warning := confusable(repeated(list(self._keys.values()), list(self._keys)), columns):
-            yield Problem("*", f"{warning}; rename them in the program that writes the file", 0, self.name)
+            yield UnreadableCells("*", f"{warning}; rename them in the program that writes the file", 0, self.name)
 
     def batches(self, columns: Sequence[str], nulls: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Text of the columns, in the order of the file. Raises FileUnreadable with the line."""
@@ -98,7 +98,7 @@ class JsonLines:
                 wrong[number] = error
         first = next(iter(wrong.values()), None)
         place, reason = (first.place, first.reason) if first else ("", "")
-        return replace(self, left_out=LeftOut(tuple(wrong), count, reason, place))
+        return replace(self, left_out=MalformedRecords(tuple(wrong), count, reason, place))
 
     def _records(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
         left_out = frozenset(self.left_out.numbers)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from connectors.base import Problem
+from connectors.base import UnreadableCells
 from connectors.disk.opened_file import OpenedFile, copy_of
 from connectors.errors import FileRefused, FileUnreadable, RecordsLost
 
@@ -21,7 +21,7 @@ MOST = 100
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class MalformedRecords:
     """Malformed records of one file: their ascending numbers from 0, the number of all records, the first mistake."""
 
     numbers: tuple[int, ...] = ()
@@ -30,7 +30,7 @@ class LeftOut:
     first: str = ""
 
 
-NONE = LeftOut()
+NONE = MalformedRecords()
 
 
 def confirm_count(place: str, counted: int, returned: int) -> None:
@@ -39,7 +39,7 @@ def confirm_count(place: str, counted: int, returned: int) -> None:
         raise RecordsLost(place, counted, returned)
 
 
-def skipped(files: Sequence[LeftOut]) -> tuple[Problem, ...]:
+def skipped(files: Sequence[MalformedRecords]) -> tuple[UnreadableCells, ...]:
     """The warning about a dataset's skipped records. Raises FileRefused if they are too many."""
     left_out, count = sum(len(file.numbers) for file in files), sum(file.of for file in files)
     first = next((file for file in files if file.numbers), None)
@@ -53,7 +53,7 @@ def skipped(files: Sequence[LeftOut]) -> tuple[Problem, ...]:
             "repair the file, or leave a footer out with `skip_footer`",
         )
     reason = f"{of} and left out by `malformed: skip`; the first: {first.reason}"
-    return (Problem("*", reason, left_out, first.first, skipped=True),)
+    return (UnreadableCells("*", reason, left_out, first.first, skipped=True),)
 
 
 def numbered(left_out: Sequence[int], first: int, end: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 
-from connectors.base import DuckScan, Problem
+from connectors.base import DuckScan, UnreadableCells
 from connectors.disk.opened_file import OpenedFile, unpacks_to_too_much
 from connectors.duck import file_name, identifier, literal, literals
 from connectors.errors import ColumnMissing, ConnectorError, FileUnreadable
@@ -36,7 +36,7 @@ OURS = frozenset(("filename", "file_row_number"))
 
 
 @dataclass(frozen=True)
-class Column:
+class ParquetColumn:
     """A column by our name and by DuckDB's, which differs if names differ only in case."""
 
     name: str
@@ -101,10 +101,10 @@ class ParquetFile:
         return tuple(column.name for column in self.all_columns if column.kind in NAIVE)
 
     @cached_property
-    def all_columns(self) -> list[Column]:
+    def all_columns(self) -> list[ParquetColumn]:
         described = self._ask(f"describe select * from {self.reader}")
         names = stable_names(self._header)
-        return [Column(name, duck, kind) for name, (duck, kind, *_) in zip(names, described, strict=True)]
+        return [ParquetColumn(name, duck, kind) for name, (duck, kind, *_) in zip(names, described, strict=True)]
 
     @property
     def records(self) -> int:
@@ -112,10 +112,10 @@ class ParquetFile:
         [(count,)] = self._ask(f"select num_rows from parquet_file_metadata({literal(self.file.path)})")
         return int(count)
 
-    def warnings(self, columns: Sequence[str] | None) -> Iterator[Problem]:
+    def warnings(self, columns: Sequence[str] | None) -> Iterator[UnreadableCells]:
         """Warnings for readers of these columns, or of any."""
         if warning := confusable(repeated(self._header, [column.name for column in self.all_columns]), columns):
-            yield Problem("*", f"{warning}; rename them in the program that writes the file", 0, self.name)
+            yield UnreadableCells("*", f"{warning}; rename them in the program that writes the file", 0, self.name)
 
     def batches(self, columns: Sequence[str], nulls: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """The columns in the order of the file; the caller applies `nulls` to text. Raises FileUnreadable."""

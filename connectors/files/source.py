@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import pyarrow as pa
 from pydantic import Field
 
-from connectors.base import DatasetSettings, DuckScan, Problem, Scan, SourceSettings
+from connectors.base import DatasetSettings, DuckScan, Scan, SourceSettings, UnreadableCells
 from connectors.coerce import Coercion
 from connectors.declared import Declared, Notation, declared
 from connectors.disk.opened_file import make_room, open_beneath, unpacked_limit
@@ -101,10 +101,10 @@ class FilesSource:
         reader = pa.RecordBatchReader.from_batches(coercion.schema, _stream(opened, columns, coercion))
         return Scan(reader, coercion.problems)
 
-    def warnings(self, dataset: FilesDataset, columns: Sequence[str] | None) -> tuple[Problem, ...]:
+    def warnings(self, dataset: FilesDataset, columns: Sequence[str] | None) -> tuple[UnreadableCells, ...]:
         """One warning per reason, with the first file. Raises FileRefused if too many records are skipped."""
         files = self._files(dataset)
-        by_reason: dict[str, Problem] = {}
+        by_reason: dict[str, UnreadableCells] = {}
         for problem in (problem for file in files for problem in file.warnings(columns)):
             by_reason.setdefault(problem.reason, problem)
         return (

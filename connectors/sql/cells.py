@@ -28,7 +28,7 @@ Fragment = tuple[str, tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column of a table. `form` is the dialect's own word for how it is read and written."""
 
     name: str
@@ -40,24 +40,24 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Shape:
+class TableShape:
     """A table whose rows can be named: `name` as in RowName, `key` the columns of its primary key or, without one, of
     the first unique key without nulls."""
 
     name: str
     schema: str | None
     table: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     key: tuple[str, ...]
     fixed: str | None = None
     """The reason why its rows can only be read, if any."""
 
     @cached_property
-    def by_name(self) -> Mapping[str, Column]:
+    def by_name(self) -> Mapping[str, TableColumn]:
         return {column.name: column for column in self.columns}
 
     @cached_property
-    def keyed(self) -> tuple[Column, ...]:
+    def keyed(self) -> tuple[TableColumn, ...]:
         return tuple(self.by_name[name] for name in self.key)
 
 
@@ -65,10 +65,10 @@ class Shape:
 class Link:
     """Columns of a table that refer to those of another; `soft`: declared in YAML, unknown to the database."""
 
-    table: Shape
-    columns: tuple[Column, ...]
-    to_table: Shape
-    to_columns: tuple[Column, ...]
+    table: TableShape
+    columns: tuple[TableColumn, ...]
+    to_table: TableShape
+    to_columns: tuple[TableColumn, ...]
     soft: bool
 
 

@@ -29,7 +29,7 @@ _SQLITE_NOT_OURS = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 
 
 @dataclass(frozen=True)
-class Place:
+class ErrorContext:
     """The source, its address and its time limit, for every sentence. Holds no password.
 
     `underway` are its reads; an error after they were stopped is due to that.
@@ -47,7 +47,7 @@ class Place:
             raise ReadStopped(self.source)
 
 
-def translated(error: Exception, place: Place, stops: int) -> ConnectorError:
+def translated(error: Exception, place: ErrorContext, stops: int) -> ConnectorError:
     """Our error for one that SQLAlchemy, a driver or ADBC raised. Re-raise other exceptions instead.
 
     `stops` is the count of the source's stops when this read began.
@@ -62,7 +62,7 @@ def translated(error: Exception, place: Place, stops: int) -> ConnectorError:
     return _sqlite(cause, place)
 
 
-def _postgresql(error: Exception, place: Place) -> ConnectorError:
+def _postgresql(error: Exception, place: ErrorContext) -> ConnectorError:
     state = str(getattr(error, "sqlstate", None) or "")
     reason = _postgresql_reason(error)
     if state == "57014" or (not state and "due to statement timeout" in reason):
@@ -87,7 +87,7 @@ def _postgresql_reason(error: Exception) -> str:
     return re.sub(r'^connection (?:failed|is bad): |^connection to server at "[^"]*".*?failed: ', "", line).rstrip(". ")
 
 
-def _mysql(error: Exception, place: Place) -> ConnectorError:
+def _mysql(error: Exception, place: ErrorContext) -> ConnectorError:
     code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
     reason = _first_line(str(error.args[1]) if len(error.args) > 1 else str(error))
     if code in _MYSQL_TIMEOUT:
@@ -103,7 +103,7 @@ def _mysql(error: Exception, place: Place) -> ConnectorError:
     return QueryRefused(place.source, _without_values(reason) if code in _MYSQL_DATA else reason)
 
 
-def _sqlite(error: Exception, place: Place) -> ConnectorError:
+def _sqlite(error: Exception, place: ErrorContext) -> ConnectorError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     reason = _first_line(str(error))
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

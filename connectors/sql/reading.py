@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import sqlalchemy as sa
 
-from connectors.base import Problem
+from connectors.base import UnreadableCells
 from connectors.coerce import INSTANT, Coercion
 from connectors.declared import Declared, Notation
 from connectors.errors import ValueDoesNotFit
-from connectors.sql.errors import Place
+from connectors.sql.errors import ErrorContext
 from connectors.sql.values import (
     DIGITS,
     NOT_BOOLEAN,
@@ -66,7 +66,7 @@ class AsDeclared(sa.types.TypeDecorator[Any]):
 class Reading:
     """Converts driver values to the batches of one answer; counts unreadable values."""
 
-    def __init__(self, columns: Sequence[AnswerColumn], notation: Notation, place: Place) -> None:
+    def __init__(self, columns: Sequence[AnswerColumn], notation: Notation, place: ErrorContext) -> None:
         self._columns = [_stored(column, place.dialect) for column in columns]
         self._place = place
         self._unfit: dict[str, tuple[str, int, int]] = {}
@@ -97,8 +97,10 @@ class Reading:
                 [_epoch(from_arrow(array, column.kind), column) for array, column in pairs], part.num_rows
             )
 
-    def problems(self) -> tuple[Problem, ...]:
-        unfit = [Problem(name, reason, count, _record(first)) for name, (reason, count, first) in self._unfit.items()]
+    def problems(self) -> tuple[UnreadableCells, ...]:
+        unfit = [
+            UnreadableCells(name, reason, count, _record(first)) for name, (reason, count, first) in self._unfit.items()
+        ]
         return (*unfit, *self._coercion.problems())
 
     def close(self) -> None:
@@ -127,7 +129,7 @@ class Reading:
         self._unfit[column.name] = (reason, count + len(unfit.positions), first)
 
 
-def misfit(place: Place, name: str, unfit: Unfit) -> ValueDoesNotFit:
+def misfit(place: ErrorContext, name: str, unfit: Unfit) -> ValueDoesNotFit:
     """The error for a value that would make an answer wrong, here or in a comparison by the database."""
     kinds = "integer}`" if unfit.reason == NOT_BOOLEAN else "text}`, integer, decimal(38,20)"
     remedy = (

@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 import sqlalchemy as sa
 
-from connectors.base import Problem
+from connectors.base import UnreadableCells
 from connectors.declared import Notation
 from connectors.sql.address import Deadline
 from connectors.sql.columns import Base, regclass
-from connectors.sql.errors import Place
+from connectors.sql.errors import ErrorContext
 from connectors.sql.reading import AnswerColumn, AsDeclared, Kind, Reading, misfit, wall_zone
 from connectors.sql.settings import SqlDataset
 from connectors.sql.stop import read_of
@@ -71,7 +71,9 @@ Based = Callable[[sa.Connection, SqlDataset], Base]
 
 
 @contextmanager
-def opened(connect: Callable[[], sa.Connection], based: Based, place: Place, seconds: float) -> Iterator[SqlSnapshot]:
+def opened(
+    connect: Callable[[], sa.Connection], based: Based, place: ErrorContext, seconds: float
+) -> Iterator[SqlSnapshot]:
     """Open a transaction whose queries see the same state; it ends, and closes everything, with the block."""
     connection = connect()
     snapshot = None
@@ -100,7 +102,7 @@ def _begin(connection: sa.Connection) -> None:
 class SqlSnapshot:
     """Runs statements in one transaction. MariaDB sends one answer at a time: read each before the next query."""
 
-    def __init__(self, connection: sa.Connection, based: Based, place: Place, seconds: float) -> None:
+    def __init__(self, connection: sa.Connection, based: Based, place: ErrorContext, seconds: float) -> None:
         self._connection, self._based, self._place = connection, based, place
         self._read_under_way = read_of(connection)
         self._deadline = Deadline(connection, seconds)
@@ -133,9 +135,9 @@ class SqlSnapshot:
         with translated_errors(self._place, self._read_under_way):
             return kept_unique(self._connection, self._based(self._connection, dataset), columns)
 
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[UnreadableCells, ...]:
         """The cells so far that could not be read as declared."""
-        by_column: dict[tuple[str, str], Problem] = {}
+        by_column: dict[tuple[str, str], UnreadableCells] = {}
         for problem in (problem for reading in self._readings for problem in reading.problems()):
             earlier = by_column.get((problem.column, problem.reason))
             more = replace(earlier, records=earlier.records + problem.records) if earlier else problem

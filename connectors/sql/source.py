@@ -31,7 +31,7 @@ from connectors.errors import ConnectorError, DatasetMissing
 from connectors.sql.address import Deadline, engine, has_own_reader, parsed, where
 from connectors.sql.changing import Changing
 from connectors.sql.columns import Base, SqlColumn, columns, unfit_in_sqlite
-from connectors.sql.errors import Place
+from connectors.sql.errors import ErrorContext
 from connectors.sql.generic.source import GenericSource
 from connectors.sql.reading import AnswerColumn, AsDeclared, Reading
 from connectors.sql.settings import SqlDataset, SqlSettings, seconds, select_only
@@ -59,7 +59,7 @@ class SqlSource(Changing):
         self._root = root
         self._seconds = seconds(settings.statement_timeout)
         self.dialect = self._url.get_backend_name()
-        self._place = Place(name, where(self._url), self.dialect, settings.statement_timeout)
+        self._place = ErrorContext(name, where(self._url), self.dialect, settings.statement_timeout)
         self._opened_engine: sa.Engine | None = None
 
     def __repr__(self) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from connectors.underway import CANCEL_SECONDS, Line, Read, Underway
+from connectors.underway import CANCEL_SECONDS, Read, SocketHandle, Underway
 
 _READ = "reconcile read"
 _POSTGRESQL_PORT = 5432
@@ -50,12 +50,12 @@ def read_of(connection: Any) -> Read:
     return read
 
 
-def _ways(engine: sa.Engine, raw: Any) -> tuple[Callable[[], object], Line | None]:
+def _ways(engine: sa.Engine, raw: Any) -> tuple[Callable[[], object], SocketHandle | None]:
     driver = engine.dialect.driver if engine.dialect.name in ("postgresql", "mysql", "sqlite") else ""
     if driver == "psycopg":
-        return lambda: _cancel_psycopg(raw), Line(raw.fileno())
+        return lambda: _cancel_psycopg(raw), SocketHandle(raw.fileno())
     if driver == "pymysql":
-        return lambda: _kill_query(engine, raw), Line(raw._sock.fileno())  # noqa: SLF001 - PyMySQL shows it nowhere
+        return lambda: _kill_query(engine, raw), SocketHandle(raw._sock.fileno())  # noqa: SLF001 - PyMySQL shows it nowhere
     return lambda: interrupt(raw), None
 
 
@@ -117,9 +117,9 @@ def _cancel_adbc(connection: Any, port: int) -> None:
         patience.cancel()
 
 
-def _new(port: int, before: dict[str, int]) -> Line | None:
+def _new(port: int, before: dict[str, int]) -> SocketHandle | None:
     came = [descriptor for name, descriptor in _sockets(port).items() if name not in before]
-    return Line(came[0]) if len(came) == 1 else None
+    return SocketHandle(came[0]) if len(came) == 1 else None
 
 
 @functools.cache

@@ -13,14 +13,14 @@ from sqlalchemy.dialects import postgresql
 
 from connectors.errors import ReadStopped, SourceUnreachable
 from connectors.sql.address import Deadline, libpq_uri, postgresql_session
-from connectors.sql.errors import Place, translated
+from connectors.sql.errors import ErrorContext, translated
 from connectors.sql.reading import ROWS, Reading
 from connectors.sql.stop import connected_adbc, read_of
 from connectors.underway import Read
 
 
 @contextmanager
-def translated_errors(place: Place, read: Read | None = None) -> Iterator[None]:
+def translated_errors(place: ErrorContext, read: Read | None = None) -> Iterator[None]:
     """Turn database errors into ours, without the SQL and values that drivers quote.
 
     `read` is the connection's, None while connecting. It may have been stopped between two statements.
@@ -49,7 +49,12 @@ class RowStream:
     """Batches of one select, row by row through SQLAlchemy; owns the connection. Close it at any time, also twice."""
 
     def __init__(
-        self, connection: sa.Connection, statement: sa.Executable, reading: Reading, place: Place, deadline: Deadline
+        self,
+        connection: sa.Connection,
+        statement: sa.Executable,
+        reading: Reading,
+        place: ErrorContext,
+        deadline: Deadline,
     ) -> None:
         self._connection, self._reading, self._place = connection, reading, place
         self._read = read_of(connection)
@@ -81,7 +86,7 @@ class AdbcStream:
     """Batches of one select through ADBC, twice as fast as rows. Close it at any time, also twice."""
 
     def __init__(
-        self, url: sa.URL, seconds: float, statement: sa.Executable, reading: Reading, place: Place, stops: int
+        self, url: sa.URL, seconds: float, statement: sa.Executable, reading: Reading, place: ErrorContext, stops: int
     ) -> None:
         import adbc_driver_manager  # noqa: PLC0415 - an extra
         import adbc_driver_postgresql.dbapi as adbc  # noqa: PLC0415

@@ -35,7 +35,7 @@ class _Alone:
             raise ModuleNotFoundError(fullname, name=fullname)
 
 
-class Refused(Exception):
+class NotInWorkbook(Exception):
     """Something in the order is not in the workbook; `what` is the parent's word for it."""
 
     def __init__(self, missing: str, existing: Iterable[str]) -> None:
@@ -54,7 +54,7 @@ def main() -> None:
     _limit(resource.RLIMIT_CORE, 0)
     try:
         print(json.dumps(_obey(order)))  # noqa: T201 - the answer to the parent
-    except Refused as refused:
+    except NotInWorkbook as refused:
         print(json.dumps({"refused": refused.what, "known": refused.known}))  # noqa: T201 - the answer to the parent
     except TooMuch as refused:
         limits = order["repeated"], order["characters"]
@@ -82,7 +82,7 @@ def _obey(order: dict[str, Any]) -> dict[str, Any]:
         names, hidden = ods.sheets(path), set[str]()
         if order["list"]:
             return {"sheets": names}
-        repeats = ods.Repeats(order["repeated"], order["characters"])
+        repeats = ods.RepeatAllowance(order["repeated"], order["characters"])
         return _written(order, blocks(ods.rows(path, _chosen(order["sheet"], names, hidden), repeats)))
     if order["kind"] == "xls":
         return _old(order, path)
@@ -110,9 +110,9 @@ def _old(order: dict[str, Any], path: Path) -> dict[str, Any]:
     try:
         book = xls.opened(path)
     except xls.Locked:
-        raise Refused("locked", []) from None
+        raise NotInWorkbook("locked", []) from None
     except LookupError:
-        raise Refused("code page", []) from None
+        raise NotInWorkbook("code page", []) from None
     names, hidden = book.sheet_names(), xls.hidden(book)
     if order["list"]:
         return {"sheets": [name for name in names if name not in hidden]}
@@ -133,12 +133,12 @@ def _pure(order: dict[str, Any], path: Path, sheet: str) -> dict[str, Any]:
 def _chosen(requested: str | None, names: list[str], hidden: set[str]) -> str:
     visible = [name for name in names if name not in hidden]
     if not names:
-        raise Refused("no sheet", [])
+        raise NotInWorkbook("no sheet", [])
     if requested is None and len(visible) == 1:
         return visible[0]
     if requested in names:
         return str(requested)
-    raise Refused("sheet", visible)
+    raise NotInWorkbook("sheet", visible)
 
 
 def _written(order: dict[str, Any], arriving: Iterator[Block]) -> dict[str, Any]:
@@ -150,8 +150,8 @@ def _written(order: dict[str, Any], arriving: Iterator[Block]) -> dict[str, Any]
     try:
         return write(order, chain([first], arriving))
     except HeaderMissing:
-        raise Refused("header", []) from None
+        raise NotInWorkbook("header", []) from None
     except FooterMissing:
-        raise Refused("footer", []) from None
+        raise NotInWorkbook("footer", []) from None
     except HeaderOfErrors:
-        raise Refused("errors", []) from None
+        raise NotInWorkbook("errors", []) from None

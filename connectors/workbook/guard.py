@@ -29,7 +29,7 @@ PICTURES = (".svg", ".emf", ".wmf", ".png", ".jpg", ".jpeg", ".gif")
 
 
 @dataclass(frozen=True)
-class Limits:
+class WorkbookLimits:
     """The bytes a workbook may unpack to, and the bytes of memory and seconds of processor time to read it.
 
     `repeated` is the number of cells it may add by repeat counts; None: depends on its size.
@@ -46,7 +46,7 @@ class Limits:
         return cells, min(self.unpacked, CHARACTERS * cells)
 
 
-def kind_of(file: OpenedFile, limits: Limits) -> str:
+def kind_of(file: OpenedFile, limits: WorkbookLimits) -> str:
     """xlsx, ods or xls, by content. Raises FileUnreadable or FileRefused: locked, cut, renamed, too large."""
     name = file.name
     with file.bytes() as content:
@@ -90,7 +90,7 @@ def _old(name: str, file: OpenedFile) -> str:
     return "xls"
 
 
-def _weigh(name: str, parts: list[zipfile.ZipInfo], size: int, limits: Limits) -> None:
+def _weigh(name: str, parts: list[zipfile.ZipInfo], size: int, limits: WorkbookLimits) -> None:
     unpacked = sum(info.file_size for info in parts)
     packed = sum(info.compress_size for info in parts)
     dense = any(info.file_size > SMALL and info.file_size > RATIO * max(info.compress_size, 1) for info in parts)

@@ -29,7 +29,7 @@ EXCEL_ERROR = re.compile(r"#[^\d#\s].*|Err:\d+")
 
 
 @dataclass
-class Repeats:
+class RepeatAllowance:
     """The cells and characters that repeat counts of a sheet may still add."""
 
     cells: int
@@ -59,7 +59,7 @@ def sheets(path: Path) -> list[str]:
         return names
 
 
-def rows(path: Path, sheet: str, repeats: Repeats) -> Iterator[list[Any]]:
+def rows(path: Path, sheet: str, repeats: RepeatAllowance) -> Iterator[list[Any]]:
     """Rows from the top, the empty ones included; a cell is None, an ErrorCell or a value. Raises TooMuch."""
     with zipfile.ZipFile(path) as archive, archive.open("content.xml") as file:
         inside, empty, count = False, 0, 0

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from connectors.base import Problem, Scan
+from connectors.base import Scan, UnreadableCells
 from connectors.coerce import Coercion
 from connectors.declared import Declared, Notation
 from connectors.errors import ColumnMissing
@@ -50,11 +50,11 @@ class Sheet:
         reading = _Reading(self, pa.schema([raw.field(column) for column in columns]), all_kinds, notation)
         return Scan(pa.RecordBatchReader.from_batches(reading.coercion.schema, reading.batches()), reading.problems)
 
-    def warnings(self, columns: Sequence[str] | None) -> tuple[Problem, ...]:
+    def warnings(self, columns: Sequence[str] | None) -> tuple[UnreadableCells, ...]:
         """Warnings for readers of these columns, or of any."""
         warning = confusable(self.repeated, columns)
         place = f"{self.file}, row {self.header_row}"
-        return (Problem("*", f"{warning}; rename them in the sheet", 0, place),) if warning else ()
+        return (UnreadableCells("*", f"{warning}; rename them in the sheet", 0, place),) if warning else ()
 
     def _raw(self, kinds: Mapping[str, Declared]) -> tuple[pa.Schema, dict[str, Declared]]:
         for name in kinds:
@@ -114,15 +114,15 @@ class _Reading:
         batch = pa.RecordBatch.from_arrays(list(data.values()), schema=self.chosen)
         return self.coercion.batch(batch, _Places(self.sheet.file, self.coercion.position, rows))
 
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[UnreadableCells, ...]:
         name, rounded = self.sheet.file, self.sheet.rounded
         return (
             *(
-                Problem(column, FAILED, n, f"{name}, row {row}", skipped=True)
+                UnreadableCells(column, FAILED, n, f"{name}, row {row}", skipped=True)
                 for column, (n, row) in self.failed.items()
             ),
             *(
-                Problem(column, ROUNDED, rounded[column][0], f"{name}, row {rounded[column][1]}")
+                UnreadableCells(column, ROUNDED, rounded[column][0], f"{name}, row {rounded[column][1]}")
                 for column in self.chosen.names
                 if column in rounded
             ),

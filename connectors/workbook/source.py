@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from connectors.base import DatasetSettings, Problem, Scan, SourceSettings
+from connectors.base import DatasetSettings, Scan, SourceSettings, UnreadableCells
 from connectors.declared import Declared, Notation, declared
 from connectors.disk.opened_file import OpenedFile, open_beneath
 from connectors.disk.paths import looking, state
@@ -24,7 +24,7 @@ from connectors.disk.scratch import Scratch
 from connectors.errors import ConnectorError, DatasetMissing, FileRefused, FileUnreadable, ReadStopped
 from connectors.underway import Read, Underway
 from connectors.workbook import isolated
-from connectors.workbook.guard import LOCKED, Limits, kind_of
+from connectors.workbook.guard import LOCKED, WorkbookLimits, kind_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,7 +74,9 @@ class WorkbookSource:
     def __init__(self, name: str, settings: WorkbookSettings, directory: Path) -> None:
         self.name = name
         self.path = directory / settings.path
-        self._limits = Limits(settings.max_unpacked, settings.max_memory, settings.max_seconds, settings.max_repeated)
+        self._limits = WorkbookLimits(
+            settings.max_unpacked, settings.max_memory, settings.max_seconds, settings.max_repeated
+        )
         self._scratch: Scratch | None = None
         self._read: dict[str, Sheet] = {}
         self._current: tuple[str, subprocess.Popen[str], Read] | None = None
@@ -95,7 +97,7 @@ class WorkbookSource:
     def scan(self, dataset: WorkbookDataset, columns: Sequence[str]) -> Scan:
         return self._sheet(dataset).scan(columns, _kinds(dataset), _notation(dataset))
 
-    def warnings(self, dataset: WorkbookDataset, columns: Sequence[str] | None) -> tuple[Problem, ...]:
+    def warnings(self, dataset: WorkbookDataset, columns: Sequence[str] | None) -> tuple[UnreadableCells, ...]:
         return self._sheet(dataset).warnings(columns)
 
     def state(self, dataset: WorkbookDataset) -> str | None:  # noqa: ARG002 - the port's signature

@@ -13,7 +13,7 @@ from typing import Any
 
 from notifications.slack.limits import FIELD, HEADER, SECTION, TOTAL, check, escape_stray
 from notifications.wording import words
-from notifications.wording.document import Document, Line, Section, Span
+from notifications.wording.document import Document, Line, Section, TextSpan
 
 # A bare id has a digit: an owner may well be called WAREHOUSE or SUPPORT.
 _OWNER_ID = re.compile(r"(?:<@|<!subteam\^|(?=[A-Z]*\d))(?P<id>[SUW][A-Z0-9]{6,20})>?")
@@ -89,7 +89,7 @@ def _paragraph(lines: Sequence[Line], mentions: Mapping[str, str]) -> Block:
     return {"type": "rich_text_section", "elements": elements}
 
 
-def _element(span: Span, mentions: Mapping[str, str]) -> Block:
+def _element(span: TextSpan, mentions: Mapping[str, str]) -> Block:
     if span.mention is not None and (ringing := _mention(span.mention, mentions)):
         return ringing
     element: Block = {"type": "text", "text": span.text}

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from notifications import base
-from notifications.base import ChannelSettings, Notice, Receipt
+from notifications.base import ChannelSettings, DeliveryReceipt, Notice
 from notifications.errors import (
     CannotBeAsked,
     ChannelError,
@@ -126,25 +126,25 @@ class SlackChannel:
     def __repr__(self) -> str:
         return f"SlackChannel({self.name!r})"
 
-    def send(self, notice: Notice) -> Receipt:
+    def send(self, notice: Notice) -> DeliveryReceipt:
         """Post the message and its thread, each once, without retries of its own."""
         parent = self._parent(notice, self._document(notice))
         if self._hook is not None:
             self._hook.post(parent)
-            return Receipt(where="slack webhook", details={"notice": notice.id})
+            return DeliveryReceipt(where="slack webhook", details={"notice": notice.id})
         answer = self._api.call("chat.postMessage", **self._post(notice, parent, "message"))
         return self.finish(
-            notice, Receipt(f"slack {answer['channel']}", {"channel": answer["channel"], "ts": answer["ts"]})
+            notice, DeliveryReceipt(f"slack {answer['channel']}", {"channel": answer["channel"], "ts": answer["ts"]})
         )
 
-    def finish(self, notice: Notice, begun: Receipt) -> Receipt:
+    def finish(self, notice: Notice, begun: DeliveryReceipt) -> DeliveryReceipt:
         """Post the thread of a posted message, without checking for it first."""
         try:
             return self._with_thread(notice, self._document(notice), begun)
         except ChannelError as error:
             raise PartlySent(self.name, begun, error) from error
 
-    def find(self, notice: Notice) -> Receipt | None:
+    def find(self, notice: Notice) -> DeliveryReceipt | None:
         """Search for this notice's message since the notice was written, and complete its thread.
 
         Raises CannotBeAsked for a webhook, a token that may not read, and a channel with too many messages since.
@@ -163,12 +163,12 @@ class SlackChannel:
             reason = f"it could not be checked just now: {error}"
             raise DeliveryUnknown(self.name, reason, error.retry_after) from error
 
-    def _found(self, notice: Notice) -> Receipt | None:
+    def _found(self, notice: Notice) -> DeliveryReceipt | None:
         channel = self._channel_id()
         message = self._search(notice, channel)
         if message is None:
             return None
-        posted = Receipt(f"slack {channel}", {"channel": channel, "ts": message["ts"]})
+        posted = DeliveryReceipt(f"slack {channel}", {"channel": channel, "ts": message["ts"]})
         return self._with_thread(notice, self._document(notice), posted, look=True)
 
     def preview(self, notice: Notice) -> str:
@@ -195,7 +195,9 @@ class SlackChannel:
             "unfurl_media": False,
         }
 
-    def _with_thread(self, notice: Notice, shown: Document, posted: Receipt, *, look: bool = False) -> Receipt:
+    def _with_thread(
+        self, notice: Notice, shown: Document, posted: DeliveryReceipt, *, look: bool = False
+    ) -> DeliveryReceipt:
         """Return the receipt with the thread's time stamp; `look` for the reply before posting it."""
         reply = blockkit.thread(shown, self.settings.mentions)
         if reply is None:
@@ -205,7 +207,7 @@ class SlackChannel:
         if reply_ts is None:
             answer = self._api.call("chat.postMessage", **self._post(notice, reply, "details"), thread_ts=ts)
             reply_ts = str(answer["ts"])
-        return Receipt(posted.where, {**posted.details, "thread": reply_ts})
+        return DeliveryReceipt(posted.where, {**posted.details, "thread": reply_ts})
 
     def _search(self, notice: Notice, channel: str) -> dict[str, Any] | None:
         oldest = (notice.created or notice.slot).timestamp() - _EARLIER

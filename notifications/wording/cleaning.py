@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from notifications.base import NOT_UNDONE, CleaningNotice, GroupNotice, Notice
 from notifications.wording import words
-from notifications.wording.document import Line, Section, Span
+from notifications.wording.document import Line, Section, TextSpan
 
 _RULES = 10
 _RUNS = 5
@@ -55,58 +55,58 @@ def decisions(notice: Notice, drawn: _Drawn) -> Iterator[Section]:
         )
     if len(rules) > _RULES:
         more = words.plural(len(rules) - _RULES, "more rule needs a decision", "more rules need a decision")
-        yield Section("rule", ((Span(f"And {more}: "), Span("reconcile findings", "code")),))
+        yield Section("rule", ((TextSpan(f"And {more}: "), TextSpan("reconcile findings", "code")),))
 
 
 def _heading(rule: CleaningNotice) -> Line:
-    owner = (Span(" · "), Span(words.visible(rule.owner, 60), mention=rule.owner)) if rule.owner else ()
-    return (Span("✋ "), Span(words.visible(rule.rule, 80), "bold"), Span(" · needs a decision"), *owner)
+    owner = (TextSpan(" · "), TextSpan(words.visible(rule.owner, 60), mention=rule.owner)) if rule.owner else ()
+    return (TextSpan("✋ "), TextSpan(words.visible(rule.rule, 80), "bold"), TextSpan(" · needs a decision"), *owner)
 
 
 def _pending(rule: CleaningNotice) -> Iterator[Line]:
     risk = words.money(rule.money)
     if rule.awaiting:
         awaiting = words.plural(rule.awaiting, "cleaning awaits approval", "cleanings await approval")
-        yield (Span(f"{awaiting}{f', {risk} at risk' if risk else ''}."),)
+        yield (TextSpan(f"{awaiting}{f', {risk} at risk' if risk else ''}."),)
     if rule.quarantined:
         unknown = words.plural(rule.quarantined, "cleaning has", "cleanings have")
-        yield (Span(f"{unknown} an unknown outcome: "), Span("reconcile quarantine", "code"))
+        yield (TextSpan(f"{unknown} an unknown outcome: "), TextSpan("reconcile quarantine", "code"))
     if rule.failed:
-        yield (Span(f"{words.plural(rule.failed, 'cleaning', 'cleanings')} failed and will not be retried."),)
+        yield (TextSpan(f"{words.plural(rule.failed, 'cleaning', 'cleanings')} failed and will not be retried."),)
     if rule.not_undone:
-        yield (Span(f"{words.plural(rule.not_undone, 'undo', 'undos')} did not complete."),)
+        yield (TextSpan(f"{words.plural(rule.not_undone, 'undo', 'undos')} did not complete."),)
     if rule.stopped:
-        yield (Span(words.visible(rule.stopped, 500)),)
+        yield (TextSpan(words.visible(rule.stopped, 500)),)
 
 
 def _commands(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
     rest = rule.asks - len(shown)
     if rest > 0:
         every = f"reconcile findings --rule {words.visible(shlex.quote(rule.rule), 80)}"
-        yield (Span(f"And {rest:,} more: " if shown else "All of them: "), Span(every, "code"))
+        yield (TextSpan(f"And {rest:,} more: " if shown else "All of them: "), TextSpan(every, "code"))
     if waiting := next((group for group in shown if group.state == "awaiting_approval"), None):
         finding = words.visible(shlex.quote(waiting.finding), 40)
-        plan = f" --plan {words.visible(shlex.quote(waiting.plan[:_BEGINNING]), 40)}" if waiting.plan else ""
+        plan = f" --plan {words.visible(shlex.quote(waiting.plan_hash[:_BEGINNING]), 40)}" if waiting.plan_hash else ""
         yield (
-            Span("Review: "),
-            Span(f"reconcile plan --finding {finding}", "code"),
-            Span(" · approve: "),
-            Span(f"reconcile approve {finding}{plan}", "code"),
-            Span(" · reject: "),
-            Span(f"reconcile reject {finding}{plan}", "code"),
+            TextSpan("Review: "),
+            TextSpan(f"reconcile plan --finding {finding}", "code"),
+            TextSpan(" · approve: "),
+            TextSpan(f"reconcile approve {finding}{plan}", "code"),
+            TextSpan(" · reject: "),
+            TextSpan(f"reconcile reject {finding}{plan}", "code"),
         )
     if failed := next((group.finding for group in shown if group.state == "failed"), None):
         finding = words.visible(shlex.quote(failed), 40)
         yield (
-            Span("Review: "),
-            Span(f"reconcile plan --finding {finding}", "code"),
-            Span(" · retry: "),
-            Span(f"reconcile retry {finding}", "code"),
+            TextSpan("Review: "),
+            TextSpan(f"reconcile plan --finding {finding}", "code"),
+            TextSpan(" · retry: "),
+            TextSpan(f"reconcile retry {finding}", "code"),
         )
     if unfinished := next((group.finding for group in shown if group.state == NOT_UNDONE), None):
         yield (
-            Span("Details of the undo: "),
-            Span(f"reconcile show {words.visible(shlex.quote(unfinished), 40)}", "code"),
+            TextSpan("Details of the undo: "),
+            TextSpan(f"reconcile show {words.visible(shlex.quote(unfinished), 40)}", "code"),
         )
 
 
@@ -117,9 +117,9 @@ def completed(notice: Notice) -> Iterator[Section]:
     undos = ((rule.undo or "").split("; ") for rule in notice.cleaning if rule.cleaned)
     undo = dict.fromkeys(command for commands in undos for command in commands if command)
     last: list[Line] = (
-        [(Span(f"And cleanings of {words.plural(more, 'more rule', 'more rules')}"),)] if more > 0 else []
+        [(TextSpan(f"And cleanings of {words.plural(more, 'more rule', 'more rules')}"),)] if more > 0 else []
     )
-    last += [(Span("Undo: "), Span(words.visible(rule, 120), "code")) for rule in list(undo)[:_RUNS]]
+    last += [(TextSpan("Undo: "), TextSpan(words.visible(rule, 120), "code")) for rule in list(undo)[:_RUNS]]
     if lines:
         yield Section("note", (*lines[:_RULES], *last))
 
@@ -129,4 +129,4 @@ def _result(rule: CleaningNotice) -> Line:
     facts += [f"{rule.stale:,} skipped because records changed"] if rule.stale else []
     facts += [f"{rule.waiting:,} will be retried"] if rule.waiting else []
     facts += [words.visible(rule.next_run, 500)] if rule.next_run else []
-    return (Span("🧹 "), Span(words.visible(rule.rule, 80), "bold"), Span(f": {words.listed(facts)}"))
+    return (TextSpan("🧹 "), TextSpan(words.visible(rule.rule, 80), "bold"), TextSpan(f": {words.listed(facts)}"))

@@ -9,7 +9,7 @@ from notifications.wording.words import units
 
 
 @dataclass(frozen=True)
-class Span:
+class TextSpan:
     """A stretch of text. `mention` names an owner whom a chat may ring; `link` is an http(s) address."""
 
     text: str
@@ -18,7 +18,7 @@ class Span:
     mention: str | None = None
 
 
-Line = tuple[Span, ...]
+Line = tuple[TextSpan, ...]
 
 
 @dataclass(frozen=True)

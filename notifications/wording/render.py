@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from notifications.base import CleaningNotice, FailureNotice, GroupNotice, Notice, RuleNotice
 from notifications.wording import cleaning, trouble, words
-from notifications.wording.document import Document, Line, Section, Span
+from notifications.wording.document import Document, Line, Section, TextSpan
 
 SEVERITIES = ("info", "low", "medium", "high", "critical")
 _SIGNS = {"critical": "🔴", "high": "🟠", "medium": "🟡", "low": "🔵", "info": "⚪"}
@@ -138,14 +138,14 @@ def _failures(notice: Notice) -> Iterator[Section]:
         yield Section(
             "failure",
             (
-                (Span("⚠️ Could not check "), Span(words.visible(failure.subject, 80), "bold")),
-                (Span(words.visible(failure.sentence, 500)),),
-                (Span(f"This run did not check it, so this is not a clean result.{since}"),),
+                (TextSpan("⚠️ Could not check "), TextSpan(words.visible(failure.subject, 80), "bold")),
+                (TextSpan(words.visible(failure.sentence, 500)),),
+                (TextSpan(f"This run did not check it, so this is not a clean result.{since}"),),
             ),
         )
     if len(going) > _FAILURES:
         more = words.plural(len(going) - _FAILURES, "more subject", "more subjects")
-        yield Section("failure", ((Span(f"⚠️ Could not check {more}: "), Span("reconcile runs", "code")),))
+        yield Section("failure", ((TextSpan(f"⚠️ Could not check {more}: "), TextSpan("reconcile runs", "code")),))
 
 
 def _rest(notice: Notice, rules: Sequence[RuleNotice]) -> Iterator[Section]:
@@ -154,17 +154,21 @@ def _rest(notice: Notice, rules: Sequence[RuleNotice]) -> Iterator[Section]:
     lines: list[Line] = []
     for failure in recovered[:_FAILURES]:
         since = f", not checked since {words.moment(failure.since, notice.timezone)}" if failure.since else ""
-        lines.append((Span("✅ Works again: "), Span(words.visible(failure.subject, 80), "bold"), Span(since)))
+        lines.append(
+            (TextSpan("✅ Works again: "), TextSpan(words.visible(failure.subject, 80), "bold"), TextSpan(since))
+        )
     if len(recovered) > _FAILURES:
         more = words.plural(len(recovered) - _FAILURES, "more subject works", "more subjects work")
-        lines.append((Span(f"✅ {more} again"),))
+        lines.append((TextSpan(f"✅ {more} again"),))
     if ended := [rule for rule in notice.rules if rule.resolved and (rule not in rules or rule.news)]:
-        lines.append((Span(f"✅ Resolved{words.since(notice.since, notice.slot, notice.timezone)}: {_counts(ended)}"),))
+        lines.append(
+            (TextSpan(f"✅ Resolved{words.since(notice.since, notice.slot, notice.timezone)}: {_counts(ended)}"),)
+        )
     if notice.test:
         example = " The content above is an example." if notice.rules or notice.failures else ""
-        lines.append((Span(f"This is a test of the channel; nothing was checked.{example}"),))
+        lines.append((TextSpan(f"This is a test of the channel; nothing was checked.{example}"),))
     if notice.link and _is_address(notice.link):
-        lines.append((Span("Open in the console", link=notice.link),))
+        lines.append((TextSpan("Open in the console", link=notice.link),))
     if lines:
         yield Section("note", tuple(lines))
 
@@ -199,7 +203,7 @@ def _fitting(
     if uncounted := rules[len(bare) :]:
         count = words.plural(sum(rule.news for rule in uncounted), "finding", "findings")
         of = words.plural(len(uncounted), "more rule", "more rules")
-        yield Section("rule", ((Span(f"And {count} of {of}: "), Span("reconcile findings", "code")),))
+        yield Section("rule", ((TextSpan(f"And {count} of {of}: "), TextSpan("reconcile findings", "code")),))
 
 
 def _rule(rule: RuleNotice, notice: Notice, groups: int, in_thread: int) -> Section:
@@ -213,20 +217,20 @@ def _rule(rule: RuleNotice, notice: Notice, groups: int, in_thread: int) -> Sect
 
 
 def _heading(rule: RuleNotice, notice: Notice) -> Iterator[Line]:
-    name = Span(words.visible(rule.rule, 80), "bold")
+    name = TextSpan(words.visible(rule.rule, 80), "bold")
     severity = words.visible(rule.severity, 20)
-    owner = (Span(" · "), Span(words.visible(rule.owner, 60), mention=rule.owner)) if rule.owner else ()
-    yield (Span(f"{_SIGNS.get(severity, '•')} "), name, Span(f" · {severity}"), *owner)
-    yield (Span(_sentence(rule, notice)),)
+    owner = (TextSpan(" · "), TextSpan(words.visible(rule.owner, 60), mention=rule.owner)) if rule.owner else ()
+    yield (TextSpan(f"{_SIGNS.get(severity, '•')} "), name, TextSpan(f" · {severity}"), *owner)
+    yield (TextSpan(_sentence(rule, notice)),)
     if rule.trend:
-        yield (Span(f"Trend: {words.visible(rule.trend, 200)}"),)
+        yield (TextSpan(f"Trend: {words.visible(rule.trend, 200)}"),)
     if rule.why:
-        yield (Span(f"Probable cause: {words.visible(rule.why, 400)}"),)
+        yield (TextSpan(f"Probable cause: {words.visible(rule.why, 400)}"),)
 
 
 def _largest(rule: RuleNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
     if 0 < len(shown) < rule.news:
-        yield (Span(f"The largest {'one' if len(shown) == 1 else len(shown)}:"),)
+        yield (TextSpan(f"The largest {'one' if len(shown) == 1 else len(shown)}:"),)
 
 
 def _sentence(rule: RuleNotice, notice: Notice) -> str:
@@ -257,11 +261,11 @@ def _says_it_all(notice: Notice) -> bool:
 def _group(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
     """Return two lines: the key, and the keeper, the surplus, the distance in time and the money."""
     columns = list(group.key.items())
-    key: list[Span] = []
+    key: list[TextSpan] = []
     for name, cell in columns[:_KEY_COLUMNS]:
-        key += [Span(f"{' · ' if key else ''}{words.visible(name, 40)} "), Span(words.value(cell), "bold")]
+        key += [TextSpan(f"{' · ' if key else ''}{words.visible(name, 40)} "), TextSpan(words.value(cell), "bold")]
     if len(columns) > _KEY_COLUMNS:
-        key.append(Span(f" · {words.plural(len(columns) - _KEY_COLUMNS, 'more column', 'more columns')}"))
+        key.append(TextSpan(f" · {words.plural(len(columns) - _KEY_COLUMNS, 'more column', 'more columns')}"))
     ids = [words.visible(record, 40) for record in group.surplus[:_SURPLUS_IDS]]
     more = len(group.surplus) - len(ids)
     surplus = ", ".join([*ids, *([f"{more:,} more"] if more else [])])
@@ -271,20 +275,22 @@ def _group(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
     facts += [fact for fact in (words.money(group.money), gap) if fact]
     state = "" if group.state == "new" else f" ({words.visible(words.state(group.state), 20)})"
     lines: list[Line] = [tuple(key)] if key else []
-    lines.append((Span(" · ".join(facts) + " · "), Span(words.visible(group.finding, 40), "code"), Span(state)))
+    lines.append(
+        (TextSpan(" · ".join(facts) + " · "), TextSpan(words.visible(group.finding, 40), "code"), TextSpan(state))
+    )
     if group.nearby:
         near = [words.visible(record, 40) for record in group.nearby[:_SURPLUS_IDS]]
         rest = group.nearby_records - len(near)
         listed = ", ".join([*near, *([f"{rest:,} more"] if rest else [])])
-        lines.append((Span(f"Nearby, not in the group: {listed}"),))
+        lines.append((TextSpan(f"Nearby, not in the group: {listed}"),))
     if group.history:
-        lines.append((Span(words.visible(group.history, 200)),))
+        lines.append((TextSpan(words.visible(group.history, 200)),))
     return tuple(lines)
 
 
 def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> Iterator[Line]:
     """Yield the omitted groups, the skipped records and the next commands."""
-    every = Span(f"reconcile findings --rule {_argument(rule.rule)}", "code")
+    every = TextSpan(f"reconcile findings --rule {_argument(rule.rule)}", "code")
     rest = rule.news - len(shown)
     if rest and shown:
         place = (
@@ -294,24 +300,30 @@ def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> It
             if in_thread >= rest
             else f" (the next {in_thread} in the thread)"
         )
-        yield (Span(f"And {rest:,} more{place}: "), every)
+        yield (TextSpan(f"And {rest:,} more{place}: "), every)
     elif rest:
-        yield (Span("All of them: "), every)
+        yield (TextSpan("All of them: "), every)
     for reason in rule.skipped[:3]:
-        yield (Span(words.visible(reason, 200)),)
+        yield (TextSpan(words.visible(reason, 200)),)
     if len(rule.skipped) > 3:
-        yield (Span(f"Records were skipped for {len(rule.skipped) - 3:,} more reasons"),)
+        others = words.plural(len(rule.skipped) - 3, "other reason", "other reasons")
+        yield (TextSpan(f"More records were skipped, for {others}"),)
     if shown:
         finding = _argument(shown[0].finding)
-        not_twice = Span(f'reconcile dismiss {finding} --note "…"', "code")
-        yield (Span("Next: "), Span(f"reconcile show {finding}", "code"), Span(" · not a duplicate: "), not_twice)
+        not_twice = TextSpan(f'reconcile dismiss {finding} --note "…"', "code")
+        yield (
+            TextSpan("Next: "),
+            TextSpan(f"reconcile show {finding}", "code"),
+            TextSpan(" · not a duplicate: "),
+            not_twice,
+        )
     if rule.runbook:
-        yield (Span("What to do: "), _runbook(rule.runbook))
+        yield (TextSpan("What to do: "), _runbook(rule.runbook))
 
 
-def _runbook(address: str) -> Span:
+def _runbook(address: str) -> TextSpan:
     shown = words.visible(address, 300)
-    return Span(shown, link=address) if shown == address and _is_address(address) else Span(shown)
+    return TextSpan(shown, link=address) if shown == address and _is_address(address) else TextSpan(shown)
 
 
 def _is_address(address: str) -> bool:
@@ -328,7 +340,7 @@ def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[st
     sections: dict[str, Section] = {}
     room_left, places = room.units - _MARGIN, room.details
     for rule in rules[:_RULES]:
-        section = Section("rule", ((Span(words.visible(rule.rule, 80), "bold"), Span(": more groups")),))
+        section = Section("rule", ((TextSpan(words.visible(rule.rule, 80), "bold"), TextSpan(": more groups")),))
         room_left -= section.size() + _MARGIN
         for group in rule.largest[room.groups : min(rule.news, room.groups + places)]:
             more = replace(section, groups=(*section.groups, _group(group, notice)))
@@ -345,5 +357,5 @@ def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[st
 
 def _remaining(rule: RuleNotice, shown: int) -> Iterator[Line]:
     if (rest := rule.news - shown) > 0:
-        command = Span(f"reconcile findings --rule {_argument(rule.rule)}", "code")
-        yield (Span(f"And {words.plural(rest, 'more group', 'more groups')}: "), command)
+        command = TextSpan(f"reconcile findings --rule {_argument(rule.rule)}", "code")
+        yield (TextSpan(f"And {words.plural(rest, 'more group', 'more groups')}: "), command)

@@ -6,7 +6,7 @@ import re
 
 from notifications.base import Notice, TroubleNotice
 from notifications.wording import words
-from notifications.wording.document import Line, Section, Span
+from notifications.wording.document import Line, Section, TextSpan
 
 _HEADLINE = 120  # units: with its beginning it stays below what a chat shows of a heading
 _LINE = 500
@@ -33,10 +33,10 @@ def section(notice: Notice, trouble: TroubleNotice) -> Section:
     whole = words.units(first) > _HEADLINE
     rest = trouble.sentence if whole else trouble.sentence.strip()[len(first) :]
     texts = [line.strip() for line in rest.splitlines() if line.strip()]
-    lines: list[Line] = [] if trouble.ended else [(Span(words.visible(text, _LINE)),) for text in texts[:_LINES]]
+    lines: list[Line] = [] if trouble.ended else [(TextSpan(words.visible(text, _LINE)),) for text in texts[:_LINES]]
     if len(texts) > _LINES and not trouble.ended:
-        lines.append((Span(f"And {words.plural(len(texts) - _LINES, 'more line', 'more lines')}"),))
-    return Section("note" if trouble.ended else "failure", (*lines, (Span(_next(notice, trouble)),)))
+        lines.append((TextSpan(f"And {words.plural(len(texts) - _LINES, 'more line', 'more lines')}"),))
+    return Section("note" if trouble.ended else "failure", (*lines, (TextSpan(_next(notice, trouble)),)))
 
 
 def _next(notice: Notice, trouble: TroubleNotice) -> str:

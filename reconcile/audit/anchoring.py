@@ -24,7 +24,7 @@ LATE = dt.timedelta(hours=1)
 
 
 @dataclass
-class Report:
+class AnchoringReport:
     """By anchor: the entry written, the error of a failure, and the error of one that failed for longer than LATE."""
 
     written: dict[str, int] = field(default_factory=dict)
@@ -32,13 +32,13 @@ class Report:
     late: dict[str, str] = field(default_factory=dict)
 
 
-def carry(store: Store, places: Mapping[str, Anchor], every: Mapping[str, dt.timedelta]) -> Report:
+def write_due(store: Store, places: Mapping[str, Anchor], every: Mapping[str, dt.timedelta]) -> AnchoringReport:
     """Sign the end of the log, and write the newest head to each anchor where it is due.
 
     `every` is the least time between two heads of an anchor. Safe to call in several processes. An anchor's error is
     only reported; a StoreError is raised, and the next call continues from there.
     """
-    report = Report()
+    report = AnchoringReport()
     log.checkpoint(store)
     if not places:
         return report
@@ -96,7 +96,7 @@ def _make_due(tx: Transaction, name: str) -> None:
     heads.make_due(tx, name, newest.seq, heads.due(tx, name))
 
 
-def _write(store: Store, name: str, place: Anchor, report: Report) -> None:
+def _write(store: Store, name: str, place: Anchor, report: AnchoringReport) -> None:
     with store.begin() as tx:
         head = heads.due(tx, name)
         if head is None or head.next_at > tx.now:

@@ -47,7 +47,7 @@ KINDS: Mapping[str, tuple[Covered, ...]] = {
     ),
     PLAN: (
         Covered(
-            "bundles",
+            "plans",
             "id",
             (
                 *("finding", "rule", "dataset", "source", "target", "action", "run", "release", "plan_hash"),
@@ -55,13 +55,15 @@ KINDS: Mapping[str, tuple[Covered, ...]] = {
                 *("policy", "proposed_by", "created_at", "expires_at", "sent_at", "ended_at"),
             ),
         ),
-        Covered("approvals", "bundle", ("by", "decision", "plan_hash", "at", "note")),
-        Covered("effects", "bundle", ("key", "target", "effect", "record", "generation", "fingerprint", "doubtful")),
-        Covered("budget_uses", "bundle", ("rule", "target", "run", "at", "records", "money")),
+        Covered("approvals", "plan", ("by", "decision", "plan_hash", "at", "note")),
+        Covered(
+            "effects", "plan", ("key", "target", "effect", "record", "generation", "fingerprint", "outcome_unknown")
+        ),
+        Covered("limit_uses", "plan", ("rule", "target", "run", "at", "records", "money")),
     ),
     LIMITS: (
         Covered(
-            "budgets",
+            "limits",
             "scope",
             (
                 *("stopped_at", "reason", "counted_at", "day_records", "day_money", "run", "run_records"),
@@ -85,7 +87,7 @@ NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
     "audit_head": _LOG,
     "awaited": _DUE,
     "breakers": _WORK,
-    "bundles": {
+    "plans": {
         "state": _BY_ITSELF,
         **dict.fromkeys(("fence", "owner", "lease_until", "attempts", "next_at", "give_up_at", "transaction"), _WORK),
     },
@@ -117,7 +119,7 @@ NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
     "schedules": _DUE,
     "slots": _DUE,
     "targets": "the cleaned databases",  # each holds the same number and is compared before a run cleans there
-    "told": "messages",
+    "notified": "messages",
     "troubles": "trouble",
     "watches": "files seen",
 }
@@ -195,10 +197,13 @@ def current_digests(tx: Transaction) -> Iterator[tuple[str, str, str]]:
                 yield kind, name, digest if digest == recorded_digest else f"{digest}, recorded as {recorded_digest}"
 
 
-def unrecorded(tx: Transaction) -> dict[str, int]:
-    """Count the things of each kind without a recorded digest: they did not change since digests were introduced."""
-    counts = {kind: evidence.without_digest(tx, kind, main) for kind, (main, *_) in KINDS.items()}
-    return {kind: number for kind, number in counts.items() if number}
+def unrecorded(tx: Transaction) -> Iterator[tuple[str, str]]:
+    """Yield kind and name of a thing without a recorded digest, one for each of its tables: no entry is about it."""
+    for kind, parts in KINDS.items():
+        for part in parts:
+            name = evidence.without_digest(tx, kind, part)
+            if name is not None:
+                yield kind, name
 
 
 def _record(tx: Transaction, kind: str, names: Sequence[str]) -> Iterator[Changed]:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reconcile.audit import checkpoints, facts
-from reconcile.audit.verifier import Broken, Chain, Problem, Row, commitment, first, genesis, next_head
+from reconcile.audit.verifier import Broken, Chain, Row, WrongEntry, commitment, first, genesis, next_head
 from reconcile.store import Store, Transaction, audit_log, heads
 from reconcile.store.audit_log import LogEntry
 from reconcile.store.columns import json_text
@@ -219,20 +219,20 @@ def follow(tx: Transaction, chain: Chain) -> Iterator[tuple[Row, dict[str, Any] 
         yield row, body
 
 
-def ends(tx: Transaction, chain: Chain) -> Iterator[Problem]:
+def ends(tx: Transaction, chain: Chain) -> Iterator[WrongEntry]:
     """The problems of the log's end, after the chain was followed to it."""
     seq, end = chain.seq, audit_log.recorded_end(tx)
     if end is None:
-        yield Problem(seq + 1, "the row that holds the end of the log is missing")
+        yield WrongEntry(seq + 1, "the row that holds the end of the log is missing")
     elif end.seq > seq:
-        yield Problem(seq + 1, f"the log ends here, but {end.seq} entries were written")
+        yield WrongEntry(seq + 1, f"the log ends here, but {end.seq} entries were written")
     elif end.seq < seq:
-        yield Problem(end.seq + 1, "the entry is after the end of the log")
+        yield WrongEntry(end.seq + 1, "the entry is after the end of the log")
     elif seq and end.head != chain.head:
-        yield Problem(seq, "the entry's head differs from the recorded end of the log")
+        yield WrongEntry(seq, "the entry's head differs from the recorded end of the log")
     stray = audit_log.body_without_entry(tx)
     if stray is not None:
-        yield Problem(stray, "this body has no entry")
+        yield WrongEntry(stray, "this body has no entry")
 
 
 def subject_of(store: Store, subject: str) -> str:
@@ -242,7 +242,7 @@ def subject_of(store: Store, subject: str) -> str:
 
 def _about(body: Mapping[str, Any]) -> Iterator[Named]:
     """The things that an entry is about, as its body names them."""
-    for key, kind in (("finding", facts.FINDING), ("bundle", facts.PLAN)):
+    for key, kind in (("finding", facts.FINDING), ("plan", facts.PLAN)):
         name = _name(body, key)
         if name is not None:
             yield kind, name

@@ -20,7 +20,7 @@ from typing import Any
 from reconcile.audit import checkpoints, facts
 from reconcile.audit import log as audit
 from reconcile.audit.anchors.base import Anchor, AnchorError, Fading, Torn
-from reconcile.audit.verifier import ERASED, EVERY, RESTORED, Broken, Chain, Mark, Marks, Problem, first
+from reconcile.audit.verifier import ERASED, EVERY, RESTORED, Broken, Chain, Mark, Marks, WrongEntry, first
 from reconcile.store import Store, Transaction, audit_log, evidence, heads
 
 _OWN = "the list of checkpoints"
@@ -31,7 +31,7 @@ _Change = tuple[int, str | None, str | None]
 """An entry, and a thing's state before and after it."""
 
 Thing = tuple[str, str]
-"""A thing with a state: `finding` or `bundle` and its id, `plan` (a bundle's hash), `approval` (bundle and person)."""
+"""A thing with a state: `finding` or `plan` and its id, `plan` (a plan's hash), `approval` (plan and person)."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Proof:
     entries: int
     head: str
     public_key: str
-    problem: Problem | None
+    problem: WrongEntry | None
     signed: int = 0
     anchored: int = 0
     anchors: tuple[AnchorSeen, ...] = ()
@@ -82,7 +82,6 @@ def prove(store: Store, anchors: Mapping[str, Anchor]) -> Proof:
             problems += [problem] if problem else []
             remarks += [remark] if remark else []
         remarks += _restored(chain, marks)
-        remarks += _unrecorded(tx)
     covered = {name: marks.covered(name, chain) for name in marks.heads}
     return Proof(
         entries=chain.seq,
@@ -108,16 +107,16 @@ def _read_beside(store: Store, marks: Marks) -> list[str]:
     return []
 
 
-def _deleted_checkpoints(marks: Marks, chain: Chain) -> Iterator[Problem]:
+def _deleted_checkpoints(marks: Marks, chain: Chain) -> Iterator[WrongEntry]:
     """Signed heads that other places hold and the list of checkpoints no longer does."""
     listed = {seq for _, seq in marks.heads[_OWN]}
     if not listed and chain.seq >= EVERY:
-        yield Problem(1, "no entry of the log is signed: its checkpoints were deleted from the state", chain.seq)
+        yield WrongEntry(1, "no entry of the log is signed: its checkpoints were deleted from the state", chain.seq)
     for source, held in marks.heads.items():
         missing = sorted(seq for (_, seq), head in held.items() if seq not in listed and chain.heads.get(seq) == head)
         if missing:
             sentence = f"{source} shows that entry {missing[0]} was signed; its checkpoint was deleted from the state"
-            yield Problem(missing[0], sentence)
+            yield WrongEntry(missing[0], sentence)
 
 
 def _anchor_source(anchor: str) -> str:
@@ -154,7 +153,7 @@ def _heads(contents: Iterator[Mark | Torn], torn: list[Torn]) -> Iterator[Mark]:
             yield entry
 
 
-def _gap(tx: Transaction, name: str, until: int, marks: Marks, anchor: Anchor) -> tuple[Problem | None, str | None]:
+def _gap(tx: Transaction, name: str, until: int, marks: Marks, anchor: Anchor) -> tuple[WrongEntry | None, str | None]:
     """The first head that was written to the anchor and is missing there, and a remark on heads too old to be seen.
 
     Missing heads before the first one in a place that hides old messages are only a remark: later heads cover them.
@@ -171,10 +170,10 @@ def _gap(tx: Transaction, name: str, until: int, marks: Marks, anchor: Anchor) -
         elif fades is not None:
             unseen = seq
         else:
-            return Problem(seq, f"{_anchor_source(name)} took the head of this entry and no longer holds it"), remark
+            return WrongEntry(seq, f"{_anchor_source(name)} took the head of this entry and no longer holds it"), remark
     if unseen:
         sentence = f"{_anchor_source(name)} took the head of this entry and shows neither it nor a later one"
-        return Problem(unseen, f"{sentence}: they were deleted, or they are too old, because {fades}"), remark
+        return WrongEntry(unseen, f"{sentence}: they were deleted, or they are too old, because {fades}"), remark
     return None, remark
 
 
@@ -189,27 +188,11 @@ def _restored(chain: Chain, marks: Marks) -> list[str]:
     return remarks
 
 
-def _unrecorded(tx: Transaction) -> list[str]:
-    counts = [f"{count:,} {_COUNTED[kind][count != 1]}" for kind, count in facts.unrecorded(tx).items()]
-    if not counts:
-        return []
-    why = "an earlier version changed them last and recorded no digests, so their contents are not compared"
-    return [f"{', '.join(counts)}: {why}"]
-
-
-_COUNTED = {
-    facts.FINDING: ("finding", "findings"),
-    facts.PLAN: ("plan", "plans"),
-    facts.LIMITS: ("limit", "limits"),
-    facts.RULE: ("rule", "rules"),
-}
-
-
 # The log and the state
 
 
 @dataclass
-class _Sums:
+class _StateSums:
     """For each bucket of things, the sum of H over their states in the log minus that over their actual states."""
 
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(16))
@@ -230,15 +213,15 @@ def _bucket(thing: Thing) -> int:
     return zlib.crc32(thing[1].encode(errors="surrogatepass")) % _BUCKETS
 
 
-def _follow(tx: Transaction, marks: Marks) -> tuple[Chain, list[Problem]]:
+def _follow(tx: Transaction, marks: Marks) -> tuple[Chain, list[WrongEntry]]:
     chain = Chain(tx.store.id, marks.wanted)
-    sums, forged = _Sums(), None
+    sums, forged = _StateSums(), None
     try:
         for row, body in audit.follow(tx, chain):
             if body is None:
                 continue
             if forged is None and not _is_about(tx.store, row[3], row[4], body):
-                forged = Problem(row[0], "the entry was not written by this store: its subject has another key")
+                forged = WrongEntry(row[0], "the entry was not written by this store: its subject has another key")
             for _, thing, before, after in _changes_of(row[0], row[3], body):
                 sums.add(thing, after, 1)
                 sums.add(thing, before, -1)
@@ -253,6 +236,9 @@ def _follow(tx: Transaction, marks: Marks) -> tuple[Chain, list[Problem]]:
         sums.add(thing, state, -1)
     if sums.off:
         problems += _unexplained(tx, sums.off, chain.seq)
+    for kind, name in facts.unrecorded(tx):
+        sentence = f"the {_thing(f'{kind} {name}')} is in the state, but no entry is about it"
+        problems.append(WrongEntry(chain.seq + 1, sentence))
     return chain, problems + list(_odd_operations(tx, chain.seq))
 
 
@@ -276,25 +262,30 @@ def _changes_of(seq: int, event: str, body: Mapping[str, Any]) -> Iterator[tuple
         for erased_entry in body["entries"]:
             yield from _changes_of(erased_entry["seq"], erased_entry["event"], erased_entry)
         return
-    if isinstance(body.get("bundles"), list):
-        for name, before, after in body["bundles"]:
-            yield seq, ("bundle", name), before, after
-    kind = "bundle" if isinstance(body.get("bundle"), str) else "finding"
+    if isinstance(body.get("plans"), list):
+        for name, before, after in body["plans"]:
+            yield seq, ("plan", name), before, after
+    kind = "finding" if event.startswith("finding.") or not isinstance(body.get("plan"), str) else "plan"
     name, after = body.get(kind), body.get("to")
     if isinstance(name, str) and isinstance(after, str):
         yield seq, (kind, name), body.get("from"), after
-    if kind == "bundle":
+    if kind == "plan":
         yield from _approvals(seq, event, body)
 
 
 def _approvals(seq: int, event: str, body: Mapping[str, Any]) -> Iterator[tuple[int, Thing, str | None, str]]:
     """The plan's hash, which never changes, and people's approvals of it."""
-    bundle, plan = body["bundle"], body.get("plan_hash")
-    if event == "bundle.proposed" and isinstance(plan, str):
-        yield seq, ("plan", bundle), None, plan
+    name, plan_hash = body["plan"], body.get("plan_hash")
+    if event == "plan.proposed" and isinstance(plan_hash, str):
+        yield seq, ("plan_hash", name), None, plan_hash
     elif event.startswith("approval."):
         before = body.get("was")
-        yield seq, ("approval", f"{bundle} {body['by']}"), before and f"{before} {plan}", f"{body['decision']} {plan}"
+        yield (
+            seq,
+            ("approval", f"{name} {body['by']}"),
+            before and f"{before} {plan_hash}",
+            f"{body['decision']} {plan_hash}",
+        )
 
 
 def _actual_states(tx: Transaction) -> Iterator[tuple[Thing, str]]:
@@ -304,7 +295,7 @@ def _actual_states(tx: Transaction) -> Iterator[tuple[Thing, str]]:
         yield (audit.FACTS, f"{kind} {name}"), digest
 
 
-def _unexplained(tx: Transaction, off: frozenset[int], end: int) -> Iterator[Problem]:
+def _unexplained(tx: Transaction, off: frozenset[int], end: int) -> Iterator[WrongEntry]:
     """The things of these buckets that the log does not explain, each at the last entry about it."""
     changes: dict[Thing, list[_Change]] = defaultdict(list)
     for row, body in audit.follow(tx, Chain(tx.store.id)):
@@ -324,39 +315,39 @@ def _unexplained(tx: Transaction, off: frozenset[int], end: int) -> Iterator[Pro
             yield _difference(kind, name, state, seq, after, end)
     for (kind, name), (seq, after) in last_changes.items():
         if after is not None:
-            yield Problem(seq, f"the {_in_words(kind, name)} of this entry is missing from the state")
+            yield WrongEntry(seq, f"the {_in_words(kind, name)} of this entry is missing from the state")
 
 
-def _gaps(changes: Mapping[Thing, Sequence[_Change]]) -> Iterator[Problem]:
+def _gaps(changes: Mapping[Thing, Sequence[_Change]]) -> Iterator[WrongEntry]:
     """Digests that changed between two entries about them."""
     for (kind, name), thing_changes in changes.items():
         last_digest: str | None = None
         for seq, before, after in thing_changes if kind == audit.FACTS else ():
             if before != last_digest:
-                yield Problem(seq, f"the {_thing(name)} was changed outside Reconcile before this entry")
+                yield WrongEntry(seq, f"the {_thing(name)} was changed outside Reconcile before this entry")
                 break
             last_digest = after
 
 
-def _difference(kind: str, name: str, state: str, seq: int, to: str | None, end: int) -> Problem:
+def _difference(kind: str, name: str, state: str, seq: int, to: str | None, end: int) -> WrongEntry:
     """The problem of a thing in this state; the entry `seq` (0: none) is the last about it."""
     if kind == audit.FACTS:
         contents = _CONTENTS[name.split(maxsplit=1)[0]]
-        return Problem(seq or end + 1, f"the {_thing(name)} differs from what this entry recorded: {contents}")
+        return WrongEntry(seq or end + 1, f"the {_thing(name)} differs from what this entry recorded: {contents}")
     if not seq:
-        return Problem(end + 1, f"the {_in_words(kind, name)} is in the state, but no entry is about it")
-    return Problem(seq, f"the {_in_words(kind, name)} is {state}, but the last entry about it says {to}")
+        return WrongEntry(end + 1, f"the {_in_words(kind, name)} is in the state, but no entry is about it")
+    return WrongEntry(seq, f"the {_in_words(kind, name)} is {state}, but the last entry about it says {to}")
 
 
 def _in_words(kind: str, name: str) -> str:
     match kind:
-        case "bundle":
-            return f"plan {name}"
         case "plan":
+            return f"plan {name}"
+        case "plan_hash":
             return f"hash of plan {name}"
         case "approval":
-            bundle, _, person = name.partition(" ")
-            return f"decision of {person} on plan {bundle}"
+            plan, _, person = name.partition(" ")
+            return f"decision of {person} on plan {plan}"
         case audit.FACTS:
             return f"digest of the {_thing(name)}"
     return f"{kind} {name}"
@@ -368,18 +359,18 @@ def _thing(name: str) -> str:
     return f"limit of {scope.replace(':', ' ', 1)}" if kind == facts.LIMITS else name
 
 
-def _odd_operations(tx: Transaction, end: int) -> Iterator[Problem]:
-    """Operations whose state is not that of their bundle."""
+def _odd_operations(tx: Transaction, end: int) -> Iterator[WrongEntry]:
+    """Operations whose state is not that of their plan."""
     operation = evidence.odd_operation(tx)
     if operation is not None:
-        bundle, state, bundle_state = operation
-        sentence = f"an operation of plan {bundle} is {state}, but the plan is {bundle_state}"
-        yield Problem(_last_entry(tx, bundle) or end, sentence)
+        plan, state, plan_state = operation
+        sentence = f"an operation of plan {plan} is {state}, but the plan is {plan_state}"
+        yield WrongEntry(_last_entry(tx, plan) or end, sentence)
 
 
-def _last_entry(tx: Transaction, bundle: str) -> int | None:
+def _last_entry(tx: Transaction, plan: str) -> int | None:
     for seq, event, body in audit_log.backwards(tx):
-        if any(thing == ("bundle", bundle) for _, thing, _, _ in _changes_of(seq, event, body)):
+        if any(thing == ("plan", plan) for _, thing, _, _ in _changes_of(seq, event, body)):
             return seq
     return None
 

@@ -75,7 +75,7 @@ def next_head(prev: str, seq: int, at: str, actor: str, event: str, subject: str
 
 
 @dataclass(frozen=True)
-class Problem:
+class WrongEntry:
     """A wrong entry and the reason; if only a range is certain, the entries `seq` to `until`."""
 
     seq: int
@@ -88,7 +88,7 @@ class Broken(Exception):
 
     def __init__(self, seq: int, sentence: str) -> None:
         super().__init__(sentence)
-        self.problem = Problem(seq, sentence)
+        self.problem = WrongEntry(seq, sentence)
 
 
 @dataclass(frozen=True)
@@ -162,12 +162,12 @@ class Chain:
         except (ValueError, TypeError, LookupError) as error:
             raise Broken(seq, f"the entry's body is not that of {event}") from error
 
-    def bodies(self) -> Iterator[Problem]:
+    def bodies(self) -> Iterator[WrongEntry]:
         """Missing bodies that no erasure names, and bodies that are present although an erasure names them."""
         for seq in sorted(self.missing - self.erased.keys()):
-            yield Problem(seq, "the entry's body is missing, and no erasure names it")
+            yield WrongEntry(seq, "the entry's body is missing, and no erasure names it")
         for seq in sorted(self.erased.keys() - self.missing):
-            yield Problem(seq, f"the entry's body is present, though it was erased: see entry {self.erased[seq]}")
+            yield WrongEntry(seq, f"the entry's body is present, though it was erased: see entry {self.erased[seq]}")
 
 
 def _restore(seq: int, body: Any) -> Restore:
@@ -288,7 +288,7 @@ class Marks:
         self.newest_only: set[str] = set()
         """Sources that hold only the newest head: other sources show up to where the log was right before it."""
         self.strangers: dict[str, int] = {}
-        self._worst: dict[str, Problem] = {}
+        self._worst: dict[str, WrongEntry] = {}
 
     def add(self, source: str, marks: Iterable[Mark]) -> None:
         """Add the marks of a source; one that the store did not sign is a problem."""
@@ -307,10 +307,10 @@ class Marks:
         """Keep only the earliest problem of each source: an attacker may have written millions of heads."""
         worst = self._worst.get(source)
         if worst is None or seq < worst.seq:
-            self._worst[source] = Problem(seq, sentence)
+            self._worst[source] = WrongEntry(seq, sentence)
 
     @property
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[WrongEntry]:
         """The earliest problem of each source."""
         return list(self._worst.values())
 
@@ -332,7 +332,7 @@ class Marks:
         heads = self.heads.get(source, {})
         return max((seq for (_, seq), head in heads.items() if chain.heads.get(seq) == head), default=0)
 
-    def compare(self, chain: Chain, *, whole: bool = True) -> Iterator[Problem]:
+    def compare(self, chain: Chain, *, whole: bool = True) -> Iterator[WrongEntry]:
         """The heads that differ from the chain; unless it is `whole`, it was followed up to the broken entry."""
         yield from self.problems
         for source, heads in self.heads.items():
@@ -354,14 +354,14 @@ class Marks:
         return max((seq for (_, seq), head in heads if seq <= until and chain.heads.get(seq) == head), default=0)
 
     @staticmethod
-    def _difference(chain: Chain, source: str, mark: _Head, right: int) -> Problem | None:
+    def _difference(chain: Chain, source: str, mark: _Head, right: int) -> WrongEntry | None:
         """The problem of a head in a source whose previous right head is that of entry `right`."""
         restore = next((entry for entry in chain.restores if entry.epoch > mark.epoch), None)
         if restore is not None and mark.seq >= restore.seq:  # of a history that a restore replaced
             at_end = mark.seq == restore.replaced_entries and mark.head != restore.replaced_head
             if mark.epoch == restore.replaced_epoch and (mark.seq > restore.replaced_entries or at_end):
                 sentence = f"the log that was replaced there was not whole: {source} has its entry {mark.seq}"
-                return Problem(restore.seq, sentence)
+                return WrongEntry(restore.seq, sentence)
             return None
         if chain.heads.get(mark.seq) == mark.head:
             return None
@@ -370,10 +370,10 @@ class Marks:
             sentence = (
                 f"{source} holds the head of entry {mark.seq}, but the log ends with {chain.seq}: it was cut or rebuilt"
             )
-            return Problem(min(right, chain.seq) + 1, sentence, mark.seq)
-        return Problem(right + 1, sentence, mark.seq)
+            return WrongEntry(min(right, chain.seq) + 1, sentence, mark.seq)
+        return WrongEntry(right + 1, sentence, mark.seq)
 
-    def unsigned(self, source: str, chain: Chain) -> Iterator[Problem]:
+    def unsigned(self, source: str, chain: Chain) -> Iterator[WrongEntry]:
         """The first hundredth entry since the first checkpoint that is not signed."""
         seqs = {seq for _, seq in self.heads.get(source, {})}
         if not seqs:
@@ -381,13 +381,13 @@ class Marks:
         for seq in range(-(-min(seqs) // EVERY) * EVERY, chain.seq + 1, EVERY):
             if seq not in seqs:
                 previous = max((signed_seq for signed_seq in seqs if signed_seq < seq), default=0)
-                yield Problem(
+                yield WrongEntry(
                     previous + 1, f"the checkpoint of entry {seq} is missing: nothing from here on is signed", seq
                 )
                 return
 
 
-def first(problems: Iterable[Problem]) -> Problem | None:
+def first(problems: Iterable[WrongEntry]) -> WrongEntry | None:
     """The problem at the earliest entry; if that is a range, the earliest exact problem in it."""
     all_problems = list(problems)
     earliest = min(all_problems, key=lambda problem: (problem.seq, problem.until or problem.seq), default=None)
@@ -422,7 +422,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class VerificationResult:
     """The result of `verify`: the log ends with entry `entries` and `head`.
 
     `covered` is the last entry covered by the list of checkpoints and by each anchor of the auditor; `is_trusted` is
@@ -446,7 +446,9 @@ class Verdict:
         return self.is_trusted and self.covered == self.entries
 
 
-def verify(place: Path, anchors: Iterable[Path] = (), public_key: str | None = None) -> tuple[Verdict, Problem | None]:
+def verify(
+    place: Path, anchors: Iterable[Path] = (), public_key: str | None = None
+) -> tuple[VerificationResult, WrongEntry | None]:
     """Verify an export with the anchors and the key that the auditor brings.
 
     Returns the verdict and the first problem; without one, the log is proven up to entry `covered`. Raises Unreadable,
@@ -467,7 +469,7 @@ def verify(place: Path, anchors: Iterable[Path] = (), public_key: str | None = N
         if torn:
             remarks.append(f"{brought[-1]} has lines that are not signed heads: {len(torn)}, the first is {torn[0]}")
     is_yours = about["public_key"] == marks.public_key
-    problems = [] if is_yours else [Problem(1, "another key signed the export: it is not yours")]
+    problems = [] if is_yours else [WrongEntry(1, "another key signed the export: it is not yours")]
     chain = Chain(about["store"], marks.wanted)
     problems += _problems_of(about, chain, marks, place / "log.jsonl")
     required = {source: marks.covered(source, chain) for source in (_OWN, *brought)}
@@ -475,14 +477,14 @@ def verify(place: Path, anchors: Iterable[Path] = (), public_key: str | None = N
         if source in brought:
             remarks.append(f"{source} also holds {count} heads of other stores")
         else:
-            problems.append(Problem(1, f"{source} holds heads of another store", chain.seq))
+            problems.append(WrongEntry(1, f"{source} holds heads of another store", chain.seq))
     if not problems:
         problems = [
-            Problem(1, f"{source} holds no signed head of this log", chain.seq)
+            WrongEntry(1, f"{source} holds no signed head of this log", chain.seq)
             for source, covered in required.items()
             if not covered
         ]
-    verdict = Verdict(
+    verdict = VerificationResult(
         store=about["store"],
         entries=chain.seq,
         head=chain.head,
@@ -496,7 +498,7 @@ def verify(place: Path, anchors: Iterable[Path] = (), public_key: str | None = N
     return verdict, first(problems)
 
 
-def _problems_of(about: dict[str, Any], chain: Chain, marks: Marks, log: Path) -> list[Problem]:
+def _problems_of(about: dict[str, Any], chain: Chain, marks: Marks, log: Path) -> list[WrongEntry]:
     """Follow the log to its end or its broken entry; return its problems and those of the heads."""
     try:
         for _ in chain.follow(_rows(log)):
@@ -505,12 +507,12 @@ def _problems_of(about: dict[str, Any], chain: Chain, marks: Marks, log: Path) -
         return [broken.problem, *marks.compare(chain, whole=False)]
     problems = [*chain.bodies(), *marks.compare(chain), *marks.unsigned(_OWN, chain)]
     if chain.seq != about["entries"]:
-        problems.append(Problem(chain.seq + 1, f"{about['entries']} entries were exported; the log has {chain.seq}"))
+        problems.append(WrongEntry(chain.seq + 1, f"{about['entries']} entries were exported; the log has {chain.seq}"))
     elif chain.head != about["head"]:
-        problems.append(Problem(chain.seq, "the log does not end with the head that was exported"))
+        problems.append(WrongEntry(chain.seq, "the log does not end with the head that was exported"))
     epochs = {epoch for epoch, seq in marks.heads[_OWN] if seq == chain.seq} or {about["epoch"]}
     if about["epoch"] not in epochs:
-        problems.append(Problem(chain.seq, "the last head was signed in another epoch than the export names"))
+        problems.append(WrongEntry(chain.seq, "the last head was signed in another epoch than the export names"))
     return problems
 
 
@@ -655,7 +657,7 @@ def main(arguments: list[str] | None = None) -> int:
     return _print(0 if verdict.is_whole else 3, _lines_of(verdict), sys.stdout)
 
 
-def _lines_of(verdict: Verdict) -> Iterator[str]:
+def _lines_of(verdict: VerificationResult) -> Iterator[str]:
     yield f"{verdict.entries} entries of store {verdict.store}, unbroken; the head is {verdict.head}"
     for source, (count, covered) in verdict.sources.items():
         yield f"{source}: {count} signed heads of this log, up to entry {covered}"

@@ -16,7 +16,7 @@ from connectors.errors import ConnectorError
 from connectors.target import Target, TargetRefused
 from reconcile import points
 from reconcile.cleaning.chunks import in_chunks
-from reconcile.cleaning.execution import carrier
+from reconcile.cleaning.execution import executor
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.next_run import NextRun
 from reconcile.cleaning.planning.plan import NothingToDo, Stale
@@ -24,16 +24,16 @@ from reconcile.cleaning.planning.planner import Planner, RulePlanner
 from reconcile.config.settings import DatasetConfig
 from reconcile.coordination import clock
 from reconcile.detection.detect import Subject
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.plan import Plan
 from reconcile.findings.results import CleaningResult, RuleResult
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import BundleState, Event, State
+from reconcile.findings.states import Event, PlanState, State
 from reconcile.journal import effects, limits
 from reconcile.store import Store, Transaction, approvals, finding_memory
-from reconcile.store import bundles as stored
 from reconcile.store import findings as stored_findings
+from reconcile.store import plans as stored
 from reconcile.tracking import progress
-from reconcile.tracking.progress import Move
+from reconcile.tracking.progress import Transition
 from rules.cleaning import Policy
 from rules.kinds.base import Rule
 
@@ -61,8 +61,8 @@ class Cleaner:
     patience: dt.timedelta = dt.timedelta(seconds=10)
     entered: set[str] = field(default_factory=set)
 
-    def carrying(self) -> carrier.Tools:
-        return carrier.Tools(
+    def carrying(self) -> executor.ExecutionContext:
+        return executor.ExecutionContext(
             self.store, self.terms, self.target, self.alive, self.sleep, self.patience, self.entered, run=self.run
         )
 
@@ -94,7 +94,7 @@ def clean(rule: Rule, detected: RuleResult, tools: Cleaner) -> CleaningResult:
             proposals.stopped = str(error)
     with tools.store.read() as tx:
         before = _of_others(tx, tools.run, rule.name)
-    tally = carrier.carry_out(tools.carrying(), source=dataset.source, rules=(rule.name,))
+    tally = executor.execute_plans(tools.carrying(), source=dataset.source, rules=(rule.name,))
     with tools.store.read() as tx:
         counts = _counts(tx, tools.run, rule.name)
         return CleaningResult(
@@ -131,15 +131,15 @@ def _of_others(tx: Transaction, run: str, rule: str) -> int:
 
 def _counts(tx: Transaction, run: str | None, rule: str) -> Counter[str]:
     count_names = {
-        BundleState.SUCCEEDED: "cleaned",
-        BundleState.AWAITING: "proposed",
-        BundleState.SKIPPED: "stale",
-        BundleState.RETRY_WAIT: "waiting",
-        BundleState.APPROVED: "waiting",
-        BundleState.AMBIGUOUS: "waiting",
-        BundleState.SENT: "waiting",
-        BundleState.FAILED: "failed",
-        BundleState.QUARANTINED: "quarantined",
+        PlanState.SUCCEEDED: "cleaned",
+        PlanState.AWAITING: "proposed",
+        PlanState.SKIPPED: "stale",
+        PlanState.RETRY_WAIT: "waiting",
+        PlanState.APPROVED: "waiting",
+        PlanState.UNKNOWN: "waiting",
+        PlanState.SENT: "waiting",
+        PlanState.FAILED: "failed",
+        PlanState.QUARANTINED: "quarantined",
     }
     counts: Counter[str] = Counter()
     for state, number in stored.counts(tx, rule, run=run).items():
@@ -168,7 +168,7 @@ class _Proposer:
         self.target_caps = tools.terms.project.caps_of(dataset.source)
         self.over_limit: str | None = None
         self.automatic: list[str] = []
-        self.knows: Callable[[Bundle], bool] = lambda _: True
+        self.knows: Callable[[Plan], bool] = lambda _: True
         self.next_run = NextRun()
 
     def run(self) -> None:
@@ -193,58 +193,64 @@ class _Proposer:
         with self.tools.begin() as tx:
             if clock.held(tx) is None:
                 expired = effects.expire(tx)
-                moves = [Move(plan.finding, Event.VOIDED, plan.id, plan.reason) for plan in expired if not plan.undoes]
+                moves = [
+                    Transition(plan.finding, Event.VOIDED, plan.id, plan.reason) for plan in expired if not plan.undoes
+                ]
                 progress.move(tx, moves, by=ACTOR, run=self.tools.run)
 
-    def _findings(self, planner: RulePlanner) -> Iterator[tuple[Finding, Bundle]]:
+    def _findings(self, planner: RulePlanner) -> Iterator[tuple[Finding, Plan]]:
         """Yield the findings of this run that can be planned, with their plans, in chunks."""
         with self.tools.store.read() as tx:
             names = stored_findings.names(
-                tx, stored_findings.Filter(rules=(self.rule.name,), states=_PLANNED, run=self.tools.run)
+                tx, stored_findings.FindingFilter(rules=(self.rule.name,), states=_PLANNED, run=self.tools.run)
             )
         for chunk in in_chunks(names, CHUNK):
             with self.tools.store.read() as tx:
                 findings = stored_findings.some(tx, chunk)
             for finding, planned in planner.plans(findings):
-                if isinstance(planned, Bundle):
+                if isinstance(planned, Plan):
                     yield finding, planned
                 elif not isinstance(planned, (Stale, NothingToDo)):
                     self.proposals.not_planned[str(planned)] += 1
 
-    def _propose(self, planned: Sequence[tuple[Finding, Bundle]]) -> None:
-        by_policy: dict[tuple[Policy, bool], list[tuple[Finding, Bundle]]] = {}
+    def _propose(self, planned: Sequence[tuple[Finding, Plan]]) -> None:
+        by_policy: dict[tuple[Policy, bool], list[tuple[Finding, Plan]]] = {}
         with self.tools.begin() as tx:
             effects.lock_findings(tx, [finding.id for finding, _ in planned])  # nobody rejects a plan in between
-            for finding, bundle in planned:
-                kind = self._policy(tx, finding, bundle), bool(bundle.uncounted)
-                by_policy.setdefault(kind, []).append((finding, bundle))
+            asked = stored.decided_in_vain(tx, [finding.id for finding, _ in planned])
+            for finding, plan in planned:
+                policy = self.tools.terms.policy(
+                    tx, finding, plan, self.caps.group, was_decided=finding.id in asked, knows=self.knows
+                )
+                kind = policy, bool(plan.uncounted)
+                by_policy.setdefault(kind, []).append((finding, plan))
             for (policy, _), group in by_policy.items():
                 if policy == "none" and self.only_reports:
-                    for _, bundle in group:  # `reconcile plan` shows these plans
-                        self.next_run.add(bundle)
+                    for _, plan in group:  # `reconcile plan` shows these plans
+                        self.next_run.add(plan)
                     continue
                 self._store_plans(tx, policy, self._unrejected(tx, group))
         points.reach("plan.proposed")
 
-    def _store_plans(self, tx: Transaction, policy: Policy, planned: Sequence[tuple[Finding, Bundle]]) -> None:
+    def _store_plans(self, tx: Transaction, policy: Policy, planned: Sequence[tuple[Finding, Plan]]) -> None:
         """Store the plans and reserve limits for them; ask people where the policy or a limit requires it."""
         if not planned:
             return
         rule, run = self.rule, self.tools.run
         ids = effects.propose(
             tx,
-            [bundle for _, bundle in planned],
+            [plan for _, plan in planned],
             run=run,
             release=self.tools.terms.project.release,
             policy=policy,
             by=ACTOR,
             expires=tx.now + rule.approval_expires,
         )
-        open_ids = stored.in_state(tx, ids, BundleState.AWAITING)  # the others are blocked by a plan in progress
+        open_ids = stored.in_state(tx, ids, PlanState.AWAITING)  # the others are blocked by a plan in progress
         waiting = [
-            (finding, bundle, name) for (finding, bundle), name in zip(planned, ids, strict=True) if name in open_ids
+            (finding, plan, name) for (finding, plan), name in zip(planned, ids, strict=True) if name in open_ids
         ]
-        uses = [limits.Use.of(name, bundle) for _, bundle, name in waiting]
+        uses = [limits.Use.of(name, plan) for _, plan, name in waiting]
         try:
             caps = limits.Both(self.caps, self.target_caps)
             limits.reserve(tx, uses, rule=rule.name, target=planned[0][1].target, run=run, caps=caps)
@@ -258,40 +264,23 @@ class _Proposer:
             self.automatic += [name for _, _, name in waiting]
         else:
             moves = [
-                Move(finding.id, Event.PROPOSED, name)
+                Transition(finding.id, Event.PROPOSED, name)
                 for finding, _, name in waiting
                 if finding.state is not State.AWAITING
             ]
             progress.move(tx, moves, by=ACTOR, run=run)
 
-    def _policy(self, tx: Transaction, finding: Finding, bundle: Bundle) -> Policy:
-        """Return the rule's approval policy, or "required" if the plan is unusual or people were asked before."""
-        policy = self.tools.terms.asks(bundle)
-        if policy != "none":
-            return policy
-        reasons = (
-            self.caps.group is not None and finding.records > self.caps.group,
-            bool(bundle.triggers) and self.rule.clean is not None and self.rule.clean.triggers != "known",
-            bundle.reversible == "no",
-            self.tools.terms.cannot_count(bundle),
-            bool(finding.settled_pairs),
-            finding.state is State.AWAITING,
-            effects.restored(tx, bundle),
-            self.knows(bundle) and effects.stays_marked(tx, bundle),
-        )
-        return "required" if any(reasons) else "none"
-
-    def _is_held_back(self, finding: Finding, bundle: Bundle) -> bool:
+    def _is_held_back(self, finding: Finding, plan: Plan) -> bool:
         """Return True if the rule needs no approval for this plan, and people are asked now for the first time."""
-        return finding.state is not State.AWAITING and self.tools.terms.asks(bundle) == "none"
+        return finding.state is not State.AWAITING and self.tools.terms.asks(plan) == "none"
 
-    def _unrejected(self, tx: Transaction, planned: Sequence[tuple[Finding, Bundle]]) -> list[tuple[Finding, Bundle]]:
+    def _unrejected(self, tx: Transaction, planned: Sequence[tuple[Finding, Plan]]) -> list[tuple[Finding, Plan]]:
         """Drop plans that a person rejected; columns that may drift don't count as a difference."""
         rejected = approvals.rejected(tx, [finding.id for finding, _ in planned])
         return [
-            (finding, bundle)
-            for finding, bundle in planned
-            if not any(rejection.is_for(bundle) for rejection in rejected.get(finding.id, ()))
+            (finding, plan)
+            for finding, plan in planned
+            if not any(rejection.is_for(plan) for rejection in rejected.get(finding.id, ()))
         ]
 
     def _decide(self, ids: Sequence[str], *, approve: bool) -> None:
@@ -300,5 +289,5 @@ class _Proposer:
             plans = effects.approved(tx, ids, by=ACTOR) if approve else effects.to_people(tx, ids)
             event = Event.APPROVED if approve else Event.PROPOSED
             reason = None if approve else self.proposals.stopped
-            moves = [Move(plan.finding, event, plan.id, reason) for plan in plans]
+            moves = [Transition(plan.finding, event, plan.id, reason) for plan in plans]
             progress.move(tx, moves, by=ACTOR, run=self.tools.run)

@@ -13,38 +13,31 @@ from typing import Any
 from connectors.target import Target
 from reconcile.audit import log
 from reconcile.cleaning import cleaning, undo
-from reconcile.cleaning.execution import carrier
-from reconcile.cleaning.execution.carried import Tally
+from reconcile.cleaning.execution import executor
+from reconcile.cleaning.execution.outcomes import ExecutionResult
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.planning import shape
 from reconcile.cleaning.planning.planner import Planner
 from reconcile.coordination import releases
 from reconcile.errors import Refused, Wrong
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import BundleState, Event, State
+from reconcile.findings.states import Event, PlanState, State
 from reconcile.journal import breaker, effects, limits, ownership
 from reconcile.store import Store, Transaction, approvals, breakers
-from reconcile.store import bundles as stored
 from reconcile.store import findings as stored_findings
+from reconcile.store import plans as stored
 from reconcile.store import runs as stored_runs
 from reconcile.store.approvals import Approval
-from reconcile.store.bundles import Stored
+from reconcile.store.plans import StoredPlan
 from reconcile.tracking import decide, progress
-from reconcile.tracking.progress import Move
+from reconcile.tracking.progress import Transition
 from rules.kinds.base import Rule
 
 _TO_PLAN = (State.OPEN, State.STALE, State.SNOOZED, State.FAILED)
-_TO_TRY = (BundleState.RETRY_WAIT, BundleState.AMBIGUOUS, BundleState.APPROVED)
+_TO_TRY = (PlanState.RETRY_WAIT, PlanState.UNKNOWN, PlanState.APPROVED)
 JUDGEMENTS: Mapping[str, Event] = {"done": Event.CLEANED, "not_done": Event.RETURNED, "abandon": Event.FAILED}
 """Verdicts on a cleaning with an unknown outcome."""
-
-
-class NotInQuarantine(Wrong):
-    """The plan or finding has no unknown outcome."""
-
-    def __init__(self, identifier: str) -> None:
-        super().__init__(f"`{identifier}` is not in quarantine. `reconcile quarantine` lists the plans in it")
 
 
 class NothingToRetry(Refused):
@@ -102,22 +95,22 @@ class RuleDoesNotClean(Refused):
 
 
 @dataclass(frozen=True)
-class Answer:
+class DecisionResult:
     """The result of a decision. `ok` is False if it was refused or is not done yet; `state` is the plan's."""
 
     sentence: str
     finding: str | None = None
-    bundle: str | None = None
-    state: BundleState | None = None
+    plan: str | None = None
+    state: PlanState | None = None
     ok: bool = True
 
     def to_json(self) -> dict[str, Any]:
         state = None if self.state is None else self.state.value
-        return {"sentence": self.sentence, "finding": self.finding, "bundle": self.bundle, "state": state}
+        return {"sentence": self.sentence, "finding": self.finding, "plan": self.plan, "state": state}
 
 
 @dataclass(frozen=True)
-class Desk:
+class Decisions:
     """Decisions of one person, with everything execution needs."""
 
     store: Store
@@ -136,56 +129,58 @@ class Desk:
         self,
         identifier: str,
         *,
-        plan: str | None = None,
+        plan_hash: str | None = None,
         note: str | None = None,
         later: bool = False,
         over_limit: bool = False,
         overrule: bool = False,
-    ) -> Answer:
+    ) -> DecisionResult:
         """Approve the plan of a finding and execute it; make the plan first if there is none.
 
-        `plan`: the hash that the person saw, or its first characters. `over_limit`: even if it exceeds limits.
+        `plan_hash`: the hash that the person saw, or its first characters. `over_limit`: even if it exceeds limits.
         `overrule`: even if a person rejected the same plan.
         If another state cleans that table, nothing is approved and the answer says so.
         Raises a Wrong, a Refused, ConnectorError, StoreError.
         """
         finding, plan_record = self._look(identifier)
         try:
-            if plan_record is not None and plan_record.state is BundleState.AWAITING:
+            if plan_record is not None and plan_record.state is PlanState.AWAITING:
                 self._must_be_ours(plan_record.source, plan_record.summary["table"])
             elif plan_record is None and finding.state in _TO_PLAN:
                 rule = self._cleaning(finding)
-                if plan is None:
+                if plan_hash is None:
                     self._plan(finding, rule, overrule=overrule)
         except ownership.OwnershipRefused as error:
-            return Answer(f"{finding.id} was not approved: {error}", finding.id, ok=False)
+            return DecisionResult(f"{finding.id} was not approved: {error}", finding.id, ok=False)
         decision = decide.approve(
             self.store,
             finding.id,
             actor=self.actor,
             system=self.system,
-            plan=plan,
+            plan_hash=plan_hash,
             note=note,
             void=self._void,
-            reserve=lambda tx, bundle: self._reserve(tx, bundle, over_limit=over_limit),
+            reserve=lambda tx, record: self._reserve(tx, record, over_limit=over_limit),
         )
         _, plan_record = self._look(finding.id)
         if not decision.ready or later or plan_record is None:
             next_step = " `reconcile run` or `serve` executes it." if decision.ready and later else ""
             name, state = (None, None) if plan_record is None else (plan_record.id, plan_record.state)
-            return Answer(decision.sentence + next_step + decision.remark, finding.id, name, state)
-        answer = self._carried(plan_record.id, carrier.carry_out(self._tools(), ids=[plan_record.id]))
+            return DecisionResult(decision.sentence + next_step + decision.remark, finding.id, name, state)
+        answer = self._executed(plan_record.id, executor.execute_plans(self._tools(), ids=[plan_record.id]))
         return replace(answer, sentence=answer.sentence + decision.remark)
 
-    def reject(self, identifier: str, *, plan: str | None = None, note: str | None = None) -> Answer:
+    def reject(self, identifier: str, *, plan_hash: str | None = None, note: str | None = None) -> DecisionResult:
         """Reject a plan: it is neither executed nor proposed again unchanged. A waiting undo is withdrawn."""
         finding, plan_record = self._look(identifier)
         if plan_record is None and finding.state in _TO_PLAN:
             self._cleaning(finding)
-        decision = decide.reject(self.store, finding.id, actor=self.actor, system=self.system, plan=plan, note=note)
-        return Answer(decision.sentence, decision.finding.id)
+        decision = decide.reject(
+            self.store, finding.id, actor=self.actor, system=self.system, plan_hash=plan_hash, note=note
+        )
+        return DecisionResult(decision.sentence, decision.finding.id)
 
-    def allow(self, rule: str) -> Answer:
+    def allow(self, rule: str) -> DecisionResult:
         """Let a rule clean again after a safety check stopped it."""
         rule_config = self.terms.rule(rule)
         with self.store.begin() as tx:
@@ -193,11 +188,11 @@ class Desk:
             if rule_config is not None:
                 allowed = shape.allow(tx, rule_config.dataset, rule) or allowed
         outcome = "cleans again, starting with its next run" if allowed else "was not stopped; nothing was changed"
-        return Answer(f"Rule {rule!r} {outcome}.", ok=allowed)
+        return DecisionResult(f"Rule {rule!r} {outcome}.", ok=allowed)
 
     # Try again
 
-    def retry(self, identifier: str, *, note: str | None = None) -> Answer:
+    def retry(self, identifier: str, *, note: str | None = None) -> DecisionResult:
         """Retry now a plan that waits for its next attempt or its target; plan a failed finding again."""
         finding, plan_record = self._look(identifier)
         if plan_record is None and finding.state is State.FAILED:
@@ -207,35 +202,42 @@ class Desk:
         with self.store.begin() as tx:
             effects.try_now(tx, [plan_record.id], by=self.actor)
             breaker.close(tx, plan_record.target, by=self.actor)
-        return self._carried(plan_record.id, carrier.carry_out(self._tools(), ids=[plan_record.id]))
+        return self._executed(plan_record.id, executor.execute_plans(self._tools(), ids=[plan_record.id]))
 
     # Quarantine
 
-    def quarantined(self) -> list[Stored]:
+    def quarantined(self) -> list[StoredPlan]:
         """Return the plans with an unknown outcome, oldest first."""
         with self.store.read() as tx:
-            return list(stored.find(tx, stored.Filter(states=(BundleState.QUARANTINED,))))
+            return list(stored.find(tx, stored.PlanFilter(states=(PlanState.QUARANTINED,))))
 
-    def judge(self, identifier: str, verdict: effects.Verdict, *, note: str | None = None) -> Answer:
+    def judge(self, identifier: str, verdict: effects.Verdict, *, note: str | None = None) -> DecisionResult:
         """Record what a person found in the target: `done`, `not_done` (retried at once), or `abandon`."""
         plan = self._quarantined(identifier)
         with self.store.begin() as tx:
             effects.judged(tx, plan.id, verdict, by=self.actor, reason=note or f"{self.actor} says so.")
             if plan.undoes is None:
-                progress.move(tx, [Move(plan.finding, JUDGEMENTS[verdict], plan.id, note)], by=self.actor)
+                progress.move(tx, [Transition(plan.finding, JUDGEMENTS[verdict], plan.id, note)], by=self.actor)
             elif verdict == "done":
-                progress.move(tx, [Move(plan.finding, Event.TAKEN_BACK, plan.id, note)], by=self.actor)
+                progress.move(tx, [Transition(plan.finding, Event.UNDONE, plan.id, note)], by=self.actor)
         if verdict == "not_done":
-            return self._carried(plan.id, carrier.carry_out(self._tools(), ids=[plan.id]))
+            return self._executed(plan.id, executor.execute_plans(self._tools(), ids=[plan.id]))
         outcome = "was done" if verdict == "done" else "was abandoned; its records stay as they are now"
         operation = "undo" if plan.undoes else "cleaning"
-        return Answer(f"The {operation} of {plan.finding} {outcome}, as {self.actor} says.", plan.finding, plan.id)
+        return DecisionResult(
+            f"The {operation} of {plan.finding} {outcome}, as {self.actor} says.", plan.finding, plan.id
+        )
 
-    def _quarantined(self, identifier: str) -> Stored:
+    def _quarantined(self, identifier: str) -> StoredPlan:
         for plan in self.quarantined():
             if identifier in (plan.id, plan.finding) or identifier.upper() == plan.finding:
                 return plan
-        raise NotInQuarantine(identifier)
+        with self.store.read() as tx:
+            try:
+                stored.get(tx, identifier)
+            except stored.PlanUnknown:
+                stored_findings.name_of(tx, identifier)
+        raise effects.NotInQuarantine(identifier)
 
     # Undo
 
@@ -244,12 +246,12 @@ class Desk:
         identifier: str | None = None,
         *,
         run: str | None = None,
-        bundle: str | None = None,
+        plan: str | None = None,
         partial: bool = False,
         with_later: bool = False,
         note: str | None = None,
     ) -> undo.Undone:
-        """Undo the cleanings of a finding, a whole run or one bundle, newest first.
+        """Undo the cleanings of a finding, a whole run or one plan, newest first.
 
         Raises a Wrong or a Refused (nothing was changed then), ConnectorError, StoreError.
         """
@@ -257,22 +259,22 @@ class Desk:
             finding = None if identifier is None else stored_findings.name_of(tx, identifier)
             if run is not None and stored_runs.get(tx, run) is None:
                 raise RunUnknown(run)
-            selection = stored.Filter(finding=finding, run=run)
-            if bundle is not None:
-                selection = stored.Filter(finding=stored.get(tx, bundle).finding)
-            names = undo.chosen(tx, selection, only=bundle, with_later=with_later)
-        scope = finding or (f"run {run}" if run else f"bundle {bundle}")
-        return undo.take_back(self._tools(), names, by=self.actor, scope=scope, partial=partial, note=note)
+            selection = stored.PlanFilter(finding=finding, run=run)
+            if plan is not None:
+                selection = stored.PlanFilter(finding=stored.get(tx, plan).finding)
+            names = undo.chosen(tx, selection, only=plan, with_later=with_later)
+        scope = finding or (f"run {run}" if run else f"plan {plan}")
+        return undo.undo_plans(self._tools(), names, by=self.actor, scope=scope, partial=partial, note=note)
 
     # Parts
 
-    def _look(self, identifier: str) -> tuple[Finding, Stored | None]:
+    def _look(self, identifier: str) -> tuple[Finding, StoredPlan | None]:
         with self.store.read() as tx:
             finding = stored_findings.get(tx, identifier)
             return finding, stored.standing(tx, finding.id)
 
-    def _tools(self) -> carrier.Tools:
-        return carrier.Tools(self.store, self.terms, self.target, sleep=self.sleep, patience=self.patience)
+    def _tools(self) -> executor.ExecutionContext:
+        return executor.ExecutionContext(self.store, self.terms, self.target, sleep=self.sleep, patience=self.patience)
 
     def _cleaning(self, finding: Finding) -> Rule:
         """Return the finding's rule, which has `clean`. Raises RuleDoesNotClean."""
@@ -283,47 +285,49 @@ class Desk:
 
     def _plan(self, finding: Finding, rule: Rule, *, overrule: bool) -> None:
         """Make and propose a plan for a finding that has none. Raises PlanRejected, an OwnershipRefused."""
-        bundle = self.planner.of(rule).plan(finding)
-        self._must_be_ours(bundle.source, bundle.table)
-        policy = self.terms.asks(bundle)
+        plan = self.planner.of(rule).plan(finding)
+        self._must_be_ours(plan.source, plan.table)
+        policy = self.terms.asks(plan)
         with self.store.begin() as tx:
             releases.keep(tx, self.terms.project)  # the configuration may have changed since the last run
             effects.lock_findings(tx, [finding.id])
-            if rejections := self._rejections(tx, bundle):
+            if rejections := self._rejections(tx, plan):
                 if not overrule:
                     raise PlanRejected(finding.id, rejections[-1])
                 by = sorted({rejection.by for rejection in rejections})
-                body = {"finding": finding.id, "plan_hash": bundle.plan_hash, "rejected_by": by}
+                body = {"finding": finding.id, "plan_hash": plan.plan_hash, "rejected_by": by}
                 log.append(tx, self.actor, "rejection.overruled", finding.id, body)
             [name] = effects.propose(
                 tx,
-                [bundle],
+                [plan],
                 run=None,
                 release=self.terms.project.release,
                 policy="required" if policy == "none" else policy,
                 by=cleaning.ACTOR,
                 expires=tx.now + rule.approval_expires,
             )
-            progress.move(tx, [Move(finding.id, Event.PROPOSED, name)], by=self.actor)
+            progress.move(tx, [Transition(finding.id, Event.PROPOSED, name)], by=self.actor)
 
     def _must_be_ours(self, source: str, table: str) -> None:
         """Raise an OwnershipRefused unless this state may clean the table."""
         ownership.must_be_ours(self.store, self.target(source), table)
 
-    def _rejections(self, tx: Transaction, bundle: Bundle) -> list[Approval]:
+    def _rejections(self, tx: Transaction, plan: Plan) -> list[Approval]:
         """Return the rejections of this plan, oldest first; columns that may drift don't count as a difference."""
-        plans = approvals.rejected(tx, [bundle.finding]).get(bundle.finding, ())
-        recorded = [approval for plan in plans if plan.is_for(bundle) for approval in approvals.of(tx, plan.id)]
+        plans = approvals.rejected(tx, [plan.finding]).get(plan.finding, ())
+        recorded = [
+            approval for rejected in plans if rejected.is_for(plan) for approval in approvals.of(tx, rejected.id)
+        ]
         return sorted(
             (approval for approval in recorded if approval.decision == "rejected"), key=lambda approval: approval.at
         )
 
-    def _void(self, bundle: Bundle, policy: str) -> str | None:
-        return self.terms.void(bundle, self.target(bundle.source).identity(), policy)
+    def _void(self, plan: Plan, policy: str) -> str | None:
+        return self.terms.void(plan, self.target(plan.source).identity(), policy)
 
-    def _reserve(self, tx: Transaction, plan: Stored, *, over_limit: bool) -> None:
+    def _reserve(self, tx: Transaction, plan: StoredPlan, *, over_limit: bool) -> None:
         caps = limits.Both(self.terms.caps(tx, plan.rule), self.terms.project.caps_of(plan.source))
-        use = limits.Use.of(plan.id, plan.bundle)
+        use = limits.Use.of(plan.id, plan.content)
         if plan.is_beyond_limits and not over_limit:
             raise AnotherWentBeyond(plan.finding, plan.rule)
         applied_caps = None if over_limit else caps
@@ -334,41 +338,41 @@ class Desk:
         if over_limit:
             effects.beyond_limits(tx, plan.id, use.records, by=self.actor)
 
-    def _carried(self, name: str, tally: Tally) -> Answer:
+    def _executed(self, name: str, tally: ExecutionResult) -> DecisionResult:
         with self.store.read() as tx:
             plan = stored.get(tx, name)
             target = breakers.get(tx, plan.target)
         for_a_person = target is not None and target.state != breakers.CLOSED and target.probe_at is None
         sentence, ok = _in_words(plan, tally, for_a_person=for_a_person)
-        return Answer(sentence, plan.finding, plan.id, plan.state, ok)
+        return DecisionResult(sentence, plan.finding, plan.id, plan.state, ok)
 
 
-def _in_words(plan: Stored, tally: Tally, *, for_a_person: bool) -> tuple[str, bool]:
+def _in_words(plan: StoredPlan, tally: ExecutionResult, *, for_a_person: bool) -> tuple[str, bool]:
     reason = plan.reason or "; ".join(tally.reasons)
     becomes = "undone" if plan.undoes else "cleaned"
     match plan.state:
-        case BundleState.SUCCEEDED:
+        case PlanState.SUCCEEDED:
             sentence = (
                 f"{plan.finding} is {becomes}: {plan.action} of {_records(plan.records)}, {_rows(plan.rows)} changed."
             )
             undo_hint = "" if plan.reversible == "no" else f" Undo it: `reconcile undo {plan.finding}`"
             return sentence + undo_hint, True
-        case BundleState.SKIPPED:
+        case PlanState.SKIPPED:
             sentence = f"{plan.finding} was skipped: {reason.rstrip('.')}."
             if plan.undoes:
                 return f"{sentence} `reconcile undo {plan.finding}` plans it again", False
             sentence += " The next run plans it again"
             return f"{sentence}; `reconcile plan --finding {plan.finding}` shows that plan now", False
-        case BundleState.RETRY_WAIT:
+        case PlanState.RETRY_WAIT:
             next_step = f"Then run `reconcile retry {plan.finding}`"
             if not for_a_person:
                 next_step = f"The next attempt is at {_time(plan.next_at)}"
             return f"{plan.finding} could not be {becomes} now: {reason.rstrip('.')}. {next_step}", False
-        case BundleState.FAILED:
+        case PlanState.FAILED:
             return f"{plan.finding} could not be {becomes}; nothing was changed: {reason}", False
-        case BundleState.QUARANTINED | BundleState.AMBIGUOUS:
-            doubt = f"It is unknown whether {plan.finding} was {becomes}: {reason}"
-            return f"{doubt}. `reconcile quarantine` shows details", False
+        case PlanState.QUARANTINED | PlanState.UNKNOWN:
+            sentence = f"It is unknown whether {plan.finding} was {becomes}: {reason}"
+            return f"{sentence}. `reconcile quarantine` shows details", False
     reason = reason or "another process is working on it"
     if plan.undoes:
         return f"The undo of {plan.finding} waits: {reason.rstrip('.')}. {undo.withdrawing(plan.finding)}", False

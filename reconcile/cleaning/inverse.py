@@ -1,4 +1,4 @@
-"""The inverse of a bundle: the inverse of each change, compared with the current rows. Pure.
+"""The inverse of a plan: the inverse of each change, compared with the current rows. Pure.
 
 Fields that are unchanged since the cleaning are set back; changed fields are conflicts and stay. Rows that began to
 refer to the keeper since then keep doing so.
@@ -15,7 +15,7 @@ from decimal import Decimal
 
 from connectors.target import Cells, Change, Image, RowName
 from reconcile.cleaning.execution.images import Images, name_after
-from reconcile.findings.bundle import Bundle, Operation, ReferenceGuard
+from reconcile.findings.plan import Operation, Plan, ReferenceGuard
 from rules.document.mistakes import listed
 
 UNDO = ".undo"
@@ -37,50 +37,50 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Inverse:
-    """The undo of a bundle: `bundle` is None if nothing is left to undo; `conflicts` are left as they are."""
+    """The undo of a plan: `plan` is None if nothing is left to undo; `conflicts` are left as they are."""
 
-    bundle: Bundle | None
+    plan: Plan | None
     conflicts: tuple[Conflict, ...] = ()
 
 
 def inverse(
     name: str,
-    bundle: Bundle,
+    plan: Plan,
     images: Images,
     now: Mapping[RowName, Cells],
     referring: Mapping[RowName, Sequence[ReferenceGuard]] | None = None,
 ) -> Inverse:
-    """Return the inverse of the bundle `name`; `now` holds its current rows, without deleted ones.
+    """Return the inverse of the plan `name`; `now` holds its current rows, without deleted ones.
 
     Changes are undone last first, so that a row exists before others refer to it. `referring` holds the references
     to inserted rows, by row: any of them is a conflict, because undo deletes the row.
     """
     changes: list[Change] = []
     conflicts: list[Conflict] = []
-    lost = _unrestorable(bundle, images, now)
+    lost = _unrestorable(plan, images, now)
     guards = referring or {}
     for image in reversed(images):
         row = name_after(image.change)
-        if any(lost_image is not image and _needs(bundle, image, lost_image) for lost_image in lost.values()):
+        if any(lost_image is not image and _needs(plan, image, lost_image) for lost_image in lost.values()):
             if now.get(row) != image.before:
                 conflicts.append(Conflict(row, "belongs to a row that cannot be restored"))
             continue
-        change = _inverse_change(image, now.get(row), guards.get(row, ()), conflicts, triggers=bool(bundle.triggers))
+        change = _inverse_change(image, now.get(row), guards.get(row, ()), conflicts, triggers=bool(plan.triggers))
         if change is not None:
             changes.append(change)
     if not changes:
         return Inverse(None, tuple(conflicts))
     inserted_rows = [change.row for change in changes if change.after is None]
     guarding = [guard for row in inserted_rows for guard in guards.get(row, ())]
-    return Inverse(_bundle(name, bundle, changes, [*guarding, *_watched(bundle)]), tuple(conflicts))
+    return Inverse(_plan(name, plan, changes, [*guarding, *_watched(plan)]), tuple(conflicts))
 
 
-def _watched(bundle: Bundle) -> list[ReferenceGuard]:
+def _watched(plan: Plan) -> list[ReferenceGuard]:
     """Return the declared links of the plan, which no catalogue lists, so that their tables are watched.
 
     They expect no rows, because the undo deletes no row that could be referred to.
     """
-    return [ReferenceGuard(guard.reference, (), ()) for guard in bundle.references if guard.reference.soft]
+    return [ReferenceGuard(guard.reference, (), ()) for guard in plan.references if guard.reference.soft]
 
 
 def rows_of(images: Images) -> list[RowName]:
@@ -93,7 +93,7 @@ def inserted(images: Images) -> list[RowName]:
     return [name_after(image.change) for image in images if image.before is None]
 
 
-def _unrestorable(bundle: Bundle, images: Images, now: Mapping[RowName, Cells]) -> dict[RowName, Image]:
+def _unrestorable(plan: Plan, images: Images, now: Mapping[RowName, Cells]) -> dict[RowName, Image]:
     """Return deleted rows that cannot be restored: their place, or that of a row they refer to, is taken."""
     deleted = [image for image in images if image.after is None]
     current = {image.change.row: now.get(image.change.row) for image in deleted}
@@ -108,13 +108,13 @@ def _unrestorable(bundle: Bundle, images: Images, now: Mapping[RowName, Cells]) 
         newly = {
             image.change.row: image
             for image in pending
-            if any(_needs(bundle, image, parent) for parent in newly.values())
+            if any(_needs(plan, image, parent) for parent in newly.values())
         }
         lost |= newly
     return lost
 
 
-def _needs(bundle: Bundle, image: Image, parent: Image) -> bool:
+def _needs(plan: Plan, image: Image, parent: Image) -> bool:
     """Return True if a row needs `parent`: it referred to it, or it is the only remaining copy of it elsewhere."""
     cells = parent.before or {}
     if image.before is None:
@@ -127,7 +127,7 @@ def _needs(bundle: Bundle, image: Image, parent: Image) -> bool:
         and guard.reference.to_table == parent.change.row.table
         and image.change.row in guard.rows
         and _texts(image.before, guard.reference.columns) == _texts(cells, guard.reference.to_columns)
-        for guard in bundle.references
+        for guard in plan.references
     )
 
 
@@ -197,13 +197,13 @@ def _touched(earlier: Cells, now: Cells) -> tuple[str, ...]:
     return tuple(name for name in names if name not in earlier or name not in now or earlier[name] != now[name])
 
 
-def _bundle(name: str, bundle: Bundle, changes: Sequence[Change], guards: Sequence[ReferenceGuard]) -> Bundle:
+def _plan(name: str, plan: Plan, changes: Sequence[Change], guards: Sequence[ReferenceGuard]) -> Plan:
     operations = tuple(
-        replace(item, effect=f"{item.effect}{UNDO}", fingerprint=_fingerprint(bundle.target, item, changes))
-        for item in bundle.operations
+        replace(item, effect=f"{item.effect}{UNDO}", fingerprint=_fingerprint(plan.target, item, changes))
+        for item in plan.operations
     )
     return replace(
-        bundle,
+        plan,
         action="undo",
         operations=operations,
         changes=tuple(changes),

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from reconcile.cleaning.shown import limits_said
-from reconcile.findings.bundle import Bundle
-from reconcile.journal import limits as budgets
+from reconcile.findings.plan import Plan
+from reconcile.journal.limits import Use
 from rules import values
 from rules.cleaning import Caps
 
@@ -21,8 +21,8 @@ class NextRun:
     rows: int = 0
     money: dict[str, Decimal] = field(default_factory=dict)
 
-    def add(self, bundle: Bundle) -> None:
-        use = budgets.Use.of("", bundle)
+    def add(self, plan: Plan) -> None:
+        use = Use.of("", plan)
         self.findings += 1
         self.rows += use.records
         values.add(self.money, use.money)

@@ -16,19 +16,20 @@ from reconcile.cleaning.planning.plan import NothingToDo, Stale
 from reconcile.cleaning.planning.planner import Planner
 from reconcile.config.settings import Project
 from reconcile.detection.detect import Subjects
-from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import fingerprint, short_id
-from reconcile.findings.judgement import Change, Verdict
+from reconcile.findings.judgement import FindingChange, Verdict
+from reconcile.findings.plan import Plan
 from reconcile.findings.results import CleaningResult
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
 from reconcile.store import Store, finding_memory
 from reconcile.store import findings as stored
+from reconcile.store import plans as stored_plans
 from rules.engines.base import Group
 from rules.kinds.base import Rule
 
 _MOST_REASONS = 5
-_NOBODY = (Change.SETTLED, Change.RESOLVED, Change.IN_HAND)
+_NOBODY = (FindingChange.SETTLED, FindingChange.RESOLVED, FindingChange.IN_HAND)
 _CHUNK = 500
 
 
@@ -55,11 +56,12 @@ def would(
         if store is not None:
             with store.read() as tx:
                 is_first = finding_memory.told_binding(tx, rule.name, rule.was) != planner.bound
-        awaiting: set[str] = set()
+        asked: set[str] = set()
+        group = rule.limits.caps(scanned).group
         next_run = NextRun()
-        for finding, planned in planner.plans(_findings(rule, verdicts, store, slot, awaiting)):
-            if isinstance(planned, Bundle):
-                asks = finding.id in awaiting or terms.asks(planned) != "none"
+        for finding, planned in planner.plans(_findings(rule, verdicts, store, slot, asked)):
+            if isinstance(planned, Plan):
+                asks = finding.id in asked or terms.asks(planned) != "none" or terms.is_unusual(finding, planned, group)
                 if is_first and not asks:
                     next_run.add(planned)
                 else:
@@ -77,11 +79,11 @@ def would(
 
 
 def _findings(
-    rule: Rule, verdicts: Iterable[Verdict], store: Store | None, slot: dt.datetime, awaiting: set[str]
+    rule: Rule, verdicts: Iterable[Verdict], store: Store | None, slot: dt.datetime, asked: set[str]
 ) -> Iterator[Finding]:
     """Yield the groups that need action as findings, with earlier decisions about their records.
 
-    Findings that already await people are added to `awaiting`.
+    Findings that people were already asked about are added to `asked`.
     """
     actionable = (verdict for verdict in verdicts if verdict.group is not None and verdict.change not in _NOBODY)
     for chunk in in_chunks(actionable, _CHUNK):
@@ -89,15 +91,16 @@ def _findings(
         if store is not None:
             with store.read() as tx:
                 findings = stored.some(tx, [verdict.finding for verdict in chunk if verdict.finding is not None])
-            known_findings = {finding.id: finding for finding in findings}
-            awaiting.update(finding.id for finding in findings if finding.state is State.AWAITING)
+                known_findings = {finding.id: finding for finding in findings}
+                asked |= stored_plans.decided_in_vain(tx, known_findings)
+            asked.update(finding.id for finding in findings if finding.state is State.AWAITING)
         for verdict in chunk:
             if verdict.group is not None:
                 yield _finding(rule, verdict.group, known_findings.get(verdict.finding or ""), verdict.change, slot)
 
 
-def _finding(rule: Rule, group: Group, earlier: Finding | None, change: Change, slot: dt.datetime) -> Finding:
-    came_back = earlier is not None and earlier.state is State.CLEANED and change is Change.REOPENED
+def _finding(rule: Rule, group: Group, earlier: Finding | None, change: FindingChange, slot: dt.datetime) -> Finding:
+    came_back = earlier is not None and earlier.state is State.CLEANED and change is FindingChange.REOPENED
     settled = {} if earlier is None or came_back else {member.id: member.settled_at for member in earlier.members}
     mark = earlier.fingerprint if earlier else fingerprint(rule.name, rule.kind, group.key)
     return Finding(

@@ -14,8 +14,8 @@ from typing import Any
 
 from connectors.target import Cell, Change
 from notifications.base import MASK
-from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import id_of, public
+from reconcile.findings.plan import Plan
 from reconcile.messages.personal import Hidden
 from rules.cleaning import Caps
 
@@ -24,7 +24,7 @@ Field = tuple[str, str | None, str | None, tuple[list[Any], ...]]
 
 
 @dataclass(frozen=True)
-class Line:
+class ShownRow:
     """One row of a plan as shown; `does` is insert, delete, update or stay.
 
     `fields` are (column, before, after, the ids of the records that the value comes from).
@@ -42,13 +42,13 @@ class Line:
         return ", ".join(f"{column} = {text}" for column, text in self.key)
 
 
-def counts(bundle: Bundle) -> dict[str, int]:
+def counts(plan: Plan) -> dict[str, int]:
     """Count rows by their change; `references` are re-pointed or cleared, `captured` are deleted with the surplus."""
-    changes = [change for change in bundle.changes if not change.is_guard]
+    changes = [change for change in plan.changes if not change.is_guard]
     kinds = Counter(map(_does, changes))
     roles = Counter(change.role for change in changes)
     return {
-        "records": len(bundle.surplus),
+        "records": len(plan.surplus),
         "rows": len(changes),
         "deleted": kinds["delete"],
         "updated": kinds["update"],
@@ -61,59 +61,59 @@ def counts(bundle: Bundle) -> dict[str, int]:
 _FIRST = ("keeper", "surplus")
 
 
-def for_people(bundle: Bundle, hidden: Hidden = _NOTHING) -> list[Line]:
+def for_people(plan: Plan, hidden: Hidden = _NOTHING) -> list[ShownRow]:
     """Return every row of the plan: the keeper, the surplus, then all other rows."""
-    plan_lines = list(lines(bundle, hidden))
+    plan_lines = list(lines(plan, hidden))
     return sorted(plan_lines, key=lambda line: _FIRST.index(line.role) if line.role in _FIRST else len(_FIRST))
 
 
-def lines(bundle: Bundle, hidden: Hidden = _NOTHING) -> Iterator[Line]:
+def lines(plan: Plan, hidden: Hidden = _NOTHING) -> Iterator[ShownRow]:
     """Yield every row of the plan in the order of execution."""
-    hidden = _in(bundle, hidden)
-    linked = _linked(bundle)
-    for change in bundle.changes:
-        table = bundle.table if change.role == "moved" else change.row.table
+    hidden = _in(plan, hidden)
+    linked = _linked(plan)
+    for change in plan.changes:
+        table = plan.table if change.role == "moved" else change.row.table
         readable = frozenset(name for name, _ in change.row.key) | linked.get(table, frozenset())
 
         def show(column: str, cell: Cell, table: str = table, readable: frozenset[str] = readable) -> str | None:
             if cell is None:
                 return None
-            is_own = table == bundle.table
+            is_own = table == plan.table
             is_masked = hidden.hides(column) if is_own else column not in readable and hidden.hides(None)
             return MASK if is_masked else hidden.text(cell[1])
 
-        fields = tuple(_fields(change, bundle, show, hidden))
+        fields = tuple(_fields(change, plan, show, hidden))
         key = tuple((column, show(column, cell)) for column, cell in change.row.key)
-        yield Line(change.row.table, key, _does(change), change.role, fields)
+        yield ShownRow(change.row.table, key, _does(change), change.role, fields)
 
 
-def _in(bundle: Bundle, hidden: Hidden) -> Hidden:
+def _in(plan: Plan, hidden: Hidden) -> Hidden:
     """Return the masking that also knows the personal values of the plan's own rows."""
-    images = [change.before for change in bundle.changes if change.before and change.row.table == bundle.table]
+    images = [change.before for change in plan.changes if change.before and change.row.table == plan.table]
     return hidden.with_values_of({name: cell[1] for name, cell in row.items() if cell is not None} for row in images)
 
 
-def to_json(bundle: Bundle, hidden: Hidden = _NOTHING) -> dict[str, Any]:
+def to_json(plan: Plan, hidden: Hidden = _NOTHING) -> dict[str, Any]:
     """Return a plan as public JSON: ids are lists, cells are the database's texts. New versions only add names."""
-    masking = _in(bundle, hidden)
-    uncounted = [{"record": _record(name, masking), "lacks": lacks} for name, lacks in sorted(bundle.uncounted.items())]
+    masking = _in(plan, hidden)
+    uncounted = [{"record": _record(name, masking), "lacks": lacks} for name, lacks in sorted(plan.uncounted.items())]
     return ({"uncounted": uncounted} if uncounted else {}) | {
-        "finding": bundle.finding,
-        "plan": bundle.plan_hash,
-        "rule": bundle.rule,
-        "dataset": bundle.dataset,
-        "source": bundle.source,
-        "table": bundle.table,
-        "action": bundle.action,
-        "undoes": bundle.undoes,
-        "keeper": _record(bundle.keeper, masking),
-        "surplus": [_record(record, masking) for record in bundle.surplus],
-        "counts": counts(bundle),
-        "money": dict(sorted(bundle.money.items())),
-        "reversible": bundle.reversible,
-        "reversible_while": list(bundle.why),
-        "triggers": list(bundle.triggers),
-        "ignore_drift": list(bundle.ignore_drift),
+        "finding": plan.finding,
+        "plan_hash": plan.plan_hash,
+        "rule": plan.rule,
+        "dataset": plan.dataset,
+        "source": plan.source,
+        "table": plan.table,
+        "action": plan.action,
+        "undoes": plan.undoes,
+        "keeper": _record(plan.keeper, masking),
+        "surplus": [_record(record, masking) for record in plan.surplus],
+        "counts": counts(plan),
+        "money": dict(sorted(plan.money.items())),
+        "reversible": plan.reversible,
+        "reversible_while": list(plan.why),
+        "triggers": list(plan.triggers),
+        "ignore_drift": list(plan.ignore_drift),
         "references": [
             {
                 "table": guard.reference.table,
@@ -122,7 +122,7 @@ def to_json(bundle: Bundle, hidden: Hidden = _NOTHING) -> dict[str, Any]:
                 "declared": guard.reference.soft,
                 "rows": len(guard.rows),
             }
-            for guard in bundle.references
+            for guard in plan.references
         ],
         "changes": [
             {
@@ -135,17 +135,17 @@ def to_json(bundle: Bundle, hidden: Hidden = _NOTHING) -> dict[str, Any]:
                     for column, before, after, origins in line.fields
                 },
             }
-            for line in lines(bundle, hidden)
+            for line in lines(plan, hidden)
         ],
     }
 
 
-def title(bundle: Bundle) -> str:
+def title(plan: Plan) -> str:
     """Summarize a plan in a few words."""
-    totals = counts(bundle)
+    totals = counts(plan)
     records = _counted(totals["records"], "record")
     verbs = {"delete": "deleted", "set": "marked", "merge": "merged into the keeper", "move": "moved away"}
-    parts = [f"{records} {verbs.get(bundle.action, 'changed')}"]
+    parts = [f"{records} {verbs.get(plan.action, 'changed')}"]
     parts += [f"{_counted(totals['references'], 'reference')} moved"] if totals["references"] else []
     parts += [f"{_counted(totals['captured'], 'other row')} deleted too"] if totals["captured"] else []
     return ", ".join(parts)
@@ -163,21 +163,21 @@ def _does(change: Change) -> str:
     return "update" if change.after else "stay"
 
 
-def _fields(change: Change, bundle: Bundle, show: Callable[[str, Cell], str | None], hidden: Hidden) -> Iterator[Field]:
+def _fields(change: Change, plan: Plan, show: Callable[[str, Cell], str | None], hidden: Hidden) -> Iterator[Field]:
     """Yield the changed fields; all fields if the row is inserted or deleted."""
     before, after = change.before or {}, change.after
     if change.is_guard:
         return
     for column in before if after is None else after:
-        origins = bundle.origins.get(column, "").splitlines() if change.role == "keeper" else ()
+        origins = plan.origins.get(column, "").splitlines() if change.role == "keeper" else ()
         new_value = None if after is None else show(column, after[column])
         yield column, show(column, before.get(column)), new_value, tuple(_record(name, hidden) for name in origins)
 
 
-def uncounted(bundle: Bundle, hidden: Hidden = _NOTHING) -> list[tuple[str, str]]:
+def uncounted(plan: Plan, hidden: Hidden = _NOTHING) -> list[tuple[str, str]]:
     """Return the names of records whose amount limits cannot count, each with the reason."""
-    masking = _in(bundle, hidden)
-    return [(named(_record(record, masking)), reason) for record, reason in sorted(bundle.uncounted.items())]
+    masking = _in(plan, hidden)
+    return [(named(_record(record, masking)), reason) for record, reason in sorted(plan.uncounted.items())]
 
 
 def named(record: Sequence[Any]) -> str:
@@ -189,10 +189,10 @@ def _record(name: str, hidden: Hidden) -> list[Any]:
     return hidden.record([public(part) for part in id_of(name)])
 
 
-def _linked(bundle: Bundle) -> Mapping[str, frozenset[str]]:
+def _linked(plan: Plan) -> Mapping[str, frozenset[str]]:
     """Return the referring columns of other tables."""
     linked: dict[str, frozenset[str]] = {}
-    for guard in bundle.references:
+    for guard in plan.references:
         table, columns = guard.reference.table, guard.reference.columns
         linked[table] = linked.get(table, frozenset()) | set(columns)
     return linked

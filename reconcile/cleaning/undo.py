@@ -15,20 +15,20 @@ from connectors.target import Cells, Receipt, Reference, RowName, Target
 from reconcile import points
 from reconcile.audit import facts, log
 from reconcile.cleaning.chunks import in_chunks
-from reconcile.cleaning.execution import carrier, images
-from reconcile.cleaning.execution.carried import Tally
-from reconcile.cleaning.execution.leaving import DatasetMissing, Leaving
+from reconcile.cleaning.execution import executor, images
+from reconcile.cleaning.execution.leaving import DatasetRemoved, TableCatalogues
+from reconcile.cleaning.execution.outcomes import ExecutionResult
 from reconcile.cleaning.inverse import Conflict, inserted, inverse, rows_of
 from reconcile.cleaning.planning.draft import cells_at
 from reconcile.config.settings import DatasetConfig
 from reconcile.coordination import releases
 from reconcile.errors import Refused
-from reconcile.findings.bundle import Bundle, ReferenceGuard
-from reconcile.findings.states import WITHDRAWABLE, BundleState, Event
+from reconcile.findings.plan import Plan, ReferenceGuard
+from reconcile.findings.states import WITHDRAWABLE, Event, PlanState
 from reconcile.journal import effects
 from reconcile.store import Store, Transaction
-from reconcile.store import bundles as stored
-from reconcile.store.bundles import Stored
+from reconcile.store import plans as stored
+from reconcile.store.plans import StoredPlan
 
 CHUNK = 250
 SECONDS = 20.0
@@ -45,7 +45,7 @@ class NothingToUndo(Refused):
 class TooLate(Refused):
     """The values from before the cleaning were deleted."""
 
-    def __init__(self, plan: Stored, window: dt.timedelta) -> None:
+    def __init__(self, plan: StoredPlan, window: dt.timedelta) -> None:
         date = f" on {plan.ended_at:%Y-%m-%d}" if plan.ended_at else ""
         super().__init__(
             f"{plan.finding} was cleaned{date}, and earlier values are kept for {window.days} days "
@@ -56,7 +56,7 @@ class TooLate(Refused):
 class AnotherDatabase(Refused):
     """The source now leads to a different database than the cleaned one."""
 
-    def __init__(self, plan: Stored) -> None:
+    def __init__(self, plan: StoredPlan) -> None:
         super().__init__(
             f"Source {plan.source!r} is now a different database than the one where {plan.finding} was cleaned. "
             "Nothing was changed. Set its `url` to that database and undo again"
@@ -66,7 +66,7 @@ class AnotherDatabase(Refused):
 class DatasetGone(Refused):
     """The dataset was removed from the configuration, so references to inserted rows cannot be checked."""
 
-    def __init__(self, plan: Stored) -> None:
+    def __init__(self, plan: StoredPlan) -> None:
         super().__init__(
             f"Dataset {plan.dataset!r} is not in the configuration any more, so references to the rows that "
             f"{plan.finding} moved cannot be checked. Nothing was changed. Add the dataset again, then undo"
@@ -76,9 +76,9 @@ class DatasetGone(Refused):
 class NotKnown(Refused):
     """A person judged the cleaning as done; the rows were never read after it."""
 
-    def __init__(self, plan: Stored) -> None:
+    def __init__(self, plan: StoredPlan) -> None:
         super().__init__(
-            f"The records of {plan.finding} were not read after bundle {plan.id}, so later changes cannot be "
+            f"The records of {plan.finding} were not read after plan {plan.id}, so later changes cannot be "
             "detected; compare them with `reconcile plan` of that plan and set them back by hand"
         )
 
@@ -86,10 +86,10 @@ class NotKnown(Refused):
 class Forged(Refused):
     """The stored values of a cleaning were changed after it."""
 
-    def __init__(self, plan: Stored, against: str) -> None:
+    def __init__(self, plan: StoredPlan, against: str) -> None:
         super().__init__(
             f"The stored values of {plan.finding} from before its cleaning do not match {against}: "
-            f"bundle {plan.id} was changed outside Reconcile. Nothing was changed. Run `reconcile audit verify`, "
+            f"plan {plan.id} was changed outside Reconcile. Nothing was changed. Run `reconcile audit verify`, "
             "and compare the state with a backup"
         )
 
@@ -97,10 +97,10 @@ class Forged(Refused):
 class Unproven(Refused):
     """Neither the audit log nor a receipt proves the stored values of a cleaning."""
 
-    def __init__(self, plan: Stored) -> None:
+    def __init__(self, plan: StoredPlan) -> None:
         super().__init__(
             f"Nothing proves the stored values of {plan.finding} from before its cleaning: an earlier version "
-            f"stored bundle {plan.id}, and its receipts are not in the database. Nothing was changed; compare "
+            f"stored plan {plan.id}, and its receipts are not in the database. Nothing was changed; compare "
             "the rows with `reconcile plan` of that plan and set them back by hand"
         )
 
@@ -124,23 +124,23 @@ class Conflicts(Refused):
 class Undone:
     """The result of an undo: findings that were undone or failed, and conflicts that were left as they are."""
 
-    taken_back: tuple[str, ...]
+    undone: tuple[str, ...]
     failed: tuple[tuple[str, str], ...] = ()
     conflicts: tuple[tuple[str, Conflict], ...] = ()
     unchanged: int = 0
 
 
 def chosen(
-    tx: Transaction, selection: stored.Filter, *, only: str | None = None, with_later: bool = False
+    tx: Transaction, selection: stored.PlanFilter, *, only: str | None = None, with_later: bool = False
 ) -> list[str]:
     """Select executed plans that were not undone, newest first; optionally with later plans on the same records.
 
     Plans of a run are those it planned and those it executed.
     """
-    plans = stored.find(tx, replace(selection, states=(BundleState.SUCCEEDED,)))
+    plans = stored.find(tx, replace(selection, states=(PlanState.SUCCEEDED,)))
     names = {plan.id for plan in plans if plan.undoes is None and only in (None, plan.id)}
     if selection.run is not None:
-        names |= _carried_out(tx, selection.run)
+        names |= _executed_by(tx, selection.run)
     order = _order(tx, names)
     pending = list(order) if with_later else []
     while pending:
@@ -150,11 +150,11 @@ def chosen(
     return sorted(order, key=lambda name: (order[name], name), reverse=True)
 
 
-def _carried_out(tx: Transaction, run: str) -> set[str]:
+def _executed_by(tx: Transaction, run: str) -> set[str]:
     """Select plans that the run executed, its own or not, and that were not undone."""
     logged = log.entries(tx, run=run, event=Event.CLEANED.value)
     names = [entry.body["plan"] for entry in logged if entry.body and "plan" in entry.body]
-    succeeded = (stored.in_state(tx, chunk, BundleState.SUCCEEDED) for chunk in in_chunks(names, CHUNK))
+    succeeded = (stored.in_state(tx, chunk, PlanState.SUCCEEDED) for chunk in in_chunks(names, CHUNK))
     return set().union(*succeeded)
 
 
@@ -167,8 +167,8 @@ def _later(tx: Transaction, name: str) -> dict[str, int]:
 
 def _order(tx: Transaction, names: Collection[str]) -> dict[str, int]:
     """Return the order of execution by position in the log, since clocks may be set back."""
-    seqs = log.first_of(tx, [f"bundle:{name}" for name in names], _DONE)
-    return {name: seqs.get(f"bundle:{name}", 0) for name in names}
+    seqs = log.first_of(tx, [f"plan:{name}" for name in names], _DONE)
+    return {name: seqs.get(f"plan:{name}", 0) for name in names}
 
 
 @dataclass
@@ -179,41 +179,41 @@ class _Planning:
     target: Target
     datasets: Mapping[str, DatasetConfig]
     now: dict[RowName, Cells | None] = field(default_factory=dict)
-    layers: list[list[Bundle]] = field(default_factory=list)
+    layers: list[list[Plan]] = field(default_factory=list)
     conflicts: list[tuple[str, Conflict]] = field(default_factory=list)
     unchanged: int = 0
     _layer_of: dict[RowName | str, int] = field(default_factory=dict)
     """The last layer that touches a row or holds a plan of a finding."""
 
     @cached_property
-    def _leaving(self) -> Leaving:
-        return Leaving(self.target, self.datasets)
+    def _leaving(self) -> TableCatalogues:
+        return TableCatalogues(self.target, self.datasets)
 
     @cached_property
     def identity(self) -> str:
         return self.target.identity()
 
-    def add(self, plans: Sequence[Stored]) -> None:
+    def add(self, plans: Sequence[StoredPlan]) -> None:
         """Plan the undo of these plans, in this order."""
-        opened = [(plan, plan.bundle, _images(plan)) for plan in plans]
+        opened = [(plan, plan.content, _images(plan)) for plan in plans]
         self._prove(opened)
         rows = self._read(name for _, _, before_after in opened for name in rows_of(before_after))
-        for plan, bundle, before_after in opened:
+        for plan, content, before_after in opened:
             now = rows | {k: v for k, v in self.now.items() if v is not None}
             leaning = {row: self._leaning(plan, row, now[row]) for row in inserted(before_after) if row in now}
-            result = inverse(plan.id, bundle, before_after, now, leaning)
+            result = inverse(plan.id, content, before_after, now, leaning)
             self.conflicts += [(plan.finding, conflict) for conflict in result.conflicts]
-            if result.bundle is None:
+            if result.plan is None:
                 self.unchanged += not result.conflicts
                 continue
-            self._append(replace(result.bundle, catalogue=self._catalogue(plan, result.bundle)))
+            self._append(replace(result.plan, catalogue=self._catalogue(plan, result.plan)))
 
-    def _prove(self, opened: Sequence[tuple[Stored, Bundle, images.Images]]) -> None:
+    def _prove(self, opened: Sequence[tuple[StoredPlan, Plan, images.Images]]) -> None:
         """Check the images against the audit log and the target's receipts; raise Forged or Unproven."""
-        keys = {plan.id: effects.keys_of(self.store, plan.target, bundle) for plan, bundle, _ in opened}
+        keys = {plan.id: effects.keys_of(self.store, plan.target, content) for plan, content, _ in opened}
         receipts: dict[str, Receipt] = {}
-        for plan, bundle, _ in opened:
-            receipts |= self.target.receipts(keys[plan.id], bundle.table)
+        for plan, content, _ in opened:
+            receipts |= self.target.receipts(keys[plan.id], content.table)
         with self.store.read() as tx:
             recorded = facts.as_recorded(tx, facts.PLAN, list(keys))
         for plan, _, before_after in opened:
@@ -225,10 +225,10 @@ class _Planning:
             if plan.id not in recorded and not received:
                 raise Unproven(plan)
 
-    def _catalogue(self, plan: Stored, bundle: Bundle) -> str:
+    def _catalogue(self, plan: StoredPlan, content: Plan) -> str:
         try:
-            return self._leaving.digest(bundle)
-        except DatasetMissing as error:
+            return self._leaving.digest(content)
+        except DatasetRemoved as error:
             raise DatasetGone(plan) from error
 
     def _read(self, names: Iterable[RowName]) -> dict[RowName, Cells]:
@@ -236,7 +236,7 @@ class _Planning:
         with self.target.work(SECONDS) as work:
             return {name: dict(row.cells) for name, row in work.lock(to_read).items()}
 
-    def _leaning(self, plan: Stored, row: RowName, cells: Cells) -> list[ReferenceGuard]:
+    def _leaning(self, plan: StoredPlan, row: RowName, cells: Cells) -> list[ReferenceGuard]:
         """Return the references to an inserted row that undo deletes: no unplanned row may be deleted with it."""
         guards = []
         for reference in self._referring_to(plan, row.table):
@@ -246,31 +246,37 @@ class _Planning:
                 guards.append(ReferenceGuard(reference, (key,), rows))
         return guards
 
-    def _referring_to(self, plan: Stored, table: str) -> Sequence[Reference]:
+    def _referring_to(self, plan: StoredPlan, table: str) -> Sequence[Reference]:
         try:
             catalogue = self._leaving.catalogue(plan.dataset, table)
-        except DatasetMissing as error:
+        except DatasetRemoved as error:
             raise DatasetGone(plan) from error
         return [link for link in catalogue.references if link.to_table == catalogue.table]
 
-    def _append(self, bundle: Bundle) -> None:
+    def _append(self, plan: Plan) -> None:
         touched: set[RowName | str] = {
-            name for change in bundle.changes for name in (change.row, images.name_after(change))
+            name for change in plan.changes for name in (change.row, images.name_after(change))
         }
-        touched.add(bundle.finding)
+        touched.add(plan.finding)
         layer = max((self._layer_of[name] + 1 for name in touched if name in self._layer_of), default=0)
         while len(self.layers) <= layer:
             self.layers.append([])
-        self.layers[layer].append(bundle)
+        self.layers[layer].append(plan)
         self._layer_of |= dict.fromkeys(touched, layer)
-        for change in bundle.changes:
+        for change in plan.changes:
             self.now[change.row] = None
             cells = None if change.after is None else {**(change.before or {}), **change.after}
             self.now[images.name_after(change)] = cells
 
 
-def take_back(
-    tools: carrier.Tools, names: Sequence[str], *, by: str, scope: str, partial: bool = False, note: str | None = None
+def undo_plans(
+    tools: executor.ExecutionContext,
+    names: Sequence[str],
+    *,
+    by: str,
+    scope: str,
+    partial: bool = False,
+    note: str | None = None,
 ) -> Undone:
     """Undo these plans, in this order; `scope` names the request for messages.
 
@@ -297,22 +303,22 @@ def take_back(
     failed: list[tuple[str, str]] = []
     for planning in plannings.values():
         for layer in planning.layers:
-            for bundles in in_chunks(layer, CHUNK):
-                ids = _store_approved(tools, bundles, by, note)
+            for plans in in_chunks(layer, CHUNK):
+                ids = _store_approved(tools, plans, by, note)
                 points.reach("undo.committed")
-                tally = carrier.carry_out(tools, ids=ids)
+                tally = executor.execute_plans(tools, ids=ids)
                 _collect(tools, ids, tally, note, succeeded, failed)
     unchanged = sum(planning.unchanged for planning in plannings.values())
     return Undone(tuple(succeeded), tuple(failed), tuple(conflicts), unchanged)
 
 
-def _load(tools: carrier.Tools, names: Sequence[str]) -> Iterator[Stored]:
+def _load(tools: executor.ExecutionContext, names: Sequence[str]) -> Iterator[StoredPlan]:
     window = tools.terms.project.undo_window
     with tools.store.read() as tx:
         plans = [stored.get(tx, name) for name in names]
         now = tx.now
     for plan in plans:
-        if plan.content is None or (plan.ended_at is not None and plan.ended_at + window < now):
+        if plan.sealed_content is None or (plan.ended_at is not None and plan.ended_at + window < now):
             raise TooLate(plan, window)
         if plan.outcome is None:
             raise NotKnown(plan)
@@ -324,11 +330,13 @@ def withdrawing(finding: str) -> str:
     return f"`reconcile reject {finding}` withdraws it"
 
 
-def _images(plan: Stored) -> images.Images:
-    return images.from_json(plan.bundle, plan.outcome_json())
+def _images(plan: StoredPlan) -> images.Images:
+    return images.from_json(plan.content, plan.outcome_json())
 
 
-def _later_findings(tools: carrier.Tools, names: Sequence[str], findings: set[str], of: Mapping[str, str]) -> list[str]:
+def _later_findings(
+    tools: executor.ExecutionContext, names: Sequence[str], findings: set[str], of: Mapping[str, str]
+) -> list[str]:
     """Return findings that were cleaned later and share records with those in conflict."""
     chosen_ids = set(names)
     with tools.store.read() as tx:
@@ -342,21 +350,21 @@ def _later_findings(tools: carrier.Tools, names: Sequence[str], findings: set[st
     return sorted(later)
 
 
-def _store_approved(tools: carrier.Tools, bundles: Sequence[Bundle], by: str, note: str | None) -> list[str]:
+def _store_approved(tools: executor.ExecutionContext, plans: Sequence[Plan], by: str, note: str | None) -> list[str]:
     """Store the plans, approved by the person who asked for them."""
     with tools.store.begin() as tx:
         releases.keep(tx, tools.terms.project)  # the configuration may have changed since the last run
         ids = effects.propose(
-            tx, bundles, run=None, release=tools.terms.project.release, policy="none", by=by, expires=None, note=note
+            tx, plans, run=None, release=tools.terms.project.release, policy="none", by=by, expires=None, note=note
         )
         effects.approved(tx, ids, by=by)
         return ids
 
 
 def _collect(
-    tools: carrier.Tools,
+    tools: executor.ExecutionContext,
     ids: Sequence[str],
-    tally: Tally,
+    tally: ExecutionResult,
     note: str | None,
     succeeded: list[str],
     failed: list[tuple[str, str]],
@@ -364,7 +372,7 @@ def _collect(
     with tools.store.read() as tx:
         for name in ids:
             plan = stored.get(tx, name)
-            if plan.state is BundleState.SUCCEEDED:
+            if plan.state is PlanState.SUCCEEDED:
                 succeeded.append(plan.finding)
             else:
                 reason = None if plan.reason == note else plan.reason

@@ -11,7 +11,7 @@ from reconcile.cli.output import FILE, AsJson, Config, NoColor, Note, Output, Qu
 
 if TYPE_CHECKING:
     from reconcile.app import Application
-    from reconcile.cleaning.decisions import Answer, Desk
+    from reconcile.cleaning.decisions import DecisionResult, Decisions
     from reconcile.cleaning.undo import Undone
     from reconcile.journal.effects import Verdict
 
@@ -24,7 +24,7 @@ Plan = Annotated[
 def register(app: typer.Typer) -> None:
     app.command(help="Approve the plan for a finding and execute it.")(approve)
     app.command(help="Reject the plan for a finding.")(reject)
-    app.command(help="Undo the cleaning of a finding, a bundle or a whole run.")(undo)
+    app.command(help="Undo the cleaning of a finding, a plan or a whole run.")(undo)
     app.command(help="Retry a failed or waiting cleaning now.")(retry)
     app.command(help="List cleanings with an unknown outcome, or settle one.")(quarantine)
     app.command(help="Resume cleaning by a rule that looked wrong and was stopped.")(allow)
@@ -46,8 +46,10 @@ def approve(
 
     out = Output(json, quiet, no_color)
     with load(config) as application:
-        desk = _desk(application)
-        answer = desk.approve(finding, plan=plan, note=note, later=later, over_limit=over_limit, overrule=overrule)
+        decisions = _decisions(application)
+        answer = decisions.approve(
+            finding, plan_hash=plan, note=note, later=later, over_limit=over_limit, overrule=overrule
+        )
         application.anchor()
     _say(out, answer)
 
@@ -64,7 +66,7 @@ def reject(
     from reconcile.cli.opening import load_for_state
 
     with load_for_state(config) as application:
-        answer = _desk(application).reject(finding, plan=plan, note=note)
+        answer = _decisions(application).reject(finding, plan_hash=plan, note=note)
     _say(Output(json, quiet, no_color), answer)
 
 
@@ -79,7 +81,7 @@ def retry(
     from reconcile.cli.opening import load
 
     with load(config) as application:
-        answer = _desk(application).retry(finding, note=note)
+        answer = _decisions(application).retry(finding, note=note)
     _say(Output(json, quiet, no_color), answer)
 
 
@@ -94,7 +96,7 @@ def allow(
 
     with load_for_state(config) as application:
         application.require("rule", rule, tuple(application.project.rules))
-        answer = _desk(application).allow(rule)
+        answer = _decisions(application).allow(rule)
     _say(Output(json, quiet, no_color), answer, always=True)
 
 
@@ -106,7 +108,7 @@ def undo(
     run: Annotated[
         str | None, typer.Option("--run", help="Everything this run planned or executed.", metavar="RUN")
     ] = None,
-    bundle: Annotated[str | None, typer.Option("--bundle", help="One bundle, by its id.", metavar="BUNDLE")] = None,
+    plan: Annotated[str | None, typer.Option("--plan", help="One plan, by its id.", metavar="PLAN")] = None,
     partial: Annotated[bool, typer.Option("--partial", help="Skip rows that changed since.")] = False,
     with_later: Annotated[
         bool, typer.Option("--with-later", help="First undo later cleanings of the same records.")
@@ -119,12 +121,12 @@ def undo(
     from reconcile.cli.opening import load_for_state
     from reconcile.views.decisions import undone_to_json
 
-    if sum(selector is not None for selector in (finding, run, bundle)) != 1:
-        raise typer.BadParameter("give exactly one of ID, --run RUN and --bundle BUNDLE", param_hint="ID")
+    if sum(selector is not None for selector in (finding, run, plan)) != 1:
+        raise typer.BadParameter("give exactly one of ID, --run RUN and --plan PLAN", param_hint="ID")
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
-        undone = _desk(application).undo(
-            finding, run=run, bundle=bundle, partial=partial, with_later=with_later, note=note
+        undone = _decisions(application).undo(
+            finding, run=run, plan=plan, partial=partial, with_later=with_later, note=note
         )
         application.anchor()
     if json:
@@ -143,7 +145,7 @@ def tell(out: Output, undone: Undone) -> None:
 
 
 def quarantine(
-    subject: Annotated[str | None, typer.Argument(help="A finding or bundle to decide about.", metavar="ID")] = None,
+    subject: Annotated[str | None, typer.Argument(help="A finding or plan to decide about.", metavar="ID")] = None,
     config: Config = FILE,
     done: Annotated[bool, typer.Option("--done", help="It was done; you checked the records.")] = False,
     not_done: Annotated[bool, typer.Option("--not-done", help="It was not done; retry it.")] = False,
@@ -160,35 +162,35 @@ def quarantine(
     verdicts = [verdict for verdict, is_given in choices if is_given]
     if subject is None and not verdicts:
         with load_for_state(config) as application:
-            _list(out, _desk(application))
+            _list(out, _decisions(application))
         return
     if subject is None or len(verdicts) != 1:
         raise typer.BadParameter("give an ID and one of --done, --not-done and --abandon", param_hint="ID")
     with (load if not_done else load_for_state)(config) as application:
-        answer = _desk(application).judge(subject, verdicts[0], note=note)
+        answer = _decisions(application).judge(subject, verdicts[0], note=note)
         application.anchor()
     _say(out, answer)
 
 
-def _list(out: Output, desk: Desk) -> None:
+def _list(out: Output, decisions: Decisions) -> None:
     from reconcile.views.decisions import quarantined_to_json
 
-    plans = desk.quarantined()
+    plans = decisions.quarantined()
     if out.json:
         out.emit(list(map(quarantined_to_json, plans)))
     elif not plans:
         out.note("Nothing is in quarantine.")
     else:
         rows = [(plan.finding, plan.rule, plan.action, str(plan.records), plan.reason or "", plan.id) for plan in plans]
-        out.table(("finding", "rule", "action", "records", "why", "bundle"), rows, right=(3,))
+        out.table(("finding", "rule", "action", "records", "why", "plan"), rows, right=(3,))
         out.note("Check the records, then: reconcile quarantine ID --done | --not-done | --abandon")
 
 
-def _desk(application: Application) -> Desk:
-    return application.desk(people.person(), people.system_user())
+def _decisions(application: Application) -> Decisions:
+    return application.decisions(people.person(), people.system_user())
 
 
-def _say(out: Output, answer: Answer, *, always: bool = False) -> None:
+def _say(out: Output, answer: DecisionResult, *, always: bool = False) -> None:
     """Print the answer, and exit with 4 if the request was refused."""
     if out.json:
         out.emit(answer.to_json())

@@ -62,7 +62,7 @@ def check(
     else:
         for finding in findings:
             if finding.wrong or not quiet:
-                out.say(f"{'wrong' if finding.wrong else 'ok   '}  {finding.subject}: {finding.sentence}")
+                out.say(f"{'error' if finding.wrong else 'ok   '}  {finding.subject}: {finding.sentence}")
         for warning in warnings:
             out.note(f"note   {warning}")
     raise typer.Exit(exits.first_that_applies(*(finding.code for finding in findings)))

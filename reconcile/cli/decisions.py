@@ -46,7 +46,7 @@ def findings(
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
-    from reconcile.store.findings import Filter
+    from reconcile.store.findings import FindingFilter
     from reconcile.views.findings import listed, to_json
     from rules.models import parse_severity
 
@@ -61,7 +61,7 @@ def findings(
     with load_for_state(config) as application:
         for name in rule or ():
             application.require("rule", name, tuple(application.project.rules))
-        wanted = Filter(rules=tuple(rule or ()), states=_states(state), severity=minimum, limit=maximum)
+        wanted = FindingFilter(rules=tuple(rule or ()), states=_states(state), severity=minimum, limit=maximum)
         views, in_all = listed(application, wanted, show=show, members=json)
     if in_all > len(views):
         out.note(f"{len(views):,} of {in_all:,} findings; use --all to list all, or --limit N")

@@ -64,20 +64,20 @@ def _clean(application: Application, out: Output) -> None:
     """Two people typed in the same customer: plan, approve and undo."""
     from reconcile.cli import cleaning, planning
     from reconcile.cli.people import person
-    from reconcile.store.findings import Filter, find
+    from reconcile.store.findings import FindingFilter, find
 
     _heading(out, "Two people typed in the same customer: the cleaning plan, before anything changes")
     application.run("customers")
     with application.store.read() as tx:
-        twin = find(tx, Filter(rules=("twin-customer",)))[0]
+        twin = find(tx, FindingFilter(rules=("twin-customer",)))[0]
     planning.tell(application, out, "twin-customer", [twin.id])
-    desk = application.desk(person())
+    decisions = application.decisions(person())
     _heading(out, "A person approves exactly that plan; it is executed once, even after a crash")
     out.say(f"$ reconcile approve {twin.id}")
-    out.say(desk.approve(twin.id).sentence)
+    out.say(decisions.approve(twin.id).sentence)
     _heading(out, "The undo: every field that did not change since is restored")
     out.say(f"$ reconcile undo {twin.id}")
-    cleaning.tell(out, desk.undo(twin.id))
+    cleaning.tell(out, decisions.undo(twin.id))
 
 
 def _last_message(path: Path) -> str:
@@ -100,11 +100,11 @@ def _heading(out: Output, text: str) -> None:
 
 
 def _largest(application: Application, rules: Sequence[str], out: Output) -> None:
-    from reconcile.store.findings import Filter, find
+    from reconcile.store.findings import FindingFilter, find
 
     with application.store.read() as tx:
         for name in rules:
-            rule, findings = application.project.rules[name], find(tx, Filter(rules=(name,)))
+            rule, findings = application.project.rules[name], find(tx, FindingFilter(rules=(name,)))
             out.say("")
             out.say(f"{name}: {_sum(findings)}; the largest:")
             for finding in sorted(findings, key=lambda f: (-max(f.money.values(), default=0), f.id))[:LARGEST]:

@@ -1,4 +1,4 @@
-"""`doctor`: checks that are ok, need a look, or are broken."""
+"""`doctor`: checks that are ok, with a warning or with an error."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typer
 from reconcile.cli import exits
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
-_CODES = {"ok": exits.DONE, "look": exits.FOUND, "broken": exits.FAILED}
-_NUMBER = {"ok": 0, "look": 1, "broken": 2}
+_CODES = {"ok": exits.DONE, "warning": exits.FOUND, "error": exits.FAILED}
+_NUMBER = {"ok": 0, "warning": 1, "error": 2}
 
 
 def register(app: typer.Typer) -> None:

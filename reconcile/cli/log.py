@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reconcile.app import Application
     from reconcile.audit.proof import Proof
     from reconcile.store.audit_log import LogEntry
-    from reconcile.upkeep.erasure import Erased, Wanted
+    from reconcile.upkeep.erasure import Erased, ErasureRequest
 
 
 def register(app: typer.Typer) -> None:
@@ -194,7 +194,7 @@ def erase(
 
 def _wanted(
     application: Application, dataset: str, record: list[str] | None, column: str | None, value: str | None
-) -> tuple[Wanted, tuple[str, ...]]:
+) -> tuple[ErasureRequest, tuple[str, ...]]:
     from reconcile.upkeep import erasure
 
     application.require("dataset", dataset, tuple(application.project.datasets))

@@ -56,8 +56,8 @@ def about_open_findings(application: Application, channel: str, name: str | None
     from reconcile.findings.states import State
     from reconcile.messages import notify
     from reconcile.store import runs as stored
-    from reconcile.store.bundles import waiting_plans
-    from reconcile.store.findings import ASKING, Filter, each, not_undone
+    from reconcile.store.findings import ASKING, FindingFilter, each, not_undone
+    from reconcile.store.plans import waiting_plans
 
     job = application.job(name)
     with application.memory.read() as tx:
@@ -66,8 +66,8 @@ def about_open_findings(application: Application, channel: str, name: str | None
             return None
         last = ended[0]
         project = application.project
-        opened = notify.News.of(project, each(tx, Filter(rules=job.rules, states=(State.OPEN,))))
-        asking = notify.News.of(project, each(tx, Filter(rules=job.rules, states=ASKING)))
+        opened = notify.News.of(project, each(tx, FindingFilter(rules=job.rules, states=(State.OPEN,))))
+        asking = notify.News.of(project, each(tx, FindingFilter(rules=job.rules, states=ASKING)))
         undos = notify.News.of(project, not_undone(tx, job.rules))
         failing = stored.failing(tx, job.name).items()
         news = [notify.FailureNews(subject, sentence, since) for subject, (sentence, since) in failing]

@@ -98,5 +98,5 @@ def _standing(message: Message) -> str:
 
 
 def _to_json(message: Message) -> dict[str, Any]:
-    names = ("message", "channel", "job", "run", "status", "attempts", "in_doubt", "problem")
+    names = ("message", "channel", "job", "run", "status", "attempts", "outcome_unknown", "problem")
     return {name: getattr(message, name) for name in names} | {"next_at": message.next_at.isoformat()}

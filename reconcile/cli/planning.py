@@ -11,7 +11,7 @@ from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Output, 
 
 if TYPE_CHECKING:
     from reconcile.app import Application
-    from reconcile.cleaning.shown import Line
+    from reconcile.cleaning.shown import ShownRow
     from reconcile.views.plans import PlanView, RulePlans
 
 _REASONS = 20
@@ -86,7 +86,7 @@ def _draw_plan(out: Output, view: PlanView) -> None:
     out.say("")
 
 
-def _rows(line: Line) -> Iterator[tuple[str, ...]]:
+def _rows(line: ShownRow) -> Iterator[tuple[str, ...]]:
     """Yield the table rows of a line of the plan: one per changed field, or one for an inserted or deleted row."""
     first = (_CHANGES.get((line.does, line.role), _CHANGES[line.does, ""]), line.table, line.row)
     if line.does in ("delete", "insert"):

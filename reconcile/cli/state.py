@@ -68,7 +68,7 @@ _WORDS = {
     "runs": ("run", "runs"),
     "findings": ("finding", "findings"),
     "not_same": ("pair judged not to be the same", "pairs judged not to be the same"),
-    "bundles": ("bundle", "bundles"),
+    "plans": ("plan", "plans"),
     "approvals": ("approval", "approvals"),
     "effects": ("record of a cleaning", "records of cleanings"),
     "outbox": ("message", "messages"),
@@ -120,7 +120,7 @@ def restore(
         done = restoring.restore(application.store, file, other_store=other_store, yes=yes, actor=person())
         cleaned = ownership.cleaned(application.project)
     if json:
-        after = {"slots_missed": done.slots_missed, "messages_in_doubt": done.messages_in_doubt}
+        after = {"slots_missed": done.slots_missed, "messages_unknown": done.messages_unknown}
         after["erased_again"] = done.erased_again
         out.emit({"backup": _to_json(done.backup), "epoch": done.epoch, "gone": dict(done.gone)} | after)
         return
@@ -131,8 +131,8 @@ def restore(
         out.say(f"waiting due times recorded as missed: {done.slots_missed:,}")
     if done.erased_again:
         out.say(f"erasures newer than the backup, repeated: {done.erased_again:,}")
-    if done.messages_in_doubt:
-        out.say(f"messages that may have been sent since; their channels are checked first: {done.messages_in_doubt:,}")
+    if done.messages_unknown:
+        out.say(f"messages that may have been sent since; their channels are checked first: {done.messages_unknown:,}")
     if cleaned:
         out.note("Cleanings since the backup are unknown here: `reconcile target list` shows the affected sources")
 

@@ -48,7 +48,7 @@ def adopt(
     source: Source, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
 ) -> None:
     from notifications.wording.words import plural
-    from reconcile.cleaning.execution import taken_back
+    from reconcile.cleaning.execution import undone as undone_plans
     from reconcile.cli.opening import load
     from reconcile.journal import ownership
 
@@ -60,7 +60,7 @@ def adopt(
         if not claims:
             raise NothingCleaned(source)
         owners = [ownership.adopt(store, target, claim.table, by=people.person()) for claim in claims]
-        undone = taken_back.adopt(store, target, by=people.person())
+        undone = undone_plans.adopt(store, target, by=people.person())
         mine = store.id
     was = next((owner[0] for owner in owners if owner is not None and owner[0] != mine), None)
     if json:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, SecretStr
 
-from reconcile.config.cleanable import Cleanable
+from reconcile.config.cleanable import CleaningCheck
 from reconcile.config.secrets import hide_in_addresses
 from reconcile.config.sections import Sections, gather, gather_kept
 from reconcile.config.settings import (
@@ -29,8 +29,8 @@ from reconcile.config.settings import (
 from reconcile.config.written import canonical, texts
 from reconcile.errors import Wrong
 from reconcile.plugins import Kinds, PluginBroken, kind_of
-from rules.document.mistakes import Position, Problem, short, suggestion
-from rules.document.reading import Reader, known_keys, name_problem, wants_secret, without
+from rules.document.mistakes import Mistake, Position, short, suggestion
+from rules.document.reading import ModelReader, known_keys, name_problem, wants_secret, without
 from rules.document.tree import Entry, ListNode, MapNode, Node, ScalarNode, locate, walk
 from rules.expressions import ExpressionError, parse
 from rules.kinds.base import DatasetFacts, Rule
@@ -55,7 +55,7 @@ _LATER_TYPES = {
 class ConfigProblems(Wrong):
     """The configuration has mistakes; nothing was read or changed. Its text is one line per mistake."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[Mistake]) -> None:
         self.problems = tuple(sorted(set(problems)))
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
@@ -101,13 +101,13 @@ class _Loading:
     """
 
     sections: Sections
-    warnings: list[Problem] = field(default_factory=list)
+    warnings: list[Mistake] = field(default_factory=list)
     connectors: dict[str, Any] = field(default_factory=dict)
     is_kept: bool = False
 
     def project(self) -> Project:
         in_files = len(self.sections.problems)
-        top = self._read(Reader(TopSettings, "the configuration", hide=hide_in_addresses), self.sections.top)
+        top = self._read(ModelReader(TopSettings, "the configuration", hide=hide_in_addresses), self.sections.top)
         sources = self._all("sources", self._source)
         datasets = self._all("datasets", lambda name, entry: self._dataset(name, entry, top))
         rules = self._all("rules", self._rule)
@@ -122,7 +122,7 @@ class _Loading:
         self._check_former_names(rules)
         if not self.is_kept:
             self._check_findable(datasets, rules)
-        cleanable = Cleanable(self.sections, top, sources, datasets, rules, self.connectors)
+        cleanable = CleaningCheck(self.sections, top, sources, datasets, rules, self.connectors)
         self.sections.problems += cleanable.problems()
         if self.sections.problems:
             problems = self.sections.problems
@@ -173,7 +173,7 @@ class _Loading:
                 models[name] = model
         return models
 
-    def _read(self, reader: Reader[Any], node: Node, key_at: Position | None = None) -> Any:
+    def _read(self, reader: ModelReader[Any], node: Node, key_at: Position | None = None) -> Any:
         model, problems = reader.read(node, key_at or node.at)
         self.sections.problems += problems
         return model
@@ -181,7 +181,7 @@ class _Loading:
     def _typed(self, section: str, group: str, what: str, entry: Entry) -> Any:
         """Return the class for the `type` of a source or channel; report the mistake and return None without one."""
         if not isinstance(entry.node, MapNode):
-            self._read(Reader(TopSettings, what), entry.node, entry.key_at)
+            self._read(ModelReader(TopSettings, what), entry.node, entry.key_at)
             return None
         kind = entry.node.entries.get("type")
         kinds = Kinds(group)
@@ -224,7 +224,7 @@ class _Loading:
         if typed is None:
             return None
         self._refuse_secrets(typed.Settings, entry.node)
-        reader = Reader(typed.Settings, what, later=_LATER[section], hide=hide_in_addresses)
+        reader = ModelReader(typed.Settings, what, later=_LATER[section], hide=hide_in_addresses)
         return self._read(reader, entry.node, entry.key_at)
 
     def _refuse_secrets(self, model: type[BaseModel], node: Node) -> None:
@@ -240,13 +240,13 @@ class _Loading:
         zone = {"timezone": top.timezone if top else "UTC"}
         common_keys = set(known_keys(DatasetEntry))
         model_keys = set(known_keys(model)) - common_keys if model else _keys(entry) - common_keys
-        common_reader = Reader(DatasetEntry, what, defaults=zone, also=model_keys, later=_LATER["datasets"])
+        common_reader = ModelReader(DatasetEntry, what, defaults=zone, also=model_keys, later=_LATER["datasets"])
         common = self._read(common_reader, entry.node, entry.key_at)
         self.sections.problems += _dataset_expressions(entry.node)
         if model is None:
             return None
         shared = {} if common is None else _shared_settings(model, common)
-        reader = Reader(model, what, given=shared, also=common_keys, later=_LATER["datasets"])
+        reader = ModelReader(model, what, given=shared, also=common_keys, later=_LATER["datasets"])
         settings = self._read(reader, entry.node, entry.key_at)
         if common is None or settings is None:
             return None
@@ -282,7 +282,7 @@ class _Loading:
     def _job(self, name: str, entry: Entry, top: TopSettings | None) -> JobConfig | None:
         what = f"job `{short(name)}`"
         self._refuse_secrets(JobEntry, entry.node)
-        job: JobEntry | None = self._read(Reader(JobEntry, what, later=_LATER["jobs"]), entry.node, entry.key_at)
+        job: JobEntry | None = self._read(ModelReader(JobEntry, what, later=_LATER["jobs"]), entry.node, entry.key_at)
         self._check_names_of_job(entry)
         if job is None:
             return None
@@ -414,9 +414,9 @@ class _Loading:
             for name, entry in self.sections[section].items():
                 if name not in names:
                     sentence = f"{unused[section]} {section[:-1]} `{name}`; use it or remove it"
-                    self.warnings.append(Problem.at(entry.key_at, sentence))
+                    self.warnings.append(Mistake.at(entry.key_at, sentence))
 
-    def _is_news(self, problem: Problem) -> bool:
+    def _is_news(self, problem: Mistake) -> bool:
         """Return False for further mistakes of a value that could not be read or resolved."""
         return Position(problem.file, problem.line, problem.column) not in self.sections.doubtful
 
@@ -431,7 +431,7 @@ def _with_derived(pii: tuple[str, ...], derived: Mapping[str, str]) -> tuple[str
     return tuple(columns)
 
 
-def _dataset_expressions(node: Node) -> Iterator[Problem]:
+def _dataset_expressions(node: Node) -> Iterator[Mistake]:
     """Yield the mistakes in a dataset's expressions: its `where` and its derived columns."""
     if isinstance(node, MapNode):
         yield from expression_problems(node, {"where": parse})

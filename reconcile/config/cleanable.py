@@ -13,7 +13,7 @@ from typing import Any
 from reconcile.config.cleaning import OWN_RETRIES
 from reconcile.config.sections import Sections
 from reconcile.config.settings import DatasetConfig, SourceConfig, TopSettings
-from rules.document.mistakes import Position, Problem, short, suggestion
+from rules.document.mistakes import Mistake, Position, short, suggestion
 from rules.document.tree import Entry, Node, locate
 from rules.expressions import ExpressionError, parse
 from rules.kinds.base import Rule
@@ -22,7 +22,7 @@ _OF_CLEANING = ("approval", "approval_expires", "limits", "retry")
 
 
 @dataclass(frozen=True)
-class Cleanable:
+class CleaningCheck:
     """The valid parts of a configuration. `connectors` are the classes of its sources."""
 
     sections: Sections
@@ -32,7 +32,7 @@ class Cleanable:
     rules: Mapping[str, Rule]
     connectors: Mapping[str, Any]
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[Mistake]:
         """Yield every mistake at its place."""
         for name, rule in self.rules.items():
             node = self.sections["rules"][name].node
@@ -44,34 +44,34 @@ class Cleanable:
         yield from self._names("limits")
         yield from self._names("maintenance")
 
-    def notes(self) -> Iterator[Problem]:
+    def notes(self) -> Iterator[Mistake]:
         """Yield the settings that have no effect."""
         for name, rule in self.rules.items():
             for key in _OF_CLEANING if rule.clean is None else ():
                 place = locate(self.sections["rules"][name].node, (key,))
                 if place.path == (key,):
-                    yield Problem.at(place.key_at, f"`{key}` has no effect in a rule without `clean`; remove it")
+                    yield Mistake.at(place.key_at, f"`{key}` has no effect in a rule without `clean`; remove it")
 
-    def _retry(self, rule: Rule, node: Node) -> Iterator[Problem]:
+    def _retry(self, rule: Rule, node: Node) -> Iterator[Mistake]:
         templates = {*OWN_RETRIES, *(self.top.retry if self.top else ())}
         if self.top is not None and rule.retry not in templates:
             sentence = f"`retry`: there is no template `{short(rule.retry)}`; {suggestion(rule.retry, templates)}"
-            yield Problem.at(locate(node, ("retry",)).node.at, sentence)
+            yield Mistake.at(locate(node, ("retry",)).node.at, sentence)
 
-    def _cleaning(self, rule: Rule, dataset: DatasetConfig, node: Node) -> Iterator[Problem]:
+    def _cleaning(self, rule: Rule, dataset: DatasetConfig, node: Node) -> Iterator[Mistake]:
         at = locate(node, ("clean",)).key_at
         if not dataset.id:
             mistake = "has no `id`, so its records cannot be identified for certain; add `id`"
-            yield Problem.at(at, f"`clean`: dataset `{dataset.name}` {mistake}")
+            yield Mistake.at(at, f"`clean`: dataset `{dataset.name}` {mistake}")
         obstacle = self._obstacle(dataset)
         if obstacle is not None:
-            yield Problem.at(at, f"`clean`: {obstacle}")
+            yield Mistake.at(at, f"`clean`: {obstacle}")
         if dataset.money is None and rule.limits.money:
             mistake = "limits an amount, but the dataset has no `money`; add it with the column of the amount"
-            yield Problem.at(locate(node, ("limits", "money")).key_at, f"`money` {mistake}")
+            yield Mistake.at(locate(node, ("limits", "money")).key_at, f"`money` {mistake}")
         if dataset.money is None and rule.approval.needs_money:
             mistake = "needs an amount, but the dataset has no `money`; add it with the column of the amount"
-            yield Problem.at(locate(node, ("approval", "when")).node.at, f"`when` {mistake}")
+            yield Mistake.at(locate(node, ("approval", "when")).node.at, f"`when` {mistake}")
         yield from _keep_drifts(rule, dataset, node)
 
     def _obstacle(self, dataset: DatasetConfig) -> str | None:
@@ -90,7 +90,7 @@ class Cleanable:
             return "the state and the records to clean cannot be in one file; set `state` to another file"
         return None
 
-    def _names(self, key: str) -> Iterator[Problem]:
+    def _names(self, key: str) -> Iterator[Mistake]:
         """Yield the unknown sources that a setting of the whole project names."""
         entry = self.sections.top.entries.get(key)
         if entry is None or self.top is None or not self.sections.whole:
@@ -98,7 +98,7 @@ class Cleanable:
         for at, name in _named(self.top, key, entry):
             if name not in self.sections["sources"]:
                 hint = suggestion(name, self.sections["sources"])
-                yield Problem.at(at, f"`{key}`: there is no source `{short(name)}`; {hint}")
+                yield Mistake.at(at, f"`{key}`: there is no source `{short(name)}`; {hint}")
 
 
 def _named(top: TopSettings, key: str, entry: Entry) -> Iterable[tuple[Position, str]]:
@@ -108,14 +108,14 @@ def _named(top: TopSettings, key: str, entry: Entry) -> Iterable[tuple[Position,
     return [(locate(entry.node, (index, "source")).node.at, window.source) for index, window in windows]
 
 
-def _keep_drifts(rule: Rule, dataset: DatasetConfig, node: Node) -> Iterator[Problem]:
+def _keep_drifts(rule: Rule, dataset: DatasetConfig, node: Node) -> Iterator[Mistake]:
     """Refuse `ignore_drift` for columns that choose the keeper: after a change, the record to keep would be deleted."""
     ignored = rule.clean.ignore_drift if rule.clean is not None else ()
     columns = {name for column in rule.kept_by if ignored for name in _source_columns(column, dataset.derived)}
     for index, name in enumerate(ignored):
         if name in columns:
             sentence = f"`ignore_drift` names `{name}`, which `keep` uses to choose the record that stays; remove it"
-            yield Problem.at(locate(node, ("clean", "ignore_drift", index)).node.at, sentence)
+            yield Mistake.at(locate(node, ("clean", "ignore_drift", index)).node.at, sentence)
 
 
 def _source_columns(column: str, derived: Mapping[str, str]) -> Iterator[str]:
@@ -128,15 +128,15 @@ def _source_columns(column: str, derived: Mapping[str, str]) -> Iterator[str]:
                 yield from _source_columns(name, earlier)
 
 
-def _links(dataset: DatasetConfig, entry: Entry) -> Iterator[Problem]:
+def _links(dataset: DatasetConfig, entry: Entry) -> Iterator[Mistake]:
     for index, link in enumerate(dataset.references):
         to = link.to or dataset.id
         place = locate(entry.node, ("references", index))
         if getattr(dataset.settings, "table", None) is None:
-            yield Problem.at(place.node.at, "`references` needs a table, but this dataset has none; remove it")
+            yield Mistake.at(place.node.at, "`references` needs a table, but this dataset has none; remove it")
         elif len(link.columns) != len(to):
             mistake = f"names {len(link.columns)} columns for {len(to)}; write one for each" if to else "needs `to`"
-            yield Problem.at(place.node.at, f"the link from `{short(link.table)}` {mistake}")
+            yield Mistake.at(place.node.at, f"the link from `{short(link.table)}` {mistake}")
 
 
 def _file_of(top: TopSettings, folder: Path) -> Path | None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from connectors.base import Source, Stoppable
 from connectors.errors import Reaction, SourceUnavailable
 from notifications.base import Channel
-from notifications.errors import ChannelError
-from notifications.errors import Reaction as ChannelReaction
+from notifications.errors import ChannelError, DeliveryReaction
 from reconcile.config.settings import Project
 from reconcile.plugins import Kinds
 
@@ -53,7 +52,7 @@ class SecretMissing(SourceUnavailable):
 class ChannelUnusable(ChannelError):
     """A command runs from a kept release, and a secret or variable of the channel is missing."""
 
-    reaction = ChannelReaction.ASK
+    reaction = DeliveryReaction.ASK
 
     def __init__(self, channel: str, reason: str) -> None:
         super().__init__(f"Channel {channel!r} cannot be used: {reason}")

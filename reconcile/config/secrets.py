@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rules.document.mistakes import Position, Problem, nearest, short
+from rules.document.mistakes import Mistake, Position, nearest, short
 from rules.document.tree import Entry, ListNode, MapNode, Node, ScalarNode
 
 MAX_SECRET_BYTES = 65_536
@@ -68,8 +68,8 @@ class Resolver:
 
     environ: Mapping[str, str]
     directory: Path
-    problems: list[Problem] = field(default_factory=list)
-    unresolved: dict[Position, list[Problem]] = field(default_factory=dict)
+    problems: list[Mistake] = field(default_factory=list)
+    unresolved: dict[Position, list[Mistake]] = field(default_factory=dict)
     secrets: set[str] = field(default_factory=set, repr=False)
 
     def resolve(self, node: Node, *, secrets_allowed: bool = True) -> Node:
@@ -101,7 +101,7 @@ class Resolver:
                 value, secret = self._value(match, secrets_allowed=secrets_allowed)
                 _refuse_empty(value, match, secret=secret)
             except _Unresolved as error:
-                problem = Problem.at(node.position(match.start()), str(error))
+                problem = Mistake.at(node.position(match.start()), str(error))
                 self.problems.append(problem)
                 self.unresolved.setdefault(node.at, []).append(problem)
                 failed += 1

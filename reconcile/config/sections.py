@@ -9,9 +9,9 @@ from typing import Any
 
 from reconcile.config.secrets import Resolver, hide_in_addresses
 from reconcile.config.settings import TopSettings
-from rules.document.mistakes import Position, Problem, short
+from rules.document.mistakes import Mistake, Position, short
 from rules.document.reading import known_keys, not_yet, unknown_key
-from rules.document.tree import Document, Entry, ListNode, MapNode, Node, ScalarNode, parse, read, walk
+from rules.document.tree import Entry, ListNode, MapNode, Node, ParsedFile, ScalarNode, parse, read, walk
 
 SECTIONS = ("sources", "datasets", "rules", "jobs", "channels")
 
@@ -39,20 +39,20 @@ class Sections:
 
     path: Path
     top: MapNode
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Mistake] = field(default_factory=list)
     doubtful: set[Position] = field(default_factory=set)
     whole: bool = True
     secrets: set[str] = field(default_factory=set)
     named: dict[str, dict[str, Entry]] = field(default_factory=lambda: {name: {} for name in SECTIONS})
     written: dict[str, MapNode] = field(default_factory=dict)
-    unresolved: dict[Position, list[Problem]] = field(default_factory=dict)
+    unresolved: dict[Position, list[Mistake]] = field(default_factory=dict)
     unusable: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def __getitem__(self, section: str) -> dict[str, Entry]:
         return self.named[section]
 
     def tell(self, at: Position, sentence: str) -> None:
-        self.problems.append(Problem.at(at, hide_in_addresses(sentence)))
+        self.problems.append(Mistake.at(at, hide_in_addresses(sentence)))
 
     def set_aside(self) -> None:
         """Set aside entries that only lack a secret or a variable: sources, channels, `heartbeat` and `encryption_key`.
@@ -144,7 +144,7 @@ def _file(file: Path, shown: str, gathered: Sections, resolver: Resolver) -> Map
     return _tree(name, document, start, gathered, resolver)
 
 
-def _tree(name: str, document: Document, start: Position, gathered: Sections, resolver: Resolver) -> MapNode | None:
+def _tree(name: str, document: ParsedFile, start: Position, gathered: Sections, resolver: Resolver) -> MapNode | None:
     """Return a text's tree with variables resolved; report mistakes and return None if it is not a configuration."""
     gathered.problems += document.problems
     gathered.doubtful |= {Position(p.file, p.line, p.column) for p in document.problems}

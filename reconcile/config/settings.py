@@ -38,7 +38,7 @@ from reconcile.config.values import (
 from reconcile.schedule.maintenance import Window
 from reconcile.schedule.schedules import Schedule
 from rules.cleaning import Caps, Limits, TargetLimits
-from rules.document.mistakes import Problem, short, suggestion
+from rules.document.mistakes import Mistake, short, suggestion
 from rules.kinds.base import Rule
 from rules.models import Duration, Strict, parse_duration
 
@@ -355,7 +355,7 @@ class Project:
     canonical: str = field(repr=False)
     release: str
     version: int = 1
-    warnings: tuple[Problem, ...] = ()
+    warnings: tuple[Mistake, ...] = ()
     max_parallel: int = 4
     grace_stop: dt.timedelta = dt.timedelta(seconds=30)
     alerts: tuple[str, ...] = ()

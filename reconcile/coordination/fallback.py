@@ -20,7 +20,7 @@ from reconcile.config.written import yaml_text
 from reconcile.store import REVISION, Store
 from reconcile.store import releases as stored
 from reconcile.store.releases import ReleaseRow
-from rules.document.mistakes import Position, Problem, nearest
+from rules.document.mistakes import Mistake, Position, nearest
 from rules.document.reading import known_keys
 from rules.document.tree import MapNode, ScalarNode, parse, read
 
@@ -32,7 +32,7 @@ class Fallback:
     """The project to use instead of a file with these problems. `called` names it, `used` describes it."""
 
     project: Project
-    problems: tuple[Problem, ...]
+    problems: tuple[Mistake, ...]
     called: str
     used: str
 
@@ -53,7 +53,7 @@ def instead_of(path: Path, wrong: ConfigProblems, environ: Mapping[str, str]) ->
     if address is None:
         start = Position(str(path), 1, 1)
         hint = "The state's address can't be read from this file. Write `state: …` into a file and name it with -c"
-        raise ConfigProblems([*wrong.problems, Problem.at(start, hint)])
+        raise ConfigProblems([*wrong.problems, Mistake.at(start, hint)])
     alone = config.state_alone(path, address)
     where, revision = Store.found_at(alone.state.get_secret_value(), alone.directory)
     if revision is None:

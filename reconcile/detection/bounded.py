@@ -36,7 +36,7 @@ class RuleEnded(RuleUnchecked):
 class RuleTimedOut(RuleEnded):
     """The rule took longer than `time_limit` of its job."""
 
-    def __init__(self, rule: str, limits: Limits) -> None:
+    def __init__(self, rule: str, limits: TimeLimits) -> None:
         super().__init__(
             f"Rule {rule!r} timed out after {duration_text(limits.time)}, the `time_limit` of job {limits.job!r}: "
             f"its records could not be read in time. Its findings are unchanged. Raise `time_limit:` of the job, add "
@@ -47,7 +47,7 @@ class RuleTimedOut(RuleEnded):
 class RuleStalled(RuleEnded):
     """The rule's source sent nothing for longer than `stall` of its job."""
 
-    def __init__(self, rule: str, limits: Limits) -> None:
+    def __init__(self, rule: str, limits: TimeLimits) -> None:
         super().__init__(
             f"Rule {rule!r} was stopped because its source sent nothing for {duration_text(limits.stall)}, the `stall` "
             f"of job {limits.job!r}: its records could not be read. Its findings are unchanged. Check the source, or "
@@ -56,7 +56,7 @@ class RuleStalled(RuleEnded):
 
 
 @dataclass(frozen=True)
-class Limits:
+class TimeLimits:
     """The longest time of a rule of the job (`time`), and its longest time without a batch or an answer (`stall`)."""
 
     time: dt.timedelta = dt.timedelta(hours=1)
@@ -67,7 +67,7 @@ class Limits:
 def bounded(
     work: Callable[[Callable[[int], None]], T],
     rule: str,
-    limits: Limits,
+    limits: TimeLimits,
     stop: Callable[[], None],
     *,
     watch: Callable[[int], None] = lambda _: None,
@@ -129,7 +129,7 @@ def detected(
         watch(rule.name, read)
 
     report(0)
-    limits = Limits(job.time_limit, job.stall, job.name)
+    limits = TimeLimits(job.time_limit, job.stall, job.name)
     return bounded(work, rule.name, limits, stop_all, watch=report, alive=alive)
 
 
@@ -166,7 +166,7 @@ class _Attempt(Generic[T]):
         reported, self._reported = self._reported, self._last
         return reported != self._reported
 
-    def check(self, limits: Limits) -> None:
+    def check(self, limits: TimeLimits) -> None:
         now = self._clock()
         if now - self._begun > limits.time.total_seconds():
             raise RuleTimedOut(self._rule, limits)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 import rules.engines.embedded
 import rules.engines.pushdown  # noqa: F401 - loaded here, while a source that began early still works
-from connectors.base import DuckReadable, DuckScan, Forewarning, Problem, Queryable, Scan, Source
+from connectors.base import DuckReadable, DuckScan, Forewarning, Queryable, Scan, Source, UnreadableCells
 from connectors.errors import ConnectorError, ValueDoesNotFit
 from reconcile.config.settings import DatasetConfig
 from reconcile.errors import Wrong
@@ -49,7 +49,7 @@ class RuleDoesNotFit(RuleUnchecked, Wrong):
     """The rule does not fit its current datasets; the message has one sentence for each mistake."""
 
     def __init__(self, rule: Rule, mistakes: Sequence[str]) -> None:
-        datasets = listed([repr(name) for name in rule.datasets])
+        datasets = listed(rule.datasets)
         super().__init__(f"Rule {rule.name!r} does not fit dataset {datasets}: {' '.join(map(_ended, mistakes))}")
         self.mistakes = tuple(mistakes)
 
@@ -83,7 +83,7 @@ class Subject:
             money=money.columns((*schema.names, *self.dataset.derived)) if money else None,
         )
 
-    def warnings(self, columns: Sequence[str] | None = None) -> tuple[Problem, ...]:
+    def warnings(self, columns: Sequence[str] | None = None) -> tuple[UnreadableCells, ...]:
         """Warnings about the whole dataset for a read of these columns, or of any."""
         source = self.source
         return source.warnings(self.dataset.settings, columns) if isinstance(source, Forewarning) else ()
@@ -104,7 +104,7 @@ class Detected:
 
     detection: Detection
     choice: Choice
-    problems: tuple[Problem, ...]
+    problems: tuple[UnreadableCells, ...]
     seconds: float
     definition: str
     """The filters and derived columns of the datasets as text: an edit of it changes what the rule matches."""
@@ -207,7 +207,7 @@ def detect(
     begin = time.monotonic()
     fitted = fit(rule, subjects)
     choice = choose(rule, fitted, subjects)
-    work = _Work(fitted, subjects, slot, budget, progress, stop)
+    work = _DetectionWork(fitted, subjects, slot, budget, progress, stop)
     try:
         detection, problems = work.detect(choice.engine)
     except ValueDoesNotFit as misfit:
@@ -228,7 +228,7 @@ def explain(rule: Rule, subjects: Subjects, slot: dt.datetime) -> Choice:
     """Return the choice of the engine with the statements that would run."""
     fitted = fit(rule, subjects)
     choice = choose(rule, fitted, subjects)
-    work = _Work(fitted, subjects, slot, Budget(""), lambda _: None, None)
+    work = _DetectionWork(fitted, subjects, slot, Budget(""), lambda _: None, None)
     with work.records(choice.engine, [], {}) as records:
         return Choice(choice.engine, choice.reason, tuple(fitted.explain(records, slot)))
 
@@ -244,7 +244,7 @@ def read_again(subject: Subject) -> Iterator[Mapping[str, Value]]:
 
 
 @dataclass(frozen=True)
-class _Work:
+class _DetectionWork:
     """A detection with its inputs."""
 
     fitted: Fitted
@@ -254,8 +254,8 @@ class _Work:
     progress: Callable[[int], None]
     stop: Stop | None
 
-    def detect(self, engine: str) -> tuple[Detection, list[Problem]]:
-        problems: list[Problem] = []
+    def detect(self, engine: str) -> tuple[Detection, list[UnreadableCells]]:
+        problems: list[UnreadableCells] = []
         for name, subject in self.subjects.items():
             problems += subject.warnings(self.fitted.named[name])
         confirm: dict[str, Callable[[int], None]] = {}
@@ -268,7 +268,7 @@ class _Work:
 
     @contextmanager
     def records(
-        self, engine: str, problems: list[Problem], confirm: dict[str, Callable[[int], None]]
+        self, engine: str, problems: list[UnreadableCells], confirm: dict[str, Callable[[int], None]]
     ) -> Iterator[dict[str, Records]]:
         """Provide the records of each dataset; see `_records`."""
         with ExitStack() as stack:
@@ -286,7 +286,7 @@ def _records(
     engine: str,
     subject: Subject,
     needed: tuple[str, ...],
-    problems: list[Problem],
+    problems: list[UnreadableCells],
     progress: Callable[[int], None],
     confirm: dict[str, Callable[[int], None]],
 ) -> Iterator[Records]:

@@ -22,7 +22,7 @@ from reconcile.store import REVISION, Store
 def sources(application: Application) -> Iterator[Diagnosis]:
     """Check that each source is reachable and has the columns that the rules need."""
     for look in checking.look(application):
-        yield Diagnosis(look.subject, "broken" if look.wrong else "ok", look.sentence)
+        yield Diagnosis(look.subject, "error" if look.wrong else "ok", look.sentence)
 
 
 EVERYWHERE: Sequence[Check] = (
@@ -67,7 +67,7 @@ def _state(application: Application) -> Iterator[Diagnosis]:
         yield Diagnosis("state", "ok", f"none yet; the first run creates it in {where}")
     elif revision < REVISION:
         sentence = f"its schema is {revision}, this version needs {REVISION}; run `reconcile migrate`"
-        yield Diagnosis("state", "look", sentence)
+        yield Diagnosis("state", "warning", sentence)
     else:
         for check in IN_THE_STATE:
             yield from _answers(check.__name__, partial(_in_the_state, application, check))
@@ -83,7 +83,7 @@ def _owner(application: Application, source: str, datasets: Sequence[DatasetConf
             try:
                 ownership.must_be_ours(application.store, target, claim.table)
             except ownership.OwnershipRefused as error:
-                yield Diagnosis(f"cleaning of source {source}", "look", str(error))
+                yield Diagnosis(f"cleaning of source {source}", "warning", str(error))
 
 
 def _in_the_state(application: Application, check: StateCheck) -> Iterator[Diagnosis]:
@@ -98,4 +98,4 @@ def _answers(name: str, check: Callable[[], Iterable[Diagnosis]]) -> Iterator[Di
     except Exception as error:  # noqa: BLE001 - the other checks still run
         is_ours = hasattr(type(error), "exit_code")
         sentence = str(error) if is_ours else f"this check failed ({type(error).__name__}); please report this"
-        yield Diagnosis(name.replace("_", " "), "broken", sentence)
+        yield Diagnosis(name.replace("_", " "), "error", sentence)

@@ -170,7 +170,7 @@ def _conditions(rule: Rule, catalogue: Catalogue) -> str:
     if triggers:
         approval = "" if rule.clean.triggers else ", so each plan needs approval until the rule sets `triggers: known`"
         facts.append(f"triggers fire: {listed(triggers)}{approval}")
-    return "; ".join([*facts, *(remark.rstrip(".") for remark in catalogue.told)])
+    return "; ".join([*facts, *(remark.rstrip(".") for remark in catalogue.remarks)])
 
 
 def _channel(application: Application, name: str) -> Look:

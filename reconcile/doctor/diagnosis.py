@@ -9,12 +9,12 @@ from typing import Any, Literal
 from reconcile.app import Application
 from reconcile.store import Transaction
 
-State = Literal["ok", "look", "broken"]
+State = Literal["ok", "warning", "error"]
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """`ok`; `look`: a person should look at it; `broken`: something does not work. The sentence says what to do."""
+    """`ok`; `warning`: a person should look at it; `error`: something does not work. The sentence says what to do."""
 
     subject: str
     state: State

@@ -33,7 +33,7 @@ def packages(_application: Application) -> Iterator[Diagnosis]:
             f"{', '.join(strangers)} belongs to another package; install reconcile-runner in a virtual environment of "
             "its own"
         )
-        yield Diagnosis("installation", "broken", sentence)
+        yield Diagnosis("installation", "error", sentence)
     else:
         versions = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
         yield Diagnosis("installation", "ok", f"Reconcile {__version__}, its packages are intact; {versions}")
@@ -56,7 +56,7 @@ def of_time_zones(used: str, packaged: str) -> Diagnosis:
             f"this host's time zone data ({version}) is older than the tzdata package ({packaged}): due times can be "
             "an hour off; update the host's tzdata, or set PYTHONTZPATH= to use the package"
         )
-        return Diagnosis("time zones", "look", sentence)
+        return Diagnosis("time zones", "warning", sentence)
     return Diagnosis("time zones", "ok", f"this host's data, {version}")
 
 
@@ -80,12 +80,12 @@ def whole(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     damage = health.damage(tx)
     if damage is not None:
         sentence = f"{tx.store.where} is damaged ({damage}); stop every process, then use `reconcile restore`"
-        yield Diagnosis("state", "broken", sentence)
+        yield Diagnosis("state", "error", sentence)
     else:
         yield Diagnosis("state", "ok", f"{tx.store.where} is reachable, schema {tx.store.revision}")
     entries = health.audit_length(tx)
     if entries is None:
-        yield Diagnosis("audit log", "broken", "its end does not match its recorded head; run `reconcile audit verify`")
+        yield Diagnosis("audit log", "error", "its end does not match its recorded head; run `reconcile audit verify`")
     else:
         yield Diagnosis("audit log", "ok", f"{entries:,} entries; `reconcile audit verify` checks each")
 
@@ -93,7 +93,7 @@ def whole(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
 def key_file(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     file = tx.store.key_file
     if stat.S_IMODE(file.stat().st_mode) & 0o077:
-        yield Diagnosis("key file", "broken", f"{file} can be read by other users: chmod 600 {file}")
+        yield Diagnosis("key file", "error", f"{file} can be read by other users: chmod 600 {file}")
     else:
         yield Diagnosis("key file", "ok", f"{file}; a backup of the state is useless without it")
 
@@ -118,17 +118,21 @@ def of_filesystem(folder: Path, mounts: str) -> Diagnosis:
             f"{folder} is on a network file system ({kind}), where SQLite can lose or corrupt data; move it "
             "to a local disk, or keep the state in PostgreSQL"
         )
-        return Diagnosis("disk", "broken", sentence)
+        return Diagnosis("disk", "error", sentence)
     if kind in _MEMORY:
-        return Diagnosis("disk", "look", f"{folder} is in memory ({kind}) and lost after a restart; move it to a disk")
+        return Diagnosis(
+            "disk", "warning", f"{folder} is in memory ({kind}) and lost after a restart; move it to a disk"
+        )
     return Diagnosis("disk", "ok", f"{folder} is on a local disk ({kind})")
 
 
 def of_room(folder: Path, free: int) -> Diagnosis:
     text = f"{free / 1_000_000:,.0f} MB free on the disk of {folder}"
     if free < ALMOST_NONE:
-        return Diagnosis("room", "broken", f"{text}; free up space, or the state cannot be written")
-    return Diagnosis("room", "look" if free < LITTLE else "ok", f"{text}; free up space" if free < LITTLE else text)
+        return Diagnosis("disk space", "error", f"{text}; free up space, or the state cannot be written")
+    return Diagnosis(
+        "disk space", "warning" if free < LITTLE else "ok", f"{text}; free up space" if free < LITTLE else text
+    )
 
 
 def durability(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
@@ -136,14 +140,14 @@ def durability(_application: Application, tx: Transaction) -> Iterator[Diagnosis
     if tx.store.is_shared:
         for setting, harm in _LOSSY.items():
             if health.setting(tx, setting) == "off":
-                yield Diagnosis("database", "look", f"`{setting}` is off: {harm}; turn it on for this database")
+                yield Diagnosis("database", "warning", f"`{setting}` is off: {harm}; turn it on for this database")
 
 
 def clocks(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     yield of_clocks(tx.now, dt.datetime.now(dt.UTC))
     held = clock.held(tx)
     if held is not None:
-        yield Diagnosis("clock", "look", held.sentence)
+        yield Diagnosis("clock", "warning", held.sentence)
 
 
 def of_clocks(database: dt.datetime, host: dt.datetime) -> Diagnosis:
@@ -151,4 +155,4 @@ def of_clocks(database: dt.datetime, host: dt.datetime) -> Diagnosis:
     if off <= OFF:
         return Diagnosis("clock", "ok", "the database and this host agree")
     sentence = f"the clocks of the database and this host differ by {off.total_seconds():.0f} s; sync both with NTP"
-    return Diagnosis("clock", "broken" if off > FAR_OFF else "look", sentence)
+    return Diagnosis("clock", "error" if off > FAR_OFF else "warning", sentence)

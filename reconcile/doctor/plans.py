@@ -21,11 +21,11 @@ _LOOK_AHEAD = 100
 def configuration(application: Application) -> Iterator[Diagnosis]:
     if application.fallback is not None:
         for problem in application.fallback.problems:
-            yield Diagnosis("configuration", "broken", str(problem))
-        yield Diagnosis("configuration", "look", application.fallback.used)
+            yield Diagnosis("configuration", "error", str(problem))
+        yield Diagnosis("configuration", "warning", application.fallback.used)
         return
     for problem in application.project.warnings:
-        yield Diagnosis("configuration", "look", str(problem))
+        yield Diagnosis("configuration", "warning", str(problem))
     if not application.project.warnings:
         yield Diagnosis("configuration", "ok", f"release {application.project.release[:12]}, no warnings")
 
@@ -41,7 +41,7 @@ def expectations(application: Application) -> Iterator[Diagnosis]:
         if not job.notify:
             missing.append("without `notify`, nobody is notified of its findings")
         if missing:
-            yield Diagnosis(f"job {job.name}", "look", "; ".join(missing))
+            yield Diagnosis(f"job {job.name}", "warning", "; ".join(missing))
 
 
 def jitters(application: Application) -> Iterator[Diagnosis]:
@@ -53,7 +53,7 @@ def jitters(application: Application) -> Iterator[Diagnosis]:
                     f"its jitter of {job.schedule.jitter} exceeds the {shortest} between two due times, so runs can "
                     "overtake each other; shorten the jitter"
                 )
-                yield Diagnosis(f"job {job.name}", "look", sentence)
+                yield Diagnosis(f"job {job.name}", "warning", sentence)
 
 
 def _shortest_gap(schedule: Schedule) -> dt.timedelta | None:
@@ -80,7 +80,7 @@ def time_outs(application: Application) -> Iterator[Diagnosis]:
                     f"its statement_timeout of {allowed} exceeds the time_limit of job {job.name}, {job.time_limit}, "
                     "which ends the statement first; shorten it"
                 )
-                yield Diagnosis(f"source {source.name}", "look", sentence)
+                yield Diagnosis(f"source {source.name}", "warning", sentence)
 
 
 def _reads(application: Application, job: JobConfig, source: str) -> bool:
@@ -99,4 +99,4 @@ def tracing(application: Application) -> Iterator[Diagnosis]:
         yield Diagnosis("traces", "ok", "OpenTelemetry is installed")
     else:
         sentence = "enabled, but OpenTelemetry is not installed: pip install 'reconcile-runner[otel]'"
-        yield Diagnosis("traces", "look", sentence)
+        yield Diagnosis("traces", "warning", sentence)

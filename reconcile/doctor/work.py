@@ -9,10 +9,10 @@ from notifications.wording.words import plural
 from reconcile.app import Application
 from reconcile.coordination import lease, pauses
 from reconcile.doctor.diagnosis import Diagnosis
-from reconcile.findings.states import BundleState
+from reconcile.findings.states import PlanState
 from reconcile.journal import breaker, limits
 from reconcile.schedule.schedules import tzdata_version
-from reconcile.store import Transaction, breakers, bundles, outbox, slots, troubles
+from reconcile.store import Transaction, breakers, outbox, plans, slots, troubles
 
 WAITS = dt.timedelta(minutes=10)
 """The delay after which a waiting run is reported."""
@@ -28,7 +28,7 @@ def scheduling(application: Application, tx: Transaction) -> Iterator[Diagnosis]
         yield Diagnosis("scheduler", "ok", f"running in {owner}")
     elif slots.schedule_rows(tx):
         sentence = "no scheduler is running: no job will start; start `reconcile serve`"
-        yield Diagnosis("scheduler", "look", sentence)
+        yield Diagnosis("scheduler", "warning", sentence)
     else:
         sentence = "`reconcile serve` has never run on this state; jobs run by hand, by cron or by a timer"
         yield Diagnosis("scheduler", "ok", sentence)
@@ -39,7 +39,7 @@ def queue(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     if oldest is not None and tx.now - oldest > WAITS:
         waited = f"{(tx.now - oldest).total_seconds() / 60:,.0f} minutes"
         sentence = f"a run has waited {waited}; check that `reconcile serve` is running, `max_parallel` and pauses"
-        yield Diagnosis("queue", "look", sentence)
+        yield Diagnosis("queue", "warning", sentence)
     else:
         yield Diagnosis("queue", "ok", "no run is overdue")
 
@@ -49,7 +49,7 @@ def dead_workers(_application: Application, tx: Transaction) -> Iterator[Diagnos
         owner = lease.Owner.from_json(row.owner)
         if lease.is_dead(tx, owner, row.lease_until):
             sentence = f"its run was abandoned by {owner}, which is gone; `reconcile serve` or --worker takes it over"
-            yield Diagnosis(f"job {row.job}", "look", sentence)
+            yield Diagnosis(f"job {row.job}", "warning", sentence)
 
 
 def time_zones(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
@@ -57,7 +57,7 @@ def time_zones(_application: Application, tx: Transaction) -> Iterator[Diagnosis
     for version in slots.tzdata_of_due(tx):
         if version != current:
             sentence = f"due times were computed with {version}, but this host has {current}; give all hosts the same"
-            yield Diagnosis("time zones", "look", sentence)
+            yield Diagnosis("time zones", "warning", sentence)
 
 
 def messages(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
@@ -75,7 +75,7 @@ def messages(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
         why = f" ({count.problem})" if count.problem else ""
         sentence = f"{plural(count.count, 'message', 'messages')} {kind}{why}"
         sentence += f"; `reconcile messages` lists them, `reconcile notify test {count.channel}` tests the channel"
-        yield Diagnosis(f"channel {count.channel}", "look", sentence)
+        yield Diagnosis(f"channel {count.channel}", "warning", sentence)
     if not any_unsent:
         yield Diagnosis("messages", "ok", "none failed, none is delayed")
 
@@ -83,29 +83,29 @@ def messages(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
 def ongoing_troubles(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     for trouble in troubles.ongoing(tx):
         since = f"since {trouble.since:%d %b %Y %H:%M} UTC"
-        yield Diagnosis(f"trouble {trouble.subject}", "look", f"{trouble.sentence} ({since})")
+        yield Diagnosis(f"trouble {trouble.subject}", "warning", f"{trouble.sentence} ({since})")
 
 
 def cleaning(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     """Find cleaning that waits for a person."""
     any_problem = False
-    if unknown := bundles.counts(tx).get(BundleState.QUARANTINED, 0):
+    if unknown := plans.counts(tx).get(PlanState.QUARANTINED, 0):
         any_problem = True
         sentence = f"{plural(unknown, 'cleaning has', 'cleanings have')} an unknown outcome; see `reconcile quarantine`"
-        yield Diagnosis("quarantine", "look", sentence)
+        yield Diagnosis("quarantine", "warning", sentence)
     circuits = breakers.not_closed(tx)
     sources = breaker.sources(tx, circuits)
     for circuit in circuits:
         any_problem = True
         sentence = f"no changes are written to it now: {breaker.reason(tx, circuit.target) or 'it will be retried'}"
-        yield Diagnosis(f"source {sources.get(circuit.target, circuit.target)}", "look", sentence)
+        yield Diagnosis(f"source {sources.get(circuit.target, circuit.target)}", "warning", sentence)
     for scope, why in limits.stops(tx).items():
         any_problem = True
-        yield Diagnosis(f"cleaning of {scope}", "look", why.rstrip("."))
+        yield Diagnosis(f"cleaning of {scope}", "warning", why.rstrip("."))
     if not any_problem and any(rule.clean is not None for rule in application.project.rules.values()):
         yield Diagnosis("cleaning", "ok", "nothing is quarantined or stopped")
 
 
 def stopped(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     for subject, pause in pauses.active(tx).items():
-        yield Diagnosis(f"pause of {subject}", "look", pause.sentence)
+        yield Diagnosis(f"pause of {subject}", "warning", pause.sentence)

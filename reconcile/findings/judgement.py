@@ -16,7 +16,7 @@ from reconcile.findings.states import IN_HAND, LIVE, Event, State
 from rules.engines.base import Group
 
 
-class Change(enum.Enum):
+class FindingChange(enum.Enum):
     """The change of one finding in a run."""
 
     NEW = "new"
@@ -32,7 +32,7 @@ class Change(enum.Enum):
 
     @property
     def is_told(self) -> bool:
-        return self in (Change.NEW, Change.GROWN, Change.REOPENED, Change.WOKEN)
+        return self in (FindingChange.NEW, FindingChange.GROWN, FindingChange.REOPENED, FindingChange.WOKEN)
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Verdict:
     in a merged one. `reason` is for people.
     """
 
-    change: Change
+    change: FindingChange
     finding: str | None = None
     group: Group | None = None
     event: Event | None = None
@@ -93,46 +93,46 @@ def judge(
     for finding in matching.left:
         if finding.id in matching.absorbed:
             into = matching.absorbed[finding.id]
-            verdicts.append(Verdict(Change.MERGED, finding.id, event=Event.ABSORBED, into=into))
+            verdicts.append(Verdict(FindingChange.MERGED, finding.id, event=Event.ABSORBED, into=into))
         elif complete and finding.state in LIVE:
-            verdicts.append(Verdict(Change.RESOLVED, finding.id, event=Event.VANISHED, reason=reason))
+            verdicts.append(Verdict(FindingChange.RESOLVED, finding.id, event=Event.VANISHED, reason=reason))
     return Judgement(tuple(verdicts))
 
 
 def _on_group(matched: Match, at: dt.datetime, read_at: dt.datetime) -> Verdict:
     finding, group = matched.finding, matched.group
     if finding is not None and _is_in_hand(finding, read_at):
-        return Verdict(Change.IN_HAND, finding.id, group)
+        return Verdict(FindingChange.IN_HAND, finding.id, group)
     if finding is not None and matched.settled and finding.state is State.CLEANED:
-        return Verdict(Change.REOPENED, finding.id, group, Event.CAME_BACK, reason=NOT_CLEAN)
+        return Verdict(FindingChange.REOPENED, finding.id, group, Event.CAME_BACK, reason=NOT_CLEAN)
     if finding is None and matched.settled:
-        return Verdict(Change.SETTLED, group=group)
+        return Verdict(FindingChange.SETTLED, group=group)
     if finding is None:
-        return Verdict(Change.NEW, group=group, event=Event.OPENED)
+        return Verdict(FindingChange.NEW, group=group, event=Event.OPENED)
     if matched.settled and finding.state in LIVE:
-        return Verdict(Change.RESOLVED, finding.id, group, Event.VANISHED, reason=ONLY_SETTLED)
+        return Verdict(FindingChange.RESOLVED, finding.id, group, Event.VANISHED, reason=ONLY_SETTLED)
     if matched.settled:
-        return Verdict(Change.SETTLED, finding.id, group)
+        return Verdict(FindingChange.SETTLED, finding.id, group)
     if finding.state in LIVE:
         return _on_live(matched, finding, at)
-    return Verdict(Change.REOPENED, finding.id, group, Event.CAME_BACK, reason=_why_back(matched, finding))
+    return Verdict(FindingChange.REOPENED, finding.id, group, Event.CAME_BACK, reason=_why_back(matched, finding))
 
 
 def _is_in_hand(finding: Known, read_at: dt.datetime) -> bool:
-    """Return True if a cleaning has the records, or had them after they were read."""
-    if finding.state in IN_HAND:
+    """Return True if a cleaning or an undo has the records, or had them after they were read."""
+    if finding.state in IN_HAND or finding.is_being_undone:
         return True
     return finding.state in (State.CLEANED, State.UNDONE) and finding.since is not None and finding.since >= read_at
 
 
 def _on_live(matched: Match, finding: Known, at: dt.datetime) -> Verdict:
     if any(record not in finding.members and record not in finding.former for record in matched.records):
-        return Verdict(Change.GROWN, finding.id, matched.group, Event.GREW)
+        return Verdict(FindingChange.GROWN, finding.id, matched.group, Event.GREW)
     if finding.state is State.SNOOZED and finding.snoozed_until is not None and finding.snoozed_until <= at:
-        return Verdict(Change.WOKEN, finding.id, matched.group, Event.WOKE, reason=SNOOZE_OVER)
+        return Verdict(FindingChange.WOKEN, finding.id, matched.group, Event.WOKE, reason=SNOOZE_OVER)
     if len(matched.records) < len(finding.members):
-        return Verdict(Change.SHRUNK, finding.id, matched.group, Event.SHRANK)
-    return Verdict(Change.KNOWN, finding.id, matched.group)
+        return Verdict(FindingChange.SHRUNK, finding.id, matched.group, Event.SHRANK)
+    return Verdict(FindingChange.KNOWN, finding.id, matched.group)
 
 
 def _why_back(matched: Match, finding: Known) -> str:

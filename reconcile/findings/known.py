@@ -106,7 +106,7 @@ class Known:
 
     `members` are its records then, `former` others it once had, `settled` those covered by a decision, made when the
     key was `settled_key`. `snoozed_until` is None for a snooze that lasts until it grows. `since` is the time of its
-    state.
+    state. `is_being_undone`: an undo of its cleaning was claimed, and it is not known to be done or not done.
     """
 
     id: str
@@ -120,6 +120,7 @@ class Known:
     settled_key: Mapping[str, Value] = field(default_factory=dict)
     snoozed_until: dt.datetime | None = None
     since: dt.datetime | None = None
+    is_being_undone: bool = False
 
     @property
     def followed(self) -> frozenset[str]:

@@ -72,7 +72,7 @@ class CleaningResult:
     `stopped`: why automatic cleaning stopped; `refused`: a safety check stopped it; `held_up`: the target is not
     available, and approved plans wait. `not_planned` counts the findings without a plan, by sentence. `of_before`: how
     many plans of earlier runs this run executed, for example approved in between. `binding`: the plans were made with
-    it (`Tools.bound`), if any could be made. `next_run`: a sentence about the plans left to the next run, because no
+    it, if any could be made. `next_run`: a sentence about the plans left to the next run, because no
     run has reported findings under this binding yet. `uncounted`: why people are asked about findings whose money is
     limited but cannot be counted. `of_killed` counts findings cleaned by earlier runs that were killed.
     """

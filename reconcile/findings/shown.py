@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol
 
-from reconcile.findings.judgement import Change
+from reconcile.findings.judgement import FindingChange
 from reconcile.findings.states import State
 from rules.engines.base import Group, Nearby
 from rules.models import Severity
@@ -43,7 +43,7 @@ class Finding:
     state: State
     severity: Severity
     version: int
-    change: Change
+    change: FindingChange
     key: Mapping[str, Value]
     records: int
     first_run: str
@@ -81,12 +81,12 @@ class Foreseen:
     kind: str
     dataset: str
     severity: Severity
-    change: Change
+    change: FindingChange
     group: Group
 
     @property
     def state(self) -> State:
-        return State.DISMISSED if self.change is Change.SETTLED else State.OPEN
+        return State.DISMISSED if self.change is FindingChange.SETTLED else State.OPEN
 
 
 class Named(Protocol):

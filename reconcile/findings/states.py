@@ -1,7 +1,4 @@
-"""The states of a finding and their transitions, as data. Pure.
-
-The states of a bundle and of an operation, and their transitions, as data. Pure.
-"""
+"""The states of a finding, of its plan and of an operation, and their transitions, as data. Pure."""
 
 from __future__ import annotations
 
@@ -46,7 +43,7 @@ class Event(enum.Enum):
     ABSORBED = "finding.merged"
     DISMISSED = "finding.dismissed"
     SNOOZED = "finding.snoozed"
-    UNDONE = "finding.decision_undone"
+    DECISION_UNDONE = "finding.decision_undone"
     PROPOSED = "finding.proposed"
     APPROVED = "finding.approved"
     REJECTED = "finding.rejected"  # the plan, not the finding
@@ -58,7 +55,7 @@ class Event(enum.Enum):
     FAILED = "finding.failed"
     QUARANTINED = "finding.quarantined"
     RETURNED = "finding.not_done"  # proven not done, to be retried
-    TAKEN_BACK = "finding.undone"
+    UNDONE = "finding.undone"
     NOT_UNDONE = "finding.not_undone"  # a requested undo was not done, or has an unknown outcome
 
 
@@ -80,10 +77,10 @@ TRANSITIONS: Mapping[tuple[State | None, Event], State] = {
     (State.SNOOZED, Event.ABSORBED): State.MERGED,
     (State.SNOOZED, Event.DISMISSED): State.DISMISSED,
     (State.SNOOZED, Event.SNOOZED): State.SNOOZED,
-    (State.SNOOZED, Event.UNDONE): State.OPEN,
+    (State.SNOOZED, Event.DECISION_UNDONE): State.OPEN,
     (State.DISMISSED, Event.CAME_BACK): State.OPEN,
     (State.DISMISSED, Event.ABSORBED): State.MERGED,
-    (State.DISMISSED, Event.UNDONE): State.OPEN,
+    (State.DISMISSED, Event.DECISION_UNDONE): State.OPEN,
     (State.RESOLVED, Event.CAME_BACK): State.OPEN,
     **{(state, event): State.OPEN for state in _PLANNED for event in (Event.GREW, Event.SHRANK, Event.VOIDED)},
     **{(state, Event.VANISHED): State.RESOLVED for state in (*_PLANNED, *_LEFT)},
@@ -113,9 +110,9 @@ TRANSITIONS: Mapping[tuple[State | None, Event], State] = {
     (State.QUARANTINED, Event.RETURNED): State.CLEANING,
     (State.QUARANTINED, Event.FAILED): State.FAILED,
     (State.CLEANED, Event.CAME_BACK): State.OPEN,
-    (State.CLEANED, Event.TAKEN_BACK): State.UNDONE,
+    (State.CLEANED, Event.UNDONE): State.UNDONE,
     (State.UNDONE, Event.CAME_BACK): State.OPEN,
-    (State.UNDONE, Event.UNDONE): State.OPEN,
+    (State.UNDONE, Event.DECISION_UNDONE): State.OPEN,
     **{(state, Event.NOT_UNDONE): state for state in State if state is not State.MERGED},
 }
 """All transitions; any other is refused. A merged finding is final."""
@@ -133,7 +130,7 @@ def after(state: State | None, event: Event) -> State:
     return TRANSITIONS[state, event]
 
 
-class BundleState(enum.Enum):
+class PlanState(enum.Enum):
     """The state of the plan for one group."""
 
     AWAITING = "awaiting_approval"
@@ -141,7 +138,7 @@ class BundleState(enum.Enum):
     CLAIMED = "claimed"  # a worker has it; nothing was sent yet
     SENT = "sent"  # committed before the first byte is sent
     RETRY_WAIT = "retry_wait"  # proven not done; the next attempt is scheduled
-    AMBIGUOUS = "ambiguous"  # the target must be asked
+    UNKNOWN = "unknown"  # the target must be asked
     QUARANTINED = "quarantined"  # a person must decide what happened
     SUCCEEDED = "succeeded"
     FAILED = "failed"  # proven not done, without a retry
@@ -150,56 +147,56 @@ class BundleState(enum.Enum):
     COMPENSATED = "compensated"
 
 
-OVER = (BundleState.SUCCEEDED, BundleState.FAILED, BundleState.SKIPPED, BundleState.COMPENSATED)
+OVER = (PlanState.SUCCEEDED, PlanState.FAILED, PlanState.SKIPPED, PlanState.COMPENSATED)
 """Final states, except for an undo."""
-WITHDRAWABLE = (BundleState.AWAITING, BundleState.APPROVED, BundleState.RETRY_WAIT)
+WITHDRAWABLE = (PlanState.AWAITING, PlanState.APPROVED, PlanState.RETRY_WAIT)
 """States of an unclaimed plan that is proven not done."""
 HOLDING = (
-    BundleState.CLAIMED,
-    BundleState.SENT,
-    BundleState.RETRY_WAIT,
-    BundleState.AMBIGUOUS,
-    BundleState.QUARANTINED,
+    PlanState.CLAIMED,
+    PlanState.SENT,
+    PlanState.RETRY_WAIT,
+    PlanState.UNKNOWN,
+    PlanState.QUARANTINED,
 )
-"""States in which the bundle keeps its holds."""
+"""States in which the plan keeps its holds."""
 
-NEXT: Mapping[BundleState, tuple[BundleState, ...]] = {
-    BundleState.AWAITING: (BundleState.APPROVED, BundleState.SKIPPED),
-    BundleState.APPROVED: (BundleState.CLAIMED, BundleState.SKIPPED),
-    BundleState.CLAIMED: (
-        BundleState.SENT,
-        BundleState.APPROVED,
-        BundleState.SKIPPED,
-        BundleState.RETRY_WAIT,
-        BundleState.QUARANTINED,  # its key was used for something else
+NEXT: Mapping[PlanState, tuple[PlanState, ...]] = {
+    PlanState.AWAITING: (PlanState.APPROVED, PlanState.SKIPPED),
+    PlanState.APPROVED: (PlanState.CLAIMED, PlanState.SKIPPED),
+    PlanState.CLAIMED: (
+        PlanState.SENT,
+        PlanState.APPROVED,
+        PlanState.SKIPPED,
+        PlanState.RETRY_WAIT,
+        PlanState.QUARANTINED,  # its key was used for something else
     ),
-    BundleState.SENT: (
-        BundleState.SUCCEEDED,
-        BundleState.RETRY_WAIT,
-        BundleState.FAILED,
-        BundleState.SKIPPED,
-        BundleState.AMBIGUOUS,
-        BundleState.QUARANTINED,
+    PlanState.SENT: (
+        PlanState.SUCCEEDED,
+        PlanState.RETRY_WAIT,
+        PlanState.FAILED,
+        PlanState.SKIPPED,
+        PlanState.UNKNOWN,
+        PlanState.QUARANTINED,
     ),
-    BundleState.RETRY_WAIT: (
-        BundleState.CLAIMED,
-        BundleState.FAILED,
-        BundleState.SKIPPED,
-        BundleState.QUARANTINED,
+    PlanState.RETRY_WAIT: (
+        PlanState.CLAIMED,
+        PlanState.FAILED,
+        PlanState.SKIPPED,
+        PlanState.QUARANTINED,
     ),
-    BundleState.AMBIGUOUS: (BundleState.SUCCEEDED, BundleState.RETRY_WAIT, BundleState.QUARANTINED),
-    BundleState.QUARANTINED: (
-        BundleState.SUCCEEDED,
-        BundleState.RETRY_WAIT,
-        BundleState.FAILED,
-        BundleState.COMPENSATING,  # its undo is retried
-        BundleState.COMPENSATED,  # its undo was done
+    PlanState.UNKNOWN: (PlanState.SUCCEEDED, PlanState.RETRY_WAIT, PlanState.QUARANTINED),
+    PlanState.QUARANTINED: (
+        PlanState.SUCCEEDED,
+        PlanState.RETRY_WAIT,
+        PlanState.FAILED,
+        PlanState.COMPENSATING,  # its undo is retried
+        PlanState.COMPENSATED,  # its undo was done
     ),
-    BundleState.SUCCEEDED: (BundleState.COMPENSATING,),
-    BundleState.FAILED: (),
-    BundleState.SKIPPED: (),
-    BundleState.COMPENSATING: (BundleState.COMPENSATED, BundleState.SUCCEEDED, BundleState.QUARANTINED),
-    BundleState.COMPENSATED: (),
+    PlanState.SUCCEEDED: (PlanState.COMPENSATING,),
+    PlanState.FAILED: (),
+    PlanState.SKIPPED: (),
+    PlanState.COMPENSATING: (PlanState.COMPENSATED, PlanState.SUCCEEDED, PlanState.QUARANTINED),
+    PlanState.COMPENSATED: (),
 }
 """All transitions; any other is refused."""
 
@@ -207,11 +204,11 @@ NEXT: Mapping[BundleState, tuple[BundleState, ...]] = {
 class MoveRefused(Exception):
     """The transition is not allowed; nothing was changed."""
 
-    def __init__(self, state: BundleState, to: BundleState) -> None:
+    def __init__(self, state: PlanState, to: PlanState) -> None:
         super().__init__(f"A cleaning that is {state.value} cannot become {to.value}; nothing was changed.")
 
 
-def moved(state: BundleState, to: BundleState) -> BundleState:
+def moved(state: PlanState, to: PlanState) -> PlanState:
     """Return the new state; raises MoveRefused for a transition that is not allowed."""
     if to not in NEXT[state]:
         raise MoveRefused(state, to)

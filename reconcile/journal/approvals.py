@@ -7,45 +7,48 @@ import unicodedata
 
 from reconcile.audit import facts, log
 from reconcile.errors import Refused
-from reconcile.findings.states import BundleState
+from reconcile.findings.states import PlanState
 from reconcile.store import Transaction, approvals
 from reconcile.store.approvals import Approval, Decision
-from reconcile.store.bundles import Stored
+from reconcile.store.plans import StoredPlan
 
 _NEEDED = {"none": 0, "required": 1, "two_person": 2}
 
 
 class PlanChanged(Refused):
-    """The decision is about another plan than the current one."""
+    """The plan is not, or no longer, the plan that the person decided about."""
 
-    def __init__(self, bundle: str) -> None:
-        super().__init__(f"Bundle {bundle} changed since it was shown: review it again before you decide.")
+    def __init__(self, finding: str, why: str) -> None:
+        super().__init__(
+            f"Nothing was decided about {finding}: {why}. Look at the current plan (`reconcile plan "
+            f"--finding {finding}`), then decide"
+        )
 
 
 class PlanOver(Refused):
     """The plan does not wait for this decision."""
 
-    def __init__(self, bundle: str, state: BundleState) -> None:
-        super().__init__(f"Bundle {bundle} is {state.value.replace('_', ' ')}; it does not wait for an approval.")
+    def __init__(self, plan: str, state: PlanState) -> None:
+        super().__init__(f"Plan {plan} is {state.value.replace('_', ' ')}; it does not wait for an approval.")
 
 
 class ApprovalExpired(Refused):
     """The time to approve the plan is over."""
 
-    def __init__(self, bundle: str, when: dt.datetime) -> None:
-        super().__init__(f"Bundle {bundle} expired at {when:%d %b %Y %H:%M} UTC; the next run makes a new plan.")
+    def __init__(self, plan: str, when: dt.datetime) -> None:
+        super().__init__(f"Plan {plan} expired at {when:%d %b %Y %H:%M} UTC; the next run makes a new plan.")
 
 
 class SamePerson(Refused):
     """Two other people must approve, and this person proposed the plan."""
 
-    def __init__(self, bundle: str, by: str) -> None:
-        super().__init__(f"{by} proposed bundle {bundle}; two other people must approve it.")
+    def __init__(self, plan: str, by: str) -> None:
+        super().__init__(f"{by} proposed plan {plan}; two other people must approve it.")
 
 
 def give(
     tx: Transaction,
-    plan: Stored,
+    plan: StoredPlan,
     *,
     by: str,
     plan_hash: str,
@@ -58,10 +61,10 @@ def give(
     `system`, the operating system's user behind the name `by`, is in the log's entry. A person's later decision
     replaces the earlier one. Raises a Refused.
     """
-    if plan.state is not BundleState.AWAITING and not (plan.state is BundleState.APPROVED and decision == "rejected"):
+    if plan.state is not PlanState.AWAITING and not (plan.state is PlanState.APPROVED and decision == "rejected"):
         raise PlanOver(plan.id, plan.state)
     if plan_hash != plan.plan_hash:
-        raise PlanChanged(plan.id)
+        raise PlanChanged(plan.finding, "its plan changed since it was shown")
     if decision == "approved" and plan.expires_at is not None and plan.expires_at < tx.now:
         raise ApprovalExpired(plan.id, plan.expires_at)
     if decision == "approved" and plan.policy == "two_person" and person(by) == person(plan.proposed_by):
@@ -70,7 +73,7 @@ def give(
     previous = next((approval.decision for approval in approvals.of(tx, plan.id) if approval.by == by), None)
     approvals.put(tx, plan.id, Approval(by, decision, plan_hash, tx.now, note))
     body: dict[str, str | None] = {
-        "bundle": plan.id,
+        "plan": plan.id,
         "finding": plan.finding,
         "by": by,
         "decision": decision,
@@ -81,7 +84,7 @@ def give(
     if system:
         body["system"] = system
     body["was"] = previous  # so `audit verify` can compare the state with earlier decisions
-    log.append(tx, by, f"approval.{decision}", f"bundle:{plan.id}", body)
+    log.append(tx, by, f"approval.{decision}", f"plan:{plan.id}", body)
     return satisfied(tx, plan)
 
 
@@ -90,7 +93,7 @@ def person(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def satisfied(tx: Transaction, plan: Stored) -> bool:
+def satisfied(tx: Transaction, plan: StoredPlan) -> bool:
     """Return True if the plan has the approvals its policy needs, for its exact hash, and no rejection."""
     decisions = [approval for approval in approvals.of(tx, plan.id) if approval.plan_hash == plan.plan_hash]
     if any(approval.decision == "rejected" for approval in decisions):
@@ -101,12 +104,12 @@ def satisfied(tx: Transaction, plan: Stored) -> bool:
     return len(persons) >= _NEEDED[plan.policy]
 
 
-def systems(tx: Transaction, bundle: str) -> set[str | None]:
+def systems(tx: Transaction, plan: str) -> set[str | None]:
     """The operating systems' users behind the valid approvals of a plan, from the log, without those this transaction
     adds; None for an unknown one."""
-    names = {approval.by for approval in approvals.of(tx, bundle) if approval.decision == "approved"}
+    names = {approval.by for approval in approvals.of(tx, plan) if approval.decision == "approved"}
     latest: dict[str, str | None] = {}
-    for entry in log.entries(tx, event="approval.approved", subject=f"bundle:{bundle}"):
+    for entry in log.entries(tx, event="approval.approved", subject=f"plan:{plan}"):
         body = entry.body or {}
         if body.get("by") in names:
             latest[body["by"]] = body.get("system")

@@ -15,7 +15,7 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.plan import Plan
 from reconcile.store import Transaction
 from reconcile.store import holds as stored
 from reconcile.store.columns import json_text
@@ -61,33 +61,33 @@ _BUCKETS = 64
 class HoldConflict(Exception):
     """Another cleaning holds a record in another role; nothing was held, and this one waits for it."""
 
-    def __init__(self, bundle: str, other: str, record: str) -> None:
-        super().__init__(f"{other} holds a record of {bundle}; {bundle} waits until {other} is over.")
-        self.bundle = bundle
+    def __init__(self, plan: str, other: str, record: str) -> None:
+        super().__init__(f"{other} holds a record of {plan}; {plan} waits until {other} is over.")
+        self.plan = plan
         self.other = other
         self.record = record
 
 
 @dataclass(frozen=True)
-class Wanted:
+class HoldRequest:
     """The records a plan needs, named by `keys.name_of`; surplus records are exclusive, keepers are shared."""
 
-    bundle: str
+    plan: str
     target: str
     keeper: tuple[str, ...]
     surplus: tuple[str, ...]
 
     @classmethod
-    def of(cls, bundle_id: str, target: str, bundle: Bundle) -> Wanted:
-        names = [name_of(bundle.table, record) for record in (bundle.keeper, *bundle.surplus)]
-        return cls(bundle_id, target, tuple(names[:1]), tuple(names[1:]))
+    def of(cls, plan_id: str, target: str, plan: Plan) -> HoldRequest:
+        names = [name_of(plan.table, record) for record in (plan.keeper, *plan.surplus)]
+        return cls(plan_id, target, tuple(names[:1]), tuple(names[1:]))
 
     @property
     def roles(self) -> dict[str, str]:
         return dict.fromkeys(self.keeper, KEEPER) | dict.fromkeys(self.surplus, SURPLUS)
 
 
-def take_all(tx: Transaction, wanted: Sequence[Wanted]) -> list[HoldConflict]:
+def take_all(tx: Transaction, wanted: Sequence[HoldRequest]) -> list[HoldConflict]:
     """Hold the records of many plans; return one conflict for each plan that has one, which holds nothing."""
     if not wanted:
         return []
@@ -102,9 +102,9 @@ def take_all(tx: Transaction, wanted: Sequence[Wanted]) -> list[HoldConflict]:
             continue
         for record, role in need.roles.items():
             holders = held.setdefault((need.target, record), {})
-            if need.bundle not in holders:
-                holders[need.bundle] = role
-                rows.append(HoldRow(need.target, record, need.bundle, role))
+            if need.plan not in holders:
+                holders[need.plan] = role
+                rows.append(HoldRow(need.target, record, need.plan, role))
     stored.insert(tx, rows)
     return conflicts
 
@@ -112,26 +112,26 @@ def take_all(tx: Transaction, wanted: Sequence[Wanted]) -> list[HoldConflict]:
 _Held = dict[tuple[str, str], dict[str, str]]
 
 
-def _conflict(need: Wanted, held: _Held) -> HoldConflict | None:
+def _conflict(need: HoldRequest, held: _Held) -> HoldConflict | None:
     for record, role in sorted(need.roles.items()):
         for other, other_role in held.get((need.target, record), {}).items():
-            if other != need.bundle and SURPLUS in (role, other_role):
-                return HoldConflict(need.bundle, other, record)
+            if other != need.plan and SURPLUS in (role, other_role):
+                return HoldConflict(need.plan, other, record)
     return None
 
 
-def _held_by_others(tx: Transaction, wanted: Sequence[Wanted]) -> _Held:
+def _held_by_others(tx: Transaction, wanted: Sequence[HoldRequest]) -> _Held:
     names: dict[str, set[str]] = {}
     for need in wanted:
         names.setdefault(need.target, set()).update(need.roles)
     held: _Held = {}
     for target, records in sorted(names.items()):
         for row in stored.held(tx, target, sorted(records)):
-            held.setdefault((target, row.record), {})[row.bundle] = row.role
+            held.setdefault((target, row.record), {})[row.plan] = row.role
     return held
 
 
-def _queue(tx: Transaction, wanted: Sequence[Wanted]) -> None:
+def _queue(tx: Transaction, wanted: Sequence[HoldRequest]) -> None:
     """Queue for the records' locks. On PostgreSQL two transactions could each miss the other's new holds, so each waits
     until an earlier one for the same record ends. On SQLite there is only one writer."""
     if not tx.store.is_shared:

@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from reconcile.audit import facts, log
 from reconcile.errors import Refused
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.plan import Plan
 from reconcile.store import Transaction
 from reconcile.store import limits as stored
 from reconcile.store.limits import Counted, Kind, ScopeRow, Sums, Texts
@@ -60,26 +60,26 @@ class Use:
     `uncounted` names records whose amount cannot be counted, with the reason; empty if there are none.
     """
 
-    bundle: str
+    plan: str
     records: int
     money: Money = field(default_factory=dict)
     uncounted: str = ""
 
     @classmethod
-    def of(cls, bundle_id: str, bundle: Bundle) -> Use:
+    def of(cls, plan_id: str, plan: Plan) -> Use:
         """Surplus, re-pointed and captured rows count; the keeper's own fields do not.
 
         A negative amount (a refund, a credit note) counts as much as a positive one: it makes no room for others.
         """
-        rows = sum(not change.is_guard and change.role != "keeper" for change in bundle.changes)
-        money = {unit: Decimal(amount).copy_abs() for unit, amount in bundle.money.items()}
-        return cls(bundle_id, rows, money, _uncounted(bundle))
+        rows = sum(not change.is_guard and change.role != "keeper" for change in plan.changes)
+        money = {unit: Decimal(amount).copy_abs() for unit, amount in plan.money.items()}
+        return cls(plan_id, rows, money, _uncounted(plan))
 
 
-def _uncounted(bundle: Bundle) -> str:
-    lacks = sorted(set(bundle.uncounted.values()))
-    records = "1 record" if len(bundle.uncounted) == 1 else f"{len(bundle.uncounted)} records"
-    return f"{records} of {bundle.finding} ({', '.join(lacks)})" if lacks else ""
+def _uncounted(plan: Plan) -> str:
+    lacks = sorted(set(plan.uncounted.values()))
+    records = "1 record" if len(plan.uncounted) == 1 else f"{len(plan.uncounted)} records"
+    return f"{records} of {plan.finding} ({', '.join(lacks)})" if lacks else ""
 
 
 @dataclass(frozen=True)
@@ -128,16 +128,16 @@ def reserve(
             counter.refuse(total, limits)
     for counter in counters:
         counter.add(tx, total)
-    log.touch(tx, facts.PLAN, [use.bundle for use in new_uses])
-    in_order = sorted(new_uses, key=lambda use: use.bundle)
-    counted = [Counted(use.bundle, rule, target, run, tx.now, use.records, _texts(use.money)) for use in in_order]
+    log.touch(tx, facts.PLAN, [use.plan for use in new_uses])
+    in_order = sorted(new_uses, key=lambda use: use.plan)
+    counted = [Counted(use.plan, rule, target, run, tx.now, use.records, _texts(use.money)) for use in in_order]
     stored.put(tx, counted)
 
 
-def give_back(tx: Transaction, bundles: Iterable[str]) -> None:
+def give_back(tx: Transaction, plans: Iterable[str]) -> None:
     """Return the use of these plans, which are proven not done."""
-    returned = stored.forget(tx, bundles)
-    log.touch(tx, facts.PLAN, [row.bundle for row in returned])
+    returned = stored.forget(tx, plans)
+    log.touch(tx, facts.PLAN, [row.plan for row in returned])
     by_scope: dict[tuple[str, str, str | None], list[Counted]] = {}
     for row in returned:
         by_scope.setdefault((row.target, row.rule, row.run), []).append(row)
@@ -283,10 +283,10 @@ def _counter(scope: str, kind: Kind, name: str, run: str | None, row: ScopeRow) 
 
 def _not_counted(tx: Transaction, uses: Sequence[Use], run: str | None) -> tuple[list[Use], tuple[int, Money]]:
     """The plans to count, and their use in this run from a count over a day ago."""
-    rows = stored.counted(tx, [use.bundle for use in uses])
-    counted = {row.bundle for row in rows if row.at > tx.now - DAY}
-    older_rows = (row for row in rows if row.bundle not in counted and run is not None and row.run == run)
-    return [use for use in uses if use.bundle not in counted], _sum((r.records, _amounts(r.money)) for r in older_rows)
+    rows = stored.counted(tx, [use.plan for use in uses])
+    counted = {row.plan for row in rows if row.at > tx.now - DAY}
+    older_rows = (row for row in rows if row.plan not in counted and run is not None and row.run == run)
+    return [use for use in uses if use.plan not in counted], _sum((r.records, _amounts(r.money)) for r in older_rows)
 
 
 def _total(use: tuple[int, Iterable[Texts]]) -> tuple[int, Money]:

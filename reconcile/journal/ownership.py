@@ -66,7 +66,7 @@ class OwnershipRaced(OwnershipRefused):
 
 
 @dataclass(frozen=True)
-class Seen:
+class TableOwner:
     """The owner of a table of a source, as recorded in the target."""
 
     source: str
@@ -91,12 +91,12 @@ def cleaned(project: Project) -> dict[str, list[DatasetConfig]]:
     return dict(sorted(by_source.items()))
 
 
-def look(target: Target, table: str) -> Seen:
+def look(target: Target, table: str) -> TableOwner:
     """Ask the target; no transaction of the store may be open. Raises a ConnectorError."""
-    return Seen(target.name, table, target.owned(table))
+    return TableOwner(target.name, table, target.owned(table))
 
 
-def look_at(target: Target, datasets: Iterable[DatasetConfig]) -> list[Seen]:
+def look_at(target: Target, datasets: Iterable[DatasetConfig]) -> list[TableOwner]:
     """Ask about the tables of these datasets; tables in one place are asked once. Raises a ConnectorError."""
     tables = dict.fromkeys(target.table(dataset.settings) for dataset in datasets)
     return list({seen.place: seen for seen in (look(target, table) for table in tables)}.values())
@@ -135,7 +135,7 @@ def enter(store: Store, target: Target, table: str, entered: set[str]) -> None:
     entered.add(seen.place)
 
 
-def must_be_ours(store: Store | None, target: Target, table: str) -> Seen:
+def must_be_ours(store: Store | None, target: Target, table: str) -> TableOwner:
     """Raise an OwnershipRefused unless this store may clean there; nothing is changed or locked.
 
     Without a store there is no state yet, so any owner is another store. Raises a ConnectorError.
@@ -156,7 +156,7 @@ def must_be_ours(store: Store | None, target: Target, table: str) -> Seen:
     raise OwnershipRaced(target.name)
 
 
-def check(tx: Transaction, seen: Seen) -> None:
+def check(tx: Transaction, seen: TableOwner) -> None:
     """Raise an OwnershipRefused unless this store may clean there; it locks nothing, so readers can call it."""
     _refuse(tx, seen, _recorded(tx, seen, lock=False))
 
@@ -186,7 +186,7 @@ def adopt(store: Store, target: Target, table: str, *, by: str) -> Owner | None:
     return seen.owner
 
 
-def _next_ratchet(tx: Transaction, seen: Seen) -> int:
+def _next_ratchet(tx: Transaction, seen: TableOwner) -> int:
     """Record the next number for both sides: one more, or that of a step already begun."""
     recorded = _recorded(tx, seen)
     _refuse(tx, seen, recorded)
@@ -201,17 +201,17 @@ def _next_ratchet(tx: Transaction, seen: Seen) -> int:
     return ratchet + 1
 
 
-def _refuse_another_owner(store: Store, seen: Seen) -> None:
+def _refuse_another_owner(store: Store, seen: TableOwner) -> None:
     if seen.owner is not None and seen.owner[0] != store.id:
         raise AnotherOwner(seen.source, seen.owner[0])
 
 
-def _refuse_any_owner(seen: Seen) -> None:
+def _refuse_any_owner(seen: TableOwner) -> None:
     if seen.owner is not None:
         raise AnotherOwner(seen.source, seen.owner[0])
 
 
-def _refuse(tx: Transaction, seen: Seen, recorded: tuple[int, int] | None) -> None:
+def _refuse(tx: Transaction, seen: TableOwner, recorded: tuple[int, int] | None) -> None:
     if seen.owner is None:
         if recorded is not None and recorded[1] > 0:
             raise TargetBehind(seen.source)
@@ -224,18 +224,18 @@ def _refuse(tx: Transaction, seen: Seen, recorded: tuple[int, int] | None) -> No
         raise TargetBehind(seen.source)
 
 
-def _recorded(tx: Transaction, seen: Seen, *, lock: bool = True) -> tuple[int, int] | None:
+def _recorded(tx: Transaction, seen: TableOwner, *, lock: bool = True) -> tuple[int, int] | None:
     """The number and its confirmed part; also under the place's name in an older version."""
     recorded = (targets.numbers(tx, name, lock=lock) for name in (seen.place, seen.owned.before))
     return next((numbers for numbers in recorded if numbers is not None), None)
 
 
-def _write(tx: Transaction, seen: Seen, ratchet: int, *, confirmed: int) -> None:
+def _write(tx: Transaction, seen: TableOwner, ratchet: int, *, confirmed: int) -> None:
     if targets.put(tx, seen.place, seen.source, ratchet, confirmed):
         body = {"target": seen.place, "source": seen.source}
         log.append(tx, "reconcile", "target.first_seen", f"target:{seen.place}", body)
 
 
-def _confirm(store: Store, seen: Seen, ratchet: int) -> None:
+def _confirm(store: Store, seen: TableOwner, ratchet: int) -> None:
     with store.begin() as tx:
         targets.confirm(tx, seen.place, ratchet)

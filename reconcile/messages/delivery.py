@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from notifications.base import Notice, Receipt, Resumable
-from notifications.errors import CannotBeAsked, ChannelError, DeliveryUnknown, PartlySent, Reaction
+from notifications.base import DeliveryReceipt, Notice, Resumable
+from notifications.errors import CannotBeAsked, ChannelError, DeliveryReaction, DeliveryUnknown, PartlySent
 from reconcile.coordination.lease import Owner, is_dead
 from reconcile.messages.outbox import MESSAGES, log, notice_of
 from reconcile.schedule import retry
@@ -43,15 +43,15 @@ _active: set[tuple[str, str]] = set()
 class Deliverer(Protocol):
     """The part of a channel that the outbox needs; every `notifications.base.Channel` has it."""
 
-    def send(self, notice: Notice) -> Receipt:
+    def send(self, notice: Notice) -> DeliveryReceipt:
         """Deliver once, or raise a ChannelError that says whether it is known not to have happened."""
 
-    def find(self, notice: Notice) -> Receipt | None:
+    def find(self, notice: Notice) -> DeliveryReceipt | None:
         """Return the receipt of this notice if it arrived; raises CannotBeAsked if the channel cannot check."""
 
 
 @dataclass
-class Report:
+class DeliveryReport:
     """The result of a delivery: messages it sent, messages that failed, and all messages still waiting.
 
     `failed` messages were given up, or are left to a person. `retried` holds each attempt that failed and will be
@@ -72,7 +72,7 @@ def deliver(
     policy: retry.Policy = MESSAGES,
     patience: dt.timedelta = PATIENCE,
     sleep: Callable[[float], None] = time.sleep,
-) -> Report:
+) -> DeliveryReport:
     """Deliver messages that are due, or become due within `patience`; the rest stays queued.
 
     `ask_a_person` names the channels with `on_unknown: person`: a message that may have arrived there and cannot be
@@ -107,9 +107,9 @@ class _Claim:
     fence: int
     attempts: int
     give_up_at: dt.datetime
-    in_doubt: bool
+    outcome_unknown: bool
     notice: Notice
-    begun: Receipt | None
+    begun: DeliveryReceipt | None
     """The receipt of the message's first part, if that is known to have arrived."""
 
 
@@ -135,7 +135,7 @@ class _Delivery:
         self._sleep = sleep
         self._refused: set[str] = set()
         self.taken: set[tuple[str, str]] = set()
-        self.report = Report()
+        self.report = DeliveryReport()
 
     # Claiming
 
@@ -150,8 +150,13 @@ class _Delivery:
                     continue
                 self.taken.add((self._store.id, row.message))
                 _active.update(self.taken)
-                in_doubt = row.in_doubt or row.status == "sending"
-                body = {"channel": row.channel, "run": row.run, "attempt": claimed.attempts, "in_doubt": in_doubt}
+                outcome_unknown = row.outcome_unknown or row.status == "sending"
+                body = {
+                    "channel": row.channel,
+                    "run": row.run,
+                    "attempt": claimed.attempts,
+                    "outcome_unknown": outcome_unknown,
+                }
                 log(tx, "reconcile", "message.sending", row.message, body)
                 return _Claim(
                     row.message,
@@ -160,7 +165,7 @@ class _Delivery:
                     claimed.fence,
                     claimed.attempts,
                     claimed.give_up_at,
-                    in_doubt,
+                    outcome_unknown,
                     notice_of(claimed.notice),
                     claimed.receipt,
                 )
@@ -181,31 +186,31 @@ class _Delivery:
     def handle(self, claim: _Claim) -> None:
         """Send one claimed message and record the result."""
         channel = self._channels[claim.channel]
-        doubt = claim.in_doubt
+        outcome_unknown = claim.outcome_unknown
         try:
             receipt = None
-            if claim.in_doubt:
-                receipt, doubt = self._find(channel, claim)
+            if claim.outcome_unknown:
+                receipt, outcome_unknown = self._find(channel, claim)
             is_found = receipt is not None
             receipt = receipt or _ask(_sending(channel, claim), claim)
         except _Overtaken:
             return
         except ChannelError as error:
-            self._react(claim, error, in_doubt=doubt)
+            self._react(claim, error, outcome_unknown=outcome_unknown)
         else:
             self._record_sent(claim, receipt, is_found=is_found)
 
-    def _react(self, claim: _Claim, error: ChannelError, *, in_doubt: bool) -> None:
+    def _react(self, claim: _Claim, error: ChannelError, *, outcome_unknown: bool) -> None:
         """Retry what was not sent; check first if that is unknown; leave a refused message to a later delivery."""
         if isinstance(error, CannotBeAsked):
-            self._retry_later(claim, error, for_a_person=True, in_doubt=True)
+            self._retry_later(claim, error, for_a_person=True, outcome_unknown=True)
             return
-        if error.reaction in (Reaction.STOP, Reaction.ASK):
+        if error.reaction in (DeliveryReaction.STOP, DeliveryReaction.ASK):
             self._refused.add(claim.message)
-        self._retry_later(claim, error, in_doubt=in_doubt or error.reaction is Reaction.LOOK)
+        self._retry_later(claim, error, outcome_unknown=outcome_unknown or error.reaction is DeliveryReaction.LOOK)
 
-    def _find(self, channel: Deliverer, claim: _Claim) -> tuple[Receipt | None, bool]:
-        """Return the receipt if it arrived, and whether doubt remains. Raises the errors of `find`, or _Overtaken."""
+    def _find(self, channel: Deliverer, claim: _Claim) -> tuple[DeliveryReceipt | None, bool]:
+        """Return the receipt if it arrived, and True if that is unknown. Raises `find`'s errors, or _Overtaken."""
         try:
             for wait in getattr(channel, "looks", LOOKS):
                 if wait:
@@ -227,7 +232,7 @@ class _Delivery:
             if not stored.renew(tx, claim.message, claim.fence, owner, tx.now + CLAIM):
                 raise _Overtaken
 
-    def _record_sent(self, claim: _Claim, receipt: Receipt, *, is_found: bool) -> None:
+    def _record_sent(self, claim: _Claim, receipt: DeliveryReceipt, *, is_found: bool) -> None:
         body = {
             "channel": claim.channel,
             "run": claim.run,
@@ -243,7 +248,9 @@ class _Delivery:
             message = stored.get(tx, claim.message)
         self.report.sent.append(message)
 
-    def _retry_later(self, claim: _Claim, error: ChannelError, *, in_doubt: bool, for_a_person: bool = False) -> None:
+    def _retry_later(
+        self, claim: _Claim, error: ChannelError, *, outcome_unknown: bool, for_a_person: bool = False
+    ) -> None:
         """Queue it again with the delay for its key and attempt, or give it up when its budget is used up.
 
         A message about a trouble is never given up while the trouble lasts, because no other message reports it. If a
@@ -254,12 +261,14 @@ class _Delivery:
         decision = retry.decide(claim.message, claim.attempts - 1, self._policy, requested)
         attempts_left = max(self._policy.attempts - claim.attempts, 0)
         body: dict[str, Any] = {"channel": claim.channel, "run": claim.run, "class": type(error).__name__}
-        body |= {"in_doubt": in_doubt, "attempts_left": attempts_left, **decision.to_json()}
+        body |= {"outcome_unknown": outcome_unknown, "attempts_left": attempts_left, **decision.to_json()}
         with self._store.begin() as tx:
             next_at = tx.now + decision.delay
             over = for_a_person or attempts_left == 0 or next_at > claim.give_up_at
-            over = over and (in_doubt or begun is not None or not _is_ongoing(tx, claim.notice))
-            asks = over and (for_a_person or begun is not None or (in_doubt and claim.channel in self._ask_a_person))
+            over = over and (outcome_unknown or begun is not None or not _is_ongoing(tx, claim.notice))
+            asks = over and (
+                for_a_person or begun is not None or (outcome_unknown and claim.channel in self._ask_a_person)
+            )
             status = "unknown" if asks else "failed" if over else "queued"
             if not stored.mark_unsent(
                 tx,
@@ -267,7 +276,7 @@ class _Delivery:
                 claim.fence,
                 status=status,
                 next_at=next_at,
-                in_doubt=in_doubt,
+                outcome_unknown=outcome_unknown,
                 receipt=begun,
                 problem=f"{error} {_DECIDE.format(claim.message)}" if asks else str(error),
             ):
@@ -275,7 +284,7 @@ class _Delivery:
                 return
             log(tx, "reconcile", f"message.{status}" if over else "message.retry", claim.message, body)
             if over and not asks:
-                findings.forget_told(tx, claim.message)
+                findings.forget_notified(tx, claim.message)
             message = stored.get(tx, claim.message)
         if over:
             self.report.failed.append(message)
@@ -289,14 +298,14 @@ class _Delivery:
                 if row.status == "sending" and not _is_abandoned(tx, row):
                     continue
                 problem = f"channel {row.channel!r} is no longer configured"
-                if not stored.give_up(tx, row, problem, in_doubt=row.in_doubt or row.status == "sending"):
+                if not stored.give_up(tx, row, problem, outcome_unknown=row.outcome_unknown or row.status == "sending"):
                     continue
                 log(tx, "reconcile", "message.failed", row.message, {"run": row.run, "class": "no_channel"})
-                findings.forget_told(tx, row.message)
+                findings.forget_notified(tx, row.message)
                 self.report.failed.append(stored.get(tx, row.message))
 
 
-def _sending(channel: Deliverer, claim: _Claim) -> Callable[[Notice], Receipt]:
+def _sending(channel: Deliverer, claim: _Claim) -> Callable[[Notice], DeliveryReceipt]:
     """Return the call that sends the whole message, or its rest if the first part arrived."""
     begun = claim.begun
     if begun is not None and isinstance(channel, Resumable):

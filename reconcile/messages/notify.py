@@ -17,7 +17,7 @@ from notifications.base import MASK, NOT_UNDONE, CleaningNotice, FailureNotice, 
 from notifications.wording.words import plural
 from reconcile.config.settings import Project
 from reconcile.findings.identity import public
-from reconcile.findings.judgement import Change
+from reconcile.findings.judgement import FindingChange
 from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
@@ -99,7 +99,7 @@ class _OfRule:
     """News about a rule's findings. `records` counts the surplus that no earlier decision covers."""
 
     def __init__(self) -> None:
-        self.changes: Counter[Change] = Counter()
+        self.changes: Counter[FindingChange] = Counter()
         self.states: Counter[State] = Counter()
         self.records = 0
         self.money: dict[str, Decimal] = {}
@@ -216,7 +216,7 @@ def _cleaning(letter: Letter, outcome: Outcome, asking: _OfRule, not_undone: _Of
 
 def _asking(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
     """Describe a finding that waits for a person, with its plan or the reason why its cleaning failed."""
-    group = replace(_group(letter, finding, rule), state=finding.state.value, plan=letter.plans.get(finding.id))
+    group = replace(_group(letter, finding, rule), state=finding.state.value, plan_hash=letter.plans.get(finding.id))
     return group if finding.state is State.AWAITING else replace(group, history=finding.reason)
 
 
@@ -228,9 +228,9 @@ def _rule(letter: Letter, result: RuleResult, news: _OfRule) -> RuleNotice:
         kind=rule.kind,
         severity=rule.severity.name,
         dataset=rule.dataset,
-        new=news.changes[Change.NEW],
-        grown=news.changes[Change.GROWN],
-        reopened=news.changes[Change.REOPENED] + news.changes[Change.WOKEN],
+        new=news.changes[FindingChange.NEW],
+        grown=news.changes[FindingChange.GROWN],
+        reopened=news.changes[FindingChange.REOPENED] + news.changes[FindingChange.WOKEN],
         known=max(0, result.findings.undecided - news.changes.total() - (result.cleaning.cleaned or 0)),
         resolved=result.findings.resolved,
         records=news.records,
@@ -300,7 +300,7 @@ def _group(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
 
 
 def _history(finding: Finding) -> str | None:
-    if finding.change not in (Change.REOPENED, Change.WOKEN, Change.GROWN):
+    if finding.change not in (FindingChange.REOPENED, FindingChange.WOKEN, FindingChange.GROWN):
         return None
     decided = f"; last decided by {finding.decided_by}" if finding.decided_by else ""
     return f"{finding.reason}{decided}" if finding.reason else None
@@ -334,7 +334,7 @@ def unheard(
     """
     person = project.channels[channel].settings.on_unknown == "person"
     still = stored.failing(tx, job)
-    for failure in outbox.undelivered_failures(tx, channel, job, doubtful=not person):
+    for failure in outbox.undelivered_failures(tx, channel, job, outcome_unknown=not person):
         if failure.subject not in reported and failure.ended == (failure.subject not in still):
             sentence, since = still.get(failure.subject, (failure.sentence, failure.since or tx.now))
             yield FailureNews(failure.subject, sentence, since, ended=failure.ended)

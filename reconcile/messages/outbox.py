@@ -73,13 +73,13 @@ def blanked(tx: Transaction, content: Any) -> dict[str, str]:
     return {"blanked": proof.hexdigest()}
 
 
-def undelivered_failures(tx: Transaction, channel: str, job: str, *, doubtful: bool) -> list[FailureNotice]:
+def undelivered_failures(tx: Transaction, channel: str, job: str, *, outcome_unknown: bool) -> list[FailureNotice]:
     """Return the failures in given-up messages of the job that no later message told the channel.
 
-    With `doubtful` also those that may have arrived. The content of a blanked message counts as delivered.
+    With `outcome_unknown` also those that may have arrived. The content of a blanked message counts as delivered.
     """
     failures: dict[str, FailureNotice] = {}
-    for past in stored.since_lost(tx, channel, job, doubtful=doubtful):
+    for past in stored.since_lost(tx, channel, job, outcome_unknown=outcome_unknown):
         if "blanked" in past.notice:
             failures.clear()
             continue

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pydantic import SecretStr
 
 from notifications.errors import AddressRefused, ChannelError, ChannelUnreachable
-from notifications.http import Limits, get
+from notifications.http import HttpLimits, get
 from notifications.wording import words
 from reconcile.config.settings import JobConfig, Project
 from reconcile.coordination import clock as clocks
@@ -70,7 +70,7 @@ def call(job: JobConfig, *, sleep: Callable[[float], None] = time.sleep, deadlin
 
 
 def _try(job: JobConfig, address: SecretStr, seconds: float) -> _Problem | None:
-    limits = Limits(job.heartbeat_allow, connect=seconds / 2, total=seconds / 2)
+    limits = HttpLimits(job.heartbeat_allow, connect=seconds / 2, total=seconds / 2)
     try:
         answer = get("heartbeat", address.get_secret_value(), {"User-Agent": "reconcile"}, limits)
     except AddressRefused:

@@ -57,11 +57,11 @@ class _DryRun:
     def judge(self, rule: Rule, identity: RuleIdentity, answer: Detected) -> _Judged:
         groups = answer.detection.groups
         if self.store is None:
-            plausible.refuse(rule, answer, None)
+            plausible.refuse(rule, identity, answer, None)
             outcome, verdicts = remember.of_the_first_run(identity, groups, self.order.slot)
         else:
             with self.store.read() as tx:
-                plausible.refuse(rule, answer, tx)
+                plausible.refuse(rule, identity, answer, tx)
                 outcome, verdicts = remember.preview(tx, identity, groups)
         return result_of(rule, answer, outcome), answer, verdicts
 

@@ -1,13 +1,18 @@
-"""Refuse results that only look clean: an emptied dataset, or a rule that compared no records."""
+"""Refuse results that only look clean: an emptied dataset, or a rule that compared no records, or far fewer."""
 
 from __future__ import annotations
 
 from notifications.wording.words import plural
 from reconcile.detection.detect import Detected, RuleUnchecked
-from reconcile.store import Transaction
+from reconcile.findings.identity import RuleIdentity
+from reconcile.store import Transaction, finding_memory, plans
 from reconcile.store import runs as stored
+from reconcile.store.runs import EarlierCounts
 from rules.engines.base import Detection
 from rules.kinds.base import Rule
+
+_MANY_MORE = 0.1
+"""The growth of the share of skipped records from which a fall of the number of groups is not taken for progress."""
 
 
 class DatasetEmptied(RuleUnchecked):
@@ -27,24 +32,61 @@ class NothingChecked(RuleUnchecked):
         super().__init__(f"Rule {rule!r} compared no records: {why}. Its findings are unchanged")
 
 
-def refuse(rule: Rule, detected: Detected, tx: Transaction | None, run: str = "") -> None:
+class FarFewerCompared(RuleUnchecked):
+    """A rule skips many more records than in its previous run, and finds fewer groups: the data changed its form."""
+
+    def __init__(self, rule: str, now: EarlierCounts, before: EarlierCounts, why: str) -> None:
+        super().__init__(
+            f"Rule {rule!r} can't compare {now.skipped:,} of {plural(now.read, 'record', 'records')} ({why}), but only "
+            f"{before.skipped:,} of {before.read:,} in its previous run; it found {now.groups:,} instead of "
+            f"{plural(before.groups, 'group', 'groups')}. Its findings are unchanged. Correct the data or the "
+            "dataset's settings; if these records should be left out, exclude them with `where`"
+        )
+
+
+def refuse(rule: Rule, identity: RuleIdentity, detected: Detected, tx: Transaction | None, run: str = "") -> None:
     """Raise RuleUnchecked for such a result. `tx` is None if there is no store yet; `run` is the id of this run."""
     detection = detected.detection
-    if detection.read == 0 and tx is not None:
-        _refuse_emptied(rule, tx, run)
+    before = None if tx is None else next(iter(stored.seen_before(tx, rule.dataset, rule.name, run, 1)), None)
+    if detection.read == 0 and before is not None and before.read:
+        raise DatasetEmptied(rule.dataset, before.read)
     skipped = [entry for entry in detection.skipped if entry.scanned]
     if detection.scanned and sum(entry.records for entry in skipped) == detection.scanned:
-        reasons = [f"{entry.column} is {entry.reason} in {entry.records:,} records" for entry in skipped]
-        reasons += [entry.sentence for entry in detected.unreadable]
-        raise NothingChecked(rule.name, f"every record was skipped ({'; '.join(reasons)})")
+        raise NothingChecked(rule.name, f"every record was skipped ({_reasons(detected)})")
+    if tx is not None and before is not None:
+        _refuse_far_fewer(tx, identity, detected, before)
     if _nothing_passes(detection) and not (tx is not None and stored.ever_passed(tx, rule.dataset, rule.name)):
         raise NothingChecked(rule.name, f"none of {detection.read:,} records matches its `where`, and none ever has")
 
 
-def _refuse_emptied(rule: Rule, tx: Transaction, run: str) -> None:
-    before = next((counts.read for counts in stored.seen_before(tx, rule.dataset, rule.name, run, 1)), 0)
-    if before:
-        raise DatasetEmptied(rule.dataset, before)
+def counts_of(detected: Detected) -> EarlierCounts:
+    """Return what a later run compares its own counts with."""
+    detection = detected.detection
+    not_compared = sum(entry.records for entry in detection.skipped if entry.scanned)
+    unreadable = max((entry.records for entry in detected.unreadable), default=0)  # may not even pass `where`
+    return EarlierCounts(detection.read, detection.scanned, max(not_compared, unreadable), len(detection.groups))
+
+
+def _refuse_far_fewer(tx: Transaction, identity: RuleIdentity, detected: Detected, before: EarlierCounts) -> None:
+    """Raise FarFewerCompared, unless a person edited the rule or its dataset since.
+
+    Records that the rule itself cleaned do not count: `set` may have emptied what it compares.
+    """
+    now = counts_of(detected)
+
+    def is_far_fewer(cleaned: int) -> bool:
+        return (now.skipped - cleaned) / now.read - before.skipped / max(before.read, 1) > _MANY_MORE
+
+    if now.groups >= before.groups or not is_far_fewer(0) or not is_far_fewer(plans.records_cleaned(tx, identity.name)):
+        return
+    if not finding_memory.standing(tx, identity).edited:
+        raise FarFewerCompared(identity.name, now, before, _reasons(detected))
+
+
+def _reasons(detected: Detected) -> str:
+    skipped = [entry for entry in detected.detection.skipped if entry.scanned]
+    reasons = [f"{entry.column} is {entry.reason} in {plural(entry.records, 'record', 'records')}" for entry in skipped]
+    return "; ".join((*reasons, *(entry.sentence for entry in detected.unreadable)))
 
 
 def _nothing_passes(detection: Detection) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from reconcile.findings.results import Outcome, RuleFailure, RuleResult, RunSummary
 from reconcile.findings.shown import Finding, Foreseen
 from reconcile.findings.states import State
-from reconcile.messages.delivery import Report as Delivery
+from reconcile.messages.delivery import DeliveryReport
 from reconcile.messages.personal import Hidden
 from reconcile.schedule.slots import slot_text
 from rules.models import Severity
@@ -62,7 +62,7 @@ class RunReport:
     def under_way(cls, job: str, slot: dt.datetime, run: str, by: str) -> RunReport:
         return cls(run=run, job=job, slot=slot, status="running", by=by)
 
-    def told(self, delivery: Delivery) -> RunReport:
+    def delivered(self, delivery: DeliveryReport) -> RunReport:
         """Return the report with the delivery of its messages and of those that waited already."""
         unsent = [*delivery.failed, *delivery.waiting]
         return replace(

@@ -24,14 +24,14 @@ from reconcile.findings import results
 from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult, RunSummary
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import BundleState, Event, State
+from reconcile.findings.states import Event, PlanState, State
 from reconcile.journal import effects, limits
 from reconcile.messages import delivery, notify, outbox
 from reconcile.runs import plausible
 from reconcile.runs.check import ACTOR, Order, Readers, check, result_of
 from reconcile.runs.report import RunReport
 from reconcile.schedule import slots
-from reconcile.store import Store, Transaction, bundles, finding_memory
+from reconcile.store import Store, Transaction, finding_memory, plans
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
 from reconcile.telemetry import traces
@@ -75,10 +75,10 @@ def run(order: Order, tools: Equipment) -> RunReport:
             report = current_run.ended_before() or current_run.traced()
         finally:
             lease.give_back(tools.store, job_lease)
-    return report.told(_deliver(tools)) if tools.delivers else report
+    return report.delivered(_deliver(tools)) if tools.delivers else report
 
 
-def _deliver(tools: Equipment) -> delivery.Report:
+def _deliver(tools: Equipment) -> delivery.DeliveryReport:
     """Deliver to every configured channel; every job retries the undelivered messages of earlier runs."""
     configured = tools.project.channels
     ask = [name for name, channel in configured.items() if channel.settings.on_unknown == "person"]
@@ -220,7 +220,7 @@ class _Run:
 
         def judge(rule: Rule, identity: RuleIdentity, answer: Detected) -> RuleResult:
             with self.owned() as tx:
-                plausible.refuse(rule, answer, tx, self.id)
+                plausible.refuse(rule, identity, answer, tx, self.id)
                 self._void_obsolete(tx, rule)
                 read_at = tx.now - dt.timedelta(seconds=time.monotonic() - start)
                 result = self._remember(tx, rule, identity, answer, read_at)
@@ -244,7 +244,7 @@ class _Run:
             void = effects.homeless(tx, rule.name, None, f"Rule {rule.name!r} no longer cleans.")
         else:
             void = effects.homeless(tx, rule.name, source, f"The records of {rule.dataset!r} are now in {source!r}.")
-        moves = [progress.Move(plan.finding, Event.VOIDED, plan.id, plan.reason) for plan in void]
+        moves = [progress.Transition(plan.finding, Event.VOIDED, plan.id, plan.reason) for plan in void]
         progress.move(tx, moves, by=ACTOR, run=self.id)
 
     def _remember(
@@ -253,8 +253,7 @@ class _Run:
         detection = answer.detection
         outcome = remember.record(tx, self.id, identity, detection.groups, read_at=read_at)
         before = stored.seen_before(tx, rule.dataset, rule.name, self.id)
-        sizes = stored.Seen(detection.read, detection.scanned, len(detection.groups))
-        stored.keep_seen(tx, self.id, rule.dataset, rule.name, sizes)
+        stored.keep_seen(tx, self.id, rule.dataset, rule.name, plausible.counts_of(answer))
         return result_of(rule, answer, outcome, tuple(counts.groups for counts in before))
 
     def _keep_failure(self, failure: RuleFailure, error: Exception) -> None:
@@ -306,7 +305,7 @@ class _Run:
         """Add the cleanings of killed runs, which could not report them."""
         for run in stored.never_ended(tx, self.job):
             for name, outcome in self.outcomes.items():
-                if cleaned := bundles.counts(tx, name, run=run).get(BundleState.SUCCEEDED):
+                if cleaned := plans.counts(tx, name, run=run).get(PlanState.SUCCEEDED):
                     of_killed = {**outcome.cleaning.of_killed, run: cleaned}
                     self.outcomes[name] = replace(outcome, cleaning=replace(outcome.cleaning, of_killed=of_killed))
 
@@ -316,8 +315,8 @@ class _Run:
         project, rules = self.tools.project, self.order.chosen
         outcomes = list(self.outcomes.values())
         checked = [outcome.rule for outcome in outcomes if isinstance(outcome, RuleResult)]
-        untold = notify.News.of(project, stored_findings.untold(tx, channel, checked))
-        asking = notify.News.of(project, stored_findings.untold(tx, channel, rules, states=stored_findings.ASKING))
+        untold = notify.News.of(project, stored_findings.unnotified(tx, channel, checked))
+        asking = notify.News.of(project, stored_findings.unnotified(tx, channel, rules, states=stored_findings.ASKING))
         not_undone = notify.News.of(project, stored_findings.not_undone(tx, rules, channel))
         versions = {**untold.versions, **asking.versions, **not_undone.versions}
         before = list(map(results.outcome_of, stored.outcomes_before(tx, self.job, self.order.slot)))
@@ -333,23 +332,23 @@ class _Run:
             since=stored.slot_before(tx, self.job, self.order.slot),
             created=tx.now,
             show=settings.show,
-            plans=bundles.waiting_plans(tx, asking.shown),
+            plans=plans.waiting_plans(tx, asking.shown),
         )
         notice = notify.digest(letter, outcomes, untold, news, asking, not_undone)
         outbox.enqueue(tx, channel, notice)
-        stored_findings.mark_told(tx, channel, notice.id, versions)
+        stored_findings.mark_notified(tx, channel, notice.id, versions)
         return notice.id
 
     def _findings(self, tx: Transaction, rules: Sequence[str]) -> Packed[Finding]:
         """Return the run's findings, without those that an earlier attempt found and this one resolved."""
-        findings = stored_findings.each(tx, stored_findings.Filter(rules=tuple(rules), run=self.id))
+        findings = stored_findings.each(tx, stored_findings.FindingFilter(rules=tuple(rules), run=self.id))
         return _listed(finding for finding in findings if finding.state not in (State.RESOLVED, State.MERGED))
 
 
 def _seen_by(tx: Transaction, run: stored.RunRow, summary: RunSummary) -> Packed[Finding]:
     """Return the current state of the run's findings: known by its end, and seen by it or later."""
     ended = run.finished or run.started
-    findings = stored_findings.each(tx, stored_findings.Filter(rules=summary.checked))
+    findings = stored_findings.each(tx, stored_findings.FindingFilter(rules=summary.checked))
     return _listed(finding for finding in findings if finding.first_seen <= ended and finding.last_seen >= run.started)
 
 

@@ -35,7 +35,7 @@ TEMPLATES: Mapping[str, Policy] = {"patient": PATIENT, "quick": QUICK, "never": 
 """The built-in names for `retry:` of a rule."""
 
 
-class Template(Protocol):
+class RetryPolicy(Protocol):
     """A template of the configuration."""
 
     @property
@@ -48,7 +48,7 @@ class Template(Protocol):
     def budget(self) -> dt.timedelta: ...
 
 
-def named(name: str, templates: Mapping[str, Template]) -> Policy:
+def named(name: str, templates: Mapping[str, RetryPolicy]) -> Policy:
     """The policy of that name, from the configuration or built in. Raises KeyError."""
     if name in templates:
         template = templates[name]
@@ -57,7 +57,7 @@ def named(name: str, templates: Mapping[str, Template]) -> Policy:
 
 
 @dataclass(frozen=True)
-class Decision:
+class RetryDelay:
     """The time of the next attempt, with enough data for an auditor to recompute it."""
 
     n: int
@@ -78,7 +78,7 @@ class Decision:
         }
 
 
-def decide(key: str, n: int, policy: Policy, retry_after: dt.timedelta | None = None) -> Decision:
+def decide(key: str, n: int, policy: Policy, retry_after: dt.timedelta | None = None) -> RetryDelay:
     """The delay before the attempt after the n-th failed one (n from 0): d(n) = u(key, n) · min(cap, base · 2ⁿ).
 
     At least 50 ms, and at least `retry_after` of the server, up to an hour.
@@ -86,7 +86,7 @@ def decide(key: str, n: int, policy: Policy, retry_after: dt.timedelta | None = 
     u = uniform(key, n)
     ceiling = _MICROSECOND * min(policy.cap // _MICROSECOND, policy.base // _MICROSECOND * 2 ** min(n, 64))
     server_delay = None if retry_after is None else min(max(retry_after, dt.timedelta(0)), LONGEST_RETRY_AFTER)
-    return Decision(n, u, ceiling, server_delay, max(ceiling * u, FLOOR, server_delay or FLOOR))
+    return RetryDelay(n, u, ceiling, server_delay, max(ceiling * u, FLOOR, server_delay or FLOOR))
 
 
 def uniform(key: str, n: int) -> float:

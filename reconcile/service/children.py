@@ -20,7 +20,7 @@ from reconcile.app import Application
 from reconcile.config.settings import Project
 from reconcile.coordination.pauses import Paused
 from reconcile.coordination.releases import AnotherIsHeld
-from reconcile.service.workers import Ended
+from reconcile.service.workers import RunOutcome
 from reconcile.store.slots import SlotRow
 from reconcile.telemetry import logs, visible
 
@@ -32,7 +32,7 @@ class Stopped(BaseException):
     """The run has to stop: open resources are closed and leases released on the way out."""
 
 
-class Child:
+class RunProcess:
     """One run in a child process. It ends with its parent, which alone receives its result."""
 
     def __init__(self, project: Project, row: SlotRow, sentence: Sentence) -> None:
@@ -43,7 +43,7 @@ class Child:
         self._process.start()
         child.close()
         self._rule: str | None = None
-        self._ended: Ended | None = None
+        self._ended: RunOutcome | None = None
         self._is_over = False
 
     @property
@@ -51,8 +51,8 @@ class Child:
         number: int = self._process.pid
         return number
 
-    def ended(self) -> Ended | None:
-        """See workers.Carrying. The result the run sent takes precedence over how its process ended.
+    def ended(self) -> RunOutcome | None:
+        """See workers.SlotRun. The result the run sent takes precedence over how its process ended.
 
         Repeated calls return the same result: the store may have been unavailable when it was to be recorded.
         """
@@ -68,7 +68,7 @@ class Child:
         self._process.close()
         if self._ended is None:
             how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
-            self._ended = Ended("died", f"the process of its run {how} without a result")
+            self._ended = RunOutcome("died", f"the process of its run {how} without a result")
         return self._ended
 
     def rule(self) -> str | None:
@@ -81,7 +81,7 @@ class Child:
         try:
             while self._pipe.poll():
                 message = self._pipe.recv()
-                if isinstance(message, Ended):
+                if isinstance(message, RunOutcome):
                     self._ended = message
                 else:
                     self._rule = message
@@ -129,7 +129,7 @@ def _run_child(project: Project, row: SlotRow, sentence: Sentence, style: logs.S
     try:
         ended = _ended(project, row, sentence, _rule_reporter(pipe))
     except Stopped:
-        ended = Ended("stopped")
+        ended = RunOutcome("stopped")
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     with contextlib.suppress(BrokenPipeError):  # the parent is gone; the results are in the store
         pipe.send(ended)
@@ -163,15 +163,15 @@ def _rule_reporter(pipe: Connection) -> Callable[[str, int], None]:
     return watch
 
 
-def _ended(project: Project, row: SlotRow, sentence: Sentence, watch: Callable[[str, int], None]) -> Ended:
+def _ended(project: Project, row: SlotRow, sentence: Sentence, watch: Callable[[str, int], None]) -> RunOutcome:
     try:
         with Application(project) as application:
-            report = application.carry_out(row.job, row.slot, row.trigger, watch)
+            report = application.run_slot(row.job, row.slot, row.trigger, watch)
     except (AnotherIsHeld, Paused) as error:
-        return Ended("paused", str(error))
+        return RunOutcome("paused", str(error))
     except Exception as error:  # noqa: BLE001 - the last handler of this process
-        return Ended("died", sentence(error))
+        return RunOutcome("died", sentence(error))
     if report.status == "running":
-        return Ended("busy", f"the job is already running: {report.by}")
+        return RunOutcome("busy", f"the job is already running: {report.by}")
     failures = report.failures
-    return Ended("failed", failures[0].failed) if failures else Ended("succeeded", report.watchdog)
+    return RunOutcome("failed", failures[0].failed) if failures else RunOutcome("succeeded", report.watchdog)

@@ -50,7 +50,7 @@ class ListenRefused(Wrong):
 
 
 @dataclass(frozen=True)
-class Answer:
+class RouteResponse:
     """The answer of a route."""
 
     status: HTTPStatus
@@ -58,11 +58,11 @@ class Answer:
     kind: str = "text/plain; charset=utf-8"
 
     @classmethod
-    def sentence(cls, status: HTTPStatus, text: str) -> Answer:
+    def sentence(cls, status: HTTPStatus, text: str) -> RouteResponse:
         return cls(status, f"{text}\n".encode())
 
 
-Route = Callable[[Mapping[str, str]], Answer]
+Route = Callable[[Mapping[str, str]], RouteResponse]
 """Answers a request by its headers."""
 
 
@@ -112,12 +112,12 @@ def _resolve(address: str) -> tuple[socket.AddressFamily, str, int]:
     return family, str(place[0]), int(place[1])
 
 
-def _call_route(route: Route, path: str, headers: Mapping[str, str]) -> Answer:
+def _call_route(route: Route, path: str, headers: Mapping[str, str]) -> RouteResponse:
     try:
         return route(headers)
     except Exception as error:  # noqa: BLE001 - the client gets an answer, and no data
         log.error("listener.failed", path=path, error=type(error).__name__)
-        return Answer.sentence(HTTPStatus.INTERNAL_SERVER_ERROR, "This request failed; see the log")
+        return RouteResponse.sentence(HTTPStatus.INTERNAL_SERVER_ERROR, "This request failed; see the log")
 
 
 def _host_of(authority: str) -> str:
@@ -330,18 +330,18 @@ class _Exchange(BaseHTTPRequestHandler):
             self._answer(refusal)
         elif route is None:
             paths = ", ".join(self._routes)
-            self._answer(Answer.sentence(HTTPStatus.NOT_FOUND, f"Not found; available paths: {paths}"))
+            self._answer(RouteResponse.sentence(HTTPStatus.NOT_FOUND, f"Not found; available paths: {paths}"))
         else:
             self._answer(_call_route(route, path, dict(self.headers.items())))
 
-    def _refused(self) -> Answer | None:
+    def _refused(self) -> RouteResponse | None:
         """The refusal of a request for another host; only HTTP/1.0 may omit the Host header."""
         hosts = self.headers.get_all("Host") or []
         if len(hosts) > 1 or (not hosts and self.request_version == "HTTP/1.1"):
-            return Answer.sentence(HTTPStatus.BAD_REQUEST, "A request needs one Host header")
+            return RouteResponse.sentence(HTTPStatus.BAD_REQUEST, "A request needs one Host header")
         if hosts and hosts[0] not in self._hosts:
             sentence = "This host name is not accepted; to accept it, add it to `listen_hosts`"
-            return Answer.sentence(HTTPStatus.MISDIRECTED_REQUEST, sentence)
+            return RouteResponse.sentence(HTTPStatus.MISDIRECTED_REQUEST, sentence)
         return None
 
     do_HEAD = do_GET  # noqa: N815 - the name http.server calls
@@ -350,9 +350,9 @@ class _Exchange(BaseHTTPRequestHandler):
         """Answer with the status only; the request is never echoed."""
         replaced = {HTTPStatus.NOT_IMPLEMENTED: HTTPStatus.METHOD_NOT_ALLOWED}
         status = replaced.get(HTTPStatus(code), HTTPStatus(code))
-        self._answer(Answer.sentence(status, status.phrase))
+        self._answer(RouteResponse.sentence(status, status.phrase))
 
-    def _answer(self, answer: Answer) -> None:
+    def _answer(self, answer: RouteResponse) -> None:
         self.send_response(answer.status)
         if answer.status == HTTPStatus.METHOD_NOT_ALLOWED:
             self.send_header("Allow", "GET, HEAD")

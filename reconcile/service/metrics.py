@@ -18,18 +18,18 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessColl
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from reconcile.cleaning.execution.carried import Tally
 from reconcile.cleaning.execution.execute import How
+from reconcile.cleaning.execution.outcomes import ExecutionResult
 from reconcile.config.settings import Project
 from reconcile.coordination import pauses
 from reconcile.coordination.clock import held as clock_is_held
-from reconcile.findings.states import OVER, BundleState
+from reconcile.findings.states import OVER, PlanState
 from reconcile.journal import breaker, ownership
 from reconcile.messages import delivery, watchdog
 from reconcile.schedule.slots import run_id
 from reconcile.service.workers import CLAIM, OUTCOMES
 from reconcile.store import Store, StoreError, Transaction, breakers, findings, outbox, triggers, troubles
-from reconcile.store import bundles as stored_bundles
+from reconcile.store import plans as stored_plans
 from reconcile.store import runs as stored_runs
 from reconcile.store import slots as stored_slots
 from reconcile.store.slots import SlotRow
@@ -112,7 +112,7 @@ class Metrics:
         self._began[row.job, row.slot, row.fence] = self._clock()
 
     def run_ended(self, row: SlotRow, how: str) -> None:
-        """Count a recorded run by its outcome (see workers.Ended). Raises a StoreError after counting its end."""
+        """Count a recorded run by its outcome (see workers.RunOutcome). Raises a StoreError after counting its end."""
         began = self._began.pop((row.job, row.slot, row.fence), None)
         self._runs.labels(row.job, how).inc()
         if began is not None:
@@ -128,7 +128,7 @@ class Metrics:
         if how in _RETRIED and slot_row is not None and slot_row.status == "due":
             self._retries.labels(f"run_{how}").inc()
 
-    def delivered(self, report: delivery.Report) -> None:
+    def delivered(self, report: delivery.DeliveryReport) -> None:
         """Count the messages of a delivery of this process."""
         for message in report.sent:
             self._messages.labels(message.channel, "sent").inc()
@@ -137,11 +137,11 @@ class Metrics:
         for why, _ in report.retried:
             self._retries.labels(why).inc()
 
-    def carried_out(self, tally: Tally) -> None:
+    def executed(self, tally: ExecutionResult) -> None:
         """Count the plans that this process executed between runs."""
         for how, number in tally.counts.items():
             self._operations.labels(how.value).inc(number)
-        for how in (How.NOT_DONE, How.PAUSED, How.IN_DOUBT):
+        for how in (How.NOT_DONE, How.PAUSED, How.COMMIT_UNKNOWN):
             if number := tally.counts[how]:
                 self._retries.labels(f"cleaning_{how.value}").inc(number)
 
@@ -238,13 +238,13 @@ def _outbox(tx: Transaction) -> Iterator[Metric]:
 
 def _cleanings(tx: Transaction, project: Project) -> Iterator[Metric]:
     plans = _labelled("plans", "Plans for cleaning that are not over, by state.", "status")
-    counts = stored_bundles.counts(tx)
-    for state in BundleState:
+    counts = stored_plans.counts(tx)
+    for state in PlanState:
         if state not in OVER:
             plans.add_metric([state.value], counts.get(state, 0))
     yield plans
     text = "Age of the oldest plan that waits for an approval."
-    yield _gauge("approval_age_seconds", text, _age(tx, stored_bundles.oldest_awaiting(tx)))
+    yield _gauge("approval_age_seconds", text, _age(tx, stored_plans.oldest_awaiting(tx)))
     broken = _labelled("breaker_open", "1 while nothing is sent to a source because it does not answer.", "source")
     stopped = breakers.not_closed(tx)
     sources = breaker.sources(tx, stopped)

@@ -9,33 +9,33 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 from reconcile.coordination import lease
-from reconcile.service.listener import Answer
+from reconcile.service.listener import RouteResponse
 from reconcile.service.metrics import Metrics
 from reconcile.store import Store, StoreError
 
 
-def health(silent: Mapping[str, float]) -> Answer:
+def health(silent: Mapping[str, float]) -> RouteResponse:
     """Answer whether the process works; `silent` are the overdue duties, with their seconds."""
     if not silent:
-        return Answer.sentence(HTTPStatus.OK, "ok")
+        return RouteResponse.sentence(HTTPStatus.OK, "ok")
     duties = ", ".join(f"{name} for {seconds:.0f} s" for name, seconds in sorted(silent.items()))
-    return Answer.sentence(HTTPStatus.SERVICE_UNAVAILABLE, f"No activity of: {duties}")
+    return RouteResponse.sentence(HTTPStatus.SERVICE_UNAVAILABLE, f"No activity of: {duties}")
 
 
-def readiness(store: Store, *, is_worker: bool) -> Answer:
+def readiness(store: Store, *, is_worker: bool) -> RouteResponse:
     """Answer whether work gets done: the store answers and, unless this is a worker, some process schedules."""
     try:
         with store.read() as tx:
             scheduler = lease.holder(tx, "scheduler")
     except StoreError as error:
-        return Answer.sentence(
+        return RouteResponse.sentence(
             HTTPStatus.SERVICE_UNAVAILABLE, f"The state database does not answer ({type(error).__name__})"
         )
     if is_worker or scheduler is not None:
-        return Answer.sentence(HTTPStatus.OK, "ready")
-    return Answer.sentence(HTTPStatus.SERVICE_UNAVAILABLE, "No scheduler is running yet")
+        return RouteResponse.sentence(HTTPStatus.OK, "ready")
+    return RouteResponse.sentence(HTTPStatus.SERVICE_UNAVAILABLE, "No scheduler is running yet")
 
 
-def metrics_page(metrics: Metrics, headers: Mapping[str, str]) -> Answer:
+def metrics_page(metrics: Metrics, headers: Mapping[str, str]) -> RouteResponse:
     body, kind = metrics.page(headers.get("Accept", ""))
-    return Answer(HTTPStatus.OK, body, kind)
+    return RouteResponse(HTTPStatus.OK, body, kind)

@@ -24,12 +24,12 @@ from reconcile.messages import troubles, watchdog
 from reconcile.schedule.slots import slot_text
 from reconcile.service import triggers
 from reconcile.service.alarm import Alarm
-from reconcile.service.children import Child, Sentence, warm_up
+from reconcile.service.children import RunProcess, Sentence, warm_up
 from reconcile.service.listener import Listener, Route
 from reconcile.service.metrics import Metrics, ProcessState
 from reconcile.service.routes import health, metrics_page, readiness
 from reconcile.service.scheduler import Scheduler
-from reconcile.service.workers import Ended, Workers
+from reconcile.service.workers import RunOutcome, Workers
 from reconcile.store import Store, outbox
 from reconcile.store.errors import StoreReplaced
 from reconcile.store.slots import SlotRow
@@ -49,7 +49,7 @@ _OUTSIDE = {"deliver": 900.0, "clean": 900.0, "watch": 900.0, "care": 900.0, "an
 log = structlog.get_logger("reconcile")
 
 
-class Leaving(Exception):
+class ServerStopping(Exception):
     """The server is stopping; the next one executes the remaining plans."""
 
     def __init__(self) -> None:
@@ -133,14 +133,14 @@ class Server:
         """Execute approved plans and due retries, between runs."""
         tally = self.application.clean_due(self._raise_if_leaving)
         if tally is not None:
-            self.metrics.carried_out(tally)
+            self.metrics.executed(tally)
             counts = {how.value: number for how, number in tally.counts.items()}
-            log.info("cleaning.carried_out", **counts, why=tally.reasons or None)
+            log.info("cleaning.executed", **counts, why=tally.reasons or None)
 
     def _raise_if_leaving(self) -> None:
-        """Called between two batches, when the last one is recorded: raise Leaving if the server is stopping."""
+        """Called between two batches, when the last one is recorded: raise ServerStopping if the server is stopping."""
         if self._leaving.is_set():
-            raise Leaving
+            raise ServerStopping
 
     def reload(self) -> None:
         """Serve the current content of the file (a setting, an included file, a renewed secret), or a promoted
@@ -253,7 +253,7 @@ class Server:
         def tick() -> None:
             try:
                 duty()
-            except Leaving:
+            except ServerStopping:
                 return
             except StoreReplaced:
                 self._reopen()
@@ -328,12 +328,12 @@ class Server:
 
     # Runs
 
-    def _start_run(self, project: Project, row: SlotRow) -> Child:
+    def _start_run(self, project: Project, row: SlotRow) -> RunProcess:
         log.info("run.started", job=row.job, slot=slot_text(row.slot), attempt=row.attempts)
         self.metrics.run_started(row)
-        return Child(project, row, self.sentence)
+        return RunProcess(project, row, self.sentence)
 
-    def _run_ended(self, row: SlotRow, ended: Ended) -> None:
+    def _run_ended(self, row: SlotRow, ended: RunOutcome) -> None:
         log.info("run.ended", job=row.job, slot=slot_text(row.slot), how=ended.how, why=ended.sentence)
         self.alarm.wake("deliver")
         self.metrics.run_ended(row, ended.how)

@@ -33,11 +33,11 @@ from reconcile.store import triggers as stored
 from reconcile.store import troubles as stored_troubles
 from reconcile.store.columns import json_text
 from reconcile.store.slots import NewSlot
-from reconcile.store.triggers import Watch, last_success
+from reconcile.store.triggers import WatchedDataset, last_success
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class WatchedState:
     """The state of a watched dataset at a moment of this process's clock: a digest of its files, None without any.
 
     `problem` is set if it could not be read.
@@ -48,7 +48,7 @@ class Snapshot:
     problem: ConnectorError | None = None
 
 
-States = Mapping[str, Snapshot]
+States = Mapping[str, WatchedState]
 """The latest snapshot of each watched dataset, by its name."""
 
 SETTLE = dt.timedelta(seconds=2)
@@ -110,15 +110,17 @@ def states(project: Project, sources: Mapping[str, Source], clock: Callable[[], 
     return {name: _snapshot(project, sources, name, clock) for name in _watched(project)}
 
 
-def _snapshot(project: Project, sources: Mapping[str, Source], dataset: str, clock: Callable[[], float]) -> Snapshot:
+def _snapshot(
+    project: Project, sources: Mapping[str, Source], dataset: str, clock: Callable[[], float]
+) -> WatchedState:
     chosen = project.datasets[dataset]
     source = sources[chosen.source]
     assert isinstance(source, Watchable)  # noqa: S101 - the configuration checks it
     at = clock()  # before reading: the next snapshot sees changes made meanwhile
     try:
-        return Snapshot(at, source.state(chosen.settings))
+        return WatchedState(at, source.state(chosen.settings))
     except ConnectorError as error:
-        return Snapshot(at, problem=error)
+        return WatchedState(at, problem=error)
 
 
 def _watched(project: Project) -> Sequence[str]:
@@ -137,7 +139,7 @@ def files(tx: Transaction, project: Project, snapshots: States, clock: Callable[
         is_due, digests = False, {}
         for name in job.watch:
             watch = watches.get((job.name, name))
-            after = _updated(snapshots.get(name), watch, Watch(job.name, name, None, tx.now), clock())
+            after = _updated(snapshots.get(name), watch, WatchedDataset(job.name, name, None, tx.now), clock())
             if after != watch and after is not None:
                 stored.keep_watch(tx, after)
             is_due |= watch is not None and after is not None and after.digest != watch.digest
@@ -149,7 +151,9 @@ def files(tx: Transaction, project: Project, snapshots: States, clock: Callable[
         _report_unreadable(tx, project, snapshots)
 
 
-def _updated(snapshot: Snapshot | None, watch: Watch | None, fresh: Watch, clock: float) -> Watch | None:
+def _updated(
+    snapshot: WatchedState | None, watch: WatchedDataset | None, fresh: WatchedDataset, clock: float
+) -> WatchedDataset | None:
     """A watch after a snapshot; its digest changes when the files changed and settled. `fresh` is a new watch."""
     if snapshot is None or snapshot.problem is not None:
         return watch

@@ -37,7 +37,7 @@ OUTCOMES = ("succeeded", "failed", "busy", "stopped", "paused", "died")
 
 
 @dataclass(frozen=True)
-class Ended:
+class RunOutcome:
     """The outcome of a run, one of OUTCOMES: `failed` (not everything could be checked), `busy` (the job is already
     running), `stopped` (on request); with a sentence if there is a reason."""
 
@@ -45,10 +45,10 @@ class Ended:
     sentence: str | None = None
 
 
-class Carrying(Protocol):
+class SlotRun(Protocol):
     """One run in progress, in another process."""
 
-    def ended(self) -> Ended | None:
+    def ended(self) -> RunOutcome | None:
         """The outcome; None while it runs. Never waits."""
 
     def rule(self) -> str | None:
@@ -61,30 +61,30 @@ class Carrying(Protocol):
         """Kill it now."""
 
 
-Carry = Callable[[Project, SlotRow], Carrying]
+Starter = Callable[[Project, SlotRow], SlotRun]
 
 
 @dataclass
-class _Work:
+class _QueuedRun:
     row: SlotRow
-    carrying: Carrying
+    running: SlotRun
     project: Project
     stopped_at: dt.datetime | None = None
 
 
 @dataclass
 class Workers:
-    """Call `tick` several times a second. `carry` starts the run of a slot. Not safe to share between threads.
+    """Call `tick` several times a second. `start` starts the run of a slot. Not safe to share between threads.
 
     `heard` is called for every run that ends: (slot, outcome).
     """
 
     store: Store
-    carry: Carry
-    heard: Callable[[SlotRow, Ended], None] = lambda _row, _ended: None
+    start: Starter
+    heard: Callable[[SlotRow, RunOutcome], None] = lambda _row, _ended: None
     rescued: int = 0
     """Slots taken from processes that died."""
-    _work: dict[tuple[str, dt.datetime, int], _Work] = field(default_factory=dict)
+    _work: dict[tuple[str, dt.datetime, int], _QueuedRun] = field(default_factory=dict)
     _renewed: dt.datetime | None = None
 
     @property
@@ -104,16 +104,16 @@ class Workers:
             self._stop_paused(tx)
             rows = self._take_slots(tx, project)
         for row in rows:
-            self._work[row.job, row.slot, row.fence] = _Work(row, self.carry(project, row), project)
+            self._work[row.job, row.slot, row.fence] = _QueuedRun(row, self.start(project, row), project)
 
     def settle(self) -> None:
         """Record the runs that ended."""
         for key, work in list(self._work.items()):
-            ended = work.carrying.ended()
+            ended = work.running.ended()
             if ended is not None:
                 with self.store.begin() as tx:
                     if work.stopped_at is not None and ended.how in ("died", "failed"):
-                        ended = Ended("stopped")
+                        ended = RunOutcome("stopped")
                     _record_end(tx, work, ended)
                 del self._work[key]
                 self.heard(work.row, ended)
@@ -124,13 +124,13 @@ class Workers:
             now = tx.now
         for work in self._work.values():
             work.stopped_at = work.stopped_at or now
-            work.carrying.stop()
+            work.running.stop()
 
     def kill(self) -> None:
         """Kill every run now. Finished rules are kept; the slots are due again."""
         for work in self._work.values():
             work.stopped_at = work.stopped_at or work.row.start_at
-            work.carrying.kill()
+            work.running.kill()
 
     def _renew(self, tx: Transaction) -> None:
         if self._renewed is not None and dt.timedelta(0) <= tx.now - self._renewed < CLAIM / 4:
@@ -145,9 +145,9 @@ class Workers:
         for work in self._work.values():
             if work.stopped_at is None and _is_paused(work.row.job, paused):
                 work.stopped_at = tx.now
-                work.carrying.stop()
+                work.running.stop()
             elif work.stopped_at is not None and tx.now - work.stopped_at > STOPPING:
-                work.carrying.kill()
+                work.running.kill()
 
     def _take_slots(self, tx: Transaction, project: Project) -> list[SlotRow]:
         """Take slots to run: as many as this process has room for, each source within its share."""
@@ -212,9 +212,9 @@ class _Shares:
         return len(self._project.sources) > 1 and self._at[source] >= max(1, self._project.max_parallel - 1)
 
 
-def _current_source(work: _Work) -> str:
+def _current_source(work: _QueuedRun) -> str:
     """The source that this run is reading."""
-    return _source(work.project, work.carrying.rule() or work.project.jobs[work.row.job].rules[0])
+    return _source(work.project, work.running.rule() or work.project.jobs[work.row.job].rules[0])
 
 
 def _source(project: Project, rule: str) -> str:
@@ -225,7 +225,7 @@ def _is_paused(job: str, paused: Mapping[str, pauses.Pause]) -> bool:
     return pauses.EVERYTHING in paused or pauses.of_job(job) in paused
 
 
-def _record_end(tx: Transaction, work: _Work, ended: Ended) -> None:
+def _record_end(tx: Transaction, work: _QueuedRun, ended: RunOutcome) -> None:
     """Record the end of a slot's run; does nothing if another process took the slot over meanwhile."""
     row = work.row
     if ended.how == "succeeded":
@@ -237,7 +237,7 @@ def _record_end(tx: Transaction, work: _Work, ended: Ended) -> None:
         _retry(tx, work, ended)
 
 
-def _retry(tx: Transaction, work: _Work, ended: Ended) -> None:
+def _retry(tx: Transaction, work: _QueuedRun, ended: RunOutcome) -> None:
     row = work.row
     key = f"{row.job}|{canonical_instant(row.slot)}"
     decision = retry.decide(key, row.attempts - 1, RUNS)

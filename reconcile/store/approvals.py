@@ -10,10 +10,10 @@ from typing import Literal
 import sqlalchemy as sa
 
 from reconcile.store.bulk import one_of
-from reconcile.store.bundles import COLUMNS, Stored, stored
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import approvals, bundles
+from reconcile.store.plans import COLUMNS, StoredPlan, stored
+from reconcile.store.tables import approvals, plans
 
 Decision = Literal["approved", "rejected"]
 
@@ -29,18 +29,18 @@ class Approval:
     note: str | None
 
 
-def put(tx: Transaction, bundle: str, approval: Approval) -> None:
+def put(tx: Transaction, plan: str, approval: Approval) -> None:
     """Store a decision, in place of an earlier one of the same person."""
     insert = insert_for(tx, approvals)
     newer = {name: insert.excluded[name] for name in ("decision", "plan_hash", "at", "note")}
-    row = {"bundle": bundle, **vars(approval)}
-    tx.connection.execute(insert.on_conflict_do_update(index_elements=["bundle", "by"], set_=newer), row)
+    row = {"plan": plan, **vars(approval)}
+    tx.connection.execute(insert.on_conflict_do_update(index_elements=["plan", "by"], set_=newer), row)
 
 
-def of(tx: Transaction, bundle: str) -> list[Approval]:
+def of(tx: Transaction, plan: str) -> list[Approval]:
     """Return the decisions about a plan, in order of time."""
     columns = (approvals.c.by, approvals.c.decision, approvals.c.plan_hash, approvals.c.at, approvals.c.note)
-    query = sa.select(*columns).where(approvals.c.bundle == bundle).order_by(approvals.c.at, approvals.c.by)
+    query = sa.select(*columns).where(approvals.c.plan == plan).order_by(approvals.c.at, approvals.c.by)
     return [Approval(*row) for row in tx.connection.execute(query)]
 
 
@@ -48,10 +48,10 @@ def given(tx: Transaction, ids: Collection[str]) -> dict[str, set[str]]:
     """Return the people who approved each of these plans in its current form; plans without an approval are left
     out."""
     query = (
-        sa.select(approvals.c.bundle, approvals.c.by)
-        .join(bundles, bundles.c.id == approvals.c.bundle)
-        .where(approvals.c.bundle.in_(list(ids)), approvals.c.decision == "approved")
-        .where(approvals.c.plan_hash == bundles.c.plan_hash)
+        sa.select(approvals.c.plan, approvals.c.by)
+        .join(plans, plans.c.id == approvals.c.plan)
+        .where(approvals.c.plan.in_(list(ids)), approvals.c.decision == "approved")
+        .where(approvals.c.plan_hash == plans.c.plan_hash)
     )
     people: dict[str, set[str]] = {}
     for name, by in tx.connection.execute(query):
@@ -59,12 +59,12 @@ def given(tx: Transaction, ids: Collection[str]) -> dict[str, set[str]]:
     return people
 
 
-def rejected(tx: Transaction, of_findings: Collection[str]) -> dict[str, list[Stored]]:
+def rejected(tx: Transaction, of_findings: Collection[str]) -> dict[str, list[StoredPlan]]:
     """Return the rejected plans of these findings, by finding."""
-    of_the_plan = (approvals.c.bundle == bundles.c.id, approvals.c.plan_hash == bundles.c.plan_hash)
+    of_the_plan = (approvals.c.plan == plans.c.id, approvals.c.plan_hash == plans.c.plan_hash)
     is_rejected = sa.exists().where(*of_the_plan, approvals.c.decision == "rejected")
-    query = sa.select(*COLUMNS).where(one_of(bundles.c.finding, "the_findings"), is_rejected)
-    plans_of: dict[str, list[Stored]] = {}
+    query = sa.select(*COLUMNS).where(one_of(plans.c.finding, "the_findings"), is_rejected)
+    plans_of: dict[str, list[StoredPlan]] = {}
     for row in tx.connection.execute(query, {"the_findings": sorted(of_findings)}):
         plan = stored(tx, row)
         plans_of.setdefault(plan.finding, []).append(plan)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import breakers, bundles, targets
+from reconcile.store.tables import breakers, plans, targets
 
 CLOSED, OPEN, HALF_OPEN = "closed", "open", "half_open"
 
@@ -84,9 +84,9 @@ def planned_in(tx: Transaction, target: str) -> str | None:
 
 _SOURCES = sa.select(targets.c.identity, targets.c.source)
 _PLANNED_IN = (
-    sa.select(bundles.c.source)
-    .where(bundles.c.target == sa.bindparam("the_target"))
-    .order_by(bundles.c.created_at.desc(), bundles.c.id)
+    sa.select(plans.c.source)
+    .where(plans.c.target == sa.bindparam("the_target"))
+    .order_by(plans.c.created_at.desc(), plans.c.id)
     .limit(1)
 )
 _OF_TARGET = breakers.c.target == sa.bindparam("which")

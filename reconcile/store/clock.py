@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import anchors, breakers, bundles, clock, outbox, slots
+from reconcile.store.tables import anchors, breakers, clock, outbox, plans, slots
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ def end_claims(tx: Transaction, at: dt.datetime) -> None:
 
 
 _WAITING = (
-    (bundles, "next_at", "state"),
+    (plans, "next_at", "state"),
     (outbox, "next_at", "status"),
     (anchors, "next_at", "status"),
     (breakers, "probe_at", "state"),
 )
-_WAITING_STATES = ("approved", "retry_wait", "ambiguous", "queued", "due", "open", "half_open")
-_CLAIMED = ((bundles, "state"), (outbox, "status"), (slots, "status"))
-_CLAIMED_STATES = ("claimed", "sent", "ambiguous", "sending", "running")
+_WAITING_STATES = ("approved", "retry_wait", "unknown", "queued", "due", "open", "half_open")
+_CLAIMED = ((plans, "state"), (outbox, "status"), (slots, "status"))
+_CLAIMED_STATES = ("claimed", "sent", "unknown", "sending", "running")

@@ -62,7 +62,7 @@ class Json(TypeDecorator[Any]):
         return None if value is None else json.loads(value)
 
 
-class Document(TypeDecorator[Any]):
+class OrderedJson(TypeDecorator[Any]):
     """JSON for display: its keys keep their order; None is SQL NULL."""
 
     impl = sa.Text

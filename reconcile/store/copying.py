@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from reconcile.store import tables
-from reconcile.store.columns import Document, Instant, Json, Word
+from reconcile.store.columns import Instant, Json, OrderedJson, Word
 from reconcile.store.tables import metadata
 
 _MIGRATED = sa.Table(
@@ -50,7 +50,7 @@ def _statements(driver: str) -> tuple[str, ...]:
 BATCH = 1_000
 """Rows in memory at once."""
 
-_OURS = (Document, Instant, Json, Word)
+_OURS = (OrderedJson, Instant, Json, Word)
 
 IN_ORDER: tuple[sa.Table, ...] = tuple(metadata.sorted_tables)
 """Every table, after the tables it refers to."""

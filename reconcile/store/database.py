@@ -15,7 +15,7 @@ from reconcile.store import copying, errors, key, tables
 from reconcile.store.engine import (
     APPLICATION_ID,
     SCHEMA,
-    Place,
+    StoreLocation,
     create_file,
     frozen,
     is_there,
@@ -29,6 +29,8 @@ Clock = Callable[[], dt.datetime]
 
 _LOCK = 0x7265636F6E63696C  # "reconcil": the advisory lock under which a PostgreSQL store is created or upgraded
 _META = sa.select(tables.meta.c.store_id, tables.meta.c.epoch, tables.meta.c.revision, tables.meta.c.key_check)
+_BEFORE_THE_FIRST_SCHEMA = "told"
+"""A table of every development version, and of no released schema."""
 _ADMITTED = sa.select(tables.meta.c.revision, tables.meta.c.epoch)
 _ADMITTED_AT = _ADMITTED.add_columns(sa.func.clock_timestamp())
 
@@ -68,7 +70,9 @@ class Transaction:
 class Store:
     """An open state database. Safe to share between threads; one per process (never across a fork)."""
 
-    def __init__(self, place: Place, patience: dt.timedelta, clock: Clock | None, seals: Seals | None = None) -> None:
+    def __init__(
+        self, place: StoreLocation, patience: dt.timedelta, clock: Clock | None, seals: Seals | None = None
+    ) -> None:
         self._place = place
         self._engine = place.engine
         self._patience = patience
@@ -175,7 +179,7 @@ class Store:
     def begin(self, *, unchecked: bool = False) -> Iterator[Transaction]:
         """Run one read-write transaction: committed at the end of the block, rolled back when it raises.
 
-        On SQLite writers queue at its start; on PostgreSQL it is READ COMMITTED. Raises a StoreError: StoreInDoubt
+        On SQLite writers queue at its start; on PostgreSQL it is READ COMMITTED. Raises a StoreError: CommitUnknown
         when the connection broke in COMMIT, else nothing was saved. `unchecked`: the caller ensures that nothing
         refers to the rows it deletes; otherwise SQLite would scan whole tables for each row.
         """
@@ -294,6 +298,8 @@ class Store:
         if not ours or "audit_head" not in names:
             shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
             raise errors.StoreForeign(self.where, f"the tables {shown}" if len(names) > 1 else f"the table {shown}")
+        if _BEFORE_THE_FIRST_SCHEMA in names:
+            raise errors.StoreUnreleased(self.where)
         row = connection.execute(_META).one_or_none()
         if row is None:
             raise errors.StoreReplaced(self.where)

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from reconcile.findings.states import BundleState
+from reconcile.findings.states import PlanState
 from reconcile.store import bulk
 from reconcile.store.bulk import one_of
-from reconcile.store.bundles import COLUMNS, Stored, stored
 from reconcile.store.database import Transaction
-from reconcile.store.tables import bundles, effects
+from reconcile.store.plans import COLUMNS, StoredPlan, stored
+from reconcile.store.tables import effects, plans
 
 _CHUNK = 1_000
 
@@ -22,7 +22,7 @@ class NewEffect(NamedTuple):
     """An operation to be sent. `record` is the HMAC of the record's name."""
 
     key: str
-    bundle: str
+    plan: str
     target: str
     effect: str
     record: str
@@ -30,17 +30,17 @@ class NewEffect(NamedTuple):
     fingerprint: str
 
 
-class Bound(NamedTuple):
+class BoundKey(NamedTuple):
     """The plan that a key belongs to, the operation's state, and the content that was sent."""
 
     key: str
-    bundle: str
+    plan: str
     state: str
     fingerprint: str
-    doubtful: bool
+    outcome_unknown: bool
 
 
-class Life(NamedTuple):
+class Generation(NamedTuple):
     """An operation on a record: the record's HMAC, its generation, and the operation's state."""
 
     effect: str
@@ -51,23 +51,23 @@ class Life(NamedTuple):
 
 def bind(tx: Transaction, operations: Sequence[NewEffect]) -> int:
     """Store operations as sent now, except those whose key exists; return their number."""
-    sent = {"state": BundleState.SENT.value, "doubtful": False, "sent_at": tx.now}
+    sent = {"state": PlanState.SENT.value, "outcome_unknown": False, "sent_at": tx.now}
     return bulk.insert(tx, effects, [operation._asdict() | sent for operation in operations], ignore=True)
 
 
-def locked(tx: Transaction, keys: Sequence[str]) -> dict[str, Bound]:
+def locked(tx: Transaction, keys: Sequence[str]) -> dict[str, BoundKey]:
     """Return the operations with these keys, locked until the transaction ends."""
-    by_key: dict[str, Bound] = {}
+    by_key: dict[str, BoundKey] = {}
     for at in range(0, len(keys), _CHUNK):
         for row in tx.connection.execute(_BOUND, {"the_keys": keys[at : at + _CHUNK]}):
-            by_key[row.key] = Bound(*row)
+            by_key[row.key] = BoundKey(*row)
     return by_key
 
 
 def bind_again(tx: Transaction, operations: Sequence[NewEffect]) -> None:
     """Give the keys of these operations, which were proven not done, to their plans, as sent now."""
     rows = [
-        {"the_key": new.key, "the_bundle": new.bundle, "the_fingerprint": new.fingerprint, "the_sent_at": tx.now}
+        {"the_key": new.key, "the_plan": new.plan, "the_fingerprint": new.fingerprint, "the_sent_at": tx.now}
         for new in operations
     ]
     if rows:
@@ -77,50 +77,50 @@ def bind_again(tx: Transaction, operations: Sequence[NewEffect]) -> None:
 def unbind(tx: Transaction, plans: Collection[str]) -> None:
     """Delete the operations just stored for plans that are not sent."""
     for plan in plans:
-        tx.connection.execute(_UNBIND, {"the_bundle": plan})
+        tx.connection.execute(_UNBIND, {"the_plan": plan})
 
 
 def move(
     tx: Transaction,
     plans: Sequence[str],
-    state: BundleState,
+    state: PlanState,
     *,
     ended_at: dt.datetime | None,
-    doubtful: bool,
+    outcome_unknown: bool,
 ) -> None:
     """Move all operations of these plans to a state."""
     for at in range(0, len(plans), _CHUNK):
-        values = {"the_state": state.value, "the_end": ended_at, "is_doubtful": doubtful}
-        tx.connection.execute(_MOVE, values | {"the_bundles": plans[at : at + _CHUNK]})
+        values = {"the_state": state.value, "the_end": ended_at, "is_unknown": outcome_unknown}
+        tx.connection.execute(_MOVE, values | {"the_plans": plans[at : at + _CHUNK]})
 
 
-def set_state(tx: Transaction, plans: Sequence[str], state: BundleState) -> None:
+def set_state(tx: Transaction, plans: Sequence[str], state: PlanState) -> None:
     """Write only the state of all operations of these plans."""
-    tx.connection.execute(_SET_STATE, {"the_state": state.value, "the_bundles": plans})
+    tx.connection.execute(_SET_STATE, {"the_state": state.value, "the_plans": plans})
 
 
-def lives(tx: Transaction, target: str, records: Collection[str]) -> Iterator[Life]:
+def generations_of(tx: Transaction, target: str, records: Collection[str]) -> Iterator[Generation]:
     """Yield every operation on these records, named by their HMACs."""
     hashes = sorted(records)
     for at in range(0, len(hashes), _CHUNK):
         bound = {"target": target, "subjects": hashes[at : at + _CHUNK]}
-        yield from (Life(*row) for row in tx.connection.execute(_LIVES, bound))
+        yield from (Generation(*row) for row in tx.connection.execute(_GENERATIONS, bound))
 
 
-def plans_of(tx: Transaction, keys: Collection[str]) -> Iterator[Stored]:
+def plans_of(tx: Transaction, keys: Collection[str]) -> Iterator[StoredPlan]:
     """Yield the plans that these keys belong to, each once."""
-    query = sa.select(*COLUMNS).join(effects, effects.c.bundle == bundles.c.id).where(effects.c.key.in_(list(keys)))
+    query = sa.select(*COLUMNS).join(effects, effects.c.plan == plans.c.id).where(effects.c.key.in_(list(keys)))
     return (stored(tx, row) for row in tx.connection.execute(query.distinct()))
 
 
 def succeeded(tx: Transaction, keys: Collection[str]) -> set[str]:
     """Return those of these keys whose operation succeeded."""
-    is_done = effects.c.state == BundleState.SUCCEEDED.value
+    is_done = effects.c.state == PlanState.SUCCEEDED.value
     return set(tx.connection.execute(sa.select(effects.c.key).where(effects.c.key.in_(list(keys)), is_done)).scalars())
 
 
 _BOUND = (
-    sa.select(*(effects.c[name] for name in Bound._fields))
+    sa.select(*(effects.c[name] for name in BoundKey._fields))
     .where(one_of(effects.c.key, "the_keys"))
     .order_by(effects.c.key)
     .with_for_update()
@@ -129,23 +129,21 @@ _REBIND = (
     sa.update(effects)
     .where(effects.c.key == sa.bindparam("the_key"))
     .values(
-        bundle=sa.bindparam("the_bundle"),
+        plan=sa.bindparam("the_plan"),
         fingerprint=sa.bindparam("the_fingerprint"),
         sent_at=sa.bindparam("the_sent_at", type_=effects.c.sent_at.type),
-        state=BundleState.SENT.value,
+        state=PlanState.SENT.value,
         ended_at=None,
     )
 )
-_UNBIND = sa.delete(effects).where(
-    effects.c.bundle == sa.bindparam("the_bundle"), effects.c.state == BundleState.SENT.value
-)
-_OF_PLANS = sa.update(effects).where(one_of(effects.c.bundle, "the_bundles"))
+_UNBIND = sa.delete(effects).where(effects.c.plan == sa.bindparam("the_plan"), effects.c.state == PlanState.SENT.value)
+_OF_PLANS = sa.update(effects).where(one_of(effects.c.plan, "the_plans"))
 _SET_STATE = _OF_PLANS.values(state=sa.bindparam("the_state"))
 _MOVE = _OF_PLANS.values(
     state=sa.bindparam("the_state"),
     ended_at=sa.bindparam("the_end", type_=effects.c.ended_at.type),
-    doubtful=sa.bindparam("is_doubtful"),
+    outcome_unknown=sa.bindparam("is_unknown"),
 )
-_LIVES = sa.select(*(effects.c[name] for name in Life._fields)).where(
+_GENERATIONS = sa.select(*(effects.c[name] for name in Generation._fields)).where(
     one_of(effects.c.record, "subjects"), effects.c.target == sa.bindparam("target")
 )

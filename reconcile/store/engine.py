@@ -19,7 +19,7 @@ SCHEMA = "reconcile"  # in PostgreSQL our tables have their own schema
 
 
 @dataclass(frozen=True)
-class Place:
+class StoreLocation:
     """The place of a store: the engine, its name in errors (no password), and its key file."""
 
     engine: sa.Engine
@@ -28,7 +28,7 @@ class Place:
     file: Path | None = None  # SQLite only
 
 
-def locate(url: str, root: Path, patience: dt.timedelta) -> Place:
+def locate(url: str, root: Path, patience: dt.timedelta) -> StoreLocation:
     """Create the engine for a state URL without connecting; a relative SQLite path is relative to `root`."""
     try:
         parsed = sa.make_url(url)
@@ -41,7 +41,7 @@ def locate(url: str, root: Path, patience: dt.timedelta) -> Place:
     raise errors.StoreUrlRefused(f"a `{parsed.drivername}` database")
 
 
-def _sqlite(url: sa.URL, root: Path, patience: dt.timedelta) -> Place:
+def _sqlite(url: sa.URL, root: Path, patience: dt.timedelta) -> StoreLocation:
     if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
         raise errors.StoreUrlRefused("memory or a `file:` address: it must be a file, so that it outlives the process")
     if url.query:
@@ -54,7 +54,7 @@ def _sqlite(url: sa.URL, root: Path, patience: dt.timedelta) -> Place:
     )
     sa.event.listen(engine, "connect", _set_up_sqlite)
     sa.event.listen(engine, "begin", _begin_sqlite)
-    return Place(engine, str(file), file.with_name(file.name + ".key"), file)
+    return StoreLocation(engine, str(file), file.with_name(file.name + ".key"), file)
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:
@@ -95,7 +95,7 @@ def look_up_references(connection: sa.Connection, *, enabled: bool) -> None:
     driver.execute(f"PRAGMA foreign_keys = {'ON' if enabled else 'OFF'}")
 
 
-def frozen(file: Path) -> Place:
+def frozen(file: Path) -> StoreLocation:
     """Return an SQLite file that nobody changes, for reading: no locks, and no SQLite files beside it."""
     address = f"{file.absolute().as_uri()}?mode=ro&immutable=1"
 
@@ -104,10 +104,10 @@ def frozen(file: Path) -> Place:
 
     engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool, hide_parameters=True)
     sa.event.listen(engine, "begin", _begin_sqlite)
-    return Place(engine, str(file), file.with_name(file.name + ".key"), file)
+    return StoreLocation(engine, str(file), file.with_name(file.name + ".key"), file)
 
 
-def create_file(place: Place) -> None:
+def create_file(place: StoreLocation) -> None:
     """Create an empty SQLite file readable by its owner only (findings hold personal data), unless one exists."""
     if place.file is None or is_there(place):
         return
@@ -117,7 +117,7 @@ def create_file(place: Place) -> None:
         raise errors.StoreNotWritable(place.where, error.strerror or str(error)) from error
 
 
-def is_there(place: Place) -> bool:
+def is_there(place: StoreLocation) -> bool:
     """Return True if an SQLite store's file exists. Raises StoreUrlRefused if it is not a file.
 
     Raises StoreFolderMissing instead of creating a folder: with a misspelt name, every finding would be reported again.
@@ -134,7 +134,7 @@ def is_there(place: Place) -> bool:
         raise errors.StoreNotWritable(place.where, error.strerror or str(error)) from error
 
 
-def standing(place: Place) -> tuple[int, int] | None:
+def standing(place: StoreLocation) -> tuple[int, int] | None:
     """Return the device and inode of an SQLite store's file; None without a file, and for a server."""
     try:
         status = place.file.stat() if place.file is not None else None
@@ -143,7 +143,7 @@ def standing(place: Place) -> tuple[int, int] | None:
     return (status.st_dev, status.st_ino) if status is not None else None
 
 
-def _postgresql(url: sa.URL, root: Path, patience: dt.timedelta) -> Place:
+def _postgresql(url: sa.URL, root: Path, patience: dt.timedelta) -> StoreLocation:
     if not url.database:
         raise errors.StoreUrlRefused("PostgreSQL without the name of a database")
     limits = {"connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000}
@@ -172,4 +172,4 @@ def _postgresql(url: sa.URL, root: Path, patience: dt.timedelta) -> Place:
         connection.autocommit = False
 
     sa.event.listen(engine, "connect", set_up)
-    return Place(engine, url.render_as_string(hide_password=True), root / "reconcile.key")
+    return StoreLocation(engine, url.render_as_string(hide_password=True), root / "reconcile.key")

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from reconcile.findings.states import OVER, BundleState
-from reconcile.store import bundles
-from reconcile.store.columns import Document, Json
+from reconcile.findings.states import OVER, PlanState
+from reconcile.store import plans as stored_plans
+from reconcile.store.columns import Json, OrderedJson
 from reconcile.store.database import Transaction
 from reconcile.store.tables import (
     approvals,
@@ -21,8 +21,8 @@ from reconcile.store.tables import (
     metadata,
     not_same,
     outbox,
+    plans,
 )
-from reconcile.store.tables import bundles as plans
 
 _BATCH = 1_000
 
@@ -93,11 +93,11 @@ def keys(tx: Transaction, dataset: str) -> Iterator[tuple[str, Any]]:
     yield from map(tuple, _streamed(tx, query))
 
 
-def plans_with_rows(tx: Transaction, dataset: str) -> Iterator[bundles.Stored]:
+def plans_with_rows(tx: Transaction, dataset: str) -> Iterator[stored_plans.StoredPlan]:
     """Yield the plans of the dataset that still hold rows."""
-    query = sa.select(*bundles.COLUMNS).where(plans.c.dataset == dataset, plans.c.content.is_not(None))
+    query = sa.select(*stored_plans.COLUMNS).where(plans.c.dataset == dataset, plans.c.content.is_not(None))
     for row in _streamed(tx, query):
-        yield bundles.stored(tx, row)
+        yield stored_plans.stored(tx, row)
 
 
 # Some findings, and what belongs to them
@@ -130,7 +130,7 @@ def plans_of(
 
 def live_plans_of(tx: Transaction, of_findings: Collection[str], ids: Collection[str]) -> list[str]:
     """Return the ids of those of these plans that are not over, or are being undone."""
-    over = [state.value for state in OVER if state is not BundleState.COMPENSATING]
+    over = [state.value for state in OVER if state is not PlanState.COMPENSATING]
     query = sa.select(plans.c.id).where(plans.c.state.not_in(over))
     return [row.id for row in _of_plans(tx, query, of_findings, ids)]
 
@@ -158,7 +158,7 @@ def empty_plan(tx: Transaction, plan: str, summary: Any) -> None:
 
 def delete_notes(tx: Transaction, plan: str) -> None:
     """Delete people's notes on a plan."""
-    tx.connection.execute(sa.update(approvals).where(approvals.c.bundle == plan).values(note=None))
+    tx.connection.execute(sa.update(approvals).where(approvals.c.plan == plan).values(note=None))
 
 
 # Texts
@@ -199,7 +199,7 @@ def set_text(tx: Transaction, table: str, column: str, key: Sequence[Any], conte
 
 _MEMBER = (finding_members.c.finding, finding_members.c.record, finding_members.c["values"])
 _MEMBERS = sa.join(finding_members, findings, findings.c.id == finding_members.c.finding)
-_TEXT_TYPES = (sa.Text, Json, Document)
+_TEXT_TYPES = (sa.Text, Json, OrderedJson)
 
 
 def _of(table: sa.Table, row: type[Any]) -> list[sa.Column[Any]]:

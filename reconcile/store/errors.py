@@ -70,7 +70,7 @@ class StoreRefused(StoreUnreachable):
         )
 
 
-class StoreInDoubt(StoreError):
+class CommitUnknown(StoreError):
     """The connection broke while the last step was being committed."""
 
     def __init__(self, where: str, reason: str) -> None:
@@ -144,6 +144,16 @@ class StoreNewer(StoreError):
         )
 
 
+class StoreUnreleased(StoreError):
+    """The store was created before the first schema was final."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"The state database {where} was created by a development version of Reconcile and cannot be upgraded. "
+            "Nothing was changed; move it away together with its key file, and the next run creates a new state"
+        )
+
+
 class StoreKeyMissing(StoreError):
     """The store exists, but its key file is missing or belongs to another store."""
 
@@ -184,7 +194,7 @@ def in_words(
     if state is None:
         if not isinstance(error, sa.exc.OperationalError) and not error.connection_invalidated:
             return None
-        return StoreInDoubt(where, reason) if committing else _no_connection(where, reason)
+        return CommitUnknown(where, reason) if committing else _no_connection(where, reason)
     return _postgresql(str(state), reason, where, patience, committing=committing)
 
 
@@ -217,7 +227,7 @@ def _postgresql(state: str, reason: str, where: str, patience: dt.timedelta, *, 
     if state in _FULL:
         return StoreFull(where, reason)
     if state == "40003" or (committing and state.startswith(("08", "57P"))):
-        return StoreInDoubt(where, reason)
+        return CommitUnknown(where, reason)
     if state.startswith(_LOST):
         return StoreUnreachable(where, reason)
     return None

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from reconcile.store import bulk
 from reconcile.store.database import Transaction
-from reconcile.store.tables import approvals, bundles, effects, facts, findings, metadata
+from reconcile.store.tables import approvals, effects, facts, findings, metadata, plans
 
 _BATCH = 1_000
 
@@ -62,11 +62,11 @@ def digests_after(tx: Transaction, kind: str, last: str, limit: int) -> Sequence
     return [(name, digest) for name, digest in tx.connection.execute(query.order_by(facts.c.name).limit(limit))]
 
 
-def without_digest(tx: Transaction, kind: str, main: Covered) -> int:
-    """Count the things of a kind without a recorded digest."""
-    table = metadata.tables[main.table]
-    has_digest = sa.exists().where(facts.c.kind == kind, facts.c.name == table.c[main.of])
-    return tx.connection.execute(sa.select(sa.func.count()).select_from(table).where(~has_digest)).scalar_one()
+def without_digest(tx: Transaction, kind: str, part: Covered) -> str | None:
+    """Return the name of a thing of this kind that has rows in this part, but no recorded digest; None without any."""
+    name = metadata.tables[part.table].c[part.of]
+    has_digest = sa.exists().where(facts.c.kind == kind, facts.c.name == name)
+    return tx.connection.execute(sa.select(name).where(~has_digest).order_by(name).limit(1)).scalar()
 
 
 def add_digests(tx: Transaction, kind: str, digest_of: Mapping[str, str]) -> None:
@@ -92,7 +92,7 @@ _DIGESTS = sa.select(facts.c.name, facts.c.digest).where(*_THESE)
 def states(tx: Transaction) -> Iterator[tuple[str, str, str]]:
     """Yield kind, name and state of everything with a state in the log, streamed.
 
-    The kinds are `finding`, `bundle`, `plan` (a bundle's hash) and `approval` (bundle and person).
+    The kinds are `finding`, `plan`, `plan_hash` and `approval` (plan and person).
     """
     for kind, query in _STATES.items():
         for name, state in tx.connection.execute(query.execution_options(yield_per=_BATCH)):
@@ -101,24 +101,22 @@ def states(tx: Transaction) -> Iterator[tuple[str, str, str]]:
 
 _STATES: Mapping[str, sa.Select[Any]] = {
     "finding": sa.select(findings.c.id, findings.c.state),
-    "bundle": sa.select(bundles.c.id, bundles.c.state),
-    "plan": sa.select(bundles.c.id, bundles.c.plan_hash),
-    "approval": sa.select(
-        approvals.c.bundle + " " + approvals.c.by, approvals.c.decision + " " + approvals.c.plan_hash
-    ),
+    "plan": sa.select(plans.c.id, plans.c.state),
+    "plan_hash": sa.select(plans.c.id, plans.c.plan_hash),
+    "approval": sa.select(approvals.c.plan + " " + approvals.c.by, approvals.c.decision + " " + approvals.c.plan_hash),
 }
 
 
 def odd_operation(tx: Transaction) -> tuple[str, str, str] | None:
-    """Return the first operation whose state is not that of its bundle: the bundle, the state, the bundle's state."""
+    """Return the first operation whose state is not that of its plan: the plan, the state, the plan's state."""
     row = tx.connection.execute(_ODD_OPERATION).first()
     return None if row is None else tuple(row)
 
 
 _ODD_OPERATION = (
-    sa.select(effects.c.bundle, effects.c.state, bundles.c.state)
-    .join(bundles, bundles.c.id == effects.c.bundle)
-    .where(effects.c.state != bundles.c.state)
-    .order_by(effects.c.bundle)
+    sa.select(effects.c.plan, effects.c.state, plans.c.state)
+    .join(plans, plans.c.id == effects.c.plan)
+    .where(effects.c.state != plans.c.state)
+    .order_by(effects.c.plan)
     .limit(1)
 )

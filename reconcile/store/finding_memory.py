@@ -14,10 +14,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from reconcile.findings.identity import RuleIdentity, decode, key_text
 from reconcile.findings.known import Known, NotSame, Outline
-from reconcile.findings.states import State
+from reconcile.findings.states import HOLDING, PlanState, State
 from reconcile.store import bulk
 from reconcile.store.database import Transaction
-from reconcile.store.tables import finding_aliases, finding_members, findings, not_same, rule_state
+from reconcile.store.tables import finding_aliases, finding_members, findings, not_same, plans, rule_state
 from rules.values import Value
 
 CHUNK = 1_000
@@ -212,7 +212,13 @@ def load(tx: Transaction, ids: Iterable[str]) -> Memory:
         rows |= {row["id"]: row for row in _rows(tx.connection.execute(_FINDINGS, {"ids": chunk}))}
         for row in _rows(tx.connection.execute(_MEMBERS, {"ids": chunk})):
             members[row["finding"]][row["record"]] = row
-    return Memory(tuple(_known_finding(row, members[name]) for name, row in rows.items()), rows, members)
+    undone = _being_undone(tx, [name for name, row in rows.items() if row["state"] == State.CLEANED.value])
+    known = (_known_finding(row, members[name], is_being_undone=name in undone) for name, row in rows.items())
+    return Memory(tuple(known), rows, members)
+
+
+def _being_undone(tx: Transaction, cleaned: Sequence[str]) -> set[str]:
+    return {name for chunk in chunks(cleaned) for name in tx.connection.execute(_UNDOS, {"ids": chunk}).scalars()}
 
 
 def _rows(result: sa.CursorResult[Any]) -> list[Row]:
@@ -233,7 +239,7 @@ def decode_key(stored: Iterable[Sequence[Any]]) -> dict[str, Value]:
     return {name: decode(value) for name, value in stored}
 
 
-def _known_finding(row: Row, members: Mapping[str, Row]) -> Known:
+def _known_finding(row: Row, members: Mapping[str, Row], *, is_being_undone: bool) -> Known:
     keeper = next((record for record, member in members.items() if member["role"] == "keeper"), "")
     former = frozenset(record for record, member in members.items() if member["role"] == FORMER)
     return Known(
@@ -248,6 +254,7 @@ def _known_finding(row: Row, members: Mapping[str, Row]) -> Known:
         settled_key=decode_key(row["payload"].get("settled_key", ())),
         snoozed_until=row["snoozed_until"],
         since=row["state_since"],
+        is_being_undone=is_being_undone,
     )
 
 
@@ -356,6 +363,11 @@ _DEFINITIONS = sa.select(
     rule_state.c.rule, rule_state.c.definition, rule_state.c.cleaning, rule_state.c.last_run, rule_state.c.last_run_at
 ).where(rule_state.c.rule.in_(_names))
 _FINDINGS = sa.select(findings).where(findings.c.id.in_(_ids)).order_by(findings.c.id)
+_UNDOS = sa.select(plans.c.finding).where(
+    plans.c.finding.in_(_ids),
+    plans.c.undoes.is_not(None),
+    plans.c.state.in_([state.value for state in HOLDING if state is not PlanState.RETRY_WAIT]),
+)
 _MEMBERS = (
     sa.select(finding_members)
     .where(finding_members.c.finding.in_(_ids))

@@ -14,13 +14,13 @@ import sqlalchemy as sa
 
 from reconcile.errors import Wrong
 from reconcile.findings.identity import decode, id_of, read_id
-from reconcile.findings.judgement import Change
+from reconcile.findings.judgement import FindingChange
 from reconcile.findings.known import NotSame
 from reconcile.findings.shown import Finding, FindingMember
-from reconcile.findings.states import BundleState, State
+from reconcile.findings.states import PlanState, State
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key, insert_for, load_not_same
-from reconcile.store.tables import bundles, finding_aliases, finding_members, findings, told
+from reconcile.store.tables import finding_aliases, finding_members, findings, notified, plans
 from rules import values as sums
 from rules.document.mistakes import listed
 from rules.engines.base import Nearby
@@ -48,7 +48,7 @@ class FindingAmbiguous(Wrong):
 
 
 @dataclass(frozen=True)
-class Filter:
+class FindingFilter:
     """A filter for findings; fields that are None or empty do not filter. `severity` means that or worse."""
 
     rules: tuple[str, ...] = ()
@@ -61,21 +61,21 @@ class Filter:
     limit: int | None = None
 
 
-def find(tx: Transaction, criteria: Filter | None = None, *, members: bool = True) -> list[Finding]:
+def find(tx: Transaction, criteria: FindingFilter | None = None, *, members: bool = True) -> list[Finding]:
     """Return findings, the worst first, then the oldest. Without `members` keeper and surplus stay empty."""
     return list(each(tx, criteria, members=members))
 
 
-def each(tx: Transaction, criteria: Filter | None = None, *, members: bool = True) -> Iterator[Finding]:
+def each(tx: Transaction, criteria: FindingFilter | None = None, *, members: bool = True) -> Iterator[Finding]:
     """Yield the same in bounded memory. Nothing may be written before the last one was read."""
-    return _shown(tx, _streamed(_filtered(sa.select(findings), criteria or Filter())), members=members)
+    return _shown(tx, _streamed(_filtered(sa.select(findings), criteria or FindingFilter())), members=members)
 
 
 _ONE_SLIP = 0.75
 """Similarity of an id and a mistyped one: of six characters one is wrong or missing, or two are swapped."""
 
 
-def foremost(tx: Transaction, criteria: Filter, *, members: bool = True) -> Iterator[Finding]:
+def foremost(tx: Transaction, criteria: FindingFilter, *, members: bool = True) -> Iterator[Finding]:
     """Yield findings as `each`, but with equal severity and first day (in UTC) the largest amount first.
 
     Of several currencies the largest number counts, and amounts below zero count by size; this only orders.
@@ -94,7 +94,7 @@ def foremost(tx: Transaction, criteria: Filter, *, members: bool = True) -> Iter
         yield from (by_id[name] for name in names)
 
 
-def count(tx: Transaction, criteria: Filter) -> int:
+def count(tx: Transaction, criteria: FindingFilter) -> int:
     """Count the findings, ignoring the limit."""
     matching = _filtered(sa.select(findings.c.id), replace(criteria, limit=None)).order_by(None).subquery()
     return int(tx.connection.execute(sa.select(sa.func.count()).select_from(matching)).scalar_one())
@@ -117,9 +117,9 @@ def counts(tx: Transaction) -> list[Count]:
     return [Count(rule, State(state), Severity(severity), number) for rule, state, severity, number in rows]
 
 
-def names(tx: Transaction, criteria: Filter | None = None) -> list[str]:
+def names(tx: Transaction, criteria: FindingFilter | None = None) -> list[str]:
     """Return the ids of findings, in the order of `find`."""
-    return list(tx.connection.execute(_filtered(sa.select(findings.c.id), criteria or Filter())).scalars())
+    return list(tx.connection.execute(_filtered(sa.select(findings.c.id), criteria or FindingFilter())).scalars())
 
 
 def some(tx: Transaction, ids: Sequence[str]) -> list[Finding]:
@@ -129,7 +129,7 @@ def some(tx: Transaction, ids: Sequence[str]) -> list[Finding]:
     return [by_id[name] for name in ids if name in by_id]
 
 
-def _filtered(query: sa.Select[Any], criteria: Filter) -> sa.Select[Any]:
+def _filtered(query: sa.Select[Any], criteria: FindingFilter) -> sa.Select[Any]:
     query = query.order_by(findings.c.severity.desc(), findings.c.first_seen, findings.c.id).limit(criteria.limit)
     equal = {findings.c.dataset: criteria.dataset, findings.c.assigned_to: criteria.assigned_to}
     equal[findings.c.last_run] = criteria.run
@@ -193,7 +193,7 @@ ASKING = (State.AWAITING, State.QUARANTINED, State.FAILED)
 """States in which a cleaning waits for a person."""
 
 
-def untold(
+def unnotified(
     tx: Transaction,
     channel: str,
     rules: Sequence[str],
@@ -205,26 +205,27 @@ def untold(
     It reads the store, not one run: findings of a killed run that were never sent are included. News about undos is
     sent separately: see `not_undone`.
     """
-    query = _since(_last_told(channel), findings.c.state.in_([state.value for state in states]), rules)
+    query = _since(_last_notified(channel), findings.c.state.in_([state.value for state in states]), rules)
     return _shown(tx, _streamed(query), members=True, keep=lambda row: row["version"] - row["last"] > _of_undo(row))
 
 
 def not_undone(tx: Transaction, rules: Sequence[str], channel: str | None = None) -> Iterator[Finding]:
     """Yield findings of these rules, in any state, with a requested undo that was not done; with `channel` only those
     whose channel has not been sent that. As `each`."""
-    ended = sa.select(bundles.c.finding).where(
-        bundles.c.undoes > "", bundles.c.state.in_([state.value for state in _UNDO_NOT_DONE])
+    ended = sa.select(plans.c.finding).where(
+        plans.c.undoes > "", plans.c.state.in_([state.value for state in _UNDO_NOT_DONE])
     )
-    last = sa.literal(0).label("last") if channel is None else _last_told(channel)
+    last = sa.literal(0).label("last") if channel is None else _last_notified(channel)
     query = _since(last, findings.c.id.in_(ended), rules)
     return _shown(tx, _streamed(query), members=True, keep=lambda row: _undo_news(row) > row["last"])
 
 
-_UNDO_NOT_DONE = (BundleState.SKIPPED, BundleState.FAILED, BundleState.QUARANTINED)
+_UNDO_NOT_DONE = (PlanState.SKIPPED, PlanState.FAILED, PlanState.QUARANTINED)
 
 
-def _last_told(channel: str) -> sa.Label[int]:
-    last = sa.select(told.c.version).where(told.c.finding == findings.c.id, told.c.channel == channel).scalar_subquery()
+def _last_notified(channel: str) -> sa.Label[int]:
+    of_channel = (notified.c.finding == findings.c.id, notified.c.channel == channel)
+    last = sa.select(notified.c.version).where(*of_channel).scalar_subquery()
     return sa.func.coalesce(last, 0).label("last")
 
 
@@ -244,20 +245,20 @@ def _undo_news(row: sa.RowMapping) -> int:
     return int(version)
 
 
-def mark_told(tx: Transaction, channel: str, message: str, shown: Mapping[str, int]) -> None:
+def mark_notified(tx: Transaction, channel: str, message: str, shown: Mapping[str, int]) -> None:
     """Record that the message contains these findings (id: version), in the transaction that writes the message."""
-    insert = insert_for(tx, told)
+    insert = insert_for(tx, notified)
     newer = {name: insert.excluded[name] for name in ("version", "message", "at")}
-    keep_newest = told.c.version < insert.excluded.version
+    keep_newest = notified.c.version < insert.excluded.version
     statement = insert.on_conflict_do_update(index_elements=["finding", "channel"], set_=newer, where=keep_newest)
     common = {"channel": channel, "message": message, "at": tx.now}
     for chunk in chunks(shown):
         tx.connection.execute(statement, [{"finding": name, "version": shown[name]} | common for name in chunk])
 
 
-def forget_told(tx: Transaction, message: str) -> None:
+def forget_notified(tx: Transaction, message: str) -> None:
     """Make the findings of an undelivered message news again, for the next run's message."""
-    tx.connection.execute(sa.delete(told).where(told.c.message == message))
+    tx.connection.execute(sa.delete(notified).where(notified.c.message == message))
 
 
 # From rows to findings
@@ -315,14 +316,14 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
     )
 
 
-def _change(row: sa.RowMapping) -> Change:
+def _change(row: sa.RowMapping) -> FindingChange:
     """Return its change; for a channel that was never sent it, a grown finding is new.
 
     An ignored finding that existed before its rule is no news until it grows: that is its first version.
     """
-    change = Change(row["payload"]["change"])
+    change = FindingChange(row["payload"]["change"])
     missed = row.get("last") == 0 and row["version"] > 1
-    return Change.NEW if change is Change.GROWN and missed else change
+    return FindingChange.NEW if change is FindingChange.GROWN and missed else change
 
 
 def _member(row: sa.RowMapping) -> FindingMember:

@@ -19,7 +19,7 @@ class HoldRow(NamedTuple):
 
     target: str
     record: str
-    bundle: str
+    plan: str
     role: str
 
 
@@ -40,17 +40,17 @@ def insert(tx: Transaction, rows: Iterable[HoldRow]) -> None:
     bulk.insert(tx, holds, values)
 
 
-def release(tx: Transaction, bundles: Iterable[str]) -> None:
+def release(tx: Transaction, plans: Iterable[str]) -> None:
     """Release all records these plans hold."""
-    ids = sorted(bundles)
+    ids = sorted(plans)
     for at in range(0, len(ids), _CHUNK):
-        tx.connection.execute(_RELEASE, {"the_bundles": ids[at : at + _CHUNK]})
+        tx.connection.execute(_RELEASE, {"the_plans": ids[at : at + _CHUNK]})
 
 
 _QUEUE = sa.text(
     "SELECT pg_advisory_xact_lock(one.bucket) FROM (SELECT unnest(CAST(:buckets AS bigint[])) AS bucket ORDER BY 1) one"
 )
-_HELD = sa.select(holds.c.record, holds.c.bundle, holds.c.role).where(
+_HELD = sa.select(holds.c.record, holds.c.plan, holds.c.role).where(
     holds.c.target == sa.bindparam("target"), bulk.one_of(holds.c.record, "records")
 )
-_RELEASE = sa.delete(holds).where(bulk.one_of(holds.c.bundle, "the_bundles"))
+_RELEASE = sa.delete(holds).where(bulk.one_of(holds.c.plan, "the_plans"))

@@ -144,9 +144,9 @@ def miss_slots(tx: Transaction, fence: int, reason: str) -> int:
     return missed
 
 
-def doubt_messages(tx: Transaction, fence: int) -> int:
-    """Queue messages that wait or are being sent, in doubt: they may have been sent since. Return their number."""
-    values = {"status": "queued", "in_doubt": True, "owner": None, "fence": fence, "next_at": tx.now}
+def requeue_as_unknown(tx: Transaction, fence: int) -> int:
+    """Queue messages that wait or are being sent, as unknown: they may have been sent since. Return their number."""
+    values = {"status": "queued", "outcome_unknown": True, "owner": None, "fence": fence, "next_at": tx.now}
     requeue = sa.update(outbox).where(outbox.c.status.in_(("queued", "sending"))).values(values)
-    doubtful: int = tx.connection.execute(requeue).rowcount
-    return doubtful
+    requeued: int = tx.connection.execute(requeue).rowcount
+    return requeued

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from reconcile.store.bulk import one_of
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import budget_uses, budgets
+from reconcile.store.tables import limit_uses, limits
 
 Kind = Literal["rule", "target"]
 Texts = Mapping[str, str]
@@ -23,7 +23,7 @@ Texts = Mapping[str, str]
 class Counted:
     """A counted plan: its use of its rule's and its target's limits."""
 
-    bundle: str
+    plan: str
     rule: str
     target: str
     run: str | None
@@ -67,7 +67,7 @@ def create(tx: Transaction, scopes: Collection[str]) -> None:
     """Create the rows of these scopes that do not exist yet."""
     empty = {"day_records": 0, "day_money": {}, "run_records": 0, "run_money": {}}
     rows = [{"scope": scope} | empty for scope in sorted(scopes, reverse=True)]
-    tx.connection.execute(insert_for(tx, budgets).on_conflict_do_nothing(index_elements=["scope"]), rows)
+    tx.connection.execute(insert_for(tx, limits).on_conflict_do_nothing(index_elements=["scope"]), rows)
 
 
 def keep(tx: Transaction, scope: str, sums: Sums) -> None:
@@ -75,72 +75,70 @@ def keep(tx: Transaction, scope: str, sums: Sums) -> None:
 
 
 def stop(tx: Transaction, scope: str, reason: str) -> None:
-    tx.connection.execute(sa.update(budgets).where(budgets.c.scope == scope).values(stopped_at=tx.now, reason=reason))
+    tx.connection.execute(sa.update(limits).where(limits.c.scope == scope).values(stopped_at=tx.now, reason=reason))
 
 
 def allow(tx: Transaction, scope: str) -> bool:
     """Allow the scope again; return False if it was not stopped."""
-    stopped_row = sa.update(budgets).where(budgets.c.scope == scope, budgets.c.stopped_at.is_not(None))
+    stopped_row = sa.update(limits).where(limits.c.scope == scope, limits.c.stopped_at.is_not(None))
     return tx.connection.execute(stopped_row.values(stopped_at=None, reason=None)).rowcount > 0
 
 
 def stopped(tx: Transaction) -> dict[str, str | None]:
     """Return the stopped scopes with their reasons."""
-    query = sa.select(budgets.c.scope, budgets.c.reason).where(budgets.c.stopped_at.is_not(None))
-    return dict(tx.connection.execute(query.order_by(budgets.c.scope)).all())
+    query = sa.select(limits.c.scope, limits.c.reason).where(limits.c.stopped_at.is_not(None))
+    return dict(tx.connection.execute(query.order_by(limits.c.scope)).all())
 
 
 def counted(tx: Transaction, plans: Collection[str]) -> list[Counted]:
     """Return those of these plans that are counted."""
-    return [Counted(*row) for row in tx.connection.execute(_COUNTED, {"the_bundles": list(plans)})]
+    return [Counted(*row) for row in tx.connection.execute(_COUNTED, {"the_plans": list(plans)})]
 
 
 def put(tx: Transaction, uses: Sequence[Counted]) -> None:
     """Store the use of plans, in place of an earlier one of the same plan."""
-    insert = insert_for(tx, budget_uses)
+    insert = insert_for(tx, limit_uses)
     newer = {name: insert.excluded[name] for name in ("run", "at", "records", "money")}
-    statement = insert.on_conflict_do_update(index_elements=["bundle"], set_=newer)
+    statement = insert.on_conflict_do_update(index_elements=["plan"], set_=newer)
     rows = [dict(vars(use)) for use in uses]
     tx.connection.execute(statement, rows if len(rows) > 1 else rows[0])
 
 
 def forget(tx: Transaction, plans: Iterable[str]) -> list[Counted]:
     """Delete the use of these plans and return it."""
-    return [Counted(*row) for row in tx.connection.execute(_FORGET, {"the_bundles": sorted(plans)})]
+    return [Counted(*row) for row in tx.connection.execute(_FORGET, {"the_plans": sorted(plans)})]
 
 
 def records_between(
     tx: Transaction, kind: Kind, name: str, after: dt.datetime, until: dt.datetime | None = None
 ) -> tuple[int, Iterator[Texts]]:
     """Return the records that a rule or a target used after one time, and until another, and each amount of money."""
-    conditions = [budget_uses.c[kind] == name, budget_uses.c.at > after]
-    return _total(tx, *conditions, *([] if until is None else [budget_uses.c.at <= until]))
+    conditions = [limit_uses.c[kind] == name, limit_uses.c.at > after]
+    return _total(tx, *conditions, *([] if until is None else [limit_uses.c.at <= until]))
 
 
 def records_in_run(tx: Transaction, kind: Kind, name: str, run: str) -> tuple[int, Iterator[Texts]]:
     """Return the records that a rule or a target used in a run, and each amount of money."""
-    return _total(tx, budget_uses.c[kind] == name, budget_uses.c.run == run)
+    return _total(tx, limit_uses.c[kind] == name, limit_uses.c.run == run)
 
 
 def _total(tx: Transaction, *conditions: sa.ColumnElement[bool]) -> tuple[int, Iterator[Texts]]:
     """The database adds uses without money, as a day may have many."""
-    plain = sa.select(sa.func.coalesce(sa.func.sum(budget_uses.c.records), 0)).where(*conditions)
+    plain = sa.select(sa.func.coalesce(sa.func.sum(limit_uses.c.records), 0)).where(*conditions)
     records = int(tx.connection.execute(plain).scalar_one())
-    with_money = sa.type_coerce(budget_uses.c.money, sa.Text) != "{}"
-    query = sa.select(budget_uses.c.money).where(*conditions, with_money)
+    with_money = sa.type_coerce(limit_uses.c.money, sa.Text) != "{}"
+    query = sa.select(limit_uses.c.money).where(*conditions, with_money)
     amounts: Any = tx.connection.execute(query).scalars()
     return records, iter(amounts)
 
 
 _SUMS = tuple(Sums.__dataclass_fields__)
-_LOCK = (
-    sa.select(budgets).where(one_of(budgets.c.scope, "the_scopes")).order_by(budgets.c.scope.desc()).with_for_update()
-)
+_LOCK = sa.select(limits).where(one_of(limits.c.scope, "the_scopes")).order_by(limits.c.scope.desc()).with_for_update()
 _KEEP = (
-    sa.update(budgets)
-    .where(budgets.c.scope == sa.bindparam("the_scope"))
-    .values({name: sa.bindparam(name, type_=budgets.c[name].type) for name in _SUMS})
+    sa.update(limits)
+    .where(limits.c.scope == sa.bindparam("the_scope"))
+    .values({name: sa.bindparam(name, type_=limits.c[name].type) for name in _SUMS})
 )
-_USE = tuple(budget_uses.c[name] for name in Counted.__dataclass_fields__)
-_COUNTED = sa.select(*_USE).where(one_of(budget_uses.c.bundle, "the_bundles"))
-_FORGET = sa.delete(budget_uses).where(one_of(budget_uses.c.bundle, "the_bundles")).returning(*_USE)
+_USE = tuple(limit_uses.c[name] for name in Counted.__dataclass_fields__)
+_COUNTED = sa.select(*_USE).where(one_of(limit_uses.c.plan, "the_plans"))
+_FORGET = sa.delete(limit_uses).where(one_of(limit_uses.c.plan, "the_plans")).returning(*_USE)

@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from notifications.base import Receipt
+from notifications.base import DeliveryReceipt
 from reconcile.errors import Wrong
 from reconcile.store.database import Transaction
 from reconcile.store.tables import outbox
@@ -27,7 +27,7 @@ class MessageMissing(Wrong):
 
 @dataclass(frozen=True)
 class Message:
-    """A message and its state. `in_doubt`: it may have arrived. `problem` is why it is not sent yet.
+    """A message and its state. `outcome_unknown`: it may have arrived. `problem` is why it is not sent yet.
 
     `receipt` is that of the whole message once it is `sent`, before that of a first part that arrived. Without a run,
     `run` is None and `job` may be empty.
@@ -40,9 +40,9 @@ class Message:
     status: str
     attempts: int
     next_at: dt.datetime
-    in_doubt: bool
+    outcome_unknown: bool
     problem: str | None
-    receipt: Receipt | None
+    receipt: DeliveryReceipt | None
 
 
 @dataclass(frozen=True)
@@ -73,21 +73,21 @@ class Undelivered:
     channel: str
     run: str | None
     status: str
-    in_doubt: bool
+    outcome_unknown: bool
     fence: int
     owner: Any
     lease_until: dt.datetime
 
 
 @dataclass(frozen=True)
-class Claimed:
+class ClaimedMessage:
     """What the sender of a claimed message needs; it may write while `fence` is unchanged."""
 
     fence: int
     attempts: int
     notice: Any
     give_up_at: dt.datetime
-    receipt: Receipt | None
+    receipt: DeliveryReceipt | None
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def insert(tx: Transaction, new: NewMessage) -> None:
         "give_up_at": new.give_up_at,
         "fence": 0,
         "lease_until": tx.now,
-        "in_doubt": False,
+        "outcome_unknown": False,
     }
     tx.connection.execute(sa.insert(outbox).values(row))
 
@@ -165,14 +165,16 @@ def _message(row: sa.Row[Any]) -> Message:
     return Message(**row._asdict() | {"receipt": _receipt(row.receipt)})
 
 
-def since_lost(tx: Transaction, channel: str, job: str, *, doubtful: bool) -> Iterator[PastNotice]:
+def since_lost(tx: Transaction, channel: str, job: str, *, outcome_unknown: bool) -> Iterator[PastNotice]:
     """Yield the messages about the job's runs from the first one that the channel lost, oldest first.
 
-    A lost message was given up; with `doubtful` also if it may have arrived.
+    A lost message was given up; with `outcome_unknown` also if it may have arrived.
     """
     of_job = (outbox.c.channel == channel, outbox.c.job == job, outbox.c.run.is_not(None))
     lost = sa.and_(
-        *of_job, outbox.c.status == "failed", sa.or_(sa.literal(doubtful), outbox.c.in_doubt.is_(sa.false()))
+        *of_job,
+        outbox.c.status == "failed",
+        sa.or_(sa.literal(outcome_unknown), outbox.c.outcome_unknown.is_(sa.false())),
     )
     first = tx.connection.execute(sa.select(_FIRST_QUEUED).where(lost)).scalar()
     if first is not None:
@@ -207,7 +209,7 @@ def by_channel(
 def requeue(tx: Transaction, message: str, give_up_at: dt.datetime) -> bool:
     """Queue a message with an unknown outcome as if it were new; return False if it has another state."""
     fresh = {"status": "queued", "attempts": 0, "next_at": tx.now, "give_up_at": give_up_at}
-    return _decided(tx, message, ("unknown",), fresh | {"in_doubt": False, "problem": None})
+    return _decided(tx, message, ("unknown",), fresh | {"outcome_unknown": False, "problem": None})
 
 
 def drop(tx: Transaction, message: str, problem: str) -> bool:
@@ -263,7 +265,7 @@ def overdue_elsewhere(tx: Transaction, channels: Collection[str]) -> list[Undeli
     return [Undelivered(*row) for row in tx.connection.execute(query)]
 
 
-def claim(tx: Transaction, row: Undelivered, owner: Mapping[str, Any], until: dt.datetime) -> Claimed | None:
+def claim(tx: Transaction, row: Undelivered, owner: Mapping[str, Any], until: dt.datetime) -> ClaimedMessage | None:
     """Claim a message for a sender; return None if it changed meanwhile."""
     values = {
         "status": "sending",
@@ -276,7 +278,7 @@ def claim(tx: Transaction, row: Undelivered, owner: Mapping[str, Any], until: dt
         outbox.c.message == row.message, outbox.c.fence == row.fence, outbox.c.status == row.status
     )
     claimed = tx.connection.execute(update.values(values).returning(*_CLAIMED)).one_or_none()
-    return None if claimed is None else Claimed(**claimed._asdict() | {"receipt": _receipt(claimed.receipt)})
+    return None if claimed is None else ClaimedMessage(**claimed._asdict() | {"receipt": _receipt(claimed.receipt)})
 
 
 def renew(tx: Transaction, message: str, fence: int, owner: Mapping[str, Any], until: dt.datetime) -> bool:
@@ -284,10 +286,10 @@ def renew(tx: Transaction, message: str, fence: int, owner: Mapping[str, Any], u
     return _changed(tx, message, fence, owner=dict(owner), lease_until=until)
 
 
-def mark_sent(tx: Transaction, message: str, fence: int, receipt: Receipt) -> bool:
+def mark_sent(tx: Transaction, message: str, fence: int, receipt: DeliveryReceipt) -> bool:
     """Record that the claimed message was sent."""
     facts = receipt_to_json(receipt)
-    done = {"status": "sent", "receipt": facts, "sent_at": tx.now, "in_doubt": False, "problem": None}
+    done = {"status": "sent", "receipt": facts, "sent_at": tx.now, "outcome_unknown": False, "problem": None}
     return _changed(tx, message, fence, owner=None, **done)
 
 
@@ -298,12 +300,12 @@ def mark_unsent(
     *,
     status: str,
     next_at: dt.datetime,
-    in_doubt: bool,
-    receipt: Receipt | None,
+    outcome_unknown: bool,
+    receipt: DeliveryReceipt | None,
     problem: str,
 ) -> bool:
     """Record a failed attempt to send the claimed message; `receipt` is that of a first part that arrived."""
-    values = {"status": status, "next_at": next_at, "in_doubt": in_doubt, "problem": problem}
+    values = {"status": status, "next_at": next_at, "outcome_unknown": outcome_unknown, "problem": problem}
     facts = None if receipt is None else receipt_to_json(receipt)
     return _changed(tx, message, fence, owner=None, receipt=facts, **values)
 
@@ -315,9 +317,15 @@ def _changed(tx: Transaction, message: str, fence: int, **values: Any) -> bool:
     return tx.connection.execute(claimed.values(values)).rowcount == 1
 
 
-def give_up(tx: Transaction, row: Undelivered, problem: str, *, in_doubt: bool) -> bool:
+def give_up(tx: Transaction, row: Undelivered, problem: str, *, outcome_unknown: bool) -> bool:
     """Give up a message that nobody can send; return False if it changed meanwhile."""
-    over = {"status": "failed", "problem": problem, "owner": None, "fence": row.fence + 1, "in_doubt": in_doubt}
+    over = {
+        "status": "failed",
+        "problem": problem,
+        "owner": None,
+        "fence": row.fence + 1,
+        "outcome_unknown": outcome_unknown,
+    }
     update = sa.update(outbox).where(outbox.c.message == row.message, outbox.c.fence == row.fence)
     return tx.connection.execute(update.values(over)).rowcount == 1
 
@@ -325,16 +333,16 @@ def give_up(tx: Transaction, row: Undelivered, problem: str, *, in_doubt: bool) 
 # Receipts
 
 
-def receipt_to_json(receipt: Receipt) -> dict[str, Any]:
+def receipt_to_json(receipt: DeliveryReceipt) -> dict[str, Any]:
     return {"where": receipt.where, "details": dict(receipt.details)}
 
 
-def _receipt(stored: Any) -> Receipt | None:
-    return None if stored is None else Receipt(stored["where"], stored["details"])
+def _receipt(stored: Any) -> DeliveryReceipt | None:
+    return None if stored is None else DeliveryReceipt(stored["where"], stored["details"])
 
 
 _MESSAGE = tuple(outbox.c[name] for name in Message.__dataclass_fields__)
 _CONTENT = tuple(outbox.c[name] for name in Content.__dataclass_fields__)
 _UNDELIVERED = tuple(outbox.c[name] for name in Undelivered.__dataclass_fields__)
-_CLAIMED = tuple(outbox.c[name] for name in Claimed.__dataclass_fields__)
+_CLAIMED = tuple(outbox.c[name] for name in ClaimedMessage.__dataclass_fields__)
 _FIRST_QUEUED = sa.func.min(outbox.c.queued_at, type_=outbox.c.queued_at.type)

@@ -9,32 +9,32 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from reconcile.findings.states import WITHDRAWABLE, BundleState
+from reconcile.findings.states import WITHDRAWABLE, PlanState
 from reconcile.store import bulk
 from reconcile.store.bulk import one_of
-from reconcile.store.bundles import COLUMNS, LIVE, Stored, stored
 from reconcile.store.database import Transaction
-from reconcile.store.tables import bundles, findings
+from reconcile.store.plans import COLUMNS, LIVE, StoredPlan, stored
+from reconcile.store.tables import findings, plans
 
 CHUNK = 1_000
-STANDING = (BundleState.AWAITING, BundleState.APPROVED)
+STANDING = (PlanState.AWAITING, PlanState.APPROVED)
 """States of a plan that was not begun: another plan may replace it."""
-CLAIMED = (BundleState.CLAIMED, BundleState.SENT, BundleState.AMBIGUOUS)
-WAITING = (BundleState.RETRY_WAIT, BundleState.APPROVED)
+CLAIMED = (PlanState.CLAIMED, PlanState.SENT, PlanState.UNKNOWN)
+WAITING = (PlanState.RETRY_WAIT, PlanState.APPROVED)
 
 
 class Expected(NamedTuple):
     """The fence and the state that a plan must have in the store for a change."""
 
     fence: int
-    state: BundleState
+    state: PlanState
 
 
 class ClaimedRow(NamedTuple):
     """A plan that a worker claimed; `owner` is the worker as JSON."""
 
     id: str
-    state: BundleState
+    state: PlanState
     source: str
     target: str
     owner: Any
@@ -44,17 +44,17 @@ class ClaimedRow(NamedTuple):
 # Locking
 
 
-def locked(tx: Transaction, ids: Iterable[str], states: Sequence[BundleState]) -> Iterator[Stored]:
+def locked(tx: Transaction, ids: Iterable[str], states: Sequence[PlanState]) -> Iterator[StoredPlan]:
     """Yield those of these plans that are in one of the states, by id, locked until the transaction ends."""
     sorted_ids = sorted(set(ids))
     for at in range(0, len(sorted_ids), CHUNK):
-        query = sa.select(*COLUMNS).where(bundles.c.id.in_(sorted_ids[at : at + CHUNK]))
-        query = query.where(bundles.c.state.in_(_values(states)))
-        for row in tx.connection.execute(query.order_by(bundles.c.id).with_for_update()):
+        query = sa.select(*COLUMNS).where(plans.c.id.in_(sorted_ids[at : at + CHUNK]))
+        query = query.where(plans.c.state.in_(_values(states)))
+        for row in tx.connection.execute(query.order_by(plans.c.id).with_for_update()):
             yield stored(tx, row)
 
 
-def free(tx: Transaction, ids: Collection[str]) -> Iterator[Stored]:
+def free(tx: Transaction, ids: Collection[str]) -> Iterator[StoredPlan]:
     """Yield those of these plans that may be claimed now, locked; plans locked by others are left out."""
     sorted_ids = sorted(set(ids))
     for at in range(0, len(sorted_ids), CHUNK):
@@ -64,8 +64,8 @@ def free(tx: Transaction, ids: Collection[str]) -> Iterator[Stored]:
 
 def lock_live(tx: Transaction, rule: str) -> None:
     """Lock the rule's plans that are not over until the transaction ends."""
-    query = sa.select(bundles.c.id).where(bundles.c.rule == rule, bundles.c.state.in_(_values(LIVE)))
-    tx.connection.execute(query.order_by(bundles.c.id).with_for_update()).all()
+    query = sa.select(plans.c.id).where(plans.c.rule == rule, plans.c.state.in_(_values(LIVE)))
+    tx.connection.execute(query.order_by(plans.c.id).with_for_update()).all()
 
 
 def lock_findings(tx: Transaction, ids: Collection[str]) -> None:
@@ -79,7 +79,7 @@ def lock_findings(tx: Transaction, ids: Collection[str]) -> None:
 
 def lock_plans(tx: Transaction, ids: Collection[str]) -> None:
     """Lock these plans in the common order until the transaction ends."""
-    query = sa.select(bundles.c.id).where(one_of(bundles.c.id, "the_ids")).order_by(bundles.c.id)
+    query = sa.select(plans.c.id).where(one_of(plans.c.id, "the_ids")).order_by(plans.c.id)
     tx.connection.execute(query.with_for_update(), {"the_ids": sorted(ids)}).all()
 
 
@@ -98,18 +98,18 @@ def update(tx: Transaction, ids: Sequence[str], expected: Expected, values: Mapp
 
 def update_each(
     tx: Transaction,
-    plans: Sequence[tuple[str, Expected]],
+    expected: Sequence[tuple[str, Expected]],
     values: Sequence[Mapping[str, Any]],
     common: Mapping[str, Any],
 ) -> int:
     """Write different columns of each plan, and common ones, if it is as expected; return the number changed."""
-    keys = [{"id": name, "fence": plan.fence, "state": plan.state.value} for name, plan in plans]
-    return bulk.update(tx, bundles, keys, values, common)
+    keys = [{"id": name, "fence": plan.fence, "state": plan.state.value} for name, plan in expected]
+    return bulk.update(tx, plans, keys, values, common)
 
 
 def fences(tx: Transaction, ids: Collection[str]) -> dict[str, int]:
     """Return the fence of each of these plans."""
-    query = sa.select(bundles.c.id, bundles.c.fence).where(bundles.c.id.in_(list(ids)))
+    query = sa.select(plans.c.id, plans.c.fence).where(plans.c.id.in_(list(ids)))
     return dict(tx.connection.execute(query).all())
 
 
@@ -127,9 +127,9 @@ def make_due(tx: Transaction, ids: Sequence[str]) -> None:
 # Which plans
 
 
-def live_of(tx: Transaction, of_findings: Sequence[str]) -> tuple[list[Stored], dict[str, int]]:
+def live_of(tx: Transaction, of_findings: Sequence[str]) -> tuple[list[StoredPlan], dict[str, int]]:
     """Return the plans of these findings that are not over, and the number of all plans of each finding."""
-    live: list[Stored] = []
+    live: list[StoredPlan] = []
     numbers: dict[str, int] = {}
     for at in range(0, len(of_findings), CHUNK):
         bound = {"the_findings": list(of_findings[at : at + CHUNK])}
@@ -144,115 +144,113 @@ def standing_of(tx: Transaction, of_findings: Iterable[str]) -> Iterator[str]:
     """Yield the plans of these findings that were not begun, without undos."""
     sorted_findings = sorted(set(of_findings))
     for at in range(0, len(sorted_findings), CHUNK):
-        chosen = (bundles.c.finding.in_(sorted_findings[at : at + CHUNK]), bundles.c.undoes.is_(None))
-        query = sa.select(bundles.c.id).where(*chosen, bundles.c.state.in_(_values(STANDING)))
+        chosen = (plans.c.finding.in_(sorted_findings[at : at + CHUNK]), plans.c.undoes.is_(None))
+        query = sa.select(plans.c.id).where(*chosen, plans.c.state.in_(_values(STANDING)))
         yield from tx.connection.execute(query).scalars().all()
 
 
 def withdrawable(tx: Transaction, rule: str, *, outside: str | None) -> list[str]:
     """Return the rule's plans that may be withdrawn, outside of a source if one is given, without undos."""
-    idle = bundles.c.state.in_(_values(WITHDRAWABLE))
-    query = sa.select(bundles.c.id).where(bundles.c.rule == rule, idle, bundles.c.undoes.is_(None))
+    idle = plans.c.state.in_(_values(WITHDRAWABLE))
+    query = sa.select(plans.c.id).where(plans.c.rule == rule, idle, plans.c.undoes.is_(None))
     if outside is not None:
-        query = query.where(bundles.c.source != outside)
+        query = query.where(plans.c.source != outside)
     return list(tx.connection.execute(query).scalars())
 
 
 def expired(tx: Transaction) -> list[str]:
     """Return the plans past their expiry date that were not begun."""
-    over = sa.select(bundles.c.id).where(bundles.c.state.in_(_values(STANDING)), bundles.c.expires_at < tx.now)
+    over = sa.select(plans.c.id).where(plans.c.state.in_(_values(STANDING)), plans.c.expires_at < tx.now)
     return list(tx.connection.execute(over).scalars())
 
 
 def claimed(tx: Transaction, source: str | None = None) -> list[ClaimedRow]:
     """Return the plans of a source, or of all, that a worker has, by id."""
-    columns = (bundles.c[name] for name in ClaimedRow._fields)
-    of_source = sa.true() if source is None else bundles.c.source == source
-    query = sa.select(*columns).where(bundles.c.state.in_(_values(CLAIMED)), bundles.c.owner.is_not(None), of_source)
-    rows = (ClaimedRow(*row) for row in tx.connection.execute(query.order_by(bundles.c.id)))
-    return [row._replace(state=BundleState(row.state)) for row in rows]
+    columns = (plans.c[name] for name in ClaimedRow._fields)
+    of_source = sa.true() if source is None else plans.c.source == source
+    query = sa.select(*columns).where(plans.c.state.in_(_values(CLAIMED)), plans.c.owner.is_not(None), of_source)
+    rows = (ClaimedRow(*row) for row in tx.connection.execute(query.order_by(plans.c.id)))
+    return [row._replace(state=PlanState(row.state)) for row in rows]
 
 
 def sources_unsettled(tx: Transaction) -> list[str]:
     """Return the sources with plans that are claimed, or have an unknown outcome."""
-    query = sa.select(bundles.c.source).where(bundles.c.state.in_(_values(CLAIMED)))
-    return list(tx.connection.execute(query.distinct().order_by(bundles.c.source)).scalars())
+    query = sa.select(plans.c.source).where(plans.c.state.in_(_values(CLAIMED)))
+    return list(tx.connection.execute(query.distinct().order_by(plans.c.source)).scalars())
 
 
-def targets_in_doubt(tx: Transaction, source: str | None = None) -> set[str]:
+def targets_with_unknown_outcomes(tx: Transaction, source: str | None = None) -> set[str]:
     """Return the targets of due plans with an unknown outcome that no worker has."""
-    query = sa.select(bundles.c.target).where(_may_be_asked(tx), bundles.c.owner.is_(None)).distinct()
+    query = sa.select(plans.c.target).where(_may_be_asked(tx), plans.c.owner.is_(None)).distinct()
     if source is not None:
-        query = query.where(bundles.c.source == source)
+        query = query.where(plans.c.source == source)
     return set(tx.connection.execute(query).scalars())
 
 
-def in_doubt(tx: Transaction, source: str) -> Iterator[Stored]:
+def with_unknown_outcome(tx: Transaction, source: str) -> Iterator[StoredPlan]:
     """Yield due plans with an unknown outcome, the longest waiting first, locked; plans locked by others are left
     out."""
-    query = sa.select(*COLUMNS).where(_may_be_asked(tx), bundles.c.source == source)
-    query = query.order_by(bundles.c.next_at, bundles.c.id).with_for_update(skip_locked=True)
+    query = sa.select(*COLUMNS).where(_may_be_asked(tx), plans.c.source == source)
+    query = query.order_by(plans.c.next_at, plans.c.id).with_for_update(skip_locked=True)
     return (stored(tx, row) for row in tx.connection.execute(query))
 
 
-def put_off_doubts(tx: Transaction, source: str, next_at: dt.datetime) -> None:
+def put_off_unknown(tx: Transaction, source: str, next_at: dt.datetime) -> None:
     """Postpone due plans of a source with an unknown outcome that no worker has."""
-    is_due = sa.and_(_may_be_asked(tx), bundles.c.owner.is_(None))
-    tx.connection.execute(sa.update(bundles).where(bundles.c.source == source, is_due).values(next_at=next_at))
+    is_due = sa.and_(_may_be_asked(tx), plans.c.owner.is_(None))
+    tx.connection.execute(sa.update(plans).where(plans.c.source == source, is_due).values(next_at=next_at))
 
 
 def undo_in_quarantine(tx: Transaction, plan: str) -> str | None:
     """Return the undo of a plan that is in quarantine."""
-    query = sa.select(bundles.c.id).where(bundles.c.undoes == plan, bundles.c.state == BundleState.QUARANTINED.value)
+    query = sa.select(plans.c.id).where(plans.c.undoes == plan, plans.c.state == PlanState.QUARANTINED.value)
     undo: str | None = tx.connection.execute(query).scalars().first()
     return undo
 
 
 def _may_be_asked(tx: Transaction) -> sa.ColumnElement[bool]:
-    return sa.and_(bundles.c.state == BundleState.AMBIGUOUS.value, bundles.c.next_at <= tx.now)
+    return sa.and_(plans.c.state == PlanState.UNKNOWN.value, plans.c.next_at <= tx.now)
 
 
-def _values(states: Iterable[BundleState]) -> list[str]:
+def _values(states: Iterable[PlanState]) -> list[str]:
     return [state.value for state in states]
 
 
 @functools.cache
 def _update_many(names: tuple[str, ...]) -> sa.Update:
-    same = (bundles.c.fence == sa.bindparam("the_fence"), bundles.c.state == sa.bindparam("the_state"))
-    return sa.update(bundles).where(_THESE, *same).values(bulk.bound(bundles, names))
+    same = (plans.c.fence == sa.bindparam("the_fence"), plans.c.state == sa.bindparam("the_state"))
+    return sa.update(plans).where(_THESE, *same).values(bulk.bound(plans, names))
 
 
-_THESE = one_of(bundles.c.id, "the_ids")
+_THESE = one_of(plans.c.id, "the_ids")
 _FREE = (
     sa.select(*COLUMNS)
-    .where(_THESE, bundles.c.state.in_(_values(WAITING)))
-    .where(bundles.c.next_at <= sa.bindparam("now", type_=bundles.c.next_at.type))
-    .order_by(bundles.c.id)
+    .where(_THESE, plans.c.state.in_(_values(WAITING)))
+    .where(plans.c.next_at <= sa.bindparam("now", type_=plans.c.next_at.type))
+    .order_by(plans.c.id)
     .with_for_update(skip_locked=True)
 )
 _RENEW = (
-    sa.update(bundles)
-    .where(_THESE, bundles.c.fence == sa.bindparam("the_fence"), bundles.c.owner.is_not(None))
+    sa.update(plans)
+    .where(_THESE, plans.c.fence == sa.bindparam("the_fence"), plans.c.owner.is_not(None))
     .values(
-        owner=sa.bindparam("the_owner", type_=bundles.c.owner.type),
-        lease_until=sa.bindparam("until", type_=bundles.c.lease_until.type),
+        owner=sa.bindparam("the_owner", type_=plans.c.owner.type),
+        lease_until=sa.bindparam("until", type_=plans.c.lease_until.type),
     )
 )
 _NOW = (
-    sa.update(bundles)
-    .where(_THESE, bundles.c.state.in_(_values(WAITING)))
-    .values(next_at=sa.bindparam("now", type_=bundles.c.next_at.type), attempts=0, give_up_at=None)
+    sa.update(plans)
+    .where(_THESE, plans.c.state.in_(_values(WAITING)))
+    .values(next_at=sa.bindparam("now", type_=plans.c.next_at.type), attempts=0, give_up_at=None)
 )
 _FINDINGS = (
     sa.select(findings.c.id).where(one_of(findings.c.id, "the_findings")).order_by(findings.c.id).with_for_update()
 )
 _NUMBERS = (
-    sa.select(bundles.c.finding, sa.func.count())
-    .where(one_of(bundles.c.finding, "the_findings"))
-    .group_by(bundles.c.finding)
+    sa.select(plans.c.finding, sa.func.count()).where(one_of(plans.c.finding, "the_findings")).group_by(plans.c.finding)
 )
 _LIVE = (
     sa.select(*COLUMNS)
-    .where(one_of(bundles.c.finding, "the_findings"), bundles.c.state.in_(_values(LIVE)))
-    .order_by(bundles.c.id)
+    .where(one_of(plans.c.finding, "the_findings"), plans.c.state.in_(_values(LIVE)))
+    .order_by(plans.c.id)
 )

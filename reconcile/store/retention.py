@@ -15,18 +15,18 @@ import sqlalchemy as sa
 from reconcile.findings.states import OVER
 from reconcile.store.database import Transaction
 from reconcile.store.tables import (
-    bundles,
     dataset_stats,
     failures,
     findings,
+    notified,
     outbox,
+    plans,
     promotion,
     releases,
     rule_state,
     run_rules,
     runs,
     slots,
-    told,
 )
 
 Row = Mapping[str, Any]
@@ -133,7 +133,7 @@ def _texts(cut: Cut) -> sa.Select[Any]:
 
 def _images(column: sa.Column[Any]) -> Callable[[Cut], sa.Select[Any]]:
     """Plans that ended before the cut and still hold rows; outcome and counts stay."""
-    columns = bundles.c
+    columns = plans.c
     over = columns.state.in_([state.value for state in OVER])
 
     def find(cut: Cut) -> sa.Select[Any]:
@@ -153,7 +153,7 @@ def _messages(cut: Cut) -> sa.Select[Any]:
     over = sa.and_(
         columns.status.in_(("sent", "failed", "dropped")), sa.func.coalesce(columns.sent_at, columns.next_at) < cut.runs
     )
-    return sa.select(columns.message).where(over, columns.message.not_in(sa.select(told.c.message)))
+    return sa.select(columns.message).where(over, columns.message.not_in(sa.select(notified.c.message)))
 
 
 def _checkpoints(cut: Cut) -> sa.Select[Any]:
@@ -188,30 +188,30 @@ def _stats(cut: Cut) -> sa.Select[Any]:
 def _runs(cut: Cut) -> sa.Select[Any]:
     """Old runs to which nothing that stays refers."""
     staying_stats = sa.select(_STATS.c.run).where(~_is_old(cut))
-    message, plan = outbox.c, bundles.c
+    message, plan = outbox.c, plans.c
     staying_messages = sa.select(message.run).where(message.run.is_not(None), message.message.not_in(_messages(cut)))
-    plans = sa.select(plan.run).where(plan.run.is_not(None))
+    of_plans = sa.select(plan.run).where(plan.run.is_not(None))
     pointing = [
         sa.select(table.c[name]) for table in (findings, rule_state, failures) for name in ("first_run", "last_run")
     ]
-    unused = [runs.c.id.not_in(query) for query in (*pointing, staying_stats, staying_messages, plans)]
+    unused = [runs.c.id.not_in(query) for query in (*pointing, staying_stats, staying_messages, of_plans)]
     return sa.select(runs.c.id).where(_ended(cut.runs), *unused)
 
 
 def _releases(cut: Cut) -> sa.Select[Any]:
     """Old releases to which no kept run or plan refers, except the promoted and the newest one."""
     used = sa.select(runs.c.release).where(runs.c.id.not_in(_runs(cut)))
-    plans = sa.select(bundles.c.release)
+    of_plans = sa.select(plans.c.release)
     newest = sa.select(releases.c.hash).order_by(releases.c.first_seen.desc(), releases.c.hash).limit(1)
-    unused = [releases.c.hash.not_in(query) for query in (used, plans, sa.select(promotion.c.release), newest)]
+    unused = [releases.c.hash.not_in(query) for query in (used, of_plans, sa.select(promotion.c.release), newest)]
     return sa.select(releases.c.hash).where(releases.c.first_seen < cut.runs, *unused)
 
 
 REPORTS = Old(runs, _reports, "summary")
 OUTCOMES = Old(run_rules, _outcomes, "outcome")
 TEXTS = Old(outbox, _texts, "notice")
-BEFORE_IMAGES = Old(bundles, _images(bundles.c.content), "content")
-AFTER_IMAGES = Old(bundles, _images(bundles.c.outcome), "outcome")
+BEFORE_IMAGES = Old(plans, _images(plans.c.content), "content")
+AFTER_IMAGES = Old(plans, _images(plans.c.outcome), "outcome")
 DUE_TIMES = Old(slots, _slots)
 MESSAGES = Old(outbox, _messages)
 CHECKPOINTS = Old(run_rules, _checkpoints)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -31,11 +31,12 @@ class RunRow:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """The counts of an earlier run for a rule."""
+class EarlierCounts:
+    """The counts of a run for a rule. `skipped` are records that were not compared, or hold values it cannot read."""
 
     read: int
     scanned: int
+    skipped: int
     groups: int
 
 
@@ -142,21 +143,21 @@ def take_turns(tx: Transaction, rules: Sequence[str]) -> None:
     tx.connection.execute(states.with_for_update())
 
 
-def keep_seen(tx: Transaction, run: str, dataset: str, rule: str, seen: Seen) -> None:
+def keep_seen(tx: Transaction, run: str, dataset: str, rule: str, seen: EarlierCounts) -> None:
     insert = insert_for(tx, dataset_stats).on_conflict_do_nothing()
     row = {"dataset": dataset, "rule": rule, "run": run, "at": tx.now}
-    tx.connection.execute(insert, row | {"read": seen.read, "scanned": seen.scanned, "groups": seen.groups})
+    tx.connection.execute(insert, row | asdict(seen))
 
 
-def seen_before(tx: Transaction, dataset: str, rule: str, run: str, limit: int = 3) -> list[Seen]:
+def seen_before(tx: Transaction, dataset: str, rule: str, run: str, limit: int = 3) -> list[EarlierCounts]:
     """Return the counts of the latest other runs for the rule, newest first."""
     query = (
-        sa.select(dataset_stats.c.read, dataset_stats.c.scanned, dataset_stats.c.groups)
+        sa.select(*(dataset_stats.c[name] for name in EarlierCounts.__dataclass_fields__))
         .where(dataset_stats.c.dataset == dataset, dataset_stats.c.rule == rule, dataset_stats.c.run != run)
         .order_by(dataset_stats.c.at.desc())
         .limit(limit)
     )
-    return [Seen(*row) for row in tx.connection.execute(query)]
+    return [EarlierCounts(*row) for row in tx.connection.execute(query)]
 
 
 def ever_passed(tx: Transaction, dataset: str, rule: str) -> bool:

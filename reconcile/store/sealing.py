@@ -101,7 +101,7 @@ class Seals:
         return next(iter(self._keys), None)
 
     def seal(self, text: str, of: str) -> str:
-        """Seal the text so that it opens only with the key, and only for the same `of` (a bundle's id)."""
+        """Seal the text so that it opens only with the key, and only for the same `of` (a plan's id)."""
         if self.kid is None:
             return text
         nonce = secrets.token_bytes(_NONCE)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from reconcile.store.columns import Document, Instant, Json, Word
+from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0004"
+REVISION = "0001"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 
 metadata = sa.MetaData(
@@ -241,10 +241,11 @@ dataset_stats = sa.Table(
     sa.Column("at", Instant, nullable=False),
     sa.Column("read", sa.BigInteger, nullable=False),
     sa.Column("scanned", sa.BigInteger, nullable=False),
+    sa.Column("skipped", sa.BigInteger, nullable=False),
     sa.Column("groups", sa.BigInteger, nullable=False),
     sa.Index(None, "dataset", "rule", "at"),
 )
-"""How many records each run saw: full yesterday and empty today is a failure, not "clean"."""
+"""How many records each run saw: full yesterday and empty or unreadable today is a failure, not "clean"."""
 
 failures = sa.Table(
     "failures",
@@ -325,8 +326,8 @@ not_same = sa.Table(
 )
 """Pairs people judged to be different, with the normalised values at that time."""
 
-bundles = sa.Table(
-    "bundles",
+plans = sa.Table(
+    "plans",
     metadata,
     sa.Column("id", Word, primary_key=True),
     sa.Column("finding", Word, sa.ForeignKey("findings.id"), nullable=False, index=True),
@@ -338,8 +339,8 @@ bundles = sa.Table(
     sa.Column("run", Word, sa.ForeignKey("runs.id"), index=True),  # null: planned by a person
     sa.Column("release", Word, sa.ForeignKey("releases.hash"), nullable=False),
     sa.Column("plan_hash", Word, nullable=False),
-    sa.Column("undoes", Word, sa.ForeignKey("bundles.id"), index=True),
-    sa.Column("state", Word, nullable=False),  # reconcile.findings.states.BundleState
+    sa.Column("undoes", Word, sa.ForeignKey("plans.id"), index=True),
+    sa.Column("state", Word, nullable=False),  # reconcile.findings.states.PlanState
     sa.Column("reason", sa.Text),
     sa.Column("content", sa.Text),  # changes with their before-images; sealed where a key is configured; null: purged
     sa.Column("outcome", sa.Text),  # the rows as they were in the end; like content
@@ -374,14 +375,14 @@ effects = sa.Table(
     "effects",
     metadata,
     sa.Column("key", Word, primary_key=True),
-    sa.Column("bundle", Word, sa.ForeignKey("bundles.id"), nullable=False, index=True),
+    sa.Column("plan", Word, sa.ForeignKey("plans.id"), nullable=False, index=True),
     sa.Column("target", Word, nullable=False),
     sa.Column("effect", Word, nullable=False),
     sa.Column("record", Word, nullable=False),  # HMAC of the record's name: the row outlives what may be erased
     sa.Column("generation", sa.Integer, nullable=False),
     sa.Column("fingerprint", Word, nullable=False),  # bound when first sent, and again after a proven failure
-    sa.Column("state", Word, nullable=False),  # of its bundle: reconcile.findings.states
-    sa.Column("doubtful", sa.Boolean, nullable=False),  # abandoned with unknown outcome: never free again
+    sa.Column("state", Word, nullable=False),  # of its plan: reconcile.findings.states
+    sa.Column("outcome_unknown", sa.Boolean, nullable=False),  # abandoned with unknown outcome: never free again
     sa.Column("sent_at", Instant, nullable=False),
     sa.Column("ended_at", Instant),
     sa.Index(None, "record", "target", "effect"),
@@ -393,7 +394,7 @@ holds = sa.Table(
     metadata,
     sa.Column("target", Word, primary_key=True),
     sa.Column("record", Word, primary_key=True),
-    sa.Column("bundle", Word, sa.ForeignKey("bundles.id"), primary_key=True, index=True),
+    sa.Column("plan", Word, sa.ForeignKey("plans.id"), primary_key=True, index=True),
     sa.Column("role", Word, nullable=False),  # keeper | surplus
     sa.Column("since", Instant, nullable=False),
 )
@@ -402,7 +403,7 @@ holds = sa.Table(
 approvals = sa.Table(
     "approvals",
     metadata,
-    sa.Column("bundle", Word, sa.ForeignKey("bundles.id"), primary_key=True),
+    sa.Column("plan", Word, sa.ForeignKey("plans.id"), primary_key=True),
     sa.Column("by", Word, primary_key=True),
     sa.Column("decision", Word, nullable=False),  # approved | rejected
     sa.Column("plan_hash", Word, nullable=False),
@@ -412,8 +413,8 @@ approvals = sa.Table(
 )
 """Decisions of people on plans."""
 
-budgets = sa.Table(
-    "budgets",
+limits = sa.Table(
+    "limits",
     metadata,
     sa.Column("scope", Word, primary_key=True),  # rule:double-charge | target:postgresql:…
     sa.Column("stopped_at", Instant),
@@ -430,10 +431,10 @@ budgets = sa.Table(
 It stores the sums of uses in the 24 hours before `counted_at`, and in `run`, so that they are not computed each time.
 """
 
-budget_uses = sa.Table(
-    "budget_uses",
+limit_uses = sa.Table(
+    "limit_uses",
     metadata,
-    sa.Column("bundle", Word, sa.ForeignKey("bundles.id"), primary_key=True),
+    sa.Column("plan", Word, sa.ForeignKey("plans.id"), primary_key=True),
     sa.Column("rule", Word, nullable=False),
     sa.Column("target", Word, nullable=False),
     sa.Column("run", Word),
@@ -444,7 +445,7 @@ budget_uses = sa.Table(
     sa.Index(None, "target", "at"),
     sa.Index(None, "run", "rule"),
 )
-"""The use of limits by each bundle, with its time; deleted when the bundle is proven not done."""
+"""The use of limits by each plan, with its time; deleted when the plan is proven not done."""
 
 breakers = sa.Table(
     "breakers",
@@ -529,7 +530,7 @@ outbox = sa.Table(
     sa.Column("channel", Word, nullable=False),
     sa.Column("job", Word, nullable=False),
     sa.Column("run", Word, sa.ForeignKey("runs.id"), index=True),
-    sa.Column("notice", Document, nullable=False),
+    sa.Column("notice", OrderedJson, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("status", Word, nullable=False),  # queued | sending | sent | failed | unknown | dropped
     sa.Column("attempts", sa.Integer, nullable=False),
@@ -539,19 +540,19 @@ outbox = sa.Table(
     sa.Column("fence", sa.BigInteger, nullable=False),
     sa.Column("owner", Json),
     sa.Column("lease_until", Instant, nullable=False),
-    sa.Column("in_doubt", sa.Boolean, nullable=False),
+    sa.Column("outcome_unknown", sa.Boolean, nullable=False),
     sa.Column("problem", sa.Text),
     sa.Column("receipt", Json),
     sa.Column("sent_at", Instant),
     sa.Index(None, "status", "next_at"),
 )
-"""Messages to people, with their facts. `in_doubt`: a send began, but its outcome is unknown.
+"""Messages to people, with their facts. `outcome_unknown`: a send began, but its outcome is unknown.
 
 `receipt` before a message is sent: the receipt of its first part, which arrived.
 """
 
-told = sa.Table(
-    "told",
+notified = sa.Table(
+    "notified",
     metadata,
     sa.Column("finding", Word, sa.ForeignKey("findings.id"), primary_key=True),
     sa.Column("channel", Word, primary_key=True),

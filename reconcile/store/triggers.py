@@ -114,7 +114,7 @@ def forget_awaited(tx: Transaction, pairs: Collection[Pair]) -> None:
 
 
 @dataclass(frozen=True)
-class Watch:
+class WatchedDataset:
     """A watched dataset of a job: its files when a run was last made due for them, and their state since then."""
 
     job: str
@@ -125,12 +125,12 @@ class Watch:
     pending_since: dt.datetime | None = None
 
 
-def watched(tx: Transaction) -> dict[Pair, Watch]:
-    columns = (watches.c[name] for name in Watch.__dataclass_fields__)
-    return {(row.job, row.dataset): Watch(*row) for row in tx.connection.execute(sa.select(*columns))}
+def watched(tx: Transaction) -> dict[Pair, WatchedDataset]:
+    columns = (watches.c[name] for name in WatchedDataset.__dataclass_fields__)
+    return {(row.job, row.dataset): WatchedDataset(*row) for row in tx.connection.execute(sa.select(*columns))}
 
 
-def keep_watch(tx: Transaction, watch: Watch) -> None:
+def keep_watch(tx: Transaction, watch: WatchedDataset) -> None:
     insert = insert_for(tx, watches)
     newer = {name: insert.excluded[name] for name in ("digest", "seen_at", "pending", "pending_since")}
     tx.connection.execute(insert.on_conflict_do_update(index_elements=["job", "dataset"], set_=newer), asdict(watch))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from reconcile.store.bundles import sealed
 from reconcile.store.database import Transaction
+from reconcile.store.plans import sealed
 from reconcile.store.sealing import FORM
-from reconcile.store.tables import bundles
+from reconcile.store.tables import plans
 
 _BATCH = 200
 _TEXTS = ("content", "outcome")
@@ -22,22 +22,22 @@ def next_ids(tx: Transaction, last: str) -> list[str]:
 
 def seal(tx: Transaction, ids: Sequence[str]) -> None:
     """Seal the rows of these plans."""
-    columns = (bundles.c.id, *(bundles.c[name] for name in _TEXTS))
-    rows = tx.connection.execute(sa.select(*columns).where(bundles.c.id.in_(ids)).with_for_update()).mappings().all()
+    columns = (plans.c.id, *(plans.c[name] for name in _TEXTS))
+    rows = tx.connection.execute(sa.select(*columns).where(plans.c.id.in_(ids)).with_for_update()).mappings().all()
     for row in rows:
         texts = {
             name: sealed(tx, name, row["id"], row[name])
             for name in _TEXTS
             if row[name] is not None and not row[name].startswith(f"{FORM}.")
         }
-        tx.connection.execute(sa.update(bundles).where(bundles.c.id == row["id"]).values(texts))
+        tx.connection.execute(sa.update(plans).where(plans.c.id == row["id"]).values(texts))
 
 
-_IN_CLEAR = sa.or_(*(sa.and_(bundles.c[n].is_not(None), bundles.c[n].not_like(f"{FORM}.%")) for n in _TEXTS))
+_IN_CLEAR = sa.or_(*(sa.and_(plans.c[n].is_not(None), plans.c[n].not_like(f"{FORM}.%")) for n in _TEXTS))
 _UNSEALED = (
-    sa.select(bundles.c.id)
-    .where(bundles.c.id > sa.bindparam("last"), _IN_CLEAR)
-    .order_by(bundles.c.id)
+    sa.select(plans.c.id)
+    .where(plans.c.id > sa.bindparam("last"), _IN_CLEAR)
+    .order_by(plans.c.id)
     .limit(_BATCH)
     .with_for_update()
 )

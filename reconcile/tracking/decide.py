@@ -16,18 +16,18 @@ from typing import Any
 from reconcile import points
 from reconcile.audit import facts, log
 from reconcile.errors import Refused, Wrong
-from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import encode
+from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import TRANSITIONS, BundleState, Event, State, after
+from reconcile.findings.states import TRANSITIONS, Event, PlanState, State, after
 from reconcile.journal import approvals, effects
 from reconcile.store import Store, Transaction, finding_memory, finding_states
 from reconcile.store import approvals as stored_approvals
-from reconcile.store import bundles as stored_bundles
-from reconcile.store.bundles import Stored
+from reconcile.store import plans as stored_plans
 from reconcile.store.findings import lock, name_of
+from reconcile.store.plans import StoredPlan
 from reconcile.tracking import progress
-from reconcile.tracking.progress import Move
+from reconcile.tracking.progress import Transition
 
 SHORTEST_PLAN = 8
 """The fewest characters of a plan's hash that identify it."""
@@ -78,20 +78,10 @@ class NothingProposed(Refused):
         )
 
 
-class PlanChanged(Refused):
-    """The plan is not, or no longer, the plan that the person decided about."""
-
-    def __init__(self, finding: Finding, why: str) -> None:
-        super().__init__(
-            f"Nothing was decided about {finding.id}: {why}. Look at the current plan (`reconcile plan "
-            f"--finding {finding.id}`), then decide"
-        )
-
-
 class UndoInHand(Refused):
     """The undo is running, or its outcome is unknown: it cannot be withdrawn."""
 
-    def __init__(self, finding: Finding, undo: Stored) -> None:
+    def __init__(self, finding: Finding, undo: StoredPlan) -> None:
         super().__init__(
             f"The undo of {finding.id} is {_plan_state(undo)}, so it cannot be withdrawn. Nothing was changed; "
             f"`reconcile show {finding.id}` shows its result"
@@ -167,12 +157,12 @@ def reopen(store: Store, finding_id: str, *, actor: str, note: str | None = None
         finding = lock(tx, name_of(tx, finding_id))
         if finding.state is State.OPEN:
             return Decision(finding, changed=False, sentence=f"{finding.id} is already open; nothing was changed.")
-        _check(finding, Event.UNDONE, "reopened")
+        _check(finding, Event.DECISION_UNDONE, "reopened")
         details = {}
         if finding.state in (State.DISMISSED, State.UNDONE):
             details["pairs"] = finding_memory.forget_judgements(tx, finding.id)
             finding_memory.settle(tx, finding.id, None)
-        _move(tx, finding, Event.UNDONE, actor, note, details=details)
+        _move(tx, finding, Event.DECISION_UNDONE, actor, note, details=details)
         return _done(tx, finding, f"{finding.id} is open again.")
 
 
@@ -191,7 +181,7 @@ def assign(store: Store, finding_id: str, *, actor: str, to: str | None, note: s
         return _done(tx, finding, f"{finding.id} is {whom}.")
 
 
-Void = Callable[[Bundle, str], str | None]
+Void = Callable[[Plan, str], str | None]
 """A function that returns why a plan proposed under a policy is no longer valid, or None if it is."""
 
 
@@ -201,40 +191,40 @@ def approve(
     *,
     actor: str,
     system: str | None = None,
-    plan: str | None = None,
+    plan_hash: str | None = None,
     note: str | None = None,
-    void: Void = lambda _bundle, _policy: None,
-    reserve: Callable[[Transaction, Stored], None] = lambda _tx, _bundle: None,
+    void: Void = lambda _plan, _policy: None,
+    reserve: Callable[[Transaction, StoredPlan], None] = lambda _tx, _plan: None,
 ) -> Decision:
     """Approve the finding's plan exactly as it is; see `Decision.ready`.
 
-    `plan` is its hash or the start of it, if the person saw one. `reserve` counts the plan against the limits and
+    `plan_hash` is its hash or the start of it, if the person saw one. `reserve` counts the plan against the limits and
     raises if they do not allow it. `system` is the operating system's user behind the name `actor`. Raises
     NothingProposed, PlanChanged, NotYours.
     """
     with store.begin() as tx:
         name = name_of(tx, finding_id)
-        bundle = _locked_plan(tx, name)
+        plan = _locked_plan(tx, name)
         finding = lock(tx, name)
-        if bundle is None or bundle.undoes is not None:
+        if plan is None or plan.undoes is not None:
             raise NothingProposed(finding)
-        _check_plan(finding, bundle, plan)
-        if bundle.state is not BundleState.AWAITING:
-            sentence = f"The plan for {finding.id} is already {_plan_state(bundle)}; nothing was changed."
-            return Decision(finding, changed=False, sentence=sentence, ready=bundle.state is BundleState.APPROVED)
-        _check_valid(tx, finding, bundle, void)
-        approvals_given = stored_approvals.given(tx, [bundle.id]).get(bundle.id, ())
+        _check_plan(finding, plan, plan_hash)
+        if plan.state is not PlanState.AWAITING:
+            sentence = f"The plan for {finding.id} is already {_plan_state(plan)}; nothing was changed."
+            return Decision(finding, changed=False, sentence=sentence, ready=plan.state is PlanState.APPROVED)
+        _check_valid(tx, finding, plan, void)
+        approvals_given = stored_approvals.given(tx, [plan.id]).get(plan.id, ())
         if approvals.person(actor) in map(approvals.person, approvals_given):
             raise NotYours(finding, actor)
-        reserve(tx, bundle)
-        if not approvals.give(tx, bundle, by=actor, plan_hash=bundle.plan_hash, note=note, system=system):
+        reserve(tx, plan)
+        if not approvals.give(tx, plan, by=actor, plan_hash=plan.plan_hash, note=note, system=system):
             sentence = f"{actor} approves the plan for {finding.id}; one more person must approve it."
             return _done(tx, finding, sentence)
-        effects.approved(tx, [bundle.id], by=actor)
-        progress.move(tx, [Move(finding.id, Event.APPROVED, bundle.id)], by=actor)
+        effects.approved(tx, [plan.id], by=actor)
+        progress.move(tx, [Transition(finding.id, Event.APPROVED, plan.id)], by=actor)
         _decided(tx, finding, actor, note)
         done = replace(_done(tx, finding, f"The plan for {finding.id} is approved."), ready=True)
-        if approvals_given and system is not None and approvals.systems(tx, bundle.id) == {system}:
+        if approvals_given and system is not None and approvals.systems(tx, plan.id) == {system}:
             remark = f" All approvals came from {system}, under different names; these names prove nothing."
             done = replace(done, remark=remark)
     points.reach("approve.committed")
@@ -247,7 +237,7 @@ def reject(
     *,
     actor: str,
     system: str | None = None,
-    plan: str | None = None,
+    plan_hash: str | None = None,
     note: str | None = None,
 ) -> Decision:
     """Reject the finding's plan: it is not executed, nor proposed again unchanged; the finding stays open.
@@ -257,24 +247,24 @@ def reject(
     """
     with store.begin() as tx:
         name = name_of(tx, finding_id)
-        bundle = _locked_plan(tx, name)
+        plan = _locked_plan(tx, name)
         finding = lock(tx, name)
-        if bundle is None:
+        if plan is None:
             raise NothingProposed(finding)
-        _check_plan(finding, bundle, plan)
-        if bundle.undoes is not None:
-            if not effects.withdraw(tx, [bundle.id], f"Withdrawn by {actor}.", actor):
-                raise UndoInHand(finding, bundle)
+        _check_plan(finding, plan, plan_hash)
+        if plan.undoes is not None:
+            if not effects.withdraw(tx, [plan.id], f"Withdrawn by {actor}.", actor):
+                raise UndoInHand(finding, plan)
             _decided(tx, finding, actor, note)
             if note:
                 _tell(tx, finding, "finding.noted", actor=actor, body={"note": note})
             sentence = f"The undo of {finding.id} is withdrawn; its records stay cleaned."
             return _done(tx, finding, sentence)
-        if bundle.state not in (BundleState.AWAITING, BundleState.APPROVED):
-            raise PlanChanged(finding, f"its plan is already {_plan_state(bundle)}")
-        approvals.give(tx, bundle, by=actor, plan_hash=bundle.plan_hash, decision="rejected", note=note, system=system)
+        if plan.state not in (PlanState.AWAITING, PlanState.APPROVED):
+            raise approvals.PlanChanged(finding.id, f"its plan is already {_plan_state(plan)}")
+        approvals.give(tx, plan, by=actor, plan_hash=plan.plan_hash, decision="rejected", note=note, system=system)
         effects.void(tx, [finding.id], reason=f"rejected by {actor}", by=actor)
-        progress.move(tx, [Move(finding.id, Event.REJECTED, bundle.id)], by=actor)
+        progress.move(tx, [Transition(finding.id, Event.REJECTED, plan.id)], by=actor)
         _decided(tx, finding, actor, note)
         return _done(tx, finding, f"The plan for {finding.id} is rejected; its records stay unchanged.")
 
@@ -282,30 +272,30 @@ def reject(
 def _locked(tx: Transaction, finding_id: str) -> Finding:
     """Lock the finding, but its plan first, in the order that execution uses."""
     name = name_of(tx, finding_id)
-    stored_bundles.standing(tx, name, lock=True)
+    stored_plans.standing(tx, name, lock=True)
     return lock(tx, name)
 
 
-def _locked_plan(tx: Transaction, name: str) -> Stored | None:
+def _locked_plan(tx: Transaction, name: str) -> StoredPlan | None:
     """Lock the finding's current plan, before the finding as everywhere. If a new plan replaced it meanwhile, lock that
     one."""
-    return stored_bundles.standing(tx, name, lock=True) or stored_bundles.standing(tx, name, lock=True)
+    return stored_plans.standing(tx, name, lock=True) or stored_plans.standing(tx, name, lock=True)
 
 
-def _check_plan(finding: Finding, bundle: Stored, plan: str | None) -> None:
-    if plan is not None and not (len(plan) >= SHORTEST_PLAN and bundle.plan_hash.startswith(plan.lower())):
-        raise PlanChanged(finding, f"its plan is {bundle.plan_hash[:SHORTEST_PLAN]}, not `{plan[:16]}`")
+def _check_plan(finding: Finding, plan: StoredPlan, plan_hash: str | None) -> None:
+    if plan_hash is not None and not (len(plan_hash) >= SHORTEST_PLAN and plan.plan_hash.startswith(plan_hash.lower())):
+        raise approvals.PlanChanged(finding.id, f"its plan is {plan.plan_hash[:SHORTEST_PLAN]}, not `{plan_hash[:16]}`")
 
 
-def _check_valid(tx: Transaction, finding: Finding, bundle: Stored, void: Void) -> None:
-    if bundle.expires_at is not None and bundle.expires_at <= tx.now:
-        raise PlanChanged(finding, f"its plan waited for approval until {_time(bundle.expires_at)}")
-    if why := void(bundle.bundle, bundle.policy):
-        raise PlanChanged(finding, why)
+def _check_valid(tx: Transaction, finding: Finding, plan: StoredPlan, void: Void) -> None:
+    if plan.expires_at is not None and plan.expires_at <= tx.now:
+        raise approvals.PlanChanged(finding.id, f"its plan waited for approval until {_time(plan.expires_at)}")
+    if why := void(plan.content, plan.policy):
+        raise approvals.PlanChanged(finding.id, why)
 
 
-def _plan_state(bundle: Stored) -> str:
-    return bundle.state.value.replace("_", " ")
+def _plan_state(plan: StoredPlan) -> str:
+    return plan.state.value.replace("_", " ")
 
 
 def _decided(tx: Transaction, finding: Finding, actor: str, note: str | None) -> None:

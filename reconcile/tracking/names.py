@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from reconcile.findings.identity import RuleIdentity, fingerprint_of, records_of, short_ids
-from reconcile.findings.judgement import Change, Judgement, Verdict
+from reconcile.findings.judgement import FindingChange, Judgement, Verdict
 from reconcile.store import Transaction, finding_memory
 from reconcile.store.finding_memory import Memory
 
@@ -24,7 +24,7 @@ def assign(tx: Transaction, rule: RuleIdentity, memory: Memory, judgement: Judge
     """Name every group that is, or becomes, a finding; the names do not depend on the order of the groups."""
     names = Names()
     _follow(tx, rule, memory, judgement, names)
-    new_verdicts = {n: verdict for n, verdict in enumerate(judgement.verdicts) if verdict.change is Change.NEW}
+    new_verdicts = {n: verdict for n, verdict in enumerate(judgement.verdicts) if verdict.change is FindingChange.NEW}
     names.marks |= _free_marks(tx, rule, new_verdicts, names)
     ids = _free_ids(tx, [names.marks[number] for number in new_verdicts])
     names.ids = {number: ids[names.marks[number]] for number in new_verdicts}
@@ -40,7 +40,7 @@ def _follow(tx: Transaction, rule: RuleIdentity, memory: Memory, judgement: Judg
             continue
         mark = fingerprint_of(rule, verdict.group)
         names.marks[number] = old_mark = memory.rows[verdict.finding]["fingerprint"]
-        if mark != old_mark and verdict.change is not Change.SETTLED:
+        if mark != old_mark and verdict.change is not FindingChange.SETTLED:
             moved.append((verdict.finding, number, mark))
     owners = finding_memory.owners(tx, (mark for _, _, mark in moved))
     for finding, number, mark in sorted(moved):

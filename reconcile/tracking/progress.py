@@ -14,26 +14,26 @@ from reconcile.store.finding_memory import CHUNK, judge_different, judged_before
 
 _NEWS = (Event.PROPOSED, Event.FAILED, Event.QUARANTINED, Event.NOT_UNDONE)
 """Events that people hear about, because they have to act."""
-_SETTLING = (Event.CLEANED, Event.TAKEN_BACK)
+_SETTLING = (Event.CLEANED, Event.UNDONE)
 
 
 @dataclass(frozen=True)
-class Move:
-    """An event of a finding; `bundle` is the plan that causes it, `why` a sentence for people."""
+class Transition:
+    """An event of a finding; `plan` is the plan that causes it, `why` a sentence for people."""
 
     finding: str
     event: Event
-    bundle: str | None = None
+    plan: str | None = None
     why: str | None = None
 
 
-def move(tx: Transaction, moves: Iterable[Move], *, by: str, run: str | None = None) -> list[Move]:
+def move(tx: Transaction, moves: Iterable[Transition], *, by: str, run: str | None = None) -> list[Transition]:
     """Apply each event to its finding and write its audit entry; return the moves that were made.
 
     A finding whose state does not allow the event keeps it: it was merged into another one meanwhile, or a person
     decided. The journal of effects has the changes to its records.
     """
-    applied: list[Move] = []
+    applied: list[Transition] = []
     for chunk in _chunks(moves):
         if all(_is_plain(move) for move in chunk):
             applied += _move_state(tx, chunk, by, run)
@@ -42,14 +42,14 @@ def move(tx: Transaction, moves: Iterable[Move], *, by: str, run: str | None = N
     return applied
 
 
-def _is_plain(move: Move) -> bool:
+def _is_plain(move: Transition) -> bool:
     """Return True if only the state changes, so that the finding's documents need no reading and writing."""
     return move.why is None and move.event not in (*_NEWS, *_SETTLING)
 
 
-def _move_state(tx: Transaction, moves: Sequence[Move], by: str, run: str | None) -> list[Move]:
+def _move_state(tx: Transaction, moves: Sequence[Transition], by: str, run: str | None) -> list[Transition]:
     rows = stored.lock(tx, (move.finding for move in moves))
-    applied: dict[str, Move] = {}
+    applied: dict[str, Transition] = {}
     by_state: dict[State, list[str]] = {}
     for move in moves:
         row = rows.get(move.finding)
@@ -66,12 +66,12 @@ def _move_state(tx: Transaction, moves: Sequence[Move], by: str, run: str | None
     return list(applied.values())
 
 
-def _move_whole(tx: Transaction, moves: Sequence[Move], by: str, run: str | None) -> list[Move]:
+def _move_whole(tx: Transaction, moves: Sequence[Transition], by: str, run: str | None) -> list[Transition]:
     rows = stored.lock_whole(tx, (move.finding for move in moves))
     states = {name: row.state for name, row in rows.items()}
     versions = {name: row.version for name, row in rows.items()}
     payloads = {name: dict(row.payload) for name, row in rows.items()}
-    applied: list[Move] = []
+    applied: list[Transition] = []
     for move in moves:
         before = states.get(move.finding)
         if before is None or (before, move.event) not in TRANSITIONS:
@@ -85,9 +85,9 @@ def _move_whole(tx: Transaction, moves: Sequence[Move], by: str, run: str | None
     log.touch(tx, facts.FINDING, changed)
     stored.write(tx, [_moved(tx, rows[name], states[name], versions[name], payloads[name]) for name in changed])
     stored.settle(tx, [move.finding for move in applied if move.event in _SETTLING])
-    taken_back = [move.finding for move in applied if move.event is Event.TAKEN_BACK]
-    log.touch(tx, facts.FINDING, judged_before(tx, taken_back))
-    judge_different(tx, taken_back, by=by)
+    undone = [move.finding for move in applied if move.event is Event.UNDONE]
+    log.touch(tx, facts.FINDING, judged_before(tx, undone))
+    judge_different(tx, undone, by=by)
     return applied
 
 
@@ -99,7 +99,7 @@ def _moved(tx: Transaction, row: stored.Whole, state: State, version: int, paylo
 
 def _log(
     tx: Transaction,
-    move: Move,
+    move: Transition,
     row: stored.Standing,
     before: State,
     after: State,
@@ -109,20 +109,20 @@ def _log(
 ) -> None:
     body: dict[str, Any] = {"finding": move.finding, "rule": row.rule, "from": before.value, "to": after.value}
     body |= {"records": row.records, "version": version}
-    optional = {"run": run, "plan": move.bundle, "why": move.why}
+    optional = {"run": run, "plan": move.plan, "why": move.why}
     log.append(tx, by, move.event.value, move.finding, body | {k: v for k, v in optional.items() if v})
 
 
-def _payload_changes(row: stored.Whole, move: Move, version: int) -> dict[str, Any]:
+def _payload_changes(row: stored.Whole, move: Transition, version: int) -> dict[str, Any]:
     """Return the changes of the payload. `not_undone` is kept apart from the state's reason, with its news version."""
     if move.event is Event.NOT_UNDONE:
         return {"not_undone": [version, move.why]}
     changes: dict[str, Any] = {} if move.why is None else {"reason": move.why}
-    if move.event is Event.TAKEN_BACK:
+    if move.event is Event.UNDONE:
         changes["not_undone"] = None
     return changes | ({"settled_key": row.key} if move.event in _SETTLING else {})
 
 
-def _chunks(moves: Iterable[Move]) -> Iterator[Sequence[Move]]:
+def _chunks(moves: Iterable[Transition]) -> Iterator[Sequence[Transition]]:
     all_moves = list(moves)
     return (all_moves[start : start + CHUNK] for start in range(0, len(all_moves), CHUNK))

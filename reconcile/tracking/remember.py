@@ -11,7 +11,7 @@ from typing import Any
 
 from reconcile.audit import facts, log
 from reconcile.findings.identity import Existing, RuleIdentity, encode, record_of
-from reconcile.findings.judgement import NOT_CLEAN, Change, Judgement, Verdict, judge
+from reconcile.findings.judgement import NOT_CLEAN, FindingChange, Judgement, Verdict, judge
 from reconcile.findings.known import NotSame, Outline, parts
 from reconcile.findings.states import Event, State, after
 from reconcile.journal import effects
@@ -24,9 +24,9 @@ from rules.engines.base import Group, Member
 from rules.packed import Packed
 
 ACTOR = "reconcile"
-_KNOWN = (Change.KNOWN, Change.SHRUNK)
-_BACK = (Change.REOPENED, Change.WOKEN)
-_DECIDED = (Change.SETTLED, Change.RESOLVED, Change.IN_HAND)
+_KNOWN = (FindingChange.KNOWN, FindingChange.SHRUNK)
+_BACK = (FindingChange.REOPENED, FindingChange.WOKEN)
+_DECIDED = (FindingChange.SETTLED, FindingChange.RESOLVED, FindingChange.IN_HAND)
 _PLANNED = (State.AWAITING, State.APPROVED)
 
 
@@ -36,7 +36,7 @@ class RuleOutcome:
 
     Every group is one of new, known, grown, reopened (ended snoozes included) and settled (groups in a running
     cleaning included); resolved and merged count findings that ended. `money` is the sum per currency over the
-    undecided groups. `told` are the findings with news.
+    undecided groups. `news` are the findings with news.
     """
 
     rule: str
@@ -51,7 +51,7 @@ class RuleOutcome:
     first_run: bool
     edited: bool
     money: Mapping[str, Decimal] = field(default_factory=dict)
-    told: tuple[str, ...] = ()
+    news: tuple[str, ...] = ()
 
 
 def record(
@@ -98,7 +98,7 @@ def record(
         tally.add(judgement)
     if writer.planless:
         effects.void(tx, writer.planless, reason="its finding changed after it was planned")
-    return tally.outcome(rule, entered, writer.told)
+    return tally.outcome(rule, entered, writer.news)
 
 
 def preview(
@@ -152,8 +152,8 @@ class _Tally:
     """Sums over judgements."""
 
     def __init__(self) -> None:
-        self._changes: Counter[Change] = Counter()
-        self._of_groups: Counter[Change] = Counter()
+        self._changes: Counter[FindingChange] = Counter()
+        self._of_groups: Counter[FindingChange] = Counter()
         self._money: dict[str, Decimal] = {}
 
     def add(self, judgement: Judgement) -> None:
@@ -164,24 +164,24 @@ class _Tally:
                 if verdict.change not in _DECIDED:
                     values.add(self._money, verdict.group.at_risk)
 
-    def outcome(self, rule: RuleIdentity, entered: Entered, told: Iterable[str] = ()) -> RuleOutcome:
+    def outcome(self, rule: RuleIdentity, entered: Entered, news: Iterable[str] = ()) -> RuleOutcome:
         return RuleOutcome(
             rule=rule.name,
             groups=self._of_groups.total(),
-            new=self._count(Change.NEW),
+            new=self._count(FindingChange.NEW),
             known=self._count(*_KNOWN),
-            grown=self._count(Change.GROWN),
+            grown=self._count(FindingChange.GROWN),
             reopened=self._count(*_BACK),
             settled=sum(self._of_groups[change] for change in _DECIDED),
-            resolved=self._count(Change.RESOLVED),
-            merged=self._count(Change.MERGED),
+            resolved=self._count(FindingChange.RESOLVED),
+            merged=self._count(FindingChange.MERGED),
             first_run=entered.first,
             edited=entered.edited,
             money=dict(sorted(self._money.items())),
-            told=tuple(sorted(told)),
+            news=tuple(sorted(news)),
         )
 
-    def _count(self, *changes: Change) -> int:
+    def _count(self, *changes: FindingChange) -> int:
         return sum(self._changes[change] for change in changes)
 
 
@@ -195,7 +195,7 @@ class _Writer:
         found_at_once = entered.first or entered.edited
         self._summary = found_at_once and rule.existing is Existing.SUMMARY
         self._silent = found_at_once and rule.existing is Existing.IGNORE
-        self.told: list[str] = []
+        self.news: list[str] = []
         """Findings with news."""
         self.planless: list[str] = []
         """Findings that changed after their plan was made."""
@@ -219,9 +219,9 @@ class _Writer:
         memory.touch(self._tx, self._seen, self._run)
 
     def _apply(self, verdict: Verdict, new_id: str | None, mark: str) -> None:
-        if verdict.change is Change.SETTLED:
+        if verdict.change is FindingChange.SETTLED:
             self._on_settled(verdict)
-        elif verdict.change is Change.IN_HAND:
+        elif verdict.change is FindingChange.IN_HAND:
             self._seen.append(verdict.finding or "")
         elif verdict.event in (Event.VANISHED, Event.ABSORBED):
             self._on_ended(verdict)
@@ -293,7 +293,7 @@ class _Writer:
             row |= {"state_since": self._tx.now, "snoozed_until": None}
         if verdict.change.is_told and not self._silent:
             row["version"] += 1
-            self.told.append(row["id"])
+            self.news.append(row["id"])
         body = {"finding": row["id"], "rule": self._rule.name, "run": self._run, "to": state.value}
         body |= {"from": earlier.value if earlier else None, "records": row["records"], "version": row["version"]}
         details = {name: value for name, value in (("why", verdict.reason), ("into", verdict.into)) if value}

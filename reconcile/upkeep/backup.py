@@ -134,6 +134,8 @@ def _problem(error: Exception) -> str:
             return f"its key file {error.path} {error.problem}"
         case errors.StoreNewer():
             return "a newer version of Reconcile made it; use that version"
+        case errors.StoreUnreleased():
+            return "a development version of Reconcile made it; it cannot be upgraded"
         case errors.StoreForeign():
             return "it is another program's database"
         case errors.StoreUnreadable() | image.DriverError():

@@ -40,7 +40,7 @@ class Compacted:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _CompactionStep:
     """Old rows, and how the long column of each is shortened. `is_recorded`: the log has a digest of the plan."""
 
     what: str
@@ -68,13 +68,13 @@ def compact(
         due_counts = {step.what: count for step in _STEPS if (count := retention.count(tx, step.old, cut))}
     if not due_counts or dry_run:
         return Compacted(due_counts)
-    work = _Work(store, cut, limit, actor, due_counts)
+    work = _Compaction(store, cut, limit, actor, due_counts)
     changed = {step.what: work.through(step) for step in _STEPS if step.what in due_counts}
     return Compacted({name: count for name, count in changed.items() if count})
 
 
 @dataclass
-class _Work:
+class _Compaction:
     """One compaction in progress."""
 
     store: Store
@@ -84,7 +84,7 @@ class _Work:
     due: Mapping[str, int]
     _is_logged: bool = field(default=False)
 
-    def through(self, step: _Step) -> int:
+    def through(self, step: _CompactionStep) -> int:
         """Run one step in batches, until no rows are left or another process changes them."""
         total = 0
         while True:
@@ -137,16 +137,16 @@ def _nothing(_tx: Transaction, _image: None) -> None:
 
 
 _STEPS = (
-    _Step("reports", retention.REPORTS, _reduced_report),
-    _Step("outcomes", retention.OUTCOMES, _reduced_outcome),
-    _Step("texts", retention.TEXTS, outbox.blanked),
-    _Step("before-images", retention.BEFORE_IMAGES, _nothing, is_recorded=True),
-    _Step("after-images", retention.AFTER_IMAGES, _nothing, is_recorded=True),
-    _Step("due times", retention.DUE_TIMES),
-    _Step("messages", retention.MESSAGES),
-    _Step("checkpoints", retention.CHECKPOINTS),
-    _Step("counts", retention.COUNTS),
-    _Step("runs", retention.RUNS),
-    _Step("releases", retention.RELEASES),
+    _CompactionStep("reports", retention.REPORTS, _reduced_report),
+    _CompactionStep("outcomes", retention.OUTCOMES, _reduced_outcome),
+    _CompactionStep("texts", retention.TEXTS, outbox.blanked),
+    _CompactionStep("before-images", retention.BEFORE_IMAGES, _nothing, is_recorded=True),
+    _CompactionStep("after-images", retention.AFTER_IMAGES, _nothing, is_recorded=True),
+    _CompactionStep("due times", retention.DUE_TIMES),
+    _CompactionStep("messages", retention.MESSAGES),
+    _CompactionStep("checkpoints", retention.CHECKPOINTS),
+    _CompactionStep("counts", retention.COUNTS),
+    _CompactionStep("runs", retention.RUNS),
+    _CompactionStep("releases", retention.RELEASES),
 )
 """The steps in order: rows that refer to runs, then runs, then their releases."""

@@ -25,8 +25,8 @@ from reconcile.findings.identity import decode, erased_name, id_of, public, reco
 from reconcile.findings.results import RunSummary
 from reconcile.messages import outbox
 from reconcile.store import Store, Transaction, audit_log, erasing
-from reconcile.store.bundles import BundleDamaged, BundlePurged, Stored
 from reconcile.store.columns import json_text
+from reconcile.store.plans import PlanDamaged, PlanPurged, StoredPlan
 from reconcile.store.sealing import NotSealed, SealBroken
 
 NOT_REACHED = (
@@ -44,7 +44,7 @@ _TEXTS = ("note",)
 _REPORTS = (("runs", "summary"), ("run_rules", "outcome"))
 _BY_THEMSELVES = {
     *(("findings", "key"), ("finding_members", "values"), ("not_same", "values_a"), ("not_same", "values_b")),
-    *(("bundles", "content"), ("bundles", "outcome"), ("outbox", "notice"), ("audit_bodies", "body")),
+    *(("plans", "content"), ("plans", "outcome"), ("outbox", "notice"), ("audit_bodies", "body")),
     *(("releases", "config"), ("releases", "files"), ("erasures", "subjects"), ("erasures", "reached")),
 }
 """Columns that are erased by other code, or hold configurations and HMACs."""
@@ -57,7 +57,7 @@ TEXTS = tuple(
 )
 """Every other column with free text or JSON, of any finding: the data is masked in it."""
 
-_KEPT = ("finding", "bundle", "bundles", "from", "to", "plan_hash", "by", "decision", "was", audit.FACTS)
+_KEPT = ("finding", "plan", "plans", "from", "to", "plan_hash", "by", "decision", "was", audit.FACTS)
 """The fields that the erasure's entry keeps of an erased body: states and digests, so the log still adds up."""
 
 
@@ -92,8 +92,8 @@ _OWN = own_fields(Notice, RunSummary) | _OF_ROWS
 class ErasureWaits(Refused):
     """A cleaning of these records is in progress; nothing was erased."""
 
-    def __init__(self, bundles: Sequence[str]) -> None:
-        listed = ", ".join(bundles[:3]) + (f" and {len(bundles) - 3} more" if len(bundles) > 3 else "")
+    def __init__(self, plans: Sequence[str]) -> None:
+        listed = ", ".join(plans[:3]) + (f" and {len(plans) - 3} more" if len(plans) > 3 else "")
         super().__init__(
             f"A cleaning of these records waits or is in progress ({listed}); nothing was erased. Wait for it, or "
             "reject it, then erase again"
@@ -101,7 +101,7 @@ class ErasureWaits(Refused):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ErasureRequest:
     """The data to erase, as HMACs. `columns` hold personal data: their values are searched for in texts."""
 
     dataset: str
@@ -114,7 +114,7 @@ class Wanted:
         return {"dataset": self.dataset} | fields
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> Wanted:
+    def of(cls, fields: Mapping[str, Any]) -> ErasureRequest:
         return cls(fields["dataset"], *(tuple(fields[name]) for name in ("records", "values", "columns")))
 
 
@@ -131,14 +131,14 @@ class Erased:
         return any(self.reached.values())
 
 
-def of_record(store: Store, dataset: str, record: str, columns: Collection[str]) -> Wanted:
+def of_record(store: Store, dataset: str, record: str, columns: Collection[str]) -> ErasureRequest:
     """A record by its canonical name; `columns` are those with personal data."""
-    return Wanted(dataset, records=(_of_record(store, dataset, record),), columns=tuple(sorted(columns)))
+    return ErasureRequest(dataset, records=(_of_record(store, dataset, record),), columns=tuple(sorted(columns)))
 
 
-def of_value(store: Store, dataset: str, column: str, value: str) -> Wanted:
+def of_value(store: Store, dataset: str, column: str, value: str) -> ErasureRequest:
     """Every record of a dataset with this value in a column, ignoring case and surrounding blanks."""
-    return Wanted(dataset, values=(_of_value(store, dataset, column, value),), columns=(column,))
+    return ErasureRequest(dataset, values=(_of_value(store, dataset, column, value),), columns=(column,))
 
 
 def named(tx: Transaction, dataset: str, typed: Sequence[str]) -> str:
@@ -150,7 +150,12 @@ def named(tx: Transaction, dataset: str, typed: Sequence[str]) -> str:
 
 
 def erase(
-    store: Store, wanted: Wanted, *, texts: Collection[str] = (), actor: str = "reconcile", dry_run: bool = False
+    store: Store,
+    wanted: ErasureRequest,
+    *,
+    texts: Collection[str] = (),
+    actor: str = "reconcile",
+    dry_run: bool = False,
 ) -> Erased:
     """Erase in one transaction, with its log entry; `texts` are also searched for. `dry_run` only counts.
 
@@ -158,11 +163,11 @@ def erase(
     """
     if dry_run:
         with store.read() as tx:
-            work = _Work(tx, wanted, texts, writes=False)
+            work = _Erasure(tx, wanted, texts, writes=False)
             return Erased("", work.reached(), tuple(work.waiting()))
     with store.begin() as tx:
         erasing.overwrite_deleted(tx)
-        work = _Work(tx, wanted, texts, writes=True)
+        work = _Erasure(tx, wanted, texts, writes=True)
         if waiting := work.waiting():
             raise ErasureWaits(waiting)
         return _finish(tx, work, f"er_{secrets.token_hex(8)}", actor, is_repeated=False)
@@ -175,12 +180,12 @@ def repeat(tx: Transaction, erasures: Sequence[Mapping[str, Any]]) -> list[Erase
     repeated = []
     for row in erasures:
         if row["id"] not in known_ids:
-            work = _Work(tx, Wanted.of(row["subjects"]), (), writes=True)
+            work = _Erasure(tx, ErasureRequest.of(row["subjects"]), (), writes=True)
             repeated.append(_finish(tx, work, row["id"], row["by"], is_repeated=True))
     return repeated
 
 
-def _finish(tx: Transaction, work: _Work, name: str, actor: str, *, is_repeated: bool) -> Erased:
+def _finish(tx: Transaction, work: _Erasure, name: str, actor: str, *, is_repeated: bool) -> Erased:
     waiting = tuple(work.waiting())
     erased = Erased(name, work.reached(), waiting)
     body: dict[str, Any] = {
@@ -230,19 +235,19 @@ def _texts(pairs: Any) -> Iterator[tuple[str, str]]:
             yield column, str(text)
 
 
-def _rows_of(plan: Stored) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+def _rows_of(plan: StoredPlan) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Each row of the dataset in a plan, before and after: its record, and column and text of its cells.
 
     The record's name is empty for a row that is not a record of the plan.
     """
-    bundle = plan.bundle
-    surplus = iter(bundle.surplus)
+    content = plan.content
+    surplus = iter(content.surplus)
     outcomes = iter(plan.outcome_json() or ())
-    for change in bundle.changes:
+    for change in content.changes:
         outcome: dict[str, Any] = {} if change.is_guard else next(outcomes, {})
-        if change.row.table != bundle.table:
+        if change.row.table != content.table:
             continue
-        record = bundle.keeper if change.role == "keeper" else next(surplus, "") if change.role == "surplus" else ""
+        record = content.keeper if change.role == "keeper" else next(surplus, "") if change.role == "surplus" else ""
         for cells in (change.before, change.after, outcome.get("before"), outcome.get("after")):
             yield record, [(name, cell[1]) for name, cell in (cells or {}).items() if cell is not None]
 
@@ -253,11 +258,11 @@ Values = TypeVarTuple("Values")
 
 
 @dataclass
-class _Work:
+class _Erasure:
     """One erasure in one transaction; without `writes` it only counts. `entries` lost their bodies."""
 
     tx: Transaction
-    wanted: Wanted
+    wanted: ErasureRequest
     texts: Collection[str]
     writes: bool
     entries: list[dict[str, Any]] = field(default_factory=list)
@@ -306,15 +311,15 @@ class _Work:
             if any(column in self.wanted.columns and text in self._needles for column, text in _texts(pairs)):
                 self._findings.add(finding)
 
-    def _holds(self, plan: Stored) -> bool:
+    def _holds(self, plan: StoredPlan) -> bool:
         """Return True if the plan has rows of the person; their personal data is then also searched for in texts."""
         try:
             rows = [texts for record, texts in _rows_of(plan) if self._is_wanted(record, texts)]
             for texts in rows:
                 self._add_needles(texts)
             return bool(rows)
-        except (BundleDamaged, BundlePurged, NotSealed, SealBroken):  # unreadable except as text
-            return self._is_in(f"{plan.content} {plan.outcome}")
+        except (PlanDamaged, PlanPurged, NotSealed, SealBroken):  # unreadable except as text
+            return self._is_in(f"{plan.sealed_content} {plan.outcome}")
 
     def _is_wanted(self, record: str, texts: Sequence[tuple[str, str]]) -> bool:
         store, wanted = self.tx.store, self.wanted
@@ -333,7 +338,7 @@ class _Work:
         """Erase at the first call; return the number of erased items by kind."""
         if not self._counted:
             self._counted = True
-            self._bundles()
+            self._erase_from_plans()
             self._pairs()
             self._in_findings()
             self._in_members()
@@ -389,7 +394,7 @@ class _Work:
                 self._touch(facts.FINDING, [pair.finding])
                 self._change("judgements", erasing.delete_judgement, pair)
 
-    def _bundles(self) -> None:
+    def _erase_from_plans(self) -> None:
         """Delete before-images and after-images: these plans can no longer be undone."""
         waiting = set(self.waiting())
         for plan, content, outcome, summary in erasing.plans_of(self.tx, self._findings, self._plans):

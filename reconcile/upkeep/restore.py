@@ -54,7 +54,7 @@ class Restored:
     epoch: int
     gone: Mapping[str, int]
     slots_missed: int
-    messages_in_doubt: int
+    messages_unknown: int
     erased_again: int = 0
 
 
@@ -112,11 +112,11 @@ def _replace(tx: Transaction, old: Transaction, saved: Backup, actor: str, *, ot
     heir = tx.store.heir(saved.store, old.store.key, 1 + max(former.epoch, old.store.epoch))
     image.replace(tx, old, heir.epoch)
     image.free_leases(tx, names, new_fence)
-    missed, doubtful = image.miss_slots(tx, new_fence, _MISSED), image.doubt_messages(tx, new_fence)
+    missed, unknown = image.miss_slots(tx, new_fence, _MISSED), image.requeue_as_unknown(tx, new_fence)
     lost = {name: count - saved.rows[name] for name, count in former.rows.items() if count > saved.rows[name]}
     restored_tx = Transaction(heir, tx.connection, tx.now)
     effects.take_all(restored_tx, "The state was restored from a backup.")
-    restored = Restored(saved, heir.epoch, lost, missed, doubtful)
+    restored = Restored(saved, heir.epoch, lost, missed, unknown)
     _log(restored_tx, actor, restored, former)
     restored = replace(restored, erased_again=len(erasure.repeat(restored_tx, erasures)))
     restored_tx.finish()
@@ -144,6 +144,6 @@ def _log(tx: Transaction, actor: str, restored: Restored, former: _Former) -> No
         "gone": dict(restored.gone),
         "slots_missed": restored.slots_missed,
         "no_slots_between": [canonical_instant(saved.until), canonical_instant(tx.now)],
-        "messages_in_doubt": restored.messages_in_doubt,
+        "messages_unknown": restored.messages_unknown,
     }
     log.append(tx, actor, "store.restored", f"store:{saved.store}", body)

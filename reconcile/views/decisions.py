@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from notifications.wording.words import plural
-from reconcile.store.bundles import Stored
+from reconcile.store.plans import StoredPlan
 from reconcile.views import findings
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def decision_to_json(application: Application, decision: Decision) -> dict[str, 
 def undone_to_json(undone: Undone) -> dict[str, Any]:
     """Return an undo as public JSON."""
     return {
-        "taken_back": list(undone.taken_back),
+        "undone": list(undone.undone),
         "failed": [{"finding": finding, "why": why} for finding, why in undone.failed],
         "conflicts": [
             {"finding": finding, "table": conflict.row.table, "columns": list(conflict.columns), "why": conflict.why}
@@ -38,8 +38,8 @@ def undone_to_json(undone: Undone) -> dict[str, Any]:
 
 def undone_in_words(undone: Undone) -> Iterator[str]:
     """Yield a sentence about the undone cleanings, and one for each that could not be undone."""
-    if undone.taken_back:
-        yield f"Undone: {plural(len(undone.taken_back), 'cleaning', 'cleanings')} ({_some(undone.taken_back)})."
+    if undone.undone:
+        yield f"Undone: {plural(len(undone.undone), 'cleaning', 'cleanings')} ({_some(undone.undone)})."
     if undone.unchanged:
         yield f"{plural(undone.unchanged, 'cleaning was', 'cleanings were')} already undone."
     for finding, conflict in undone.conflicts:
@@ -53,7 +53,7 @@ def _some(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else shown
 
 
-def quarantined_to_json(plan: Stored) -> dict[str, Any]:
+def quarantined_to_json(plan: StoredPlan) -> dict[str, Any]:
     """Return a plan with an unknown outcome as public JSON."""
     names = ("finding", "rule", "source", "action", "reason")
-    return {"bundle": plan.id} | {name: getattr(plan, name) for name in names}
+    return {"plan": plan.id} | {name: getattr(plan, name) for name in names}

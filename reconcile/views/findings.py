@@ -11,8 +11,8 @@ from reconcile.audit import log
 from reconcile.findings.identity import public
 from reconcile.findings.shown import Finding
 from reconcile.messages.personal import Hidden
-from reconcile.store.bundles import Stored, undo_of, waiting_plans
-from reconcile.store.findings import Filter, count, foremost, get
+from reconcile.store.findings import FindingFilter, count, foremost, get
+from reconcile.store.plans import StoredPlan, undo_of, waiting_plans
 from reconcile.views import history
 from reconcile.views.history import EventView
 
@@ -96,7 +96,9 @@ def of(application: Application, finding: Finding, *, show: bool = False) -> Fin
     return FindingView(finding, hidden)
 
 
-def listed(application: Application, criteria: Filter, *, show: bool, members: bool) -> tuple[list[FindingView], int]:
+def listed(
+    application: Application, criteria: FindingFilter, *, show: bool, members: bool
+) -> tuple[list[FindingView], int]:
     """Return the foremost findings, and the number of all; `members` also reads their records, for JSON."""
     with application.memory.read() as tx:
         total = count(tx, criteria)
@@ -116,7 +118,7 @@ class MemberView:
 class UndoView:
     """The last undo of a finding."""
 
-    bundle: str
+    plan: str
     state: str
     why: str | None
 
@@ -183,7 +185,7 @@ def detail_to_json(view: FindingDetail) -> dict[str, Any]:
     return to_json(view) | {"history": list(map(history.to_json, view.history))} | undo
 
 
-def _next(finding: Finding, undo: Stored | None, plan: str | None) -> str | None:
+def _next(finding: Finding, undo: StoredPlan | None, plan: str | None) -> str | None:
     """Return the next command for a finding, its undo first; `plan` is the hash of the waiting plan."""
     if undo is not None:
         action = _NEXT_OF_UNDO.get(undo.state.value)

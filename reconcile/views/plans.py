@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from notifications.wording.words import plural
 from reconcile.cleaning import shown
+from reconcile.cleaning.actions.base import NotPlannable
 from reconcile.cleaning.chunks import in_chunks
 from reconcile.cleaning.execution.terms import Terms
-from reconcile.cleaning.shown import Line
+from reconcile.cleaning.planning.planner import RulePlanner
+from reconcile.cleaning.shown import ShownRow
 from reconcile.errors import Wrong
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.journal import limits
 from reconcile.messages.personal import Hidden
-from reconcile.store import bundles
 from reconcile.store import findings as stored_findings
+from reconcile.store import plans as stored_plans
 from rules import values
 from rules.kinds.base import Rule
 
@@ -41,14 +43,14 @@ class NothingToPlan(Wrong):
 class PlanView:
     """A plan as it may be shown. `asks` is the approval policy.
 
-    `stands` is the state of the finding's stored plan; `another` if that is a different plan; None without one.
+    `state` is the state of the finding's stored plan; `another` if that is a different plan; None without one.
     """
 
-    _plan: Bundle
+    _plan: Plan
     _finding: Finding
     _hidden: Hidden
     asks: str
-    stands: str | None
+    state: str | None
 
     @property
     def finding(self) -> str:
@@ -69,7 +71,7 @@ class PlanView:
         return self._hidden.at_risk(_money(self._plan)) if self._plan.money else None
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[ShownRow]:
         """Every row of the plan: the keeper, the surplus, then all other rows."""
         return shown.for_people(self._plan, self._hidden)
 
@@ -90,13 +92,13 @@ class PlanView:
     def next_step(self) -> str:
         """What happens to the plan next, with the command that decides it."""
         approve = f"reconcile approve {self.finding} --plan {self._plan.plan_hash[:_BEGINNING]}"
-        match self.stands:
+        match self.state:
             case "awaiting_approval":
                 return f"waits for approval{' by two people' if self.asks == 'two_person' else ''}: {approve}"
             case None if self._finding.state is State.FAILED:
                 return f"its cleaning failed, and no run retries it: reconcile retry {self.finding}"
             case None | "another":
-                waits = "an earlier plan waits and is replaced; " if self.stands else ""
+                waits = "an earlier plan waits and is replaced; " if self.state else ""
                 asks = {"none": "cleans it without approval", "two_person": "asks two people for approval"}.get(
                     self.asks, "asks for approval"
                 )
@@ -118,10 +120,10 @@ class NotPlanned:
 def to_json(view: PlanView | NotPlanned) -> dict[str, Any]:
     """Return a plan, or the reason why there is none, as public JSON."""
     if isinstance(view, NotPlanned):
-        return {"finding": view.finding, "rule": view.rule, "plan": None, "reason": view.reason}
+        return {"finding": view.finding, "rule": view.rule, "plan_hash": None, "reason": view.reason}
     plan, hidden = view._plan, view._hidden  # noqa: SLF001 - the view's own JSON
     money = {currency: hidden.value(hidden.amount, amount) for currency, amount in sorted(plan.money.items())}
-    return shown.to_json(plan, hidden) | {"money": money, "approval": view.asks, "stands": view.stands}
+    return shown.to_json(plan, hidden) | {"money": money, "approval": view.asks, "state": view.state}
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def _named(application: Application, terms: Terms, findings: Sequence[str]) -> M
 
 
 @dataclass
-class _Sums:
+class _PlanSums:
     """Sums of plans. `counted` and `limited` are the rows and the money as limits count them: without keepers' rows."""
 
     plans: int = 0
@@ -183,7 +185,7 @@ class _Sums:
     is_uncounted: bool = False
     not_planned: Counter[str] = field(default_factory=Counter)
 
-    def add(self, plan: Bundle, finding: Finding, *, is_uncounted: bool) -> None:
+    def add(self, plan: Plan, finding: Finding, *, is_uncounted: bool) -> None:
         use = limits.Use.of("", plan)
         self.plans += 1
         self.counted += use.records
@@ -205,8 +207,8 @@ class RulePlans:
     show: bool
     limit: int | None
     terms: Terms
-    sums: _Sums = field(default_factory=_Sums)
-    told: tuple[str, ...] = ()
+    sums: _PlanSums = field(default_factory=_PlanSums)
+    target_remarks: tuple[str, ...] = ()
 
     @property
     def hidden(self) -> Hidden:
@@ -219,35 +221,51 @@ class RulePlans:
             return
         application, hidden = self.application, self.hidden
         planner = application.planner.of(self.rule)
-        self.told = planner.tools.catalogue.told
+        self.target_remarks = planner.tools.catalogue.remarks
         for chunk in in_chunks(names, _CHUNK):
             with application.memory.read() as tx:
                 findings = stored_findings.some(tx, chunk)
             plans = list(planner.plans(findings))
-            stored = self._stored([plan for _, plan in plans if isinstance(plan, Bundle)])
+            policies = self._policies(planner, plans)
+            stored = self._stored([plan for _, plan in plans if isinstance(plan, Plan)])
             for finding, planned in plans:
-                if isinstance(planned, Bundle):
+                if isinstance(planned, Plan):
                     plan, state = stored.get(finding.id, (planned, None))
                     self.sums.add(plan, finding, is_uncounted=self.terms.cannot_count(plan))
-                    yield PlanView(plan, finding, hidden, self.terms.asks(planned), state)
+                    yield PlanView(plan, finding, hidden, policies[finding.id], state)
                 else:
                     self.sums.not_planned[str(planned)] += 1
                     yield NotPlanned(finding.id, self.rule.name, str(planned))
 
+    def _policies(
+        self, planner: RulePlanner, plans: Sequence[tuple[Finding, Plan | NotPlannable]]
+    ) -> Mapping[str, str]:
+        """Return the approval policy that the next run gives each plan, by finding."""
+        with self.application.memory.read() as tx:
+            group = self.terms.caps(tx, self.rule.name).group
+            asked = stored_plans.decided_in_vain(tx, [finding.id for finding, _ in plans])
+            return {
+                finding.id: self.terms.policy(
+                    tx, finding, plan, group, was_decided=finding.id in asked, knows=planner.knows
+                )
+                for finding, plan in plans
+                if isinstance(plan, Plan)
+            }
+
     def _names(self) -> list[str]:
         with self.application.memory.read() as tx:
-            criteria = stored_findings.Filter(rules=(self.rule.name,), states=_PLANNED, limit=self.limit)
+            criteria = stored_findings.FindingFilter(rules=(self.rule.name,), states=_PLANNED, limit=self.limit)
             return stored_findings.names(tx, criteria)
 
-    def _stored(self, plans: Sequence[Bundle]) -> Mapping[str, tuple[Bundle, str]]:
+    def _stored(self, plans: Sequence[Plan]) -> Mapping[str, tuple[Plan, str]]:
         """Return, by finding, the stored plan and its state; it may differ only in columns that may drift. If another
         plan is stored, return the new plan and `another`."""
         with self.application.memory.read() as tx:
-            pairs = [(new, bundles.standing(tx, new.finding)) for new in plans]
+            pairs = [(new, stored_plans.standing(tx, new.finding)) for new in plans]
         by_finding = {}
         for new, stored in pairs:
             if stored is not None:
-                plan = new if stored.plan_hash == new.plan_hash or not stored.is_for(new) else stored.bundle
+                plan = new if stored.plan_hash == new.plan_hash or not stored.is_for(new) else stored.content
                 state = stored.state.value if plan.plan_hash == stored.plan_hash else "another"
                 by_finding[new.finding] = (plan, state)
         return by_finding
@@ -261,7 +279,7 @@ class RulePlans:
             rows += f", and {plural(sums.keepers, 'keeper takes', 'keepers take')} in values"
         plans = plural(sums.plans, "plan", "plans")
         title = f"{self.rule.name}: {plans}, {sums.surplus:,} surplus, {rows}{at_risk}"
-        remarks = (*self._limits(), *self.told) if sums.plans else ()
+        remarks = (*self._limits(), *self.target_remarks) if sums.plans else ()
         return Summary(title, remarks, sums.plans, sums.not_planned, hidden.hides(None))
 
     def _limits(self) -> Iterator[str]:
@@ -279,5 +297,5 @@ class RulePlans:
             yield "Money is limited, but some amounts cannot be counted: approving such a plan needs --over-limit."
 
 
-def _money(plan: Bundle) -> dict[str, Decimal]:
+def _money(plan: Plan) -> dict[str, Decimal]:
     return {currency: Decimal(amount) for currency, amount in plan.money.items()}

@@ -17,7 +17,7 @@ class Position:
 
 
 @dataclass(frozen=True, order=True)
-class Problem:
+class Mistake:
     """One mistake: a sentence with the problem and the remedy, and a position."""
 
     file: str
@@ -26,7 +26,7 @@ class Problem:
     sentence: str
 
     @classmethod
-    def at(cls, place: Position, sentence: str) -> Problem:
+    def at(cls, place: Position, sentence: str) -> Mistake:
         return cls(place.file, place.line, place.column, sentence)
 
     def __str__(self) -> str:

@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
-from rules.document.mistakes import Position, Problem, listed, nearest, short, suggestion
-from rules.document.tree import Data, ListNode, MapNode, Node, Place, ScalarNode, data, locate, walk
+from rules.document.mistakes import Mistake, Position, listed, nearest, short, suggestion
+from rules.document.tree import Data, ListNode, MapNode, Node, PathEnd, ScalarNode, data, locate, walk
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -32,7 +32,7 @@ _LIMITS = {"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt", 
 
 
 @dataclass(frozen=True)
-class Reader(Generic[Model]):
+class ModelReader(Generic[Model]):
     """Reads one mapping of a configuration into a model.
 
     `what` names it in sentences (rule `twin-contact`); `given` are fields that the author cannot set, `defaults`
@@ -48,10 +48,10 @@ class Reader(Generic[Model]):
     later: Collection[str] = ()
     hide: Callable[[str], str] = str
 
-    def read(self, node: Node, key_at: Position) -> tuple[Model | None, list[Problem]]:
+    def read(self, node: Node, key_at: Position) -> tuple[Model | None, list[Mistake]]:
         """Return the model (None if it is invalid) and every mistake, such as unknown keys beside a valid model."""
         if not isinstance(node, MapNode):
-            return None, [Problem.at(node.at, self.hide(f"{self.what} {_not_a_mapping(node)}"))]
+            return None, [Mistake.at(node.at, self.hide(f"{self.what} {_not_a_mapping(node)}"))]
         values, problems = self._own_values(node)
         try:
             model = self.model.model_validate(values | dict(self.given))
@@ -60,28 +60,28 @@ class Reader(Generic[Model]):
             return None, problems
         return model, problems
 
-    def _own_values(self, node: MapNode) -> tuple[dict[str, Data], list[Problem]]:
+    def _own_values(self, node: MapNode) -> tuple[dict[str, Data], list[Mistake]]:
         allowed = sorted({k for k in known_keys(self.model) if k not in self.given} | set(self.also))
         values: dict[str, Data] = dict(self.defaults)
-        problems: list[Problem] = []
+        problems: list[Mistake] = []
         for key, entry in node.entries.items():
             if key not in allowed:
                 sentence = not_yet(key) if key in self.later else unknown_key(key, allowed)
-                problems.append(Problem.at(entry.key_at, sentence))
+                problems.append(Mistake.at(entry.key_at, sentence))
             elif key not in self.also:
                 values[key] = data(entry.node)
         return values, problems
 
-    def _problems(self, failure: ValidationError, node: MapNode, key_at: Position) -> list[Problem]:
+    def _problems(self, failure: ValidationError, node: MapNode, key_at: Position) -> list[Mistake]:
         secrets = Secrets.of(self.model, node)
         errors = failure.errors(include_url=False)
         located = ((error, locate(node, error["loc"], key_at)) for error in errors[:_MOST])
         problems = [self._problem(error, at, secrets) for error, at in located if not self._is_misspelt(error, at)]
         if len(errors) > _MOST:
-            problems.append(Problem.at(key_at, f"{self.what} has more than {_MOST} mistakes; correct these first"))
+            problems.append(Mistake.at(key_at, f"{self.what} has more than {_MOST} mistakes; correct these first"))
         return problems
 
-    def _is_misspelt(self, error: Any, place: Place) -> bool:
+    def _is_misspelt(self, error: Any, place: PathEnd) -> bool:
         """Return True if this error only follows from a misspelt name, which is reported already."""
         is_missing = error["type"] == "missing"
         model = _model_at(self.model, error["loc"][: -1 if is_missing else None])
@@ -93,28 +93,28 @@ class Reader(Generic[Model]):
         } - {None}
         return error["loc"][-1] in meant if is_missing else bool(meant)
 
-    def _problem(self, error: Any, place: Place, secrets: Secrets) -> Problem:
+    def _problem(self, error: Any, place: PathEnd, secrets: Secrets) -> Mistake:
         kind, loc = error["type"], error["loc"]
         if kind == "extra_forbidden":
             model = _model_at(self.model, loc[:-1])
-            return Problem.at(place.key_at, unknown_key(str(loc[-1]), known_keys(model) if model else ()))
+            return Mistake.at(place.key_at, unknown_key(str(loc[-1]), known_keys(model) if model else ()))
         if kind == "missing":
             named = next((step for step in reversed(place.path) if isinstance(step, str)), None)
             inside = f" in `{named}`" if len(loc) > 1 and named else ""
-            return Problem.at(place.key_at, f"{self.what} needs `{loc[-1]}`{inside}; add it")
+            return Mistake.at(place.key_at, f"{self.what} needs `{loc[-1]}`{inside}; add it")
         name = next((str(step) for step in reversed(place.path) if isinstance(step, str)), None)
         sentence = self.hide(secrets.hide(_sentence(error, place.node, secrets)))
         subject = f"`{name}`" if name else self.what
         text = sentence if sentence.startswith(subject) else f"{subject}: {sentence}"
-        return Problem.at(_at_fault(place, sentence), text)
+        return Mistake.at(_at_fault(place, sentence), text)
 
 
-def name_problem(name: str, key_at: Position) -> Problem | None:
+def name_problem(name: str, key_at: Position) -> Mistake | None:
     """Return the mistake in the name of a rule, a source, a job …"""
     if _NAME.fullmatch(name):
         return None
     sentence = f"`{short(name)}` is not a name; use letters, digits, `-`, `_` and `.`, at most 64, not `-` or `.` first"
-    return Problem.at(key_at, sentence)
+    return Mistake.at(key_at, sentence)
 
 
 def known_keys(model: type[BaseModel]) -> tuple[str, ...]:
@@ -172,7 +172,7 @@ _WANTED = (
 )
 
 
-def _at_fault(place: Place, sentence: str) -> Position:
+def _at_fault(place: PathEnd, sentence: str) -> Position:
     """Return the position of the value that a sentence quotes; else of the mapping's key, or of the value."""
     nodes = itertools.islice(walk(place.node), _WALKED) if "`" in sentence else ()
     scalars = (scalar for _, scalar in nodes if isinstance(scalar, ScalarNode) and scalar.text)

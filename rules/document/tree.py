@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from rules.document.mistakes import Position, Problem, short
+from rules.document.mistakes import Mistake, Position, short
 from rules.document.syntax import explain
 
 MAX_BYTES = 1_000_000
@@ -75,14 +75,14 @@ Node = ScalarNode | ListNode | MapNode
 
 
 @dataclass(frozen=True)
-class Document:
+class ParsedFile:
     """The tree of a file, as far as it can be read, and every mistake in its syntax."""
 
     root: Node | None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Mistake, ...] = ()
 
 
-def read(path: Path, shown: str | None = None) -> Document:
+def read(path: Path, shown: str | None = None) -> ParsedFile:
     """Read a file; `shown` is its name in sentences. Raises OSError when it cannot be opened."""
     name = shown or str(path)
     if not path.is_dir() and path.exists() and not path.is_file():
@@ -92,22 +92,22 @@ def read(path: Path, shown: str | None = None) -> Document:
     return parse(raw, name)
 
 
-def parse(raw: bytes | str, file: str = "<text>", *, largest: int = MAX_BYTES) -> Document:
+def parse(raw: bytes | str, file: str = "<text>", *, largest: int = MAX_BYTES) -> ParsedFile:
     """Parse a text of at most `largest` bytes into a tree and its mistakes; never raises for any text."""
     encoded = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
     start = Position(file, 1, 1)
     if len(encoded) > largest:
         sentence = f"this file is larger than {largest // 1000:,} kB; split it with `include:`"
-        return Document(None, (Problem.at(start, sentence),))
+        return ParsedFile(None, (Mistake.at(start, sentence),))
     try:
         text = encoded.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return Document(None, (Problem.at(_byte_position(encoded, error.start, file), _not_utf8(encoded)),))
+        return ParsedFile(None, (Mistake.at(_byte_position(encoded, error.start, file), _not_utf8(encoded)),))
     control = _CONTROL.search(text)
     if control:
         place = _text_position(text, control.start(), file)
         sentence = f"control character U+{ord(control[0]):04X} found; remove it or write it as an escape"
-        return Document(None, (Problem.at(place, sentence),))
+        return ParsedFile(None, (Mistake.at(place, sentence),))
     return _Builder(text, file).document()
 
 
@@ -132,7 +132,7 @@ def walk(node: Node, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[s
 
 
 @dataclass(frozen=True)
-class Place:
+class PathEnd:
     """The end of a path: the node, the position of its key, and the part of the path that exists in the file."""
 
     node: Node
@@ -140,16 +140,16 @@ class Place:
     path: tuple[str | int, ...]
 
 
-def locate(root: Node, path: tuple[str | int, ...], key_at: Position | None = None) -> Place:
+def locate(root: Node, path: tuple[str | int, ...], key_at: Position | None = None) -> PathEnd:
     """Follow a path as deep as the file goes. Steps that the file does not have are skipped."""
-    place = Place(root, key_at or root.at, ())
+    place = PathEnd(root, key_at or root.at, ())
     for step in path:
         if isinstance(place.node, MapNode) and step in place.node.entries:
             entry = place.node.entries[str(step)]
-            place = Place(entry.node, entry.key_at, (*place.path, step))
+            place = PathEnd(entry.node, entry.key_at, (*place.path, step))
         elif isinstance(place.node, ListNode) and isinstance(step, int) and step < len(place.node.items):
             item = place.node.items[step]
-            place = Place(item, item.at, (*place.path, step))
+            place = PathEnd(item, item.at, (*place.path, step))
     return place
 
 
@@ -171,11 +171,11 @@ class _Builder:
     def __init__(self, text: str, file: str) -> None:
         self._text = text
         self._file = file
-        self._problems: list[Problem] = []
+        self._problems: list[Mistake] = []
         self._nodes = 0
         self._parser: Any = _Parser(text)
 
-    def document(self) -> Document:
+    def document(self) -> ParsedFile:
         root: Node | None = None
         try:
             root = self._root()
@@ -188,7 +188,7 @@ class _Builder:
             self._tell(Position(self._file, line, column), sentence)
         finally:
             self._parser.dispose()
-        return Document(root, tuple(sorted(set(self._problems))))
+        return ParsedFile(root, tuple(sorted(set(self._problems))))
 
     def _root(self) -> Node | None:
         root: Node | None = None
@@ -273,7 +273,7 @@ class _Builder:
         return Position(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
 
     def _tell(self, at: Position, sentence: str) -> None:
-        self._problems.append(Problem.at(at, sentence))
+        self._problems.append(Mistake.at(at, sentence))
 
 
 def _text_position(text: str, index: int, file: str) -> Position:

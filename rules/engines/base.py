@@ -220,18 +220,18 @@ class Repeats:
 
 
 @dataclass(frozen=True)
-class Tally:
+class RecordCounts:
     """The number of records in each state, and the problems of the dataset's id."""
 
     states: Mapping[int, int]
     identity: IdentityProblem = IdentityProblem()
 
-    def __add__(self, other: Tally) -> Tally:
+    def __add__(self, other: RecordCounts) -> RecordCounts:
         states = {s: self.states.get(s, 0) + other.states.get(s, 0) for s in {*self.states, *other.states}}
         identity = IdentityProblem(
             self.identity.nulls + other.identity.nulls, self.identity.repeated + other.identity.repeated
         )
-        return Tally(states, identity)
+        return RecordCounts(states, identity)
 
 
 class Engine(Protocol):
@@ -241,7 +241,7 @@ class Engine(Protocol):
     def table(self) -> sa.FromClause:
         """The records, to compile questions over."""
 
-    def tally(self, question: Repeats) -> Tally:
+    def tally(self, question: Repeats) -> RecordCounts:
         """Count all records by state."""
 
     def members(self, question: Repeats) -> pa.Table:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from rules import values
 from rules.document.mistakes import listed
 from rules.errors import RuleError
-from rules.expressions import Bound, parse
+from rules.expressions import BoundExpression, parse
 from rules.functions import exact, filled, is_ascii, micros_between, plain, strip
 from rules.models import KeyPart
 from rules.normalise import Exactness, chain_function, chain_sql, chain_type, never_blank, weakest
@@ -54,16 +54,17 @@ class Columns:
     """The columns a rule can name: the dataset's and the derived ones, each of which may use earlier ones."""
 
     schema: Schema
-    derived: Mapping[str, Bound] = field(default_factory=dict)
+    derived: Mapping[str, BoundExpression] = field(default_factory=dict)
 
     @classmethod
     def of(cls, schema: Schema, derived: Mapping[str, str], timezone: str) -> Columns:
         """Bind derived columns in order; raises RuleError for an expression that does not fit the earlier columns."""
-        bound: dict[str, Bound] = {}
+        bound: dict[str, BoundExpression] = {}
         for name, text in derived.items():
             bound[name] = parse(text).bind(schema, timezone)
             kept = (c for c in schema if c.name != name)
-            schema = Schema((*kept, Column(name, bound[name].type, pushable=True)))
+            typed = bound[name].typed
+            schema = Schema((*kept, Column(name, typed.type, pushable=True, stays_ascii=typed.stays_ascii)))
         return cls(schema, bound)
 
     def sources(self, names: Sequence[str]) -> Iterator[str]:
@@ -80,7 +81,7 @@ class Columns:
         """Return the dataset's own text columns that these depend on."""
         return tuple(name for name in self.sources(names) if self.schema[name].type is Type.TEXT)
 
-    def exactness(self, bound: Bound, dialect: str) -> Exactness:
+    def exactness(self, bound: BoundExpression, dialect: str) -> Exactness:
         """Return how far the SQL of an expression is exact, including its derived columns."""
         inner = (self.exactness(self.derived[n], dialect) for n in bound.expression.columns if n in self.derived)
         return weakest(bound.exactness(dialect), *inner)
@@ -126,10 +127,10 @@ class Compiler:
         """Return a column of the dataset, null where it is empty; `element` is the source's value."""
         return filled(element) if self.columns.schema[name].type is Type.TEXT else element
 
-    def condition(self, bound: Bound) -> sa.ColumnElement[bool]:
+    def condition(self, bound: BoundExpression) -> sa.ColumnElement[bool]:
         return self._sql(bound)
 
-    def _sql(self, bound: Bound) -> sa.ColumnElement[Any]:
+    def _sql(self, bound: BoundExpression) -> sa.ColumnElement[Any]:
         exactness = self.columns.exactness(bound, self.dialect)
         if self.dialect == "duckdb" and exactness == "never":
             return self._evaluated(bound)
@@ -139,7 +140,7 @@ class Compiler:
             return sa.case((_all_ascii(texts), sql), else_=self._evaluated(bound))
         return sql
 
-    def _evaluated(self, bound: Bound) -> sa.ColumnElement[Any]:
+    def _evaluated(self, bound: BoundExpression) -> sa.ColumnElement[Any]:
         names = tuple(self.columns.sources(bound.expression.columns))
         called = self._called(_row_function(bound, self.columns, names, self.slot), *(self.table.c[n] for n in names))
         return sa.cast(called, column_type(bound.type))
@@ -261,7 +262,9 @@ def _text_function(kind: Type, part: KeyPart, timezone: str) -> Callable[[str | 
     return function
 
 
-def _row_function(bound: Bound, columns: Columns, names: Sequence[str], slot: dt.datetime) -> Callable[..., str | None]:
+def _row_function(
+    bound: BoundExpression, columns: Columns, names: Sequence[str], slot: dt.datetime
+) -> Callable[..., str | None]:
     readers = [(name, _READ[columns.schema[name].type]) for name in names]
 
     def function(*texts: str | None) -> str | None:
@@ -284,7 +287,7 @@ class Uses:
     """The parts of a rule that a database would compute: conditions, key parts, and unchanged columns."""
 
     columns: Columns
-    conditions: tuple[Bound, ...]
+    conditions: tuple[BoundExpression, ...]
     key: tuple[KeyPart, ...]
     plain: tuple[str, ...]
     timezone: str
@@ -325,7 +328,7 @@ class Uses:
         ]
         return self.columns.texts(folded)
 
-    def _bound(self) -> tuple[Bound, ...]:
+    def _bound(self) -> tuple[BoundExpression, ...]:
         return (*self.conditions, *(self.columns.derived[n] for n in self.names if n in self.columns.derived))
 
 
@@ -333,7 +336,9 @@ def part_exactness(columns: Columns, part: KeyPart, dialect: str, timezone: str)
     """Return how far the SQL of one part of a key is exact."""
     column = columns.schema[part.column]
     compiled = chain_sql(sa.column(part.column, column_type(column.type)), column.type, part.steps, dialect, timezone)
-    return compiled[1] if compiled else "never"
+    if compiled is None or (compiled[1] == "ascii" and not column.stays_ascii):
+        return "never"
+    return compiled[1]
 
 
 def _all_ascii(texts: Sequence[sa.ColumnElement[Any]]) -> sa.ColumnElement[bool]:

@@ -19,7 +19,16 @@ import sqlalchemy as sa
 from duckdb.func import FunctionNullHandling
 
 from rules.engines import hashed, windowed
-from rules.engines.base import IdentityProblem, OutOfMemory, Readable, Repeats, Stop, Streamed, Tally, TooManyDigits
+from rules.engines.base import (
+    IdentityProblem,
+    OutOfMemory,
+    Readable,
+    RecordCounts,
+    Repeats,
+    Stop,
+    Streamed,
+    TooManyDigits,
+)
 from rules.functions import render
 
 MEMORY = "2GB"
@@ -108,14 +117,14 @@ class Embedded:
         table: pa.Table = self._db.sql(render(statement, self.dialect)).to_arrow_table()
         return table
 
-    def tally(self, question: Repeats) -> Tally:
+    def tally(self, question: Repeats) -> RecordCounts:
         """Count all records by state. Raises OutOfMemory."""
         self._mark(question)
         states = {int(state): int(records) for state, records in self._rows(hashed.states())}
         if question.ids is None:
-            return Tally(states)
+            return RecordCounts(states)
         inside = sum(records for state, records in states.items() if state not in question.outside)
-        return Tally(states, self._identity(question.ids, inside))
+        return RecordCounts(states, self._identity(question.ids, inside))
 
     def members(self, question: Repeats) -> pa.Table:
         """Return the columns of the records whose key repeats. Raises OutOfMemory when every way failed."""

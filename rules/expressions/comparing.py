@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rules.expressions.typed import EVERYWHERE, FLOATS, NOWHERE, SERVERS, Target, Typed, decimal_shape, derived
+from rules.expressions.typed import EVERYWHERE, FLOATS, NOWHERE, SERVERS, CompileTarget, Typed, decimal_shape, derived
 from rules.functions import exact, plain
 from rules.normalise import Exactness
 from rules.normalise.numbers import as_decimal
@@ -35,7 +35,7 @@ def compare(sign: str, left: Typed, right: Typed) -> Typed:
         a, b = left.run(row, slot), right.run(row, slot)
         return None if a is None or b is None else bool(judge(sided(a), sided(b)))
 
-    def sql(target: Target) -> sa.ColumnElement[Any]:
+    def sql(target: CompileTarget) -> sa.ColumnElement[Any]:
         return judge(*_sides(left, right, target))  # type: ignore[no-any-return]
 
     return derived(Type.BOOLEAN, (left, right), run, sql, _where(left, right))
@@ -59,7 +59,7 @@ def _ordered(value: int | float | Decimal) -> tuple[bool, Any]:
     return number.is_nan(), 0 if number.is_nan() else number
 
 
-def _sides(left: Typed, right: Typed, target: Target) -> tuple[sa.ColumnElement[Any], sa.ColumnElement[Any]]:
+def _sides(left: Typed, right: Typed, target: CompileTarget) -> tuple[sa.ColumnElement[Any], sa.ColumnElement[Any]]:
     a, b = left.sql(target), right.sql(target)
     if left.type is Type.TEXT:
         return exact(a), exact(b)
@@ -136,7 +136,7 @@ def logic(word: str, operands: Sequence[Typed]) -> Typed:
             all_known = all_known and value is not None
         return (not decisive) if all_known else None
 
-    def sql(target: Target) -> sa.ColumnElement[Any]:
+    def sql(target: CompileTarget) -> sa.ColumnElement[Any]:
         parts = [o.sql(target) for o in operands]
         return sa.or_(*parts) if decisive else sa.and_(*parts)
 
@@ -162,7 +162,7 @@ def like(operand: Typed, pattern: str) -> Typed:
         value = operand.run(row, slot)
         return matches(value) if isinstance(value, str) else None
 
-    def sql(target: Target) -> sa.ColumnElement[Any]:
+    def sql(target: CompileTarget) -> sa.ColumnElement[Any]:
         text = plain(operand.sql(target))
         if target.dialect == "sqlite":
             # LIKE of SQLite ignores case; GLOB does not.

@@ -1,4 +1,4 @@
-"""Arithmetic on exact decimals, time plus duration, and the functions of one value."""
+"""Arithmetic on exact decimals, time plus duration, `coalesce`, and the functions of a number."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rules.expressions.typed import EVERYWHERE, FLOATS, IF_ASCII, NOWHERE, SERVERS, Target, Typed, derived
-from rules.functions import plain, strip
+from rules.expressions.typed import EVERYWHERE, FLOATS, NOWHERE, SERVERS, CompileTarget, Typed, derived
+from rules.functions import plain
 from rules.normalise import Exactness
 from rules.normalise.numbers import as_decimal, rounded
-from rules.normalise.text import simple_lower
 from rules.values import Type, Value
 
 # Sums, differences and products are exact; a quotient has 38 significant digits, half away from zero.
@@ -48,7 +47,7 @@ def arithmetic(sign: str, left: Typed, right: Typed) -> Typed:
             return None
         return step(a, b) if is_whole else _finite(_IN_DECIMALS[sign], a, b)
 
-    def sql(target: Target) -> sa.ColumnElement[Any]:
+    def sql(target: CompileTarget) -> sa.ColumnElement[Any]:
         return step(wide(left, target), wide(right, target))  # type: ignore[no-any-return]
 
     return derived(kind, (left, right), run, sql, _where(sign, left, right))
@@ -62,7 +61,7 @@ def _where(sign: str, left: Typed, right: Typed) -> Mapping[str, Exactness]:
     return _NUMERIC
 
 
-def wide(part: Typed, target: Target) -> sa.ColumnElement[Any]:
+def wide(part: Typed, target: CompileTarget) -> sa.ColumnElement[Any]:
     """Return a number as a decimal, which arithmetic overflows later than its own type."""
     element = part.sql(target)
     if part.type is not Type.INTEGER:
@@ -85,7 +84,7 @@ def _divided(left: Typed, right: Typed) -> Callable[[Any, Any], Value]:
     return run
 
 
-def _no_sql(target: Target) -> sa.ColumnElement[Any]:
+def _no_sql(target: CompileTarget) -> sa.ColumnElement[Any]:
     raise AssertionError(f"compiled for {target.dialect} although that is exact nowhere")
 
 
@@ -119,7 +118,7 @@ def coalesce(kind: Type, parts: Sequence[Typed]) -> Typed:
                 return value
         return None
 
-    def sql(target: Target) -> sa.ColumnElement[Any]:
+    def sql(target: CompileTarget) -> sa.ColumnElement[Any]:
         elements = [plain(p.sql(target)) if kind is Type.TEXT else p.sql(target) for p in parts]
         return sa.func.coalesce(*elements)
 
@@ -158,26 +157,3 @@ def round_to(operand: Typed, places: int) -> Typed:
     kind = Type.INTEGER if operand.type is Type.INTEGER else Type.DECIMAL
     own = SERVERS if operand.type is Type.DECIMAL else NOWHERE
     return derived(kind, (operand,), run, lambda t: sa.func.round(operand.sql(t), places), own)
-
-
-def lowered(operand: Typed) -> Typed:
-    """Simple lower case, as the normaliser `lower`."""
-    return _of_text(operand, simple_lower, sa.func.lower, IF_ASCII)
-
-
-def trimmed(operand: Typed) -> Typed:
-    """Without white space at the ends, as the normaliser `trim`."""
-    return _of_text(operand, str.strip, strip, EVERYWHERE)
-
-
-def _of_text(
-    operand: Typed,
-    python: Callable[[str], str],
-    function: Callable[[sa.ColumnElement[Any]], sa.ColumnElement[Any]],
-    own: Mapping[str, Exactness],
-) -> Typed:
-    def run(row: Any, slot: Any) -> Value:
-        value = operand.run(row, slot)
-        return python(value) if isinstance(value, str) else None
-
-    return derived(Type.TEXT, (operand,), run, lambda t: function(plain(operand.sql(t))), own)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rules.errors import RuleError
 from rules.expressions.parser import ExpressionError, tree
+from rules.expressions.shapes import AGGREGATES, FUNCTIONS, check_calls
 from rules.expressions.tree import Call, Name, Node, walk
 from rules.values import Schema, Type, Value
 
@@ -33,13 +34,13 @@ class Expression:
         """The columns it names, each once, in the order they appear."""
         return tuple(dict.fromkeys(n.name for n in walk(self.root) if isinstance(n, Name)))
 
-    def bind(self, schema: Schema, timezone: str = "UTC") -> Bound:
+    def bind(self, schema: Schema, timezone: str = "UTC") -> BoundExpression:
         """Type it against a dataset. Raises ExpressionError for unknown columns and for types that do not fit."""
-        return Bound(self, schema, self._binder(schema, timezone).bind(self.root))
+        return BoundExpression(self, schema, self._binder(schema, timezone).bind(self.root))
 
-    def condition(self, schema: Schema, timezone: str = "UTC") -> Bound:
+    def condition(self, schema: Schema, timezone: str = "UTC") -> BoundExpression:
         """Bind it; also raises ExpressionError when it is not a condition."""
-        return Bound(self, schema, self._binder(schema, timezone).condition(self.root))
+        return BoundExpression(self, schema, self._binder(schema, timezone).condition(self.root))
 
     def _binder(self, schema: Schema, timezone: str) -> Binder:
         from rules.expressions.binding import Binder  # noqa: PLC0415 - imports SQLAlchemy, which parsing does not need
@@ -48,7 +49,7 @@ class Expression:
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundExpression:
     """An expression that fits a dataset."""
 
     expression: Expression
@@ -79,9 +80,9 @@ class Bound:
         """
         if self.exactness(dialect) == "never":
             raise RuleError(f"`{self.expression.text}` has no exact form in the SQL of {dialect}.")
-        from rules.expressions.typed import Target  # noqa: PLC0415 - already loaded by `bind`
+        from rules.expressions.typed import CompileTarget  # noqa: PLC0415 - already loaded by `bind`
 
-        return self.typed.sql(Target(columns, slot, dialect))
+        return self.typed.sql(CompileTarget(columns, slot, dialect))
 
 
 @dataclass(frozen=True)
@@ -119,12 +120,16 @@ class BoundGroup:
 
 def parse(text: str) -> Expression:
     """Parse an expression; raises ExpressionError (a RuleError) with the column of the mistake."""
-    return Expression(text, tree(text))
+    root = tree(text)
+    check_calls(text, root, FUNCTIONS)
+    return Expression(text, root)
 
 
 def parse_group(text: str) -> GroupExpression:
     """Parse an expression over a group; raises as `parse`."""
-    return GroupExpression(text, tree(text))
+    root = tree(text)
+    check_calls(text, root, (*FUNCTIONS, *AGGREGATES))
+    return GroupExpression(text, root)
 
 
-__all__ = ["Bound", "BoundGroup", "Expression", "ExpressionError", "GroupExpression", "parse", "parse_group"]
+__all__ = ["BoundExpression", "BoundGroup", "Expression", "ExpressionError", "GroupExpression", "parse", "parse_group"]

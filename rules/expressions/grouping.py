@@ -7,14 +7,13 @@ from decimal import Decimal
 from typing import Any
 
 from rules.document.mistakes import suggestion
-from rules.expressions.binding import FUNCTIONS, Binder
+from rules.expressions.binding import Binder
 from rules.expressions.computing import EXACT
+from rules.expressions.shapes import AGGREGATES
 from rules.expressions.tree import Call, Name
-from rules.expressions.typed import NOWHERE, Target, Typed
+from rules.expressions.typed import NOWHERE, CompileTarget, Typed
 from rules.normalise.numbers import as_decimal
 from rules.values import Column, Type, Value, canonical, order_key
-
-AGGREGATES = ("count_distinct", "max", "min", "sum")
 
 
 class GroupBinder(Binder):
@@ -32,13 +31,10 @@ class GroupBinder(Binder):
     def call(self, node: Call) -> Typed:
         if node.function in AGGREGATES:
             return self.aggregate(node)
-        if node.function not in FUNCTIONS:
-            advice = suggestion(node.function, (*FUNCTIONS, *AGGREGATES))
-            raise self.error(node, f"There is no function `{node.function}`", advice)
         return super().call(node)
 
     def aggregate(self, node: Call) -> Typed:
-        argument = self.only(node)
+        [argument] = node.arguments
         if not isinstance(argument, Name):
             raise self.error(argument, f"`{node.function}` takes a column", "put the calculation into a derived column")
         column = self._column_of(argument)
@@ -61,7 +57,7 @@ def _over_rows(kind: Type, run: Callable[[Any], Value]) -> Typed:
     return Typed(kind, lambda rows, _slot: run(rows), _python_only, NOWHERE)
 
 
-def _python_only(target: Target) -> Any:
+def _python_only(target: CompileTarget) -> Any:
     raise AssertionError(f"a group expression was compiled for {target.dialect}")
 
 

@@ -14,7 +14,19 @@ from typing import Literal, TypeVar
 
 from rules.document.mistakes import short
 from rules.errors import RuleError
-from rules.expressions.tree import Among, Binary, Call, Constant, IsNull, Like, Logic, Name, Negated, Node, Span
+from rules.expressions.tree import (
+    Among,
+    Binary,
+    Call,
+    Constant,
+    DurationLiteral,
+    IsNull,
+    Like,
+    Logic,
+    Name,
+    Negated,
+    Node,
+)
 from rules.models import parse_duration
 
 MAX_LENGTH = 10_000
@@ -266,7 +278,7 @@ class _Parser:
             case "text":
                 return self.bounded(Constant(token.at, token.text))
             case "duration":
-                return self.bounded(Span(token.at, self.duration(token)))
+                return self.bounded(DurationLiteral(token.at, self.duration(token)))
             case "quoted":
                 return self.bounded(Name(token.at, token.text))
             case "name":
@@ -277,6 +289,9 @@ class _Parser:
         raise self.error(f"Expected a value but found {_shown(token)}", advice, token.at)
 
     def call(self, name: Token) -> Node:
+        if self.next.text == "*" and self.next.kind == "sign":
+            advice = "`having` counts the records of a group with `records`, like records > 2"
+            raise self.error(f"Cannot read `{name.text}(*)`", advice, name.at)
         arguments = () if self.take(")") else self.nested_arguments()
         return self.bounded(Call(name.at, name.text.lower(), arguments))
 

@@ -27,7 +27,7 @@ class Constant(Node):
 
 
 @dataclass(frozen=True)
-class Span(Node):
+class DurationLiteral(Node):
     """A duration such as 90d."""
 
     by: dt.timedelta

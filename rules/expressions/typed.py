@@ -25,7 +25,7 @@ FLOATS: Mapping[str, Exactness] = {"duckdb": "always", "postgresql": "always"}
 
 
 @dataclass(frozen=True)
-class Target:
+class CompileTarget:
     """The target of compilation: the columns, the run's slot, the dialect."""
 
     columns: Mapping[str, sa.ColumnElement[Any]]
@@ -37,19 +37,23 @@ class Target:
 class Typed:
     """`run` takes a row (or the rows of a group) and the slot. `exact` lacks the dialects where SQL differs.
 
-    A constant depends on no column; `literal` is the text of a text literal, which may become a date.
+    A constant depends on no column; `literal` is the text of a text literal, which may become a date. `stays_ascii` is
+    False if texts that are not ASCII can come of ASCII columns: SQL that is exact on ASCII is not exact there.
     """
 
     type: Type
     run: Run
-    sql: Callable[[Target], sa.ColumnElement[Any]]
+    sql: Callable[[CompileTarget], sa.ColumnElement[Any]]
     exact: Mapping[str, Exactness] = field(default_factory=lambda: EVERYWHERE)
     constant: bool = False
     literal: str | None = None
+    stays_ascii: bool = True
 
 
 def everywhere_all(parts: Sequence[Typed], own: Mapping[str, Exactness] = EVERYWHERE) -> dict[str, Exactness]:
     """Return where all the parts and the operation over them are exact, by the weakest claim."""
+    if not all(p.stays_ascii for p in parts):
+        own = {d: claim for d, claim in own.items() if claim != "ascii"}
     claims = {d: [own.get(d, "never"), *(p.exact.get(d, "never") for p in parts)] for d in DIALECTS}
     return {d: weakest(*claim) for d, claim in claims.items()}
 
@@ -58,23 +62,29 @@ def derived(
     kind: Type,
     parts: Sequence[Typed],
     run: Run,
-    sql: Callable[[Target], sa.ColumnElement[Any]],
+    sql: Callable[[CompileTarget], sa.ColumnElement[Any]],
     own: Mapping[str, Exactness] = EVERYWHERE,
 ) -> Typed:
     """Build an operation over parts. If all of them are constants it is computed here and compiled as its value."""
     if all(p.constant for p in parts):
         return computed(kind, run)
-    return Typed(kind, run, sql, everywhere_all(parts, own))
+    return Typed(kind, run, sql, everywhere_all(parts, own), stays_ascii=_stay_ascii(kind, parts))
+
+
+def _stay_ascii(kind: Type, parts: Sequence[Typed]) -> bool:
+    return kind is not Type.TEXT or all(p.stays_ascii for p in parts)
 
 
 def computed(kind: Type, run: Run, literal: str | None = None) -> Typed:
     """Build a constant, such as a literal or `slot() - 90d`."""
 
-    def sql(target: Target) -> sa.ColumnElement[Any]:
+    def sql(target: CompileTarget) -> sa.ColumnElement[Any]:
         return constant_sql(run({}, target.slot), kind, target.dialect)
 
     own = EVERYWHERE if kind in (Type.TEXT, Type.INTEGER, Type.BOOLEAN) else SERVERS
-    return Typed(kind, run, sql, own, constant=True, literal=literal)
+    # A text without a literal is computed: nobody looked at its characters.
+    stays_ascii = kind is not Type.TEXT or (literal is not None and literal.isascii())
+    return Typed(kind, run, sql, own, constant=True, literal=literal, stays_ascii=stays_ascii)
 
 
 _SQL_TYPES: dict[Type, sa.types.TypeEngine[Any]] = {

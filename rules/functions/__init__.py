@@ -7,6 +7,7 @@ Dialects are named `duckdb`, `postgresql`, `mysql` (MariaDB too) and `sqlite`.
 """
 
 from rules.functions.dialects import DIALECTS, dialect, render
+from rules.functions.parts import ending, joined, not_blank, text_part
 from rules.functions.text import (
     WHITE_SPACE,
     characters,
@@ -22,24 +23,29 @@ from rules.functions.text import (
     trim_sp,
     zeros_stripped,
 )
-from rules.functions.times import micros_between, utc_day, utc_hour, utc_month
+from rules.functions.times import calendar_field, micros_between, utc_day, utc_hour, utc_month
 
 __all__ = [
     "DIALECTS",
     "WHITE_SPACE",
+    "calendar_field",
     "characters",
     "dialect",
     "digits_apart",
+    "ending",
     "exact",
     "filled",
     "find",
     "is_ascii",
+    "joined",
     "micros_between",
+    "not_blank",
     "plain",
     "render",
     "replaced",
     "squeezed",
     "strip",
+    "text_part",
     "trim_sp",
     "utc_day",
     "utc_hour",

@@ -200,8 +200,11 @@ def _mysql_trim_sp(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
 def _duck_strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
     # DuckDB trims a set of characters ten times slower than it checks both ends, and most texts need no trimming.
     [x] = arguments(element, compiler, **kw)
+    trimmed = f"trim({x}, {_white(compiler, **kw)})"
+    if isinstance(_unwrapped(element), FunctionElement):
+        return trimmed  # repeating it would multiply nested calls
     visible = f"{x} >= '!' AND {x} < chr(127) AND ({x})[-1] BETWEEN '!' AND '~'"
-    return f"CASE WHEN {visible} THEN {x} ELSE trim({x}, {_white(compiler, **kw)}) END"
+    return f"CASE WHEN {visible} THEN {x} ELSE {trimmed} END"
 
 
 @compiles(strip, "sqlite")
@@ -223,10 +226,14 @@ def _pg_strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
 
 def _is_column(element: Any) -> bool:
     """Return True if the argument is an unchanged column, so that repeating it costs nothing."""
+    return isinstance(_unwrapped(element), sa.ColumnClause)
+
+
+def _unwrapped(element: Any) -> Any:
     [inner] = element.clauses
     while isinstance(inner, (plain, exact)):
         [inner] = inner.clauses
-    return isinstance(inner, sa.ColumnClause)
+    return inner
 
 
 @compiles(strip, "mysql", "mariadb")

@@ -73,6 +73,19 @@ def _utc_month(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
     return f"timezone('UTC', CAST(date_trunc('month', timezone('UTC', {x})) AS TIMESTAMP))"
 
 
+def calendar_field(moment: sa.ColumnElement[Any], field: str) -> sa.ColumnElement[Any]:
+    """Return a field of a date, or of an instant in UTC, as SQL's EXTRACT names it. DuckDB and PostgreSQL.
+
+    Null outside the years 1 to 9999, as in Python: PostgreSQL has infinity and years before 1.
+    """
+    local, first, last = moment, "DATE '0001-01-01'", "DATE '9999-12-31'"
+    if not isinstance(moment.type, sa.Date):
+        local = sa.func.timezone(sa.literal_column("'UTC'"), moment, type_=sa.DateTime())
+        first, last = "TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999'"
+    is_in_calendar = local.between(sa.literal_column(first), sa.literal_column(last))
+    return sa.case((is_in_calendar, sa.cast(sa.extract(field, local), sa.BigInteger())), else_=sa.null())
+
+
 def _are_dates(element: FunctionElement[Any]) -> bool:
     return all(isinstance(clause.type, sa.Date) for clause in element.clauses)
 

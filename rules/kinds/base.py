@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol
 
 from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, WithJsonSchema
 
-from rules.cleaning import APPROVAL_SCHEMA, Approval, Clean, Limits, parse_approval, parse_expiry
+from rules.cleaning import APPROVAL_SCHEMA, ApprovalPolicy, Clean, Limits, parse_approval, parse_expiry
 from rules.errors import RuleError
 from rules.models import Duration, Keep, KeyPart, Severity, SeverityField, Strict, parse_duration
 
@@ -55,8 +55,8 @@ class Rule(Strict):
     clean: SerializeAsAny[Clean] | None = Field(
         default=None, description="How surplus records are cleaned up; without it, they stay unchanged."
     )
-    approval: Annotated[Approval, BeforeValidator(parse_approval), WithJsonSchema(APPROVAL_SCHEMA)] = Field(
-        default=Approval(),
+    approval: Annotated[ApprovalPolicy, BeforeValidator(parse_approval), WithJsonSchema(APPROVAL_SCHEMA)] = Field(
+        default=ApprovalPolicy(),
         json_schema_extra={"default": "required"},
         description="Whether changes need approval: none, required, two_person, or {when: …, else: …}.",
     )

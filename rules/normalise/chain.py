@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rules.document.mistakes import suggestion
 from rules.errors import RuleError
 from rules.models import Step
+from rules.normalise.hints import normaliser_advice
 from rules.normalise.normaliser import NORMALISERS, Exactness, Normaliser, weakest
 from rules.values import Type, Value, filled
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _normaliser(step: Step) -> Normaliser:
     if step.name not in NORMALISERS:
-        raise RuleError(f"There is no normaliser `{step.name}`; {suggestion(step.name, NORMALISERS)}")
+        raise RuleError(f"There is no normaliser `{step.name}`; {normaliser_advice(step.name, NORMALISERS)}")
     return NORMALISERS[step.name]
 
 
@@ -58,7 +58,7 @@ def normalise(value: Value, steps: Sequence[Step], timezone: str = "UTC") -> Val
 
 
 _STRIPS = {"trim", "squeeze", "alnum", "digits", "letters", "docno"}
-_STAYS_STRIPPED = {*_STRIPS, "lower", "casefold", "unaccent", "strip_zeros", "prefix"}
+_STAYS_STRIPPED = {*_STRIPS, "lower", "casefold", "unaccent", "strip_zeros", "prefix", "suffix", "translit"}
 
 
 def never_blank(steps: Sequence[Step]) -> bool:

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from rules.functions import (
     digits_apart,
+    ending,
     exact,
     plain,
     replaced,
@@ -60,7 +61,9 @@ FORMS: Mapping[str, Sql] = {
     "letters": _keep("[^A-Za-z]+"),
     "strip_zeros": lambda x, _a, _z: zeros_stripped(plain(x)),
     "docno": _docno,
+    "translit": lambda x, _a, _z: plain(x),
     "prefix": lambda x, argument, _z: sa.func.substr(plain(x), 1, argument),
+    "suffix": lambda x, argument, _z: ending(plain(x), sa.literal(argument)),
     "map": _map,
     "regex": _regex,
     "round": lambda x, argument, _z: sa.func.round(x, argument, type_=sa.Numeric()),

@@ -27,6 +27,9 @@ _STROKES = str.maketrans(
         "ı": "i",
     }
 )  # fmt: skip
+_GERMAN = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ẞ": "SS"}
+_UMLAUTS = re.compile(f"[{''.join(_GERMAN)}]")
+MOST_CHARACTERS = 10_000
 # Only marks that Latin, Greek and Cyrillic put on letters: the vowel signs of other scripts are not diacritics.
 _MARKS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
 
@@ -36,6 +39,13 @@ def simple_lower(text: str) -> str:
     if text.isascii():
         return text.lower()
     return "".join("i" if c == "İ" else c.lower() for c in text)
+
+
+def simple_upper(text: str) -> str:
+    """Simple upper case: letter by letter; a letter whose upper case is several letters, like ß, stays."""
+    if text.isascii():
+        return text.upper()
+    return "".join(upper if len(upper := c.upper()) == 1 else c for c in text)
 
 
 def squeeze(text: str) -> str:
@@ -49,6 +59,21 @@ def unaccent(text: str) -> str:
         return text
     bare = _MARKS.sub("", unicodedata.normalize("NFD", text.translate(_STROKES)))
     return unicodedata.normalize("NFC", bare)
+
+
+def german(text: str) -> str:
+    """Umlauts and ß as German writes them without: ä ae, ö oe, ü ue, ß ss. Ü is UE beside a capital, else Ue."""
+    if text.isascii():
+        return text
+    return _UMLAUTS.sub(_spelled_out, unicodedata.normalize("NFC", text))
+
+
+def _spelled_out(match: re.Match[str]) -> str:
+    spelling, text, end = _GERMAN[match[0]], match.string, match.end()
+    neighbour = (
+        text[end : end + 1] if text[end : end + 1].isalpha() else text[max(match.start() - 1, 0) : match.start()]
+    )
+    return spelling.upper() if spelling[0].isupper() and neighbour.isupper() else spelling
 
 
 def _filtered(text: str, categories: str) -> str:
@@ -99,8 +124,22 @@ def _numbers_apart(text: str) -> str:
 
 
 def _check_prefix(argument: Any) -> None:
-    if not isinstance(argument, int) or isinstance(argument, bool) or not 1 <= argument <= 10_000:
+    if not _is_count(argument):
         raise ValueError("takes the number of characters to keep, from 1 to 10000, like `prefix: 3`")
+
+
+def _check_suffix(argument: Any) -> None:
+    if not _is_count(argument):
+        raise ValueError("takes the number of characters to keep, from 1 to 10000, like `suffix: 4`")
+
+
+def _is_count(argument: Any) -> bool:
+    return isinstance(argument, int) and not isinstance(argument, bool) and 1 <= argument <= MOST_CHARACTERS
+
+
+def _check_language(argument: Any) -> None:
+    if argument != "de":
+        raise ValueError("takes the language of the texts, which can be de, like `translit: de`")
 
 
 def _check_map(argument: Any) -> None:
@@ -176,6 +215,22 @@ TEXT = (
         _check_prefix,
         built_in("prefix"),
         _ALL,
+    ),
+    Normaliser(
+        "suffix",
+        lambda value, argument, _timezone: value[-argument:],
+        _TEXT,
+        _check_suffix,
+        built_in("suffix"),
+        dict.fromkeys(_REGEX, "always"),  # a NUL ends a text of SQLite
+    ),
+    Normaliser(
+        "translit",
+        lambda value, _argument, _timezone: german(value),
+        _TEXT,
+        _check_language,
+        built_in("translit"),
+        _ALL_ASCII,
     ),
     Normaliser("map", _mapped, _TEXT, _check_map, built_in("map"), _ALL, stays_ascii=_map_stays_ascii),
     Normaliser(

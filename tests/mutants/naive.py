@@ -55,12 +55,12 @@ MUTANTS = (
         (
             (
                 "reconcile/store/plan_states.py",
-                'same = (bundles.c.fence == sa.bindparam("the_fence"), bundles.c.state == sa.bindparam("the_state"))',
-                'same = (bundles.c.fence >= sa.bindparam("the_fence") * 0, sa.bindparam("the_state") != "")',
+                'same = (plans.c.fence == sa.bindparam("the_fence"), plans.c.state == sa.bindparam("the_state"))',
+                'same = (plans.c.fence >= sa.bindparam("the_fence") * 0, sa.bindparam("the_state") != "")',
             ),
             (
                 "reconcile/store/plan_states.py",
-                '{"id": name, "fence": plan.fence, "state": plan.state.value} for name, plan in plans',
+                '{"id": name, "fence": plan.fence, "state": plan.state.value} for name, plan in expected',
                 '{"id": name} for name, _ in plans',
             ),
         ),
@@ -83,9 +83,9 @@ MUTANTS = (
         "a record that comes back has the key of the one that went",
         (
             (
-                "reconcile/journal/effects/lives.py",
-                "number = life.generation + (BundleState(life.state) in _DONE)",
-                "number = life.generation",
+                "reconcile/journal/effects/generation.py",
+                "number = row.generation + (PlanState(row.state) in _DONE)",
+                "number = row.generation",
             ),
         ),
         (
@@ -101,7 +101,7 @@ MUTANTS = (
         (
             (
                 "reconcile/cleaning/execution/images.py",
-                "        elif changed := differing(bundle, change, row.cells):",
+                "        elif changed := differing(plan, change, row.cells):",
                 "        elif changed := []:",
             ),
         ),
@@ -116,8 +116,8 @@ MUTANTS = (
         (
             (
                 "reconcile/cleaning/execution/terms.py",
-                "        if bundle.target != target:",
-                "        if bundle:\n            return None\n        if bundle.target != target:",
+                "        if plan.target != target:",
+                "        if plan:\n            return None\n        if plan.target != target:",
             ),
         ),
         (
@@ -208,9 +208,9 @@ MUTANTS = (
         "what is sent and whose worker died counts as done",
         (
             (
-                "reconcile/journal/effects/doubt.py",
-                "moved += _refence(tx, sent, BundleState.AMBIGUOUS, why)",
-                "moved += _refence(tx, sent, BundleState.SUCCEEDED, why)",
+                "reconcile/journal/effects/unknown.py",
+                "moved += _refence(tx, sent, PlanState.UNKNOWN, why)",
+                "moved += _refence(tx, sent, PlanState.SUCCEEDED, why)",
             ),
         ),
         (_at("test_naive", "test_the_same_work_has_the_same_keys_however_often_it_is_begun_anew"),),
@@ -220,9 +220,9 @@ MUTANTS = (
         "what was sent and whose worker died counts as not done, without a receipt to tell",
         (
             (
-                "reconcile/journal/effects/doubt.py",
-                "moved += _refence(tx, sent, BundleState.AMBIGUOUS, why)",
-                "moved += _refence(tx, sent, BundleState.SKIPPED, why)",
+                "reconcile/journal/effects/unknown.py",
+                "moved += _refence(tx, sent, PlanState.UNKNOWN, why)",
+                "moved += _refence(tx, sent, PlanState.SKIPPED, why)",
             ),
         ),
         (_at("test_chaos_crash", "test_killed_at_any_named_place_it_is_finished_once[a recovery]"),),

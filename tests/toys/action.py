@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from connectors.target import Change
-from reconcile.cleaning.actions.base import ActionPlan, Effect, Members, Place
+from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, Members
 from rules.cleaning import Clean
 
 
@@ -22,10 +22,10 @@ class Stamp:
     name: ClassVar[str] = "stamp"
     Settings: ClassVar[type[Clean]] = StampSettings
 
-    def check(self, settings: Any, place: Place) -> list[str]:
+    def check(self, settings: Any, place: ActionTable) -> list[str]:
         return [] if place.column(settings.into) else [f"`into` names `{settings.into}`, which is no column"]
 
-    def changes(self, group: Members, settings: Any, place: Place) -> ActionPlan:
+    def changes(self, group: Members, settings: Any, place: ActionTable) -> ActionPlan:
         stamp = {settings.into: ("t", f"twin of {group.keeper.values['id']}")}
         changes = tuple(Change(one.row.name, one.row.cells, stamp, "surplus") for one in group.surplus)
         effects = tuple(Effect(one.name, f"stamp:{settings.into}", [stamp[settings.into][1]]) for one in group.surplus)

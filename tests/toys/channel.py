@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from notifications.base import ChannelSettings, Notice, Receipt
+from notifications.base import ChannelSettings, DeliveryReceipt, Notice
 from notifications.wording import document, render
 
 LETTERS: dict[str, dict[str, str]] = {}
@@ -26,13 +26,13 @@ class Letterbox:
         self.name = name
         self.settings = settings
 
-    def send(self, notice: Notice) -> Receipt:
+    def send(self, notice: Notice) -> DeliveryReceipt:
         LETTERS.setdefault(self.settings.box, {})[notice.id] = self.preview(notice)
-        return Receipt(f"letterbox {self.settings.box}", {"notice": notice.id})
+        return DeliveryReceipt(f"letterbox {self.settings.box}", {"notice": notice.id})
 
-    def find(self, notice: Notice) -> Receipt | None:
+    def find(self, notice: Notice) -> DeliveryReceipt | None:
         arrived = notice.id in LETTERS.get(self.settings.box, {})
-        return Receipt(f"letterbox {self.settings.box}", {"notice": notice.id}) if arrived else None
+        return DeliveryReceipt(f"letterbox {self.settings.box}", {"notice": notice.id}) if arrived else None
 
     def preview(self, notice: Notice) -> str:
         return document.text(render.document(notice, render.PAPER))

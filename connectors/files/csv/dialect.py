@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from connectors.disk.opened_file import OpenedFile
 from connectors.errors import FileUnreadable
 from connectors.files.csv.facts import Facts
-from connectors.files.csv.fields import ENDS, NO_DELIMITER, Malformed, Reader
+from connectors.files.csv.fields import ENDS, NO_DELIMITER, Malformed, RecordReader
 from connectors.headers import repeated, stable_names
 
 DELIMITERS = ",;\t|"
@@ -104,7 +104,7 @@ def _sep_line(line: str) -> str | None:
 def _records(lines: Sequence[str], delimiter: str, quote: str, limit: int) -> list[list[str]]:
     """The first readable records, up to the first unreadable one."""
     records: list[list[str]] = []
-    for record in Reader(lines, delimiter, quote, SAMPLE):
+    for record in RecordReader(lines, delimiter, quote, SAMPLE):
         if isinstance(record.fields, Malformed):
             break  # the pass that reads the data reports the mistake with its line
         records.append(record.fields)

@@ -29,7 +29,7 @@ class Malformed:
     width: int | None = None
 
 
-class Record(NamedTuple):
+class RawRecord(NamedTuple):
     """`line` is its first line, counted from 1; `fields` are the texts, or the mistake."""
 
     line: int
@@ -37,7 +37,7 @@ class Record(NamedTuple):
 
 
 @dataclass
-class Reader:
+class RecordReader:
     """Reads records from physical lines. `one_column`: an empty line is a record.
 
     A quoted field of more than `limit` characters counts as never closed. After an unreadable record, reading continues
@@ -52,21 +52,21 @@ class Reader:
     one_column: bool = False
     _waiting: deque[str] = field(default_factory=deque)
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[RawRecord]:
         self.lines = iter(self.lines)
         for line in iter(self._next, None):
             start = self.number
             if self.quote not in line:  # most lines: split without the grammar
                 body = line.rstrip(ENDS)
                 if body or self.one_column:
-                    yield Record(start, body.split(self.delimiter))
+                    yield RawRecord(start, body.split(self.delimiter))
                 continue
             used_lines = [line]
             fields = self._fields(line, used_lines)
             if isinstance(fields, Malformed):
                 self._waiting.extendleft(reversed(used_lines[1:]))
                 self.number = start
-            yield Record(start, fields)
+            yield RawRecord(start, fields)
 
     def _next(self) -> str | None:
         self.number += 1

@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from connectors import coerce
-from connectors.base import DuckScan, Problem
+from connectors.base import DuckScan, UnreadableCells
 from connectors.declared import Declared, Notation
 from connectors.disk.opened_file import OpenedFile, copy_of
 from connectors.duck import file_name, identifier, literal, literals, struct
@@ -22,7 +22,7 @@ from connectors.errors import ConnectorError, FileUnreadable
 from connectors.files.csv import records as csv_records
 from connectors.files.csv.dialect import CsvDialect, CsvWish, decide
 from connectors.files.csv.facts import CHUNK, facts
-from connectors.files.left_out import NONE, LeftOut, confirm_count, numbered, without_footer
+from connectors.files.left_out import NONE, MalformedRecords, confirm_count, numbered, without_footer
 from connectors.headers import confusable
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class CsvFile:
     max_line: int
     odd_line: int | None = None
     line_count: int | None = None
-    left_out: LeftOut = NONE
+    left_out: MalformedRecords = NONE
     is_mended: bool = False
 
     @property
@@ -107,14 +107,14 @@ class CsvFile:
         number = int(numbered(self.left_out.numbers, record, record + 1)[0])
         return f"{self.name}:{csv_records.line_of(self.text, self.walked, self.max_line, number)}"
 
-    def warnings(self, columns: Sequence[str] | None) -> Iterator[Problem]:
+    def warnings(self, columns: Sequence[str] | None) -> Iterator[UnreadableCells]:
         """Warnings for readers of these columns, or of any."""
         if self.odd_line is not None:
             reason = "the file is not UTF-8 and was read as Windows-1252; set `encoding` to the right one"
-            yield Problem("*", reason, 0, f"{self.name}:{self.odd_line}")
+            yield UnreadableCells("*", reason, 0, f"{self.name}:{self.odd_line}")
         if warning := confusable(self.dialect.repeated, columns):
             reason = f"{warning}; rename them in the file, or leave its header out with `skip` and name all in `header`"
-            yield Problem("*", reason, 0, f"{self.name}:{self.dialect.before + 1}")
+            yield UnreadableCells("*", reason, 0, f"{self.name}:{self.dialect.before + 1}")
 
     def failure(self, error: Exception) -> ConnectorError:
         """Our error for one of DuckDB, without the data that DuckDB's message quotes."""
@@ -265,7 +265,9 @@ def _select_one(
     return f"select {', '.join(parts)} from {reader(files, notation.null_values)}"
 
 
-def _problems(files: Sequence[CsvFile], typed: Mapping[str, Declared], notation: Notation) -> tuple[Problem, ...]:
+def _problems(
+    files: Sequence[CsvFile], typed: Mapping[str, Declared], notation: Notation
+) -> tuple[UnreadableCells, ...]:
     """The unreadable values, one Problem per column. Raises duckdb.Error as the scan would."""
     wrong: dict[str, tuple[int, str]] = {}
     with duckdb.connect(config={"threads": "2"}) as con:
@@ -275,7 +277,7 @@ def _problems(files: Sequence[CsvFile], typed: Mapping[str, Declared], notation:
                 if count:
                     before, first = wrong.get(column) or (0, file.place(number))
                     wrong[column] = before + count, first
-    return tuple(Problem(column, typed[column].reason, *wrong[column]) for column in typed if column in wrong)
+    return tuple(UnreadableCells(column, typed[column].reason, *wrong[column]) for column in typed if column in wrong)
 
 
 def _unreadable(file: CsvFile, typed: Mapping[str, Declared], notation: Notation) -> str:

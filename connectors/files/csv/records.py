@@ -15,22 +15,22 @@ from typing import BinaryIO
 from connectors.disk.opened_file import OpenedFile
 from connectors.errors import FileUnreadable
 from connectors.files.csv.dialect import CsvDialect
-from connectors.files.csv.fields import Malformed, Reader, Record
-from connectors.files.left_out import LeftOut
+from connectors.files.csv.fields import Malformed, RawRecord, RecordReader
+from connectors.files.left_out import MalformedRecords
 
 NEAR = 5
 """The number of records after a bad one that are read for advice."""
 QUOTE = "quote fields that hold the delimiter, or set `delimiter`"
 
 
-def records(file: OpenedFile, dialect: CsvDialect, max_line: int) -> Iterator[Record]:
+def records(file: OpenedFile, dialect: CsvDialect, max_line: int) -> Iterator[RawRecord]:
     """Every data record. Raises FileUnreadable for bytes outside the encoding."""
     encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
     width = len(dialect.columns)
     with io.TextIOWrapper(file.bytes(), encoding, newline="") as text, _decoding(file.name, dialect.encoding):
         for _ in range(dialect.before):
             text.readline()
-        reader = iter(Reader(text, dialect.delimiter, dialect.quote, max_line, dialect.before, width == 1))
+        reader = iter(RecordReader(text, dialect.delimiter, dialect.quote, max_line, dialect.before, width == 1))
         if dialect.header:
             next(reader, None)
         for record in reader:
@@ -41,11 +41,11 @@ def records(file: OpenedFile, dialect: CsvDialect, max_line: int) -> Iterator[Re
                 yield _of_width(record, fields, width)
 
 
-def _of_width(record: Record, fields: list[str], width: int) -> Record:
+def _of_width(record: RawRecord, fields: list[str], width: int) -> RawRecord:
     if len(fields) > width and not any(fields[width:]):
-        return Record(record.line, fields[:width])
+        return RawRecord(record.line, fields[:width])
     reason = f"this record has {len(fields)} fields, the header has {width}"
-    return Record(record.line, Malformed(record.line, reason, QUOTE, len(fields)))
+    return RawRecord(record.line, Malformed(record.line, reason, QUOTE, len(fields)))
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def diagnose(file: OpenedFile, dialect: CsvDialect, max_line: int) -> FileUnread
     return None
 
 
-def malformed(file: OpenedFile, dialect: CsvDialect, max_line: int) -> LeftOut:
+def malformed(file: OpenedFile, dialect: CsvDialect, max_line: int) -> MalformedRecords:
     numbers: list[int] = []
     first, count = Malformed(0, "", ""), 0
     for number, record in enumerate(records(file, dialect, max_line)):
@@ -90,10 +90,10 @@ def malformed(file: OpenedFile, dialect: CsvDialect, max_line: int) -> LeftOut:
         if isinstance(record.fields, Malformed):
             first = first if numbers else record.fields
             numbers.append(number)
-    return LeftOut(tuple(numbers), count, first.reason, f"{file.name}:{first.line}")
+    return MalformedRecords(tuple(numbers), count, first.reason, f"{file.name}:{first.line}")
 
 
-def rewrite(file: OpenedFile, dialect: CsvDialect, max_line: int, target: BinaryIO, left_out: LeftOut) -> None:
+def rewrite(file: OpenedFile, dialect: CsvDialect, max_line: int, target: BinaryIO, left_out: MalformedRecords) -> None:
     """Write the data records that are not left out with one kind of line end, in UTF-8 and all quoted.
 
     Raises FileUnreadable for any other unreadable record.
@@ -112,16 +112,16 @@ def rewrite(file: OpenedFile, dialect: CsvDialect, max_line: int, target: Binary
             writer.writerow(record.fields)
 
 
-def _unreadable(name: str, bad: Malformed, number: int, walk: Iterator[Record]) -> FileUnreadable:
+def _unreadable(name: str, bad: Malformed, number: int, walk: Iterator[RawRecord]) -> FileUnreadable:
     """The error for a bad record, counted from 0; `walk` yields the records after it."""
     remedy = bad.remedy if bad.width is None else _advice(bad, number, list(itertools.islice(walk, NEAR)))
     return FileUnreadable(f"{name}:{bad.line}", bad.reason, remedy)
 
 
-def _advice(bad: Malformed, number: int, behind: list[Record]) -> str:
+def _advice(bad: Malformed, number: int, behind: list[RawRecord]) -> str:
     """Advise on a record with a wrong number of fields: below a title, among totals, or between others."""
     if number == 0:
-        records = [Record(bad.line, bad), *behind]
+        records = [RawRecord(bad.line, bad), *behind]
         widths = [record.fields.width if isinstance(record.fields, Malformed) else None for record in records]
         agreed = next((i for i in range(len(widths) - 1) if len(set(widths[i:])) == 1), None)
         if agreed is not None and widths[agreed] is not None:

@@ -20,7 +20,7 @@ class Ident:
 
 
 @dataclass(frozen=True)
-class Link:
+class ForeignKey:
     """A foreign key. `also` holds all its other properties, for the digest."""
 
     name: str
@@ -67,11 +67,11 @@ class Inspector(Protocol):
     def find(self, schema: str | None, name: str) -> Ident | None:
         """The table (view, ...) of this name; without a schema, the one that the bare name means."""
 
-    def links(self) -> Sequence[Link]:
+    def links(self) -> Sequence[ForeignKey]:
         """All foreign keys of the database that this user may see."""
 
     def described(self, tables: Collection[Ident]) -> Mapping[Ident, Described]:
         """The existing tables among these."""
 
-    def warnings(self, tables: Collection[Ident], links: Collection[Link]) -> Sequence[str]:
+    def warnings(self, tables: Collection[Ident], links: Collection[ForeignKey]) -> Sequence[str]:
         """Sentences for people about gaps in the catalogue of these tables."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from connectors.sql.catalogue.facts import OURS, Described, Ident, Key, Link
+from connectors.sql.catalogue.facts import OURS, Described, ForeignKey, Ident, Key
 from connectors.target import ColumnFacts
 
 _SYSTEM = ("information_schema", "mysql", "performance_schema", "sys")
@@ -89,7 +89,7 @@ class MySql:
                 return Ident(row.db, row.tab)
         return None
 
-    def links(self) -> Sequence[Link]:
+    def links(self) -> Sequence[ForeignKey]:
         keys: dict[tuple[str, str, str], list[Any]] = {}
         for row in self._connection.execute(_LINKS):
             keys.setdefault((row.db, row.tab, row.name), []).append(row)
@@ -151,7 +151,7 @@ class MySql:
             for rights, place, _ in self._rights
         )
 
-    def warnings(self, tables: Collection[Ident], links: Collection[Link]) -> Sequence[str]:
+    def warnings(self, tables: Collection[Ident], links: Collection[ForeignKey]) -> Sequence[str]:
         del links
         warnings = []
         sees_all = any(everywhere and rights - {"USAGE", "PROXY", "PROCESS"} for rights, _, everywhere in self._rights)
@@ -178,6 +178,15 @@ class MySql:
             warnings.append(
                 f"This user lacks the right TRIGGER, so nothing can be cleaned where triggers fire: {', '.join(blind)}."
             )
+        renewed = [
+            f"{ident.name}.{row.name}"
+            for ident in sorted(tables)
+            for row in self._all(_COLUMNS, ident)
+            if "ON UPDATE" in row.extra.upper()
+        ]
+        if renewed:
+            listed = ", ".join(renewed)
+            warnings.append(f"The server itself sets {listed} (ON UPDATE) in each row that a plan updates.")
         if not self._connection.exec_driver_sql("select @@global.foreign_key_checks").scalar():
             warnings.append("The server does not check foreign keys, so there may be rows that refer to nothing.")
         return warnings
@@ -186,9 +195,9 @@ class MySql:
         return self._connection.execute(statement, {"schema": ident.schema, "name": ident.name}).all()
 
 
-def _link(parts: Sequence[Any]) -> Link:
+def _link(parts: Sequence[Any]) -> ForeignKey:
     first = parts[0]
-    return Link(
+    return ForeignKey(
         first.name,
         Ident(first.db, first.tab),
         tuple(row.own for row in parts),

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from connectors.sql.catalogue.facts import OURS, Described, Ident, Key, Link
+from connectors.sql.catalogue.facts import OURS, Described, ForeignKey, Ident, Key
 from connectors.target import ColumnFacts
 
 _ACTIONS = {"a": "NO ACTION", "r": "RESTRICT", "c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}
@@ -129,9 +129,9 @@ class PostgreSql:
         row = self._connection.execute(_FIND, {"schema": schema, "name": name}).first()
         return Ident(row.nspname, row.relname) if row else None
 
-    def links(self) -> Sequence[Link]:
+    def links(self) -> Sequence[ForeignKey]:
         return [
-            Link(
+            ForeignKey(
                 row.conname,
                 Ident(row.schema, row.table),
                 tuple(row.columns),
@@ -175,7 +175,7 @@ class PostgreSql:
             for row in rows
         }
 
-    def warnings(self, tables: Collection[Ident], links: Collection[Link]) -> Sequence[str]:
+    def warnings(self, tables: Collection[Ident], links: Collection[ForeignKey]) -> Sequence[str]:
         del tables
         return [
             f"The foreign key {link.name} of {link.table.name} was never checked against the rows that existed before "

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from connectors.sql.catalogue.facts import OURS, Described, Ident, Key, Link
+from connectors.sql.catalogue.facts import OURS, Described, ForeignKey, Ident, Key
 from connectors.sql.witness.sqlite import MASTER, replacing
 from connectors.target import ColumnFacts
 
@@ -46,14 +46,14 @@ class Sqlite:
         matches.sort(key=lambda row: row.schema != "temp")  # a temporary table hides the other
         return Ident(matches[0].schema, matches[0].name) if matches else None
 
-    def links(self) -> Sequence[Link]:
+    def links(self) -> Sequence[ForeignKey]:
         rows = self._all(_FOREIGN_KEYS)
         keys: dict[tuple[str, int], list[Any]] = {}
         for row in rows:
             keys.setdefault((row.child, row.id), []).append(row)
         return [link for parts in keys.values() if (link := self._link(parts)) is not None]
 
-    def _link(self, parts: Sequence[Any]) -> Link | None:
+    def _link(self, parts: Sequence[Any]) -> ForeignKey | None:
         first = parts[0]
         parent = self.find("main", first.parent)
         if parent is None:  # it refers to a table that is not there: nothing of ours
@@ -68,7 +68,7 @@ class Sqlite:
         deferrable = "DEFERRABLE" in str(first.sql).upper()
         name = f"{first.child}({', '.join(columns)})"
         table = Ident("main", first.child)
-        return Link(name, table, columns, parent, tuple(to), first.on_delete, first.on_update, deferrable)
+        return ForeignKey(name, table, columns, parent, tuple(to), first.on_delete, first.on_update, deferrable)
 
     def _primary(self, name: str) -> tuple[str, ...]:
         keyed = [row for row in self._all(_COLUMNS, name=name, schema="main") if row.pk]
@@ -79,7 +79,7 @@ class Sqlite:
         entries = {ident: self._described(ident, links) for ident in sorted(tables)}
         return {ident: entry for ident, entry in entries.items() if entry is not None}
 
-    def _described(self, ident: Ident, links: Sequence[Link]) -> Described | None:
+    def _described(self, ident: Ident, links: Sequence[ForeignKey]) -> Described | None:
         listed = [row for row in self._all(_LISTED, name=ident.name) if row.schema == ident.schema]
         if not listed:
             return None
@@ -125,7 +125,7 @@ class Sqlite:
             keys.append(Key(index.name, tuple(str(row.name) for row in parts if row.name), plain=plain))
         return tuple(keys), alias
 
-    def warnings(self, tables: Collection[Ident], links: Collection[Link]) -> Sequence[str]:
+    def warnings(self, tables: Collection[Ident], links: Collection[ForeignKey]) -> Sequence[str]:
         warnings = []
         if children := sorted({link.table.name for link in links}):
             why = "SQLite checks foreign keys only for programs that ask it to"
@@ -157,7 +157,7 @@ def _refused(ident: Ident, kind: str) -> str | None:
     return kinds.get(kind)
 
 
-def _mismatch(ident: Ident, keys: Sequence[Key], links: Sequence[Link]) -> str | None:
+def _mismatch(ident: Ident, keys: Sequence[Key], links: Sequence[ForeignKey]) -> str | None:
     """SQLite refuses every change of a table that a foreign key refers to by columns that are not unique."""
     unique = [frozenset(key.columns) for key in keys if key.plain]
     for link in links:

@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from connectors.sql.catalogue.facts import Described, Ident, Inspector, Link
+from connectors.sql.catalogue.facts import Described, ForeignKey, Ident, Inspector
 from connectors.sql.catalogue.mysql import MySql
 from connectors.sql.catalogue.postgresql import PostgreSql
 from connectors.sql.catalogue.sqlite import Sqlite
@@ -90,21 +90,23 @@ def _ambiguous(inspector: Inspector, ident: Ident) -> str | None:
     return None if alone else "another table goes by the same name; rename one"
 
 
-def _declared(inspector: Inspector, start: Ident, soft: Sequence[Reference], links: Sequence[Link]) -> list[Link]:
+def _declared(
+    inspector: Inspector, start: Ident, soft: Sequence[Reference], links: Sequence[ForeignKey]
+) -> list[ForeignKey]:
     """The declared links without duplicates and without those that the database knows."""
     known_pairs = {_pairs(link) for link in links}
-    by_pairs: dict[tuple[Any, ...], Link] = {}
+    by_pairs: dict[tuple[Any, ...], ForeignKey] = {}
     for reference in soft:
         to = _ident(inspector, reference.to_table) if reference.to_table else start
         table = _ident(inspector, reference.table)
         actions = reference.on_delete, reference.on_update
-        link = Link(reference.name, table, reference.columns, to, reference.to_columns, *actions)
+        link = ForeignKey(reference.name, table, reference.columns, to, reference.to_columns, *actions)
         if _pairs(link) not in known_pairs:
             by_pairs.setdefault(_pairs(link), link)
     return list(by_pairs.values())
 
 
-def _pairs(link: Link) -> tuple[Any, ...]:
+def _pairs(link: ForeignKey) -> tuple[Any, ...]:
     """The pairs of columns in any order, and the number of columns on each side."""
     return (
         link.table,
@@ -115,9 +117,9 @@ def _pairs(link: Link) -> tuple[Any, ...]:
     )
 
 
-def _closure(start: Ident, links: Sequence[Link]) -> tuple[set[Ident], list[Link]]:
+def _closure(start: Ident, links: Sequence[ForeignKey]) -> tuple[set[Ident], list[ForeignKey]]:
     """All tables that refer to this one, directly or through others, and the links between them."""
-    by_parent: dict[Ident, list[Link]] = {}
+    by_parent: dict[Ident, list[ForeignKey]] = {}
     for link in links:
         by_parent.setdefault(link.to, []).append(link)
     reached, waiting = {start}, [start]
@@ -130,7 +132,9 @@ def _closure(start: Ident, links: Sequence[Link]) -> tuple[set[Ident], list[Link
     return reached, sorted(all_links, key=lambda link: (link.to, link.table, link.columns, link.name))
 
 
-def _must_have_columns(inspector: Inspector, described: Mapping[Ident, Described], declared: Sequence[Link]) -> None:
+def _must_have_columns(
+    inspector: Inspector, described: Mapping[Ident, Described], declared: Sequence[ForeignKey]
+) -> None:
     for link in declared:
         for ident, columns in ((link.table, link.columns), (link.to, link.to_columns)):
             names = {column.name for column in described[ident].columns} if ident in described else set(columns)
@@ -144,7 +148,7 @@ def _must_have_columns(inspector: Inspector, described: Mapping[Ident, Described
             raise TargetRefused(f"The declared reference {link.name} names more columns on one side than on the other.")
 
 
-def _referred_part(link: Link) -> str:
+def _referred_part(link: ForeignKey) -> str:
     return f"a foreign key of {link.table.name} refers to its partition {link.to.name} alone"
 
 
@@ -165,7 +169,7 @@ def _facts(name: str, entry: Described, refused: str | None) -> TableFacts:
     )
 
 
-def _reference(inspector: Inspector, link: Link, *, soft: bool) -> Reference:
+def _reference(inspector: Inspector, link: ForeignKey, *, soft: bool) -> Reference:
     return Reference(
         link.name,
         _name(inspector, link.table),
@@ -183,7 +187,7 @@ def _digest(
     tables: Mapping[str, TableFacts],
     references: Collection[Reference],
     described: Mapping[Ident, Described],
-    links: Collection[Link],
+    links: Collection[ForeignKey],
 ) -> str:
     facts = [dataclasses.asdict(tables[name]) for name in sorted(tables)]
     reference_facts = [dataclasses.asdict(reference) for reference in references]

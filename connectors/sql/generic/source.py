@@ -46,7 +46,7 @@ from connectors.errors import (
     StatementTimeout,
 )
 from connectors.sql.address import parsed, where
-from connectors.sql.errors import Place
+from connectors.sql.errors import ErrorContext
 from connectors.sql.generic.values import GenericColumn, GenericReading, answer_column, described, inspected
 from connectors.sql.reading import ROWS
 from connectors.sql.settings import SqlDataset, SqlSettings, seconds, select_only
@@ -81,7 +81,7 @@ def secrets_of(url: sa.URL) -> tuple[str, ...]:
 
 
 def connector_error(
-    error: Exception, place: Place, secrets: tuple[str, ...], *, connecting: bool, late: bool
+    error: Exception, place: ErrorContext, secrets: tuple[str, ...], *, connecting: bool, late: bool
 ) -> ConnectorError:
     """Our error for one of SQLAlchemy, a driver or the operating system.
 
@@ -150,7 +150,7 @@ class GenericSource:
         self.name = name
         self._url = _resolved_url(parsed(settings.url), root)
         self._seconds = seconds(settings.statement_timeout)
-        self._place = Place(name, where(parsed(settings.url)), self._url.drivername, settings.statement_timeout)
+        self._place = ErrorContext(name, where(parsed(settings.url)), self._url.drivername, settings.statement_timeout)
         self._opened_engine: sa.Engine | None = None
 
     def __repr__(self) -> str:

@@ -21,8 +21,8 @@ from sqlalchemy.sql.elements import quoted_name
 
 from connectors.errors import DatasetMissing, Reaction
 from connectors.sql.catalogue.tables import catalogue
-from connectors.sql.cells import Shape
-from connectors.sql.errors import Place, translated
+from connectors.sql.cells import TableShape
+from connectors.sql.errors import ErrorContext, translated
 from connectors.sql.settings import SqlDataset
 from connectors.sql.stop import watched
 from connectors.sql.target.dialect import Dialect
@@ -71,7 +71,7 @@ class SqlTarget:
     """
 
     def __init__(
-        self, url: sa.URL, root: Path, place: Place, seconds: float, names: Callable[[], Sequence[str]]
+        self, url: sa.URL, root: Path, place: ErrorContext, seconds: float, names: Callable[[], Sequence[str]]
     ) -> None:
         self.name = place.source
         self._url, self._root, self._place, self._seconds = url, root, place, seconds
@@ -385,7 +385,7 @@ class SqlTarget:
                 self._engines[seconds] = engine
         return engine
 
-    def _shape(self, session: Session, dataset: SqlDataset) -> Shape:
+    def _shape(self, session: Session, dataset: SqlDataset) -> TableShape:
         if dataset.table is None:
             raise TargetRefused(f"A dataset of source {self.name!r} is a query; only records of a table can be cleaned")
         shape = Tables(session, self._dialect).find(dataset.table)
@@ -394,7 +394,7 @@ class SqlTarget:
         return shape
 
 
-def _clause(shape: Shape) -> sa.TableClause:
+def _clause(shape: TableShape) -> sa.TableClause:
     return sa.table(quoted_name(shape.table, quote=True), schema=shape.schema and quoted_name(shape.schema, quote=True))
 
 

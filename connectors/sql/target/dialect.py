@@ -9,13 +9,13 @@ upper-case digits. A text with leading zeros is a code, not a number. In all oth
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
 import sqlalchemy as sa
 
-from connectors.sql.cells import Column, Fragment, Link, Shape, joined
+from connectors.sql.cells import Fragment, Link, TableColumn, TableShape, joined
 from connectors.sql.columns import Kind
 from connectors.sql.target.session import Session
 from connectors.target import Cell
@@ -60,7 +60,7 @@ class Dialect(Protocol):
     def commit(self, session: Session) -> None:
         """Send COMMIT. Raises a driver's error, or NotCommitted if the database answered with a rollback."""
 
-    def shape(self, session: Session, schema: str | None, table: str) -> Shape | None:
+    def shape(self, session: Session, schema: str | None, table: str) -> TableShape | None:
         """The table as the catalogue describes it; None if it does not exist. Raises TargetRefused."""
 
     def default_schema(self, session: Session) -> str | None:
@@ -69,33 +69,33 @@ class Dialect(Protocol):
     def quoted(self, name: str) -> str:
         """An identifier in a statement with parameters."""
 
-    def read(self, column: Column) -> str:
+    def read(self, column: TableColumn) -> str:
         """The expression of a column whose value `cell` takes."""
 
-    def cell(self, column: Column, value: Any) -> Cell: ...
+    def cell(self, column: TableColumn, value: Any) -> Cell: ...
 
-    def written(self, column: Column, cell: Cell) -> Fragment:
+    def written(self, column: TableColumn, cell: Cell) -> Fragment:
         """The expression that writes the cell into the column. Raises Unwritable."""
 
-    def is_exactly(self, column: Column, cell: Cell) -> Fragment:
+    def is_exactly(self, column: TableColumn, cell: Cell) -> Fragment:
         """The condition, usable by an index, that the column holds this cell, byte for byte."""
 
-    def holds(self, column: Column, cell: Cell) -> Fragment:
+    def holds(self, column: TableColumn, cell: Cell) -> Fragment:
         """The condition that the column holds this cell in the form in which the database writes it there."""
 
-    def search_value(self, column: Column, cell: Cell) -> Fragment:
+    def search_value(self, column: TableColumn, cell: Cell) -> Fragment:
         """The value to compare the column with to find this cell, and maybe more, by an index. Raises Unwritable."""
 
-    def is_any(self, column: Column, cells: Sequence[Cell]) -> Fragment | None:
+    def is_any(self, column: TableColumn, cells: Sequence[Cell]) -> Fragment | None:
         """As `is_exactly`, for any of these cells and in few parameters; None if each cell needs its own condition."""
 
     def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
         """The condition that a row of the referring table refers to any of these, as the database compares them."""
 
-    def relation(self, shape: Shape) -> str:
+    def relation(self, shape: TableShape) -> str:
         """The table in a statement."""
 
-    def wanted(self, column: Column, kind: Kind, value: Any) -> Sequence[Fragment]:
+    def wanted(self, column: TableColumn, kind: Kind, value: Any) -> Sequence[Fragment]:
         """The stored forms for which a scan returns this value, so that an index finds them."""
 
     def transaction(self, session: Session) -> str | None: ...
@@ -120,7 +120,9 @@ class Unwritable(Exception):
     """A cell that this database cannot hold in that column, because another one made it."""
 
 
-def any_of(dialect: Dialect, columns: Sequence[Column], to: Sequence[Sequence[Cell]], prefix: str = "") -> Fragment:
+def any_of(
+    dialect: Dialect, columns: Sequence[TableColumn], to: Sequence[Sequence[Cell]], prefix: str = ""
+) -> Fragment:
     """The condition that the columns equal any of these, as the database compares."""
     if len(columns) == 1:
         sql, bound = joined([dialect.search_value(columns[0], cell) for (cell,) in to], ", ")
@@ -131,6 +133,18 @@ def any_of(dialect: Dialect, columns: Sequence[Column], to: Sequence[Sequence[Ce
         for column, cell in zip(columns, cells, strict=True):
             sql, bound = dialect.search_value(column, cell)
             parts.append((f"{prefix}{dialect.quoted(column.name)} = {sql}", bound))
+        sql, bound = joined(parts, " AND ")
+        conditions.append((f"({sql})", bound))
+    return joined(conditions, " OR ")
+
+
+def referring(
+    refers: Callable[[TableColumn, TableColumn, Cell, bool], Fragment], link: Link, to: Sequence[Sequence[Cell]]
+) -> Fragment:
+    """The condition that a row refers to any of these; `refers` compares one of its columns with one cell."""
+    conditions = []
+    for cells in to:
+        parts = list(map(refers, link.columns, link.to_columns, cells, [link.soft] * len(cells)))
         sql, bound = joined(parts, " AND ")
         conditions.append((f"({sql})", bound))
     return joined(conditions, " OR ")
@@ -153,7 +167,7 @@ def family(declared: str) -> Family:
     return "number" if _NUMBER.search(declared) else "other"
 
 
-def number_of(column: Column, to: Column, cell: Cell) -> str | None:
+def number_of(column: TableColumn, to: TableColumn, cell: Cell) -> str | None:
     """The number to look for, if one column holds numbers and the other numbers of another type, or texts."""
     families = {family(column.type), family(to.type)}
     if cell is None or column.type == to.type or "number" not in families or not families <= {"number", "text"}:
@@ -161,7 +175,7 @@ def number_of(column: Column, to: Column, cell: Cell) -> str | None:
     return cell[1].strip() if _LOOKS_LIKE_A_NUMBER.fullmatch(cell[1]) else None
 
 
-def uuid_of(column: Column, to: Column, cell: Cell) -> str | None:
+def uuid_of(column: TableColumn, to: TableColumn, cell: Cell) -> str | None:
     """The 32 lower-case digits to look for, if one column holds UUIDs and the other texts."""
     if cell is None or {family(column.type), family(to.type)} != {"uuid", "text"}:
         return None

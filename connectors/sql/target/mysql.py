@@ -16,9 +16,9 @@ from pymysql.constants import CLIENT
 from sqlalchemy.pool import NullPool
 
 from connectors.sql.address import CONNECT_SECONDS
-from connectors.sql.cells import BYTES, TEXT, Column, Fragment, Link, Shape, joined
+from connectors.sql.cells import BYTES, TEXT, Fragment, Link, TableColumn, TableShape
 from connectors.sql.columns import Kind
-from connectors.sql.target.dialect import Unwritable, family, number_of, uuid_of
+from connectors.sql.target.dialect import Unwritable, family, number_of, referring, uuid_of
 from connectors.sql.target.outcomes import GONE
 from connectors.sql.target.session import Session
 from connectors.sql.values import Wall
@@ -136,7 +136,7 @@ class MySql:
         schema = session.value("SELECT database()")
         return None if schema is None else str(schema)
 
-    def shape(self, session: Session, schema: str | None, table: str) -> Shape | None:
+    def shape(self, session: Session, schema: str | None, table: str) -> TableShape | None:
         name = ".".join(self.quoted(part) for part in (schema, table) if part)
         remembered, definition = session.remembered.get(name), self._definition(session, name)
         if definition is None:
@@ -156,7 +156,7 @@ class MySql:
         known_as = table_name if is_default else f"{schema_name}.{table_name}"
         read_only_because = None if transactions == "YES" else f"its engine {engine} has no transactions"
         key = _key(columns, session.run(_KEYS, (schema_name, table_name)).rows)
-        shape = Shape(known_as, schema_name, table_name, columns, key, read_only_because)
+        shape = TableShape(known_as, schema_name, table_name, columns, key, read_only_because)
         session.remembered[name] = (definition, shape)
         return shape
 
@@ -173,10 +173,10 @@ class MySql:
     def quoted(self, name: str) -> str:
         return "`" + name.replace("`", "``").replace("%", "%%") + "`"
 
-    def relation(self, shape: Shape) -> str:
+    def relation(self, shape: TableShape) -> str:
         return f"{self.quoted(str(shape.schema))}.{self.quoted(shape.table)}"
 
-    def read(self, column: Column) -> str:
+    def read(self, column: TableColumn) -> str:
         name = self.quoted(column.name)
         match column.form:
             case "text" | "bytes":
@@ -189,23 +189,23 @@ class MySql:
                 return f"CAST(CAST({name} AS DOUBLE) AS CHAR)"
         return f"CAST({name} AS CHAR)"
 
-    def cell(self, column: Column, value: Any) -> Cell:
+    def cell(self, column: TableColumn, value: Any) -> Cell:
         del column
         if value is None:
             return None
         return (BYTES, value.hex()) if isinstance(value, bytes) else (TEXT, str(value))
 
-    def written(self, column: Column, cell: Cell) -> Fragment:
+    def written(self, column: TableColumn, cell: Cell) -> Fragment:
         return "%s", (_value(column, cell),)
 
-    def is_any(self, column: Column, cells: Sequence[Cell]) -> Fragment | None:
+    def is_any(self, column: TableColumn, cells: Sequence[Cell]) -> Fragment | None:
         del column, cells
         return None
 
-    def search_value(self, column: Column, cell: Cell) -> Fragment:
+    def search_value(self, column: TableColumn, cell: Cell) -> Fragment:
         return self.written(column, cell)
 
-    def is_exactly(self, column: Column, cell: Cell) -> Fragment:
+    def is_exactly(self, column: TableColumn, cell: Cell) -> Fragment:
         name = self.quoted(column.name)
         if cell is None:
             return f"{name} IS NULL", ()
@@ -217,7 +217,7 @@ class MySql:
             return f"({name} = {mark} AND {same})", (*bound, *bound)
         return f"{name} = {mark}", bound
 
-    def holds(self, column: Column, cell: Cell) -> Fragment:
+    def holds(self, column: TableColumn, cell: Cell) -> Fragment:
         name = self.quoted(column.name)
         if cell is None:
             return f"{name} IS NULL", ()
@@ -236,14 +236,9 @@ class MySql:
         return f"{name} <=> {mark}", bound
 
     def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
-        conditions = []
-        for cells in to:
-            parts = list(map(self._refers, link.columns, link.to_columns, cells, [link.soft] * len(cells)))
-            sql, bound = joined(parts, " AND ")
-            conditions.append((f"({sql})", bound))
-        return joined(conditions, " OR ")
+        return referring(self._refers, link, to)
 
-    def _refers(self, column: Column, to: Column, cell: Cell, soft: bool) -> Fragment:  # noqa: FBT001 - mapped over
+    def _refers(self, column: TableColumn, to: TableColumn, cell: Cell, soft: bool) -> Fragment:  # noqa: FBT001 - mapped over
         name = self.quoted(column.name)
         if soft and (number := number_of(column, to, cell)) is not None:
             as_number = f"CAST({name} AS DECIMAL(65,30)) = CAST(%s AS DECIMAL(65,30))"
@@ -257,7 +252,7 @@ class MySql:
         mark, bound = self.written(to, cell)
         return f"{name} = {mark}", bound
 
-    def wanted(self, column: Column, kind: Kind, value: Any) -> Sequence[Fragment]:
+    def wanted(self, column: TableColumn, kind: Kind, value: Any) -> Sequence[Fragment]:
         return [("%s", (form,)) for form in _forms(value, kind, column)]
 
     def transaction(self, session: Session) -> str | None:
@@ -285,7 +280,7 @@ def _is_mariadb(session: Session) -> bool:
     return "mariadb" in str(session.raw.get_server_info()).lower()
 
 
-def _column(row: Sequence[Any]) -> Column:
+def _column(row: Sequence[Any]) -> TableColumn:
     name, kind, declared_type, nullable, charset, generated = row
     kind = str(kind).lower()
     form = "plain"
@@ -297,10 +292,10 @@ def _column(row: Sequence[Any]) -> Column:
         form = "bytes"
     elif kind in _TEXT:
         form = "text" if charset is None or charset in _EXACT_CHARSETS else "coded"
-    return Column(name, str(declared_type), form, nullable=nullable == "YES", generated=bool(generated))
+    return TableColumn(name, str(declared_type), form, nullable=nullable == "YES", generated=bool(generated))
 
 
-def _key(columns: Sequence[Column], parts: Sequence[Sequence[Any]]) -> tuple[str, ...]:
+def _key(columns: Sequence[TableColumn], parts: Sequence[Sequence[Any]]) -> tuple[str, ...]:
     required = {column.name for column in columns if not column.nullable}
     keys: dict[str, list[tuple[str | None, Any]]] = {}
     for index, name, prefix in parts:
@@ -316,7 +311,7 @@ def _key(columns: Sequence[Column], parts: Sequence[Sequence[Any]]) -> tuple[str
     return min(candidates, key=lambda key: (len(key), key)) if candidates else ()
 
 
-def _value(column: Column, cell: Cell) -> Any:
+def _value(column: TableColumn, cell: Cell) -> Any:
     """The parameter for PyMySQL: a number for a number column, which compares differently from text."""
     if cell is None:
         return None
@@ -337,7 +332,7 @@ def _value(column: Column, cell: Cell) -> Any:
     return text
 
 
-def _forms(value: Any, kind: Kind, column: Column) -> list[Any]:
+def _forms(value: Any, kind: Kind, column: TableColumn) -> list[Any]:
     match value:
         case bool():
             return [int(value)]

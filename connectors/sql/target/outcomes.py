@@ -1,6 +1,6 @@
 """The outcome of a transaction that ended with a database error: one table, as data.
 
-An unlisted code is TERMINAL before COMMIT was sent, so that a person sees it, and AMBIGUOUS afterwards. `GONE` is the
+An unlisted code is TERMINAL before COMMIT was sent, so that a person sees it, and UNKNOWN afterwards. `GONE` is the
 code of a connection that broke without an error.
 
 TargetErrors for failed changes: one sentence without values, and the outcome.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from connectors.sql.errors import Place
+from connectors.sql.errors import ErrorContext
 from connectors.target import Outcome, TargetError
 
 Phase = Literal["before", "commit"]
@@ -19,7 +19,7 @@ Phase = Literal["before", "commit"]
 GONE = ""
 NOT_COMMITTED = "not committed"
 
-N, A, P, C, T = Outcome.NOT_DONE, Outcome.AMBIGUOUS, Outcome.PAUSE, Outcome.CONFLICT, Outcome.TERMINAL
+N, A, P, C, T = Outcome.NOT_DONE, Outcome.UNKNOWN, Outcome.PAUSE, Outcome.CONFLICT, Outcome.TERMINAL
 
 
 @dataclass(frozen=True)
@@ -163,20 +163,20 @@ def _fits(listed: str, code: str, *, whole: bool) -> bool:
 _NO_RIGHT = "42501"
 _LEFT = {
     Outcome.NOT_DONE: "The transaction was rolled back; it can be retried",
-    Outcome.AMBIGUOUS: "The outcome is unknown; check the target",
+    Outcome.UNKNOWN: "The outcome is unknown; check the target",
     Outcome.PAUSE: "The transaction was rolled back; a person has to fix the cause first",
     Outcome.CONFLICT: "The transaction was rolled back; it needs a new plan",
     Outcome.TERMINAL: "The transaction was rolled back and can never succeed; check the plan",
 }
 
 
-def failed(place: Place, reason: str, outcome: Outcome, code: str = "") -> TargetError:
+def failed(place: ErrorContext, reason: str, outcome: Outcome, code: str = "") -> TargetError:
     suffix = f" ({code})" if code else ""
     sentence = f"Source {place.source!r} at {place.where} was not changed as asked: {reason}{suffix}. {_LEFT[outcome]}"
     return TargetError(sentence, outcome, code)
 
 
-def target_error(place: Place, code: str, phase: Phase, error: Exception | None = None) -> TargetError:
+def target_error(place: ErrorContext, code: str, phase: Phase, error: Exception | None = None) -> TargetError:
     """Create the error for a database code. It names a constraint but omits the database's words: they quote values."""
     row = meaning(place.dialect, code)
     diagnosis = getattr(error, "diag", None)
@@ -187,21 +187,21 @@ def target_error(place: Place, code: str, phase: Phase, error: Exception | None 
     return failed(place, reason, row.at(phase), code)
 
 
-def late(place: Place) -> TargetError:
+def late(place: ErrorContext) -> TargetError:
     return failed(place, "its time limit passed before it completed", Outcome.NOT_DONE)
 
 
-def over(place: Place, why: str) -> TargetError:
+def over(place: ErrorContext, why: str) -> TargetError:
     return failed(place, why, Outcome.NOT_DONE)
 
 
-def changed_shape(place: Place, table: str, column: str) -> TargetError:
+def changed_shape(place: ErrorContext, table: str, column: str) -> TargetError:
     return failed(place, f"table {table} no longer has a column {column!r}", Outcome.CONFLICT)
 
 
-def no_table(place: Place, table: str) -> TargetError:
+def no_table(place: ErrorContext, table: str) -> TargetError:
     return failed(place, f"table {table} no longer exists", Outcome.CONFLICT)
 
 
-def unwritable(place: Place, why: str) -> TargetError:
+def unwritable(place: ErrorContext, why: str) -> TargetError:
     return failed(place, f"a value cannot be written ({why})", Outcome.TERMINAL)

@@ -14,9 +14,9 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from connectors.sql.address import CONNECT_SECONDS, KEEPALIVES
-from connectors.sql.cells import TEXT, Column, Fragment, Link, Shape, joined
+from connectors.sql.cells import TEXT, Fragment, Link, TableColumn, TableShape
 from connectors.sql.columns import Kind
-from connectors.sql.target.dialect import NotCommitted, Unwritable, family, number_of, uuid_of
+from connectors.sql.target.dialect import NotCommitted, Unwritable, family, number_of, referring, uuid_of
 from connectors.sql.target.outcomes import GONE, failed
 from connectors.sql.target.session import Session
 from connectors.sql.values import Wall, forgiving_dates
@@ -96,7 +96,7 @@ class PostgreSql:
     }
     receipts_given: ClassVar[str] = (
         "json_to_recordset(%s) AS given"
-        '("key" text, "fingerprint" text, "store" text, "epoch" bigint, "fence" bigint, "bundle" text, "after" text)'
+        '("key" text, "fingerprint" text, "store" text, "epoch" bigint, "fence" bigint, "plan" text, "after" text)'
     )
 
     def engine(self, source: str, url: sa.URL, root: Path, seconds: float) -> sa.Engine:
@@ -159,7 +159,7 @@ class PostgreSql:
         schema = session.value("SELECT current_schema()")
         return None if schema is None else str(schema)
 
-    def shape(self, session: Session, schema: str | None, table: str) -> Shape | None:
+    def shape(self, session: Session, schema: str | None, table: str) -> TableShape | None:
         name = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, table) if part)
         remembered = session.remembered.get(name)
         if remembered is not None and remembered[0] == session.run(_SAME, (name,)).rows:
@@ -178,43 +178,43 @@ class PostgreSql:
             numbers[number] = column
             nullable = not (required or is_domain_required)
             columns.append(
-                Column(column, type_name, nullable=nullable, generated=bool(generated), identity=bool(identity))
+                TableColumn(column, type_name, nullable=nullable, generated=bool(generated), identity=bool(identity))
             )
         known_as = table_name if is_default else f"{schema_name}.{table_name}"
-        shape = Shape(known_as, schema_name, table_name, tuple(columns), _key(numbers, columns, keys or []))
+        shape = TableShape(known_as, schema_name, table_name, tuple(columns), _key(numbers, columns, keys or []))
         session.remembered[name] = ([row[6:] for row in rows], shape)
         return shape
 
     def quoted(self, name: str) -> str:
         return '"' + name.replace('"', '""').replace("%", "%%") + '"'
 
-    def relation(self, shape: Shape) -> str:
+    def relation(self, shape: TableShape) -> str:
         return f"{self.quoted(str(shape.schema))}.{self.quoted(shape.table)}"
 
-    def read(self, column: Column) -> str:
+    def read(self, column: TableColumn) -> str:
         return f"{self.quoted(column.name)}::text"
 
-    def cell(self, column: Column, value: Any) -> Cell:
+    def cell(self, column: TableColumn, value: Any) -> Cell:
         del column
         return None if value is None else (TEXT, value)
 
-    def written(self, column: Column, cell: Cell) -> Fragment:
+    def written(self, column: TableColumn, cell: Cell) -> Fragment:
         del column
         if cell is not None and cell[0] != TEXT:
             raise Unwritable("a cell that PostgreSQL did not make")
         return "%s", (None if cell is None else cell[1],)
 
-    def search_value(self, column: Column, cell: Cell) -> Fragment:
+    def search_value(self, column: TableColumn, cell: Cell) -> Fragment:
         return self.written(column, cell)
 
-    def is_exactly(self, column: Column, cell: Cell) -> Fragment:
+    def is_exactly(self, column: TableColumn, cell: Cell) -> Fragment:
         name = self.quoted(column.name)
         if cell is None:
             return f"{name} IS NULL", ()
         mark, bound = self.written(column, cell)
         return f'({name} = {mark} AND {name}::text COLLATE "C" = {mark})', (*bound, *bound)
 
-    def holds(self, column: Column, cell: Cell) -> Fragment:
+    def holds(self, column: TableColumn, cell: Cell) -> Fragment:
         name = self.quoted(column.name)
         if cell is None:
             return f"{name} IS NULL", ()
@@ -222,7 +222,7 @@ class PostgreSql:
         written = f"CAST({mark} AS {column.type.replace('%', '%%')})"
         return f'({name}::text COLLATE "C" IS NOT DISTINCT FROM {written}::text COLLATE "C")', bound
 
-    def is_any(self, column: Column, cells: Sequence[Cell]) -> Fragment | None:
+    def is_any(self, column: TableColumn, cells: Sequence[Cell]) -> Fragment | None:
         if column.type.partition("(")[0] not in _IN_ARRAYS or column.type.endswith("[]") or None in cells:
             return None
         bound = [text for cell in cells for text in self.written(column, cell)[1]]
@@ -230,14 +230,9 @@ class PostgreSql:
         return f'({name} = ANY (%s) AND {name}::text COLLATE "C" = ANY (%s))', (array, array)
 
     def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
-        conditions = []
-        for cells in to:
-            parts = list(map(self._refers, link.columns, link.to_columns, cells, [link.soft] * len(cells)))
-            sql, bound = joined(parts, " AND ")
-            conditions.append((f"({sql})", bound))
-        return joined(conditions, " OR ")
+        return referring(self._refers, link, to)
 
-    def _refers(self, column: Column, to: Column, cell: Cell, soft: bool) -> Fragment:  # noqa: FBT001 - mapped over
+    def _refers(self, column: TableColumn, to: TableColumn, cell: Cell, soft: bool) -> Fragment:  # noqa: FBT001 - mapped over
         mark, bound = self.written(to, cell)
         name = self.quoted(column.name)
         if soft and (number := number_of(column, to, cell)) is not None:
@@ -251,7 +246,7 @@ class PostgreSql:
             return f"{name}::text = {mark}", bound
         return f"{name} = CAST({mark} AS {to.type.replace('%', '%%')})", bound
 
-    def wanted(self, column: Column, kind: Kind, value: Any) -> Sequence[Fragment]:
+    def wanted(self, column: TableColumn, kind: Kind, value: Any) -> Sequence[Fragment]:
         del column
         return [("%s", (text,)) for text in _texts(value, kind)]
 
@@ -268,7 +263,7 @@ class PostgreSql:
         except psycopg.errors.InvalidParameterValue:  # its number is in the future: this is another history
             return None
         if status == "in progress":
-            raise failed(session.place, "that transaction is not over yet", Outcome.AMBIGUOUS)
+            raise failed(session.place, "that transaction is not over yet", Outcome.UNKNOWN)
         return None if status is None else status == "committed"
 
     def identity(self, session: Session) -> str | None:
@@ -300,7 +295,7 @@ def _element(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _key(names: Mapping[int, str], columns: Sequence[Column], keys: Sequence[str]) -> tuple[str, ...]:
+def _key(names: Mapping[int, str], columns: Sequence[TableColumn], keys: Sequence[str]) -> tuple[str, ...]:
     required = {column.name for column in columns if not column.nullable}
     candidates = []
     for index in keys:

@@ -23,7 +23,7 @@ from connectors.target import Receipt
 RECEIPTS, OWNER = "reconcile_receipts", "reconcile_owner"
 _MARK = "schema:"
 """Begins the `identity` of an owner's row that covers only the tables of its own schema."""
-_COLUMNS = ("key", "fingerprint", "store", "epoch", "fence", "bundle", "after")
+_COLUMNS = ("key", "fingerprint", "store", "epoch", "fence", "plan", "after")
 _NUMBERS = {"epoch", "fence"}
 _KINDS: Mapping[str, trust.Columns] = {
     RECEIPTS: (

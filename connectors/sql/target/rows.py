@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.sql.elements import quoted_name
 
 from connectors.errors import ValueDoesNotFit
-from connectors.sql.cells import Column, Fragment, Link, Shape, chunks, joined, row_order
+from connectors.sql.cells import Fragment, Link, TableColumn, TableShape, chunks, joined, row_order
 from connectors.sql.columns import Kind, SqlColumn, columns
 from connectors.sql.reading import ROWS, AnswerColumn, Reading
 from connectors.sql.settings import SqlDataset
@@ -32,10 +32,10 @@ class Tables:
 
     def __init__(self, session: Session, dialect: Dialect) -> None:
         self._session, self._dialect = session, dialect
-        self._shapes: dict[str, Shape] = {}
+        self._shapes: dict[str, TableShape] = {}
         self._selects: dict[str, str] = {}
 
-    def named(self, name: str) -> Shape:
+    def named(self, name: str) -> TableShape:
         """The table that a RowName means. Raises TargetError if it does not exist, TargetRefused for a view."""
         if name not in self._shapes:
             shape = self.find(name)
@@ -44,25 +44,25 @@ class Tables:
             self._shapes[name] = shape
         return self._shapes[name]
 
-    def find(self, name: str) -> Shape | None:
+    def find(self, name: str) -> TableShape | None:
         """The table of this name in the default schema, else `schema.table`."""
         schema, _, table_name = name.rpartition(".")
         shape = self._dialect.shape(self._session, None, name)
         return shape or (self._dialect.shape(self._session, schema, table_name) if schema else None)
 
-    def select(self, shape: Shape) -> str:
+    def select(self, shape: TableShape) -> str:
         """The SELECT of all cells, which ends with the table."""
         if shape.name not in self._selects:
             columns = ", ".join(map(self._dialect.read, shape.columns))
             self._selects[shape.name] = f"SELECT {columns} FROM {self._dialect.relation(shape)}"
         return self._selects[shape.name]
 
-    def cells(self, shape: Shape, row: Sequence[object]) -> dict[str, Cell]:
+    def cells(self, shape: TableShape, row: Sequence[object]) -> dict[str, Cell]:
         return {
             column.name: self._dialect.cell(column, value) for column, value in zip(shape.columns, row, strict=False)
         }
 
-    def row(self, shape: Shape, cells: dict[str, Cell]) -> Row:
+    def row(self, shape: TableShape, cells: dict[str, Cell]) -> Row:
         """The row, named by its key. Raises TargetRefused if the table has none."""
         if not shape.key:
             raise TargetRefused(
@@ -71,7 +71,7 @@ class Tables:
             )
         return Row(RowName(shape.name, tuple((name, cells[name]) for name in shape.key)), cells)
 
-    def columns(self, shape: Shape, names: Sequence[str]) -> tuple[Column, ...]:
+    def columns(self, shape: TableShape, names: Sequence[str]) -> tuple[TableColumn, ...]:
         """The columns of these names. Raises TargetError for one that does not exist."""
         by_name = shape.by_name
         for name in names:
@@ -127,7 +127,7 @@ _LONG_IDS_AT_ONCE = 100
 class Records:
     """The records of one dataset, within one read-only transaction."""
 
-    def __init__(self, session: Session, dialect: Dialect, dataset: SqlDataset, shape: Shape) -> None:
+    def __init__(self, session: Session, dialect: Dialect, dataset: SqlDataset, shape: TableShape) -> None:
         self._session, self._dialect, self._dataset, self._shape = session, dialect, dataset, shape
         self._tables = Tables(session, dialect)
         base = sa.table(
@@ -228,7 +228,7 @@ class Records:
             yield joined(list(map(_bracketed, conditions)), " OR ")
 
     def _read(
-        self, condition: Fragment, cells: Sequence[Column], values: Sequence[SqlColumn]
+        self, condition: Fragment, cells: Sequence[TableColumn], values: Sequence[SqlColumn]
     ) -> Iterator[tuple[dict[str, Cell], dict[str, Any]]]:
         where, bound = condition
         dialect = self._session.connection.dialect

@@ -17,13 +17,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from connectors.sql.cells import Shape
-from connectors.sql.errors import Place
+from connectors.sql.cells import TableShape
+from connectors.sql.errors import ErrorContext
 from connectors.sql.stop import read_of
 
 
 @dataclass(frozen=True)
-class Answer:
+class StatementResult:
     """The rows of a statement, and the number of rows it touched."""
 
     rows: Sequence[Sequence[Any]]
@@ -33,12 +33,12 @@ class Answer:
 class Session:
     """A connection in use. After `until`, in seconds of `time.monotonic`, it sends nothing more."""
 
-    def __init__(self, connection: sa.Connection, place: Place, seconds: float) -> None:
+    def __init__(self, connection: sa.Connection, place: ErrorContext, seconds: float) -> None:
         self.connection = connection
         self.is_clean = False
         """Nothing is open in it and nothing failed: it can be reused."""
         self.stamp: object = None
-        self.remembered: dict[str, tuple[object, Shape]] = {}
+        self.remembered: dict[str, tuple[object, TableShape]] = {}
         """Tables as an earlier transaction found them, each with a value that changes with the table."""
         self._sent_settings = ""
         self.is_cut = False
@@ -81,14 +81,14 @@ class Session:
             self.connection.invalidate()
         self.connection.close()
 
-    def run(self, sql: str, bound: Sequence[Any] = ()) -> Answer:
+    def run(self, sql: str, bound: Sequence[Any] = ()) -> StatementResult:
         """Run one statement. Raises the driver's errors."""
         cursor = self._cursor
         cursor.execute(sql, tuple(bound))
         if not self._has_rows:
-            return Answer((), cursor.rowcount)
+            return StatementResult((), cursor.rowcount)
         rows = cursor.fetchall()
-        return Answer(rows, len(rows))
+        return StatementResult(rows, len(rows))
 
     def run_many(self, sql: str, bound: Sequence[Sequence[Any]]) -> int:
         """Run the statement with each of these parameters; return the number of rows it touched in all."""
@@ -132,7 +132,7 @@ class Session:
 _KEPT = 1000
 
 
-class Watch:
+class DeadlineTimer:
     """Calls back when a block does not end in time. Its thread starts with the first block, and again after a fork."""
 
     def __init__(self) -> None:
@@ -190,4 +190,4 @@ class Watch:
         return heapq.heappop(self._waiting)[2]
 
 
-watch = Watch()
+watch = DeadlineTimer()

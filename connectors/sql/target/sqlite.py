@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from connectors.sql.address import sqlite_file
-from connectors.sql.cells import BAD_TEXT, BYTES, INTEGER, REAL, TEXT, Column, Fragment, Link, Shape, joined
+from connectors.sql.cells import BAD_TEXT, BYTES, INTEGER, REAL, TEXT, Fragment, Link, TableColumn, TableShape, joined
 from connectors.sql.columns import Kind
 from connectors.sql.target.dialect import Unwritable, any_of, number_of, uuid_of
 from connectors.sql.target.session import Session
@@ -108,7 +108,7 @@ class Sqlite:
         del session
         return None
 
-    def shape(self, session: Session, schema: str | None, table: str) -> Shape | None:
+    def shape(self, session: Session, schema: str | None, table: str) -> TableShape | None:
         if schema not in (None, "main"):
             return None
         version = session.value("PRAGMA schema_version")
@@ -126,16 +126,16 @@ class Sqlite:
             )
         rows = session.run(f"PRAGMA table_xinfo({self.quoted(name)})").rows
         columns = tuple(
-            Column(str(row[1]), str(row[2] or ""), nullable=not row[3], generated=row[6] in _GENERATED)
+            TableColumn(str(row[1]), str(row[2] or ""), nullable=not row[3], generated=row[6] in _GENERATED)
             for row in rows
             if row[6] != _HIDDEN
         )
         key = tuple(str(row[1]) for row in sorted(rows, key=lambda row: row[5]) if row[5])
-        shape = Shape(name, None, name, columns, key or self._unique(session, name, columns))
+        shape = TableShape(name, None, name, columns, key or self._unique(session, name, columns))
         session.remembered[table] = (version, shape)
         return shape
 
-    def _unique(self, session: Session, table: str, columns: Sequence[Column]) -> tuple[str, ...]:
+    def _unique(self, session: Session, table: str, columns: Sequence[TableColumn]) -> tuple[str, ...]:
         required = {column.name for column in columns if not column.nullable}
         candidates = []
         for row in session.run(f"PRAGMA index_list({self.quoted(table)})").rows:
@@ -148,10 +148,10 @@ class Sqlite:
     def quoted(self, name: str) -> str:
         return '"' + name.replace('"', '""') + '"'
 
-    def read(self, column: Column) -> str:
+    def read(self, column: TableColumn) -> str:
         return self.quoted(column.name)
 
-    def cell(self, column: Column, value: Any) -> Cell:
+    def cell(self, column: TableColumn, value: Any) -> Cell:
         del column
         match value:
             case None:
@@ -166,11 +166,11 @@ class Sqlite:
                 return REAL, repr(value)
         return TEXT, str(value)
 
-    def written(self, column: Column, cell: Cell) -> Fragment:
+    def written(self, column: TableColumn, cell: Cell) -> Fragment:
         del column
         return ("CAST(? AS TEXT)" if cell and cell[0] == BAD_TEXT else "?"), (_value(cell),)
 
-    def is_exactly(self, column: Column, cell: Cell) -> Fragment:
+    def is_exactly(self, column: TableColumn, cell: Cell) -> Fragment:
         name = self.quoted(column.name)
         if cell is None:
             return f"{name} IS NULL", ()
@@ -179,18 +179,18 @@ class Sqlite:
         alike, same = f"{name} = {mark}", f"+{name} = {mark} COLLATE BINARY"
         return f"({alike} AND {same} AND typeof({name}) = '{stored}')", (*bound, *bound)
 
-    def holds(self, column: Column, cell: Cell) -> Fragment:
+    def holds(self, column: TableColumn, cell: Cell) -> Fragment:
         name = self.quoted(column.name)
         if cell is None:
             return f"{name} IS NULL", ()
         mark, bound = self.written(column, cell)
         return f"{name} IS {mark} COLLATE BINARY", bound
 
-    def is_any(self, column: Column, cells: Sequence[Cell]) -> Fragment | None:
+    def is_any(self, column: TableColumn, cells: Sequence[Cell]) -> Fragment | None:
         del column, cells
         return None
 
-    def search_value(self, column: Column, cell: Cell) -> Fragment:
+    def search_value(self, column: TableColumn, cell: Cell) -> Fragment:
         return self.written(column, cell)
 
     def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
@@ -208,7 +208,7 @@ class Sqlite:
         subquery = f"SELECT {keys} FROM {self.relation(link.to_table)} AS referred JOIN {child} ON {same} WHERE {where}"
         return f"({', '.join(names)}) IN ({subquery})", bound
 
-    def _names(self, column: Column, to: Column, cell: Cell) -> Fragment:
+    def _names(self, column: TableColumn, to: TableColumn, cell: Cell) -> Fragment:
         """The condition that a column of a declared link refers to this cell."""
         name = self.quoted(column.name)
         if (number := number_of(column, to, cell)) is not None:
@@ -220,10 +220,10 @@ class Sqlite:
         mark, bound = self.search_value(column, cell)
         return f"{name} = {mark}", bound
 
-    def relation(self, shape: Shape) -> str:
+    def relation(self, shape: TableShape) -> str:
         return self.quoted(shape.table)
 
-    def wanted(self, column: Column, kind: Kind, value: Any) -> Sequence[Fragment]:
+    def wanted(self, column: TableColumn, kind: Kind, value: Any) -> Sequence[Fragment]:
         del column
         return [("?", (form,)) for form in _stored(value, kind)]
 
@@ -251,7 +251,7 @@ class Sqlite:
         return str(getattr(error, "sqlite_errorname", "") or type(error).__name__)
 
 
-def _names(shape: Shape, quoted: Callable[[str], str]) -> list[str]:
+def _names(shape: TableShape, quoted: Callable[[str], str]) -> list[str]:
     """The columns that identify a row in SQL: the key, or the rowid if the key may be null: null matches no list."""
     if not any(column.nullable for column in shape.keyed):
         return [quoted(name) for name in shape.key]

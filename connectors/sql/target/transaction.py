@@ -18,7 +18,7 @@ from typing import Any
 
 from connectors.sql.catalogue.facts import Ident
 from connectors.sql.catalogue.stamp import lock_and_stamp
-from connectors.sql.cells import Column, Fragment, Shape, chunks, joined, row_order
+from connectors.sql.cells import Fragment, TableColumn, TableShape, chunks, joined, row_order
 from connectors.sql.target.dialect import Dialect, NotCommitted, Unwritable
 from connectors.sql.target.outcomes import Phase, late, over, target_error, unwritable
 from connectors.sql.target.receipts import OurTables
@@ -89,7 +89,9 @@ class SqlWork:
                     rows_by_name.update(self._locked(shape, self._tables.columns(shape, columns), batch))
         return {name: rows_by_name[name] for name in rows if name in rows_by_name}
 
-    def _locked(self, shape: Shape, key: Sequence[Column], names: Sequence[RowName]) -> Iterator[tuple[RowName, Row]]:
+    def _locked(
+        self, shape: TableShape, key: Sequence[TableColumn], names: Sequence[RowName]
+    ) -> Iterator[tuple[RowName, Row]]:
         names_by_key = {name.key: name for name in names}
         where, bound = self._any_of(key, [[cell for _, cell in name.key] for name in names])
         order = ", ".join(self._dialect.quoted(column.name) for column in key)
@@ -250,13 +252,13 @@ class SqlWork:
             self._failed = error
         return error
 
-    def _changed(self, change: Change) -> Shape:
+    def _changed(self, change: Change) -> TableShape:
         shape = self._tables.named(change.row.table)
         if shape.fixed:
             raise TargetRefused(f"Nothing can be cleaned in table {shape.name}: {shape.fixed}")
         return shape
 
-    def _run(self, shape: Shape, change: Change) -> int:
+    def _run(self, shape: TableShape, change: Change) -> int:
         table = self._dialect.relation(shape)
         if change.before is None:
             columns, values = self._inserted(shape, change.after or {})
@@ -269,12 +271,12 @@ class SqlWork:
         count = self._session.run(sql, (*bound, *key)).count
         return count if sql.startswith("SELECT") else self._met(shape, "update", count)
 
-    def _met(self, shape: Shape, kind: Kind, count: int) -> int:
+    def _met(self, shape: TableShape, kind: Kind, count: int) -> int:
         """Record for the witness how many rows a statement met; return the count."""
         self._statements[shape.name, kind] += count
         return count
 
-    def _run_all(self, shape: Shape, changes: Sequence[Change]) -> int:
+    def _run_all(self, shape: TableShape, changes: Sequence[Change]) -> int:
         first, table = changes[0], self._dialect.relation(shape)
         if first.before is None:
             columns, _ = self._inserted(shape, first.after or {})
@@ -293,18 +295,18 @@ class SqlWork:
         self._met(shape, "update", sum(count for sql, count in counts.items() if not sql.startswith("SELECT")))
         return sum(counts.values())
 
-    def _insert(self, shape: Shape, columns: Sequence[Column]) -> str:
+    def _insert(self, shape: TableShape, columns: Sequence[TableColumn]) -> str:
         names = ", ".join(self._dialect.quoted(column.name) for column in columns)
         numbered = " OVERRIDING SYSTEM VALUE" if any(column.identity for column in columns) else ""
         into = f"INSERT{self._dialect.or_abort} INTO {self._dialect.relation(shape)}"
         return f"{into} ({names}){numbered} VALUES "
 
-    def _inserted(self, shape: Shape, cells: Cells) -> tuple[list[Column], list[Fragment]]:
+    def _inserted(self, shape: TableShape, cells: Cells) -> tuple[list[TableColumn], list[Fragment]]:
         """The columns to write, without those the database computes, and their values."""
         columns = [column for column in self._tables.columns(shape, sorted(cells)) if not column.generated]
         return columns, [self._dialect.written(column, cells[column.name]) for column in columns]
 
-    def _update(self, shape: Shape, change: Change, where: str) -> Fragment:
+    def _update(self, shape: TableShape, change: Change, where: str) -> Fragment:
         """The UPDATE without computed columns and unchanged identities; a SELECT of the row if no column is left."""
         after, before, table = change.after or {}, change.before or {}, self._dialect.relation(shape)
         parts = []
@@ -318,24 +320,24 @@ class SqlWork:
         sets, bound = joined(parts, ", ")
         return f"UPDATE{self._dialect.or_abort} {table} SET {sets} WHERE {where}", bound
 
-    def _this_row(self, shape: Shape, row: RowName) -> Fragment:
+    def _this_row(self, shape: TableShape, row: RowName) -> Fragment:
         columns = self._tables.columns(shape, [name for name, _ in row.key])
         parts = [self._dialect.is_exactly(column, cell) for column, (_, cell) in zip(columns, row.key, strict=True)]
         sql, bound = joined(parts, " AND ")
         return f"({sql})", bound
 
-    def _any_exactly(self, shape: Shape, rows: Sequence[RowName]) -> Fragment:
+    def _any_exactly(self, shape: TableShape, rows: Sequence[RowName]) -> Fragment:
         key = self._tables.columns(shape, [name for name, _ in rows[0].key])
         return self._few(key, [[cell for _, cell in name.key] for name in rows]) or joined(
             [self._this_row(shape, name) for name in rows], " OR "
         )
 
-    def _few(self, key: Sequence[Column], cells: Sequence[Sequence[Cell]]) -> Fragment | None:
+    def _few(self, key: Sequence[TableColumn], cells: Sequence[Sequence[Cell]]) -> Fragment | None:
         """The condition for many rows in few parameters, if there is one."""
         alone = len(key) == 1 and len(cells) > 1
         return self._dialect.is_any(key[0], [cell for (cell,) in cells]) if alone else None
 
-    def _any_of(self, key: Sequence[Column], cells: Sequence[Sequence[Cell]]) -> Fragment:
+    def _any_of(self, key: Sequence[TableColumn], cells: Sequence[Sequence[Cell]]) -> Fragment:
         """The condition for these rows and maybe more."""
         if few := self._few(key, cells):
             return few

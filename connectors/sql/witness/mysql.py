@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from connectors.sql.catalogue.mysql import sees_every_table
-from connectors.sql.cells import Column, Link, Shape, chunks
+from connectors.sql.cells import Link, TableColumn, TableShape, chunks
 from connectors.sql.target.outcomes import failed
 from connectors.sql.target.rows import CONDITIONS_AT_ONCE
 from connectors.sql.target.session import Session
@@ -313,9 +313,11 @@ class MySqlWitness:
             beyond[shape.name] += len(rows - self._still_there(shape, rows))
         return [Unplanned(table, rows, related=True) for table, rows in sorted(beyond.items()) if rows]
 
-    def _still_there(self, shape: Shape, rows: set[tuple[tuple[str, Cell], ...]]) -> set[tuple[tuple[str, Cell], ...]]:
+    def _still_there(
+        self, shape: TableShape, rows: set[tuple[tuple[str, Cell], ...]]
+    ) -> set[tuple[tuple[str, Cell], ...]]:
         tables, dialect = self._counting.tables, self._counting.dialect
-        keyed: Sequence[Column] = shape.keyed or shape.columns
+        keyed: Sequence[TableColumn] = shape.keyed or shape.columns
         rows_there: set[tuple[tuple[str, Cell], ...]] = set()
         for batch in chunks(sorted(rows, key=str), CONDITIONS_AT_ONCE):
             row_conditions = [[dialect.is_exactly(column, dict(row)[column.name]) for column in keyed] for row in batch]
@@ -367,5 +369,5 @@ def _key(cells: Cells, image: Image) -> tuple[Cell, ...]:
     return tuple(cells.get(name) for name, _ in image.change.row.key)
 
 
-def _key_of(shape: Shape, cells: Mapping[str, Cell]) -> tuple[Cell, ...]:
+def _key_of(shape: TableShape, cells: Mapping[str, Cell]) -> tuple[Cell, ...]:
     return tuple(cells[name] for name in shape.key)

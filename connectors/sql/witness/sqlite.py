@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from connectors.sql.cells import Fragment, Shape, chunks, joined
+from connectors.sql.cells import Fragment, TableShape, chunks, joined
 from connectors.sql.target.rows import CONDITIONS_AT_ONCE
 from connectors.sql.witness.base import Counting
 from connectors.target import Image, RowName, TargetRefused, Unplanned
@@ -119,7 +119,7 @@ class SqliteWitness:
                 logged |= {(shape.table, str(row[0])) for row in self._session.run(*self._select(shape, batch)).rows}
         return logged
 
-    def _select(self, shape: Shape, rows: Sequence[RowName]) -> Fragment:
+    def _select(self, shape: TableShape, rows: Sequence[RowName]) -> Fragment:
         conditions = []
         for row in rows:
             columns = self._counting.tables.columns(shape, [column for column, _ in row.key])
@@ -130,7 +130,7 @@ class SqliteWitness:
         return f"SELECT {expression} FROM {self._counting.dialect.relation(shape)} WHERE {where}", bound
 
 
-def _identity(shape: Shape, *, without_rowid: bool) -> list[str]:
+def _identity(shape: TableShape, *, without_rowid: bool) -> list[str]:
     """The quoted columns that identify a row of the table during the transaction."""
     names = {column.name.lower() for column in shape.columns}
     row_id = next((name for name in _ROW_IDS if name not in names), None)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from reconcile.audit.anchors.base import AnchorError, Receipt, Torn
-from reconcile.audit.anchors.settings import AnchorSettings, FileSettings
+from reconcile.audit.anchors.settings import AnchorSettings, FileAnchorSettings
 from reconcile.audit.verifier import Mark
 from reconcile.store import private_files
 
@@ -19,9 +19,9 @@ from reconcile.store import private_files
 class FileAnchor:
     """Heads as lines of one file."""
 
-    Settings: ClassVar[type[AnchorSettings]] = FileSettings
+    Settings: ClassVar[type[AnchorSettings]] = FileAnchorSettings
 
-    def __init__(self, name: str, settings: FileSettings, root: Path, _channels: Mapping[str, object]) -> None:
+    def __init__(self, name: str, settings: FileAnchorSettings, root: Path, _channels: Mapping[str, object]) -> None:
         self.name = name
         self._file = root / settings.path
 

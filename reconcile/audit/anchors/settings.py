@@ -21,14 +21,14 @@ class AnchorSettings(Strict):
     )
 
 
-class FileSettings(AnchorSettings):
+class FileAnchorSettings(AnchorSettings):
     """A file that Reconcile only appends to."""
 
     type: Literal["file"] = Field(description="A file that Reconcile only appends to.")
     path: str = Field(min_length=1, description="The file; best in a place where Reconcile can append but not rewrite.")
 
 
-class SlackSettings(AnchorSettings):
+class SlackAnchorSettings(AnchorSettings):
     """Messages in a Slack channel; its members see them and cannot edit them."""
 
     type: Literal["slack"] = Field(description="Messages in a Slack channel.")
@@ -76,7 +76,7 @@ class SyslogSettings(AnchorSettings):
         return address
 
 
-Anchor = Annotated[FileSettings | SlackSettings | GitSettings | SyslogSettings, Field(discriminator="type")]
+Anchor = Annotated[FileAnchorSettings | SlackAnchorSettings | GitSettings | SyslogSettings, Field(discriminator="type")]
 
 
 class AuditSettings(Strict):

@@ -11,7 +11,7 @@ from notifications.errors import ChannelError
 from notifications.slack import channel as slack
 from notifications.slack.wire import Api
 from reconcile.audit.anchors.base import AnchorError, Receipt, Torn
-from reconcile.audit.anchors.settings import AnchorSettings, SlackSettings
+from reconcile.audit.anchors.settings import AnchorSettings, SlackAnchorSettings
 from reconcile.audit.verifier import Mark
 
 EVENT = "reconcile_audit_anchor"
@@ -24,10 +24,10 @@ _PAGES = 50
 class SlackAnchor:
     """Heads as messages of a bot."""
 
-    Settings: ClassVar[type[AnchorSettings]] = SlackSettings
+    Settings: ClassVar[type[AnchorSettings]] = SlackAnchorSettings
     fades = "a workspace shows messages only as far back as its plan and its retention keep them"
 
-    def __init__(self, name: str, settings: SlackSettings, _root: Path, channels: Mapping[str, object]) -> None:
+    def __init__(self, name: str, settings: SlackAnchorSettings, _root: Path, channels: Mapping[str, object]) -> None:
         """`channels` are the settings of the configured channels by name. Raises AnchorError without a bot."""
         self.name = name
         channel = channels.get(settings.channel)

@@ -31,17 +31,17 @@ class AsksPerson(NotPlannable):
 
 
 class TooManyRows(AsksPerson):
-    """One group would change more rows than a bundle may have."""
+    """One group would change more rows than a plan may have."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(
-            f"More than {limit:,} rows would change for one group, which exceeds `bundle_rows`. Check the group, "
+            f"More than {limit:,} rows would change for one group, which exceeds `plan_rows`. Check the group, "
             "and raise the limit if it is right."
         )
 
 
 @dataclass(frozen=True)
-class Record:
+class CurrentRecord:
     """A record of a group with its current row in the target.
 
     `name` is its name in the store; `values` are those that rules see, derived columns included.
@@ -59,13 +59,13 @@ class Members:
     `settled` are records with an earlier decision: they must not change.
     """
 
-    keeper: Record
-    surplus: tuple[Record, ...]
-    settled: tuple[Record, ...] = ()
+    keeper: CurrentRecord
+    surplus: tuple[CurrentRecord, ...]
+    settled: tuple[CurrentRecord, ...] = ()
 
 
 @dataclass(frozen=True)
-class Place:
+class ActionTable:
     """The table an action works on, as its database describes it and as rules see it.
 
     `id` names the columns of a record's id. `other` returns the facts of another table of the same target by name, None
@@ -119,8 +119,8 @@ class Action(Protocol):
     Settings: ClassVar[type[Clean]]
     """The settings, with `action` narrowed to the name; they define `can_undo` and `version`."""
 
-    def check(self, settings: Any, place: Place) -> list[str]:
+    def check(self, settings: Any, place: ActionTable) -> list[str]:
         """Return why these settings cannot work there, one sentence each; empty if they can."""
 
-    def changes(self, group: Members, settings: Any, place: Place) -> ActionPlan:
+    def changes(self, group: Members, settings: Any, place: ActionTable) -> ActionPlan:
         """Return the changes of the group's rows, the same in every process; raises NotPlannable."""

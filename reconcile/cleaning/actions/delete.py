@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from connectors.target import Change
-from reconcile.cleaning.actions.base import ActionPlan, Effect, Members, Place
+from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, Members
 from rules.cleaning import Clean
 
 
@@ -21,10 +21,10 @@ class Delete:
     name: ClassVar[str] = "delete"
     Settings: ClassVar[type[Clean]] = DeleteSettings
 
-    def check(self, settings: DeleteSettings, place: Place) -> list[str]:  # noqa: ARG002 - the port's
+    def check(self, settings: DeleteSettings, place: ActionTable) -> list[str]:  # noqa: ARG002 - the port's
         return []
 
-    def changes(self, group: Members, settings: DeleteSettings, place: Place) -> ActionPlan:  # noqa: ARG002 - the port's
+    def changes(self, group: Members, settings: DeleteSettings, place: ActionTable) -> ActionPlan:  # noqa: ARG002 - the port's
         return ActionPlan(
             changes=tuple(Change(record.row.name, record.row.cells, None, "surplus") for record in group.surplus),
             effects=tuple(Effect(record.name, self.name) for record in group.surplus),

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from connectors.target import Cell, Change
 from reconcile.cleaning.actions import values
-from reconcile.cleaning.actions.base import ActionPlan, Effect, Members, Place, Record
+from reconcile.cleaning.actions.base import ActionPlan, ActionTable, CurrentRecord, Effect, Members
 from reconcile.cleaning.actions.values import Values
 from rules.cleaning import Clean
 from rules.document.mistakes import listed
@@ -18,14 +18,14 @@ from rules.survivorship import KEEP, STRATEGY_SCHEMA, Chosen, Strategy, check_fi
 from rules.values import Type
 
 
-class Marked(Strict):
+class SurplusValues(Strict):
     """`surplus: {set: {status: merged}}`: values written into records that were merged into the keeper."""
 
     set: Values = Field(description="Columns of the surplus and their new values.")
 
 
 def _surplus(value: Any) -> Any:
-    if value == "delete" or isinstance(value, (Mapping, Marked)):
+    if value == "delete" or isinstance(value, (Mapping, SurplusValues)):
         return value
     raise ValueError("is `delete`, or {set: {column: value}}")
 
@@ -63,9 +63,9 @@ class MergeSettings(Clean):
     linked: Annotated[tuple[tuple[str, ...], ...], BeforeValidator(_linked), WithJsonSchema(_LINKED_SCHEMA)] = Field(
         default=(), description="Fields that come from one record together, like street, city and postcode."
     )
-    surplus: Annotated[Marked | Literal["delete"], BeforeValidator(_surplus), WithJsonSchema(_SURPLUS_SCHEMA)] = Field(
-        description="How to clean the other records: delete, or {set: …}."
-    )
+    surplus: Annotated[
+        SurplusValues | Literal["delete"], BeforeValidator(_surplus), WithJsonSchema(_SURPLUS_SCHEMA)
+    ] = Field(description="How to clean the other records: delete, or {set: …}.")
 
     @model_validator(mode="after")
     def _linked_once(self) -> MergeSettings:
@@ -86,7 +86,7 @@ class MergeSettings(Clean):
         by = {way.column for way in self.fields.values() if way.column is not None}
         kept = {name for name, way in self.fields.items() if way == KEEP}
         linked = {column for group in self.linked for column in group}
-        marks = values.columns_of(self.surplus.set) if isinstance(self.surplus, Marked) else ()
+        marks = values.columns_of(self.surplus.set) if isinstance(self.surplus, SurplusValues) else ()
         return frozenset((*({*self.touched} - (kept - linked)), *by, *marks))
 
 
@@ -96,7 +96,7 @@ class Merge:
     name: ClassVar[str] = "merge"
     Settings: ClassVar[type[Clean]] = MergeSettings
 
-    def check(self, settings: MergeSettings, place: Place) -> list[str]:
+    def check(self, settings: MergeSettings, place: ActionTable) -> list[str]:
         wrong = list(values.unwritable(settings.touched, place, "fields"))
         wrong += [
             f"`fields` names `{name}`, whose type rules cannot compare; leave it to the keeper"
@@ -105,7 +105,7 @@ class Merge:
         ]
         if not wrong:
             wrong += check_fields(settings.fields, settings.linked, place.schema, _texts(place))
-        if isinstance(settings.surplus, Marked):
+        if isinstance(settings.surplus, SurplusValues):
             wrong += values.mistakes(settings.surplus.set, place, "surplus")
             if settings.references == "capture":
                 wrong.append(
@@ -113,7 +113,7 @@ class Merge:
                 )
         return wrong
 
-    def changes(self, group: Members, settings: MergeSettings, place: Place) -> ActionPlan:
+    def changes(self, group: Members, settings: MergeSettings, place: ActionTable) -> ActionPlan:
         records = (group.keeper, *group.surplus)
         choices = choose(records, settings.fields, settings.linked)
         new_cells = {column: cell for choice in choices for column, cell in _news(records, choice)}
@@ -143,7 +143,7 @@ class Merge:
         )
 
 
-def _news(records: Sequence[Record], chosen: Chosen) -> Iterator[tuple[str, Cell]]:
+def _news(records: Sequence[CurrentRecord], chosen: Chosen) -> Iterator[tuple[str, Cell]]:
     """Yield the keeper's cells that a choice changes."""
     if chosen.united is not None:
         yield chosen.columns[0], ("t", chosen.united)
@@ -154,7 +154,9 @@ def _news(records: Sequence[Record], chosen: Chosen) -> Iterator[tuple[str, Cell
                 yield column, best.cells[column]
 
 
-def _becomes(record: Record, keeper: Record, settings: MergeSettings, place: Place) -> tuple[Change | None, list[Any]]:
+def _becomes(
+    record: CurrentRecord, keeper: CurrentRecord, settings: MergeSettings, place: ActionTable
+) -> tuple[Change | None, list[Any]]:
     """Return the change of a merged record, and its part of the fingerprint."""
     if settings.surplus == "delete":
         return Change(record.row.name, record.row.cells, None, "surplus"), ["delete"]
@@ -164,7 +166,7 @@ def _becomes(record: Record, keeper: Record, settings: MergeSettings, place: Pla
     return change, ["set", sorted(new_values.items())]
 
 
-def _texts(place: Place) -> frozenset[str]:
+def _texts(place: ActionTable) -> frozenset[str]:
     """Return columns that are text to rules and the database; the text form of arrays and JSON is not their value."""
     plain = (
         column.name

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from connectors.target import Cell, Change, RowName, TableFacts
-from reconcile.cleaning.actions.base import ActionPlan, Effect, Members, NotPlannable, Place, Record
+from reconcile.cleaning.actions.base import ActionPlan, ActionTable, CurrentRecord, Effect, Members, NotPlannable
 from rules.cleaning import Clean
 from rules.document.mistakes import listed
 
@@ -31,7 +31,7 @@ class Move:
     name: ClassVar[str] = "move"
     Settings: ClassVar[type[Clean]] = MoveSettings
 
-    def check(self, settings: MoveSettings, place: Place) -> list[str]:
+    def check(self, settings: MoveSettings, place: ActionTable) -> list[str]:
         to = place.other(settings.to)
         if settings.to == place.table.table:
             return [f"`to` is the dataset's own table; name a different one than `{settings.to}`"]
@@ -39,7 +39,7 @@ class Move:
             return [f"table `{settings.to}` (`to`) does not exist; create it: {definition(place.table, settings.to)}"]
         return _differences(place.table, to)
 
-    def changes(self, group: Members, settings: MoveSettings, place: Place) -> ActionPlan:
+    def changes(self, group: Members, settings: MoveSettings, place: ActionTable) -> ActionPlan:
         to = place.other(settings.to)
         if to is None:
             raise NotPlannable(
@@ -57,7 +57,7 @@ class Move:
         )
 
 
-def _arrival(record: Record, to: TableFacts, place: Place) -> Change:
+def _arrival(record: CurrentRecord, to: TableFacts, place: ActionTable) -> Change:
     computed = {column.name for column in to.columns if column.generated}
     cells: dict[str, Cell] = {name: cell for name, cell in record.row.cells.items() if name not in computed}
     if any(column.name == FINDING for column in to.columns):

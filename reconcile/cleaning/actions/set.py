@@ -8,7 +8,7 @@ from pydantic import Field
 
 from connectors.target import Change
 from reconcile.cleaning.actions import values
-from reconcile.cleaning.actions.base import ActionPlan, Effect, Members, Place
+from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, Members
 from reconcile.cleaning.actions.values import Values
 from rules.cleaning import Clean
 
@@ -26,13 +26,13 @@ class Set:
     name: ClassVar[str] = "set"
     Settings: ClassVar[type[Clean]] = SetSettings
 
-    def check(self, settings: SetSettings, place: Place) -> list[str]:
+    def check(self, settings: SetSettings, place: ActionTable) -> list[str]:
         wrong = list(values.mistakes(settings.values, place, "values"))
         if settings.references == "capture":
             wrong.append("`references: capture` deletes rows with the surplus, but `set` deletes nothing; remove it")
         return wrong
 
-    def changes(self, group: Members, settings: SetSettings, place: Place) -> ActionPlan:
+    def changes(self, group: Members, settings: SetSettings, place: ActionTable) -> ActionPlan:
         changes, effects = [], []
         effect = f"{self.name}:{','.join(sorted(settings.values))}"
         for record in group.surplus:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema
 
 from connectors.target import Cell, Cells
-from reconcile.cleaning.actions.base import Place, Record
+from reconcile.cleaning.actions.base import ActionTable, CurrentRecord
 from reconcile.findings.identity import public
 from rules.document.mistakes import short, suggestion
 from rules.values import Type, Value, canonical
@@ -73,7 +73,7 @@ Values = Annotated[
 ]
 
 
-def mistakes(values: Mapping[str, str | None], place: Place, setting: str) -> Iterator[str]:
+def mistakes(values: Mapping[str, str | None], place: ActionTable, setting: str) -> Iterator[str]:
     """Yield why these values do not fit the table, one sentence each."""
     yield from unwritable(values, place, setting)
     known_columns = {column_facts.name for column_facts in place.table.columns} | set(place.schema.names)
@@ -92,7 +92,7 @@ def columns_of(values: Mapping[str, str | None]) -> Iterator[str]:
         yield from (part.column for part in parts(text or "") if isinstance(part, Field))
 
 
-def unwritable(columns: Iterable[str], place: Place, setting: str) -> Iterator[str]:
+def unwritable(columns: Iterable[str], place: ActionTable, setting: str) -> Iterator[str]:
     """Yield why columns cannot be written: missing, part of the id or key, or computed by the database."""
     table_columns = [column.name for column in place.table.columns]
     for column in columns:
@@ -105,17 +105,19 @@ def unwritable(columns: Iterable[str], place: Place, setting: str) -> Iterator[s
             yield f"`{setting}` names `{column}`, which the database computes itself; remove it"
 
 
-def cells(values: Mapping[str, str | None], record: Record, keeper: Record, place: Place) -> dict[str, Cell]:
+def cells(
+    values: Mapping[str, str | None], record: CurrentRecord, keeper: CurrentRecord, place: ActionTable
+) -> dict[str, Cell]:
     """Return the new cells of these columns of the record."""
     return {column: _cell(column, text, record, keeper, place) for column, text in sorted(values.items())}
 
 
-def news(new_values: Cells, record: Record) -> dict[str, Cell]:
+def news(new_values: Cells, record: CurrentRecord) -> dict[str, Cell]:
     """Return the cells that the record does not have yet."""
     return {column: cell for column, cell in new_values.items() if not _has(record, column, cell)}
 
 
-def _cell(column: str, text: str | None, record: Record, keeper: Record, place: Place) -> Cell:
+def _cell(column: str, text: str | None, record: CurrentRecord, keeper: CurrentRecord, place: ActionTable) -> Cell:
     if text is None:
         return None
     if column in place.schema and place.schema[column].type is Type.BOOLEAN and text.lower() in _SAID:
@@ -127,7 +129,7 @@ def _cell(column: str, text: str | None, record: Record, keeper: Record, place: 
     return "t", "".join(piece if isinstance(piece, str) else _text(piece, record, keeper) or "" for piece in written)
 
 
-def copied(owner: Record, source: str, column: str, place: Place) -> Cell:
+def copied(owner: CurrentRecord, source: str, column: str, place: ActionTable) -> Cell:
     """Convert a record's cell for another column: unchanged if both have the same type, else as text."""
     cell = owner.row.cells.get(source)
     origin, destination = place.column(source), place.column(column)
@@ -137,11 +139,11 @@ def copied(owner: Record, source: str, column: str, place: Place) -> Cell:
     return None if text is None else ("t", text)
 
 
-def _text(field: Field, record: Record, keeper: Record) -> str | None:
+def _text(field: Field, record: CurrentRecord, keeper: CurrentRecord) -> str | None:
     return _written(keeper if field.of == "keeper" else record, field.column)
 
 
-def _written(owner: Record, column: str) -> str | None:
+def _written(owner: CurrentRecord, column: str) -> str | None:
     """Return a value as text for a database."""
     if column not in owner.values:
         cell = owner.row.cells[column]
@@ -152,7 +154,7 @@ def _written(owner: Record, column: str) -> str | None:
     return ("true" if value else "false") if isinstance(value, bool) else str(public(value))
 
 
-def _has(record: Record, column: str, cell: Cell) -> bool:
+def _has(record: CurrentRecord, column: str, cell: Cell) -> bool:
     have = record.row.cells.get(column)
     if cell is None or have is None:
         return cell is have

@@ -9,14 +9,14 @@ import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
 
 from reconcile import points
-from reconcile.cleaning.execution.carried import ASK_AGAIN, Carried
+from reconcile.cleaning.execution.outcomes import ASK_AGAIN, Outcomes
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.coordination import clock, pauses
-from reconcile.findings.states import BundleState, Event
+from reconcile.findings.states import Event, PlanState
 from reconcile.journal import approvals, breaker, effects, limits
-from reconcile.journal.effects import Claimed
+from reconcile.journal.effects import ClaimedPlan
 from reconcile.store import Transaction
-from reconcile.store import bundles as stored
+from reconcile.store import plans as stored
 from reconcile.store import runs as stored_runs
 from rules.cleaning import Caps
 
@@ -29,12 +29,12 @@ STAND_BACK = dt.timedelta(minutes=5)
 class Admission:
     """Admits plans of one source. `digests` are the datasets' current catalogues; the caller keeps them up to date."""
 
-    def __init__(self, terms: Terms, source: str, carried: Carried, digests: Mapping[str, str]) -> None:
+    def __init__(self, terms: Terms, source: str, outcomes: Outcomes, digests: Mapping[str, str]) -> None:
         self.terms = terms
         self.source = source
         self.full: set[str] = set()
         """Rules at a limit; their plans wait until the next look."""
-        self._carried = carried
+        self._outcomes = outcomes
         self._digests = digests
         self._caps: dict[str, Caps] = {}
 
@@ -42,7 +42,7 @@ class Admission:
         """Return the rules that may run plans now."""
         return [rule for rule in sorted(rules) if rule not in self.full and not self._is_closed(tx, rule)]
 
-    def sent(self, tx: Transaction, ids: Sequence[str]) -> list[Claimed]:
+    def sent(self, tx: Transaction, ids: Sequence[str]) -> list[ClaimedPlan]:
         """Claim and return the plans that may run; they are durably `sent` once the transaction commits."""
         position = {name: n for n, name in enumerate(ids)}  # an undo may depend on the one before it
         intact = sorted(effects.claim(tx, ids, ttl=CLAIM, unwritten=True), key=lambda plan: position[plan.id])
@@ -54,20 +54,20 @@ class Admission:
         self._wait(tx, held)
         points.reach("holds.taken")
         sent = effects.send(tx, held.taken)
-        self._carried.follow(tx, sent.settled, Event.DRIFTED)
-        self._carried.follow(tx, sent.conflicts, Event.STARTED, Event.QUARANTINED)
+        self._outcomes.follow(tx, sent.settled, Event.DRIFTED)
+        self._outcomes.follow(tx, sent.conflicts, Event.STARTED, Event.QUARANTINED)
         return sent.sent
 
     def _report_damaged(self, tx: Transaction, left_out: Collection[str]) -> None:
         """Report plans that were not claimed: findings of damaged plans follow them, other plans wait."""
         plans = [stored.get(tx, name) for name in sorted(left_out)]
         for plan in plans:
-            if plan.state in (BundleState.APPROVED, BundleState.RETRY_WAIT) and plan.reason is not None:
-                self._carried.tally.because(plan.reason, held_up=True)
-        damaged = [(plan, plan.reason or "") for plan in plans if plan.state is BundleState.QUARANTINED]
-        self._carried.follow(tx, damaged, Event.STARTED, Event.QUARANTINED)
+            if plan.state in (PlanState.APPROVED, PlanState.RETRY_WAIT) and plan.reason is not None:
+                self._outcomes.tally.because(plan.reason, held_up=True)
+        damaged = [(plan, plan.reason or "") for plan in plans if plan.state is PlanState.QUARANTINED]
+        self._outcomes.follow(tx, damaged, Event.STARTED, Event.QUARANTINED)
 
-    def _of_running_jobs(self, tx: Transaction, claimed: Sequence[Claimed]) -> list[Claimed]:
+    def _of_running_jobs(self, tx: Transaction, claimed: Sequence[ClaimedPlan]) -> list[ClaimedPlan]:
         """Hold back plans that a paused job proposed; undos requested by a person go on."""
         paused = {subject: pause.sentence for subject, pause in pauses.active(tx).items() if subject.startswith("job:")}
         runs = {plan.run for plan in claimed if plan.run is not None} if paused else set()
@@ -76,17 +76,19 @@ class Admission:
         for subject in sorted({of[plan.run or ""] for plan in paused_plans}):
             of_job = [plan for plan in paused_plans if of[plan.run or ""] == subject]
             effects.released(tx, of_job, paused[subject], next_at=tx.now + STAND_BACK)
-            self._carried.tally.because(paused[subject])
+            self._outcomes.tally.because(paused[subject])
         return [plan for plan in claimed if plan not in paused_plans]
 
-    def _within_retries(self, tx: Transaction, claimed: Sequence[Claimed]) -> list[Claimed]:
+    def _within_retries(self, tx: Transaction, claimed: Sequence[ClaimedPlan]) -> list[ClaimedPlan]:
         """Limit retries to a share of all sent plans."""
         tried = [plan for plan in claimed if plan.sent_at is not None]
         if not tried:
             return list(claimed)
-        allowed = breaker.retries_left(tx, self._carried.identity, calls=len(claimed) - len(tried), retries=len(tried))
-        late = tried[allowed:]
-        effects.released(tx, late, "Too many retries in this minute.", next_at=tx.now + ASK_AGAIN)
+        allowed = breaker.retries_left(tx, self._outcomes.identity, calls=len(claimed) - len(tried), retries=len(tried))
+        if late := tried[allowed:]:
+            reason = "Too many retries in this minute; a later run does the rest."
+            effects.released(tx, late, reason, next_at=tx.now + ASK_AGAIN)
+            self._outcomes.tally.because(reason, held_up=True)
         return [plan for plan in claimed if plan not in late]
 
     def _wait(self, tx: Transaction, held: effects.Held) -> None:
@@ -95,18 +97,18 @@ class Admission:
         for plan, conflict in held.waiting:
             soon = tx.now if conflict.other in taken_ids else tx.now + STAND_BACK
             effects.released(tx, [plan], str(conflict), next_at=soon)
-            self._carried.tally.because(str(conflict))
+            self._outcomes.tally.because(str(conflict))
 
     def _is_closed(self, tx: Transaction, rule: str) -> bool:
         reason = self.terms.closed(tx, self.source, rule)
         if reason is not None:
-            self._carried.tally.because(reason)
+            self._outcomes.tally.because(reason)
         return reason is not None
 
-    def _valid(self, tx: Transaction, claimed: Sequence[Claimed]) -> list[Claimed]:
+    def _valid(self, tx: Transaction, claimed: Sequence[ClaimedPlan]) -> list[ClaimedPlan]:
         """Return the plans that are still valid as approved; end the others as void."""
-        fit: list[Claimed] = []
-        void: list[tuple[Claimed, str]] = []
+        fit: list[ClaimedPlan] = []
+        void: list[tuple[ClaimedPlan, str]] = []
         for plan in claimed:
             reason = self._void(tx, plan)
             if reason is None:
@@ -115,41 +117,41 @@ class Admission:
                 void.append((plan, f"The plan is void: {reason}"))
         if void:
             effects.skipped(tx, void)
-            self._carried.follow(tx, void, Event.VOIDED)
+            self._outcomes.follow(tx, void, Event.VOIDED)
             for _, reason in void:
-                self._carried.tally.because(reason)
+                self._outcomes.tally.because(reason)
         return fit
 
-    def _void(self, tx: Transaction, plan: Claimed) -> str | None:
+    def _void(self, tx: Transaction, plan: ClaimedPlan) -> str | None:
         if plan.expires_at is not None and plan.expires_at <= tx.now and clock.held(tx) is None:
             return "it expired"
-        if not plan.undoes and self._digests.get(plan.dataset) != plan.bundle.catalogue:
+        if not plan.undoes and self._digests.get(plan.dataset) != plan.content.catalogue:
             return "its table, or a reference to it, changed since it was planned"
-        if reason := self.terms.void(plan.bundle, self._carried.identity, plan.policy):
+        if reason := self.terms.void(plan.content, self._outcomes.identity, plan.policy):
             return reason
         needs_approval = plan.policy != "none"
         return "an approval is missing" if needs_approval and not approvals.satisfied(tx, plan) else None
 
-    def _within_limits(self, tx: Transaction, claimed: Sequence[Claimed]) -> list[Claimed]:
+    def _within_limits(self, tx: Transaction, claimed: Sequence[ClaimedPlan]) -> list[ClaimedPlan]:
         """Return the plans that limits allow now, and count them; the others wait, still approved."""
         fit = [plan for plan in claimed if plan.undoes]
-        groups: dict[tuple[str, str | None, bool], list[Claimed]] = {}
+        groups: dict[tuple[str, str | None, bool], list[ClaimedPlan]] = {}
         for plan in claimed:
             if not plan.undoes:
                 groups.setdefault((plan.rule, plan.run, plan.is_beyond_limits), []).append(plan)
         caps_of_source = self.terms.project.caps_of(self.source)
         for (rule, run, beyond), group in groups.items():
-            uses = [limits.Use.of(plan.id, plan.bundle) for plan in group]
+            uses = [limits.Use.of(plan.id, plan.content) for plan in group]
             if rule not in self._caps:
                 self._caps[rule] = self.terms.caps(tx, rule)
             caps = self._caps[rule]
             try:
                 applied_caps = None if beyond else limits.Both(caps, caps_of_source)
-                limits.reserve(tx, uses, rule=rule, target=self._carried.identity, run=run, caps=applied_caps)
+                limits.reserve(tx, uses, rule=rule, target=self._outcomes.identity, run=run, caps=applied_caps)
             except limits.OverLimit as error:
                 effects.released(tx, group, str(error), next_at=tx.now + STAND_BACK)
                 self.full.add(rule)
-                self._carried.tally.because(str(error), refused=True)
+                self._outcomes.tally.because(str(error), refused=True)
             else:
                 fit += group
         points.reach("limits.reserved")

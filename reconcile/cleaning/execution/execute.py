@@ -1,8 +1,8 @@
-"""Execute bundles on a target: one transaction for a batch, each bundle completely or not at all, and once.
+"""Execute plans on a target: one transaction for a batch, each plan completely or not at all, and once.
 
 Steps inside the transaction: write the receipts, which prove the execution; lock every row, the keeper included;
 compare each row with the plan; compare the rows that refer to them; apply the changes; read the rows again. Nothing
-here touches the store: the caller has durably marked these bundles as `sent` there.
+here touches the store: the caller has durably marked these plans as `sent` there.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from connectors.target import (
 from reconcile import points
 from reconcile.cleaning.execution import images, leaving, verdict
 from reconcile.cleaning.execution.images import Images
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.plan import Plan
 
 MOST_FAILURES = 2
 """After this many failures in a row, the rest of the batch waits for later."""
 
 
 class How(enum.Enum):
-    """The outcome of a bundle."""
+    """The outcome of a plan."""
 
     DONE = "done"
     DONE_BEFORE = "done_before"  # its receipts exist: an earlier attempt did it
@@ -49,13 +49,13 @@ class How(enum.Enum):
     PAUSED = "paused"  # proven not done, and a person has to fix the target first
     CONFLICT = "conflict"  # proven not done: a constraint of the target forbids it
     REFUSED = "refused"  # proven not done, and a retry cannot help
-    IN_DOUBT = "in_doubt"  # the connection broke in COMMIT
+    COMMIT_UNKNOWN = "commit_unknown"  # the connection broke in COMMIT
     UNKNOWN = "unknown"  # the target was asked, and cannot tell
 
 
 _OF: dict[Outcome, How] = {
     Outcome.NOT_DONE: How.NOT_DONE,
-    Outcome.AMBIGUOUS: How.IN_DOUBT,
+    Outcome.UNKNOWN: How.COMMIT_UNKNOWN,
     Outcome.PAUSE: How.PAUSED,
     Outcome.CONFLICT: How.CONFLICT,
     Outcome.TERMINAL: How.REFUSED,
@@ -63,15 +63,15 @@ _OF: dict[Outcome, How] = {
 _REACTIONS = {Reaction.RETRY: How.NOT_DONE, Reaction.ASK: How.PAUSED, Reaction.STOP: How.REFUSED}
 """Outcomes of errors outside a transaction, before COMMIT."""
 _OF_ONE = (Outcome.CONFLICT, Outcome.TERMINAL)
-"""Errors of a single bundle; the transaction continues after its savepoint."""
+"""Errors of a single plan; the transaction continues after its savepoint."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A `sent` bundle with one receipt per operation; none if the target keeps no receipts."""
+    """A `sent` plan with one receipt per operation; none if the target keeps no receipts."""
 
     id: str
-    bundle: Bundle
+    plan: Plan
     receipts: tuple[Receipt, ...] = ()
 
 
@@ -92,7 +92,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Limits:
+class TransactionLimits:
     """Limits of a transaction. `seconds` returns its longest duration, and raises if the claim was lost.
 
     `named` gets the target's name of a transaction before its COMMIT if no receipt can be kept. `stamps` are the
@@ -105,7 +105,7 @@ class Limits:
 
 
 class _NeedsSeparation(Exception):
-    """The transaction was rolled back. `apart` names the bundles to execute one by one; empty for all."""
+    """The transaction was rolled back. `apart` names the plans to execute one by one; empty for all."""
 
     def __init__(self, apart: Collection[str] = ()) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class _NeedsSeparation(Exception):
 
 
 class _Drift(Exception):
-    """Rows differ from the plan. `jobs` names the bundles; empty if they are unknown."""
+    """Rows differ from the plan. `jobs` names the plans; empty if they are unknown."""
 
     def __init__(self, reason: str, jobs: Collection[str] = (), outcome: How = How.DRIFTED) -> None:
         super().__init__(reason)
@@ -122,11 +122,11 @@ class _Drift(Exception):
         self.how = outcome
 
 
-def perform(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
-    """Execute these bundles and return their results in any order. Raises only what `limits` raises.
+def perform(target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> list[Result]:
+    """Execute these plans and return their results in any order. Raises only what `limits` raises.
 
-    All share one transaction if possible. Bundles that differ from the plan each get a savepoint; after an error of
-    the target, each bundle gets its own transaction.
+    All share one transaction if possible. A plan whose rows are not as planned gets a savepoint; after an error of the
+    target, each plan gets its own transaction.
     """
     results: list[Result] = []
     together, apart = _split(jobs)
@@ -151,17 +151,17 @@ def _split(jobs: Sequence[Job]) -> tuple[list[Job], list[Job]]:
     """Split into jobs that can run together, and jobs whose effects must be observed separately."""
     if len(jobs) > 1 and _touch_one_another(jobs):
         return [], list(jobs)
-    return [job for job in jobs if not job.bundle.triggers], [job for job in jobs if job.bundle.triggers]
+    return [job for job in jobs if not job.plan.triggers], [job for job in jobs if job.plan.triggers]
 
 
-def _after(error: TargetError, target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
-    """Handle a failed transaction: the error may belong to one of its bundles alone."""
-    if len(jobs) == 1 or error.outcome in (Outcome.AMBIGUOUS, Outcome.PAUSE):
+def _after(error: TargetError, target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> list[Result]:
+    """Handle a failed transaction: the error may belong to one of its plans alone."""
+    if len(jobs) == 1 or error.outcome in (Outcome.UNKNOWN, Outcome.PAUSE):
         return [failed(job, error) for job in jobs]
     return _alone(target, jobs, limits)
 
 
-def _alone(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
+def _alone(target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> list[Result]:
     results: list[Result] = []
     failures = 0
     for job in jobs:
@@ -186,8 +186,8 @@ def failed(job: Job, error: ConnectorError) -> Result:
 # All at once
 
 
-def _at_once(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
-    """Execute the whole batch without savepoints; raises _NeedsSeparation if any bundle differs from its plan."""
+def _at_once(target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> list[Result]:
+    """Execute the whole batch without savepoints; raises _NeedsSeparation if any row is not as planned."""
     with target.work(limits.seconds()) as work:
         points.reach("target.begun")
         try:
@@ -203,8 +203,8 @@ def _at_once(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result
     return done
 
 
-def _in_turn(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
-    """Execute each bundle inside a savepoint, so that a failing one does not affect the others."""
+def _in_turn(target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> list[Result]:
+    """Execute each plan inside a savepoint, so that a failing one does not affect the others."""
     results: list[Result] = []
     with target.work(limits.seconds()) as work:
         points.reach("target.begun")
@@ -233,7 +233,7 @@ def _vetoed(job: Job, error: RowsDiffer) -> Result:
     return Result(job, How.CONFLICT, reason)
 
 
-def _commit(work: Work, jobs: Sequence[Job], limits: Limits) -> None:
+def _commit(work: Work, jobs: Sequence[Job], limits: TransactionLimits) -> None:
     if not all(job.receipts for job in jobs) and work.transaction is not None:
         limits.named(jobs, work.transaction)
     points.reach("target.before_commit")
@@ -242,32 +242,32 @@ def _commit(work: Work, jobs: Sequence[Job], limits: Limits) -> None:
 
 
 def _steps(work: Work, jobs: Sequence[Job], stamps: Mapping[str, str]) -> list[Result]:
-    """Run all steps between BEGIN and COMMIT for these bundles: all are DONE, or none.
+    """Run all steps between BEGIN and COMMIT for these plans: all are DONE, or none.
 
     Raises _Drift, ReceiptStands, RowsDiffer, Unassigned, TargetError.
     """
-    bundles = [job.bundle for job in jobs]
+    plans = [job.plan for job in jobs]
     receipts = sorted((receipt for job in jobs for receipt in job.receipts), key=lambda receipt: receipt.key)
     if receipts:
         work.receive(receipts)
         points.reach("target.received")
-    before = work.lock(_unique(change.row for bundle in bundles for change in bundle.changes))
+    before = work.lock(_unique(change.row for plan in plans for change in plan.changes))
     points.reach("target.locked")
-    drifted = {job.id: reason for job in jobs if (reason := images.drift(job.bundle, before))}
+    drifted = {job.id: reason for job in jobs if (reason := images.drift(job.plan, before))}
     if drifted:
         raise _Drift(next(iter(drifted.values())), drifted)
-    as_done = [replace(job, bundle=images.as_locked(job.bundle, before)) for job in jobs]
-    bundles = [job.bundle for job in as_done]
-    _hold(work, bundles, stamps)
-    _compare_references(work, bundles)
-    changes = [change for bundle in bundles for change in bundle.changes if not change.is_guard]
-    related = {bundle.table for bundle in bundles}
-    related |= {guard.reference.table for bundle in bundles for guard in bundle.references if guard.reference.soft}
-    witness = work.witness(changes, related=sorted(related), triggers=any(bundle.triggers for bundle in bundles))
+    as_done = [replace(job, plan=images.as_locked(job.plan, before)) for job in jobs]
+    plans = [job.plan for job in as_done]
+    _hold(work, plans, stamps)
+    _compare_references(work, plans)
+    changes = [change for plan in plans for change in plan.changes if not change.is_guard]
+    related = {plan.table for plan in plans}
+    related |= {guard.reference.table for plan in plans for guard in plan.references if guard.reference.soft}
+    witness = work.witness(changes, related=sorted(related), triggers=any(plan.triggers for plan in plans))
     _apply(work, changes, at_once=len(jobs) > 1)
-    after = work.lock(_unique([*map(images.name_after, changes), *verdict.guards_of(bundles)]))
+    after = work.lock(_unique([*map(images.name_after, changes), *verdict.guards_of(plans)]))
     points.reach("target.read_back")
-    image_sets = [images.done(bundle, before, after) for bundle in bundles]
+    image_sets = [images.done(plan, before, after) for plan in plans]
     beside = _verified(work, witness, as_done, image_sets, after)
     if receipts:
         work.seal(_sealed(jobs, image_sets))
@@ -295,14 +295,14 @@ def _verified(
         if reason := images.left_over(own):
             raise _Drift(reason, (job.id,), How.CONFLICT)
     try:
-        return verdict.verify(work, witness, [job.bundle for job in jobs], image_sets, after)
+        return verdict.verify(work, witness, [job.plan for job in jobs], image_sets, after)
     except verdict.NotAsPlanned as error:
         raise _Drift(str(error), [job.id for job in jobs], How.REFUSED) from error
 
 
-def _hold(work: Work, bundles: Sequence[Bundle], stamps: Mapping[str, str]) -> None:
+def _hold(work: Work, plans: Sequence[Plan], stamps: Mapping[str, str]) -> None:
     """Lock the references to tables that lose rows; raises _Drift if they changed since the catalogue was read."""
-    tables = [table for table in dict.fromkeys(leaving.tables(bundles)) if table in stamps]
+    tables = [table for table in dict.fromkeys(leaving.tables(plans)) if table in stamps]
     if tables and work.hold(tables) != {table: stamps[table] for table in tables}:
         raise _Drift("a reference to its table, or one of its triggers, changed since it was planned")
 
@@ -312,16 +312,16 @@ def _sealed(jobs: Sequence[Job], image_sets: Sequence[Images]) -> list[Receipt]:
     return [replace(item, after=digest) for job, digest in zip(jobs, digests, strict=True) for item in job.receipts]
 
 
-def _compare_references(work: Work, bundles: Sequence[Bundle]) -> None:
+def _compare_references(work: Work, plans: Sequence[Plan]) -> None:
     """Check that the rows referring to the surplus are the planned ones; raises _Drift.
 
-    The guards of one reference are checked together. A row that now refers to another bundle's record is still found,
+    The guards of one reference are checked together. A row that now refers to another plan's record is still found,
     because each of these rows is compared completely as well.
     """
     to: dict[Reference, list[tuple[Cell, ...]]] = defaultdict(list)
     planned: dict[Reference, set[RowName]] = defaultdict(set)
-    for bundle in bundles:
-        for guard in bundle.references:
+    for plan in plans:
+        for guard in plan.references:
             if guard.to:
                 to[guard.reference] += guard.to
                 planned[guard.reference].update(guard.rows)
@@ -340,7 +340,7 @@ def _unique(rows: Iterable[RowName]) -> list[RowName]:
 
 
 def done_before(work: Work, job: Job, existing: Mapping[str, Receipt]) -> Result:
-    """Return the result that existing receipts prove, after the bundle's own attempt was rolled back."""
+    """Return the result that existing receipts prove, after the plan's own attempt was rolled back."""
     received = [existing[receipt.key] for receipt in job.receipts if receipt.key in existing]
     own = {receipt.key: receipt for receipt in job.receipts}
     if any(item.fingerprint != own[item.key].fingerprint or item.store != own[item.key].store for item in received):
@@ -352,7 +352,7 @@ def done_before(work: Work, job: Job, existing: Mapping[str, Receipt]) -> Result
 
 def _as_received(work: Work, job: Job, digest: str) -> Images | None:
     """Return the images from when the receipts were sealed; None if they are no longer known."""
-    foretold = images.expected(job.bundle)
+    foretold = images.expected(job.plan)
     now = work.lock(_unique(images.name_after(image.change) for image in foretold))
     current = []
     for image in foretold:
@@ -361,11 +361,11 @@ def _as_received(work: Work, job: Job, digest: str) -> Images | None:
     return next((candidate for candidate in (tuple(current), foretold) if images.digest(candidate) == digest), None)
 
 
-# Overlap of bundles
+# Overlap of plans
 
 
 def _touch_one_another(jobs: Sequence[Job]) -> bool:
-    """Return True if one bundle changes rows that another one compares, so that they must run in turn.
+    """Return True if one plan changes rows that another one compares, so that they must run in turn.
 
     Rows are identified by their keys, so all rows of a table must be named by the same columns.
     """
@@ -373,7 +373,7 @@ def _touch_one_another(jobs: Sequence[Job]) -> bool:
     by: dict[RowName, int] = {}
     changed: set[RowName] = set()
     for number, job in enumerate(jobs):
-        for change in job.bundle.changes:
+        for change in job.plan.changes:
             columns = tuple(column for column, _ in change.row.key)
             if key_columns.setdefault(change.row.table, columns) != columns:
                 return True
@@ -383,20 +383,20 @@ def _touch_one_another(jobs: Sequence[Job]) -> bool:
                     return True
                 if not change.is_guard:
                     changed.add(row)
-    return _refer_to_one_another([job.bundle for job in jobs])
+    return _refer_to_one_another([job.plan for job in jobs])
 
 
-def _refer_to_one_another(bundles: Sequence[Bundle]) -> bool:
-    """Return True if a bundle adds a reference to a row whose references another bundle has checked."""
+def _refer_to_one_another(plans: Sequence[Plan]) -> bool:
+    """Return True if a plan adds a reference to a row whose references another plan has checked."""
     expected: dict[tuple[str, tuple[str, ...], tuple[Cell, ...]], int] = {}
     columns: dict[str, set[tuple[str, ...]]] = defaultdict(set)
-    for number, bundle in enumerate(bundles):
-        for guard in bundle.references:
+    for number, plan in enumerate(plans):
+        for guard in plan.references:
             columns[guard.reference.table].add(guard.reference.columns)
             for cells in guard.to:
                 expected[guard.reference.table, guard.reference.columns, cells] = number
-    for number, bundle in enumerate(bundles):
-        for change in bundle.changes:
+    for number, plan in enumerate(plans):
+        for change in plan.changes:
             for names in columns.get(change.row.table, ()) if change.after else ():
                 after = {**(change.before or {}), **(change.after or {})}
                 refers = tuple(after.get(name) for name in names)
@@ -405,16 +405,16 @@ def _refer_to_one_another(bundles: Sequence[Bundle]) -> bool:
     return False
 
 
-def overtaken(job: Job, leaves: leaving.Leaving) -> Result | None:
+def overtaken(job: Job, leaves: leaving.TableCatalogues) -> Result | None:
     """Return why an undo is not begun: the references to a table that would lose rows changed."""
-    if not job.bundle.undoes:
+    if not job.plan.undoes:
         return None
     try:
-        now = leaves.digest(job.bundle)
-    except leaving.DatasetMissing:
-        return Result(job, How.DRIFTED, f"dataset {job.bundle.dataset!r} is not in the configuration any more")
+        now = leaves.digest(job.plan)
+    except leaving.DatasetRemoved:
+        return Result(job, How.DRIFTED, f"dataset {job.plan.dataset!r} is not in the configuration any more")
     except ConnectorError as error:
         return failed(job, error)
-    if now == job.bundle.catalogue:
+    if now == job.plan.catalogue:
         return None
     return Result(job, How.DRIFTED, "a table that would lose rows, or a reference to it, changed since it was planned")

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 
 from connectors.target import Catalogue, Target
 from reconcile.config.settings import DatasetConfig
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.plan import Plan
 
 
-class DatasetMissing(Exception):
+class DatasetRemoved(Exception):
     """The dataset is not in the configuration any more, so references to its tables cannot be read."""
 
 
 @dataclass
-class Leaving:
+class TableCatalogues:
     """Catalogues of tables in one target, each read once, for plans of these datasets."""
 
     target: Target
@@ -29,25 +29,25 @@ class Leaving:
     _read: dict[tuple[str, str], Catalogue] = field(default_factory=dict)
 
     def catalogue(self, dataset: str, table: str) -> Catalogue:
-        """Return the catalogue of another table than the dataset's own; raises DatasetMissing, ConnectorError."""
+        """Return the catalogue of another table than the dataset's own; raises DatasetRemoved, ConnectorError."""
         if dataset not in self.datasets:
-            raise DatasetMissing(dataset)
+            raise DatasetRemoved(dataset)
         if (dataset, table) not in self._read:
             catalogue = self.target.catalogue(self.datasets[dataset].settings, table=table)
             self._read[dataset, table] = catalogue
             self.stamps = {**catalogue.stamps, **self.stamps}
         return self._read[dataset, table]
 
-    def digest(self, bundle: Bundle) -> str:
+    def digest(self, plan: Plan) -> str:
         """Return a digest of the references to tables that lose rows; empty if no table does."""
-        return " ".join(self.catalogue(bundle.dataset, table).digest for table in sorted(set(tables([bundle]))))
+        return " ".join(self.catalogue(plan.dataset, table).digest for table in sorted(set(tables([plan]))))
 
 
-def tables(bundles: Sequence[Bundle]) -> Iterator[str]:
+def tables(plans: Sequence[Plan]) -> Iterator[str]:
     """Yield the tables in which a row is deleted or gets another key."""
-    for bundle in bundles:
-        keys = {(guard.reference.to_table, name) for guard in bundle.references for name in guard.reference.to_columns}
-        for change in bundle.changes:
+    for plan in plans:
+        keys = {(guard.reference.to_table, name) for guard in plan.references for name in guard.reference.to_columns}
+        for change in plan.changes:
             if change.before is None:
                 continue
             own = {column for column, _ in change.row.key}

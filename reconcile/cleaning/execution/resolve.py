@@ -1,4 +1,4 @@
-"""Ask the target about a bundle whose COMMIT was not acknowledged: was it done?
+"""Ask the target about a plan whose COMMIT was not acknowledged: was it done?
 
 With receipts: insert the same receipts again and roll back. An existing receipt proves that it was done; a successful
 insert proves that it was not, and that no transaction still holds it. Without: ask for the transaction's status and
@@ -15,11 +15,11 @@ from connectors.target import Cells, ReceiptStands, Row, RowName, Target, Work
 from reconcile import points
 from reconcile.cleaning.execution import images
 from reconcile.cleaning.execution.execute import How, Job, Result, done_before
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.plan import Plan
 
 
 def ask(target: Target, job: Job, seconds: float, transaction: str | None) -> Result:
-    """Return DONE_BEFORE, NOT_DONE, KEY_CONFLICT, IN_DOUBT (ask again later) or UNKNOWN (only a person can tell).
+    """Return DONE_BEFORE, NOT_DONE, KEY_CONFLICT, COMMIT_UNKNOWN (ask again later) or UNKNOWN (only a person can tell).
 
     `transaction` is the target's name of the last attempt's transaction, if it gave one.
     """
@@ -28,7 +28,7 @@ def ask(target: Target, job: Job, seconds: float, transaction: str | None) -> Re
             return _by_receipts(target, job, seconds)
         return _by_rows(target, job, seconds, transaction)
     except ConnectorError as error:  # one failing question must not block other plans
-        return Result(job, How.IN_DOUBT, str(error), getattr(error, "code", ""))
+        return Result(job, How.COMMIT_UNKNOWN, str(error), getattr(error, "code", ""))
 
 
 def _by_receipts(target: Target, job: Job, seconds: float) -> Result:
@@ -54,24 +54,24 @@ def _by_rows(target: Target, job: Job, seconds: float, transaction: str | None) 
 
 
 def _compared(target: Target, work: Work, job: Job, transaction: str | None) -> Result:
-    changes = [change for change in job.bundle.changes if not change.is_guard]
+    changes = [change for change in job.plan.changes if not change.is_guard]
     rows = work.lock(list(dict.fromkeys(name for c in changes for name in (c.row, images.name_after(c)))))
     happened = None if transaction is None else target.happened(transaction)
-    before, after = images.drift(_changed(job.bundle), rows) is None, _is_after(job.bundle, rows)
+    before, after = images.drift(_changed(job.plan), rows) is None, _is_after(job.plan, rows)
     if happened is True or (happened is None and after and not before):
-        is_known = after and not job.bundle.ignore_drift  # earlier values of columns that may drift were never read
-        return Result(job, How.DONE_BEFORE, images=_as_they_are(job.bundle, rows) if is_known else None)
+        is_known = after and not job.plan.ignore_drift  # earlier values of columns that may drift were never read
+        return Result(job, How.DONE_BEFORE, images=_as_they_are(job.plan, rows) if is_known else None)
     if happened is False or (before and not after):
         return Result(job, How.NOT_DONE, "the target rolled it back")
     return Result(job, How.UNKNOWN, "the rows match neither the state before nor the state after it")
 
 
-def _changed(bundle: Bundle) -> Bundle:
-    return replace(bundle, changes=tuple(change for change in bundle.changes if not change.is_guard))
+def _changed(plan: Plan) -> Plan:
+    return replace(plan, changes=tuple(change for change in plan.changes if not change.is_guard))
 
 
-def _is_after(bundle: Bundle, rows: Mapping[RowName, Row]) -> bool:
-    for image in images.expected(bundle):
+def _is_after(plan: Plan, rows: Mapping[RowName, Row]) -> bool:
+    for image in images.expected(plan):
         row = rows.get(images.name_after(image.change))
         if (row is None) != (image.after is None):
             return False
@@ -89,9 +89,9 @@ def _agrees(expected: Cells, actual: Cells) -> bool:
     return True
 
 
-def _as_they_are(bundle: Bundle, rows: Mapping[RowName, Row]) -> images.Images:
+def _as_they_are(plan: Plan, rows: Mapping[RowName, Row]) -> images.Images:
     current = []
-    for image in images.expected(bundle):
+    for image in images.expected(plan):
         row = rows.get(images.name_after(image.change))
         current.append(replace(image, after=None if row is None else dict(row.cells)))
     return tuple(current)

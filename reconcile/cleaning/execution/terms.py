@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
 from reconcile.cleaning.planning.binding import binding_of
 from reconcile.config.settings import Project
 from reconcile.coordination import pauses
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.plan import Plan
+from reconcile.findings.shown import Finding
+from reconcile.findings.states import State
+from reconcile.journal import effects
 from reconcile.schedule import retry
 from reconcile.store import Transaction
 from reconcile.store import runs as stored_runs
@@ -37,48 +40,79 @@ class Terms:
             self._bindings[name] = None if rule is None else binding_of(self.project, rule)
         return self._bindings[name]
 
-    def void(self, bundle: Bundle, target: str, policy: str) -> str | None:
+    def void(self, plan: Plan, target: str, policy: str) -> str | None:
         """Return why a plan is void despite any approval; None if it is valid.
 
         `target` identifies the source's current database; `policy` is the plan's approval policy.
         """
-        if bundle.target != target:
-            return f"source {bundle.source!r} is a different database than the one it was planned for"
-        if bundle.undoes is not None:
+        if plan.target != target:
+            return f"source {plan.source!r} is a different database than the one it was planned for"
+        if plan.undoes is not None:
             return None
-        binding = self.binding(bundle.rule)
+        binding = self.binding(plan.rule)
         if binding is None:
-            return f"rule {bundle.rule!r} no longer cleans"
-        if binding != bundle.binding:
-            return f"rule {bundle.rule!r}, its dataset or its source was edited since it was planned"
-        if stricter(_policy(policy), self.asks(bundle)) != policy:
-            return f"rule {bundle.rule!r} requires more approvals now than when it was planned"
-        if policy == "none" and self._is_too_large(bundle):
-            return f"its group is larger than rule {bundle.rule!r} allows now"
-        if policy == "none" and self.cannot_count(bundle):
+            return f"rule {plan.rule!r} no longer cleans"
+        if binding != plan.binding:
+            return f"rule {plan.rule!r}, its dataset or its source was edited since it was planned"
+        if stricter(_policy(policy), self.asks(plan)) != policy:
+            return f"rule {plan.rule!r} requires more approvals now than when it was planned"
+        if policy == "none" and self._is_too_large(plan):
+            return f"its group is larger than rule {plan.rule!r} allows now"
+        if policy == "none" and self.cannot_count(plan):
             return "money is limited now, and part of its money cannot be counted"
         return None
 
-    def cannot_count(self, bundle: Bundle) -> bool:
+    def cannot_count(self, plan: Plan) -> bool:
         """Return True if money is limited and part of the plan's money cannot be counted."""
-        rule = self.rule(bundle.rule)
-        limited = rule is not None and (rule.limits.money or self.project.caps_of(bundle.source).money)
-        return bool(limited and bundle.uncounted)
+        rule = self.rule(plan.rule)
+        limited = rule is not None and (rule.limits.money or self.project.caps_of(plan.source).money)
+        return bool(limited and plan.uncounted)
 
-    def _is_too_large(self, bundle: Bundle) -> bool:
-        rule = self.rule(bundle.rule)
+    def _is_too_large(self, plan: Plan) -> bool:
+        rule = self.rule(plan.rule)
         limit = None if rule is None else rule.limits.caps(0).group
-        return limit is not None and len(bundle.surplus) + 1 > limit
+        return limit is not None and len(plan.surplus) + 1 > limit
 
-    def asks(self, bundle: Bundle) -> Policy:
+    def asks(self, plan: Plan) -> Policy:
         """Return the approval policy of a plan."""
-        rule = self.rule(bundle.rule)
+        rule = self.rule(plan.rule)
         if rule is None:
             return "required"
-        surplus = len(bundle.surplus)
-        counted = {} if bundle.uncounted else bundle.money  # an uncounted part could be any amount
+        surplus = len(plan.surplus)
+        counted = {} if plan.uncounted else plan.money  # an uncounted part could be any amount
         money = {currency: Decimal(amount) for currency, amount in counted.items()}
         return rule.approval.asks(surplus=surplus, records=surplus + 1, money=money)
+
+    def policy(
+        self,
+        tx: Transaction,
+        finding: Finding,
+        plan: Plan,
+        group: int | None,
+        *,
+        was_decided: bool,
+        knows: Callable[[Plan], bool],
+    ) -> Policy:
+        """Return the approval policy of a plan, or "required" if it is unusual or people were asked before.
+
+        `group` is the rule's limit for the records of a group; `knows` is True for a plan on records that were
+        cleaned before.
+        """
+        policy = self.asks(plan)
+        if policy != "none":
+            return policy
+        asks = finding.state is State.AWAITING or was_decided or self.is_unusual(finding, plan, group)
+        asks = asks or effects.restored(tx, plan) or (knows(plan) and effects.stays_marked(tx, plan))
+        return "required" if asks else "none"
+
+    def is_unusual(self, finding: Finding, plan: Plan, group: int | None) -> bool:
+        """Return True if people are asked about the plan even if its rule needs no approval."""
+        rule = self.rule(plan.rule)
+        fires_unknown = bool(plan.triggers) and (rule is None or rule.clean is None or rule.clean.triggers != "known")
+        is_too_large = group is not None and finding.records > group
+        return any(
+            (is_too_large, fires_unknown, plan.reversible == "no", self.cannot_count(plan), finding.settled_pairs)
+        )
 
     def caps(self, tx: Transaction, rule: str) -> Caps:
         """Return the rule's limits; its share refers to the records that its last run scanned."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from connectors.target import Row, RowName, Unplanned, Witness, Work
 from reconcile.cleaning.execution import images
 from reconcile.cleaning.execution.images import Images
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.plan import Plan
 from rules.document.mistakes import listed
 
 
@@ -24,33 +24,33 @@ class Unassigned(Exception):
 
 
 def verify(
-    work: Work, witness: Witness, bundles: Sequence[Bundle], image_sets: Sequence[Images], after: Mapping[RowName, Row]
+    work: Work, witness: Witness, plans: Sequence[Plan], image_sets: Sequence[Images], after: Mapping[RowName, Row]
 ) -> list[tuple[str, ...]]:
-    """Return sentences on the side effects of each bundle; `after` holds the current rows of all changes and guards.
+    """Return sentences on the side effects of each plan; `after` holds the current rows of all changes and guards.
 
-    Raises NotAsPlanned and, for several bundles, Unassigned.
+    Raises NotAsPlanned and, for several plans, Unassigned.
     """
-    written = [image for bundle_images in image_sets for image in bundle_images]
+    written = [image for plan_images in image_sets for image in plan_images]
     unheld = {id(image): columns for image, columns in work.unheld(written)}
     unplanned = witness.unplanned(written)
-    if len(bundles) > 1:
-        if unheld or unplanned or any(_guards_that_changed(bundle, after) for bundle in bundles):
+    if len(plans) > 1:
+        if unheld or unplanned or any(_guards_that_changed(plan, after) for plan in plans):
             raise Unassigned
-        return [() for _ in bundles]
-    [bundle], [own] = bundles, image_sets
-    if changed := _guards_that_changed(bundle, after):
+        return [() for _ in plans]
+    [plan], [own] = plans, image_sets
+    if changed := _guards_that_changed(plan, after):
         raise NotAsPlanned(f"the database itself changed a row of {listed(changed)} that must stay as it is")
-    overwritten = _changed_on_undo(own) if bundle.undoes else ()
-    return [(*_not_restored(own, unheld), *overwritten, *_side_effects(bundle, unplanned))]
+    overwritten = _changed_on_undo(own) if plan.undoes else ()
+    return [(*_not_restored(own, unheld), *overwritten, *_side_effects(plan, unplanned))]
 
 
-def _guards_that_changed(bundle: Bundle, after: Mapping[RowName, Row]) -> list[str]:
+def _guards_that_changed(plan: Plan, after: Mapping[RowName, Row]) -> list[str]:
     """Return the tables of guard rows that changed."""
-    guards = [change for change in bundle.changes if change.is_guard]
+    guards = [change for change in plan.changes if change.is_guard]
     changed = {
         guard.row.table
         for guard in guards
-        if (row := after.get(guard.row)) is None or images.differing(bundle, guard, row.cells)
+        if (row := after.get(guard.row)) is None or images.differing(plan, guard, row.cells)
     }
     return sorted(changed)
 
@@ -85,10 +85,10 @@ def _changed_on_undo(own: Images) -> Iterator[str]:
             yield f"Not restored: {listed(sorted(names))} of `{table}`, which a trigger changed during the undo."
 
 
-def _side_effects(bundle: Bundle, unplanned: Sequence[Unplanned]) -> Iterator[str]:
+def _side_effects(plan: Plan, unplanned: Sequence[Unplanned]) -> Iterator[str]:
     """Yield changes of triggers in other tables; raises NotAsPlanned if they may be in the plan's tables."""
     for item in unplanned:
-        if item.related or not bundle.triggers:
+        if item.related or not plan.triggers:
             raise NotAsPlanned(f"the database also changed {_rows(item)} {_where(item)}, which is not planned")
         if item.rows is None:
             yield f"Triggers fired, and the database does not say how many rows they changed {_where(item)}."
@@ -110,6 +110,6 @@ def _where(item: Unplanned) -> str:
     return "in tables it does not name"
 
 
-def guards_of(bundles: Sequence[Bundle]) -> list[RowName]:
+def guards_of(plans: Sequence[Plan]) -> list[RowName]:
     """Return the rows that must stay unchanged."""
-    return list(dict.fromkeys(change.row for bundle in bundles for change in bundle.changes if change.is_guard))
+    return list(dict.fromkeys(change.row for plan in plans for change in plan.changes if change.is_guard))

@@ -1,4 +1,4 @@
-"""A bundle while it is planned: at most one change per row, finally in an order that constraints allow.
+"""A plan in the making: at most one change per row, finally in an order that constraints allow.
 
 Read the references to the rows of many plans together: one query per reference, not per row.
 """
@@ -38,7 +38,7 @@ def order_of(name: RowName) -> tuple[str, str]:
 
 @dataclass
 class Draft:
-    """The changes of one bundle, and its guard rows."""
+    """The changes of one plan, and its guard rows."""
 
     catalogue: Catalogue
     changes: dict[RowName, Change] = field(default_factory=dict)

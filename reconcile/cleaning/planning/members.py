@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 
 from connectors.target import Row
-from reconcile.cleaning.actions.base import AsksPerson, Members, NothingToDo, Record, Stale
+from reconcile.cleaning.actions.base import AsksPerson, CurrentRecord, Members, NothingToDo, Stale
 from reconcile.findings.identity import record_of
 from reconcile.findings.shown import Finding
 from rules.engines.base import Group
@@ -47,5 +47,5 @@ def members_now(
     return Members(records[names[0]], surplus, tuple(record for record in surplus_records if record.name in settled))
 
 
-def _record(name: str, row: Row, fitted: Fitted, slot: dt.datetime) -> Record:
-    return Record(name, row, fitted.columns.complete(row.values, slot))
+def _record(name: str, row: Row, fitted: Fitted, slot: dt.datetime) -> CurrentRecord:
+    return CurrentRecord(name, row, fitted.columns.complete(row.values, slot))

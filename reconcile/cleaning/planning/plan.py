@@ -20,24 +20,24 @@ from connectors.target import Catalogue, Reference, Row, TableFacts, Target, Tar
 from reconcile.cleaning.actions.base import (
     Action,
     ActionPlan,
+    ActionTable,
     AsksPerson,
     Effect,
     Members,
     NothingToDo,
     NotPlannable,
-    Place,
     Stale,
     TooManyRows,
 )
 from reconcile.cleaning.planning.binding import in_target
 from reconcile.cleaning.planning.draft import Draft, ReadReferring, cells_at
 from reconcile.cleaning.planning.members import members_now
-from reconcile.cleaning.planning.references import Closure, Leaving, group_collision
+from reconcile.cleaning.planning.references import Closure, RemovedRow, group_collision
 from reconcile.cleaning.planning.reversing import limits_of_undo, shared_values, touched_tables
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection.detect import Subjects, read_again
-from reconcile.findings.bundle import Bundle, Operation
 from reconcile.findings.identity import is_erased, public
+from reconcile.findings.plan import Operation, Plan
 from reconcile.findings.shown import Finding
 from reconcile.journal.holds import name_of
 from reconcile.plugins import Kinds, kind_of
@@ -58,7 +58,7 @@ Generations = Callable[[Sequence[tuple[str, str]]], Mapping[tuple[str, str], int
 
 
 @dataclass(frozen=True)
-class Tools:
+class PlanningContext:
     """The tools for planning a rule with `clean`: its target, and its datasets as the rule and their database see them.
 
     `slot` is the value of `slot()` in its conditions. `binding` is the rule's (`binding.binding_of`).
@@ -81,7 +81,7 @@ class Tools:
         slot: dt.datetime,
         generations: Generations = lambda _: {},
         binding: str = "",
-    ) -> Tools:
+    ) -> PlanningContext:
         """Return tools with the current catalogue. Raises TargetRefused, ConnectorError."""
         dataset = subjects[rule.dataset].dataset
         catalogue = target.catalogue(dataset.settings, soft_links(dataset))
@@ -107,7 +107,7 @@ class Tools:
         return action
 
     @cached_property
-    def place(self) -> Place:
+    def place(self) -> ActionTable:
         return place(self.target, self.dataset, self.relation, self.catalogue)
 
     @cached_property
@@ -134,7 +134,7 @@ def soft_links(dataset: DatasetConfig) -> tuple[Reference, ...]:
     )
 
 
-def place(target: Target, dataset: DatasetConfig, relation: Relation, catalogue: Catalogue) -> Place:
+def place(target: Target, dataset: DatasetConfig, relation: Relation, catalogue: Catalogue) -> ActionTable:
     """Return the place that an action works on, for `mistakes` too."""
     tables: dict[str, TableFacts | None] = {}
 
@@ -143,10 +143,10 @@ def place(target: Target, dataset: DatasetConfig, relation: Relation, catalogue:
             tables[name] = _facts(target, dataset, name)
         return tables[name]
 
-    return Place(catalogue.tables[catalogue.table], relation.schema, dataset.id, other)
+    return ActionTable(catalogue.tables[catalogue.table], relation.schema, dataset.id, other)
 
 
-def mistakes(rule: Rule, where: Place, fitted: Fitted) -> list[str]:
+def mistakes(rule: Rule, where: ActionTable, fitted: Fitted) -> list[str]:
     """Return why the rule's `clean` cannot work there, one sentence each; empty if it can."""
     if rule.clean is None:
         return []
@@ -180,15 +180,15 @@ def _drifting(rule: Rule, fitted: Fitted) -> list[str]:
     ]
 
 
-def make(finding: Finding, tools: Tools) -> Bundle:
+def make(finding: Finding, tools: PlanningContext) -> Plan:
     """Make the plan for one finding. Raises Stale, NothingToDo, AsksPerson or another NotPlannable; ConnectorError."""
     [(_, planned)] = make_many([finding], tools)
-    if isinstance(planned, Bundle):
+    if isinstance(planned, Plan):
         return planned
     raise planned
 
 
-def make_many(findings: Iterable[Finding], tools: Tools) -> Iterator[tuple[str, Bundle | NotPlannable]]:
+def make_many(findings: Iterable[Finding], tools: PlanningContext) -> Iterator[tuple[str, Plan | NotPlannable]]:
     """Yield the plan for each finding in order, or why there is none; rows are read in chunks.
 
     Raises ConnectorError if the target fails.
@@ -234,7 +234,7 @@ class _StartedPlan:
         return [record.row for record in self.group.surplus if record.name in self.done.leaving]
 
 
-def _plan_chunk(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[str, Bundle | NotPlannable]]:
+def _plan_chunk(chunk: Sequence[Finding], tools: PlanningContext) -> Iterator[tuple[str, Plan | NotPlannable]]:
     started: dict[str, _StartedPlan | NotPlannable] = {}
     with_rows = [(finding, rows) for finding, rows in _read_rows(chunk, tools)]
     groups = _regroup([(finding.id, rows) for finding, rows in with_rows], tools)
@@ -250,7 +250,7 @@ def _plan_chunk(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[str, B
             yield name, entry
         else:
             try:
-                yield name, _bundle(entry, referring, tools)
+                yield name, _plan(entry, referring, tools)
             except NotPlannable as error:
                 yield name, error
             except TargetRefused as error:
@@ -258,7 +258,7 @@ def _plan_chunk(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[str, B
 
 
 def _regroup(
-    findings: Sequence[tuple[str, Sequence[Row | None] | None]], tools: Tools
+    findings: Sequence[tuple[str, Sequence[Row | None] | None]], tools: PlanningContext
 ) -> Mapping[str, tuple[Group, ...]]:
     """Return the rule's groups of each finding whose rows all exist, by finding."""
     complete = {
@@ -268,9 +268,11 @@ def _regroup(
     return dict(zip(complete, groups, strict=True))
 
 
-def _read_rows(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[Finding, Sequence[Row | None] | None]]:
+def _read_rows(
+    chunk: Sequence[Finding], tools: PlanningContext
+) -> Iterator[tuple[Finding, Sequence[Row | None] | None]]:
     """Yield the findings with their current rows; None for a finding that is too large to be cleaned."""
-    limit = tools.settings.bundle_rows
+    limit = tools.settings.plan_rows
     within_limit = [finding for finding in chunk if len(finding.surplus) <= limit]
     ids = [[_typed(member.id, tools) for member in finding.members] for finding in within_limit]
     to_read = [identifier for member_ids in ids for identifier in member_ids if identifier is not None]
@@ -281,7 +283,7 @@ def _read_rows(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[Finding
         yield finding, None if member_ids is None else [None if key is None else next(rows) for key in member_ids]
 
 
-def _typed(record: RecordId, tools: Tools) -> RecordId | None:
+def _typed(record: RecordId, tools: PlanningContext) -> RecordId | None:
     """Convert an id to the dataset's types: the store does not distinguish 5 from 5.00.
 
     None if no record can have it: it was erased, or the dataset's `id` changed since.
@@ -296,9 +298,11 @@ def _typed(record: RecordId, tools: Tools) -> RecordId | None:
         return None
 
 
-def _begin(finding: Finding, rows: Sequence[Row | None] | None, groups: Sequence[Group], tools: Tools) -> _StartedPlan:
+def _begin(
+    finding: Finding, rows: Sequence[Row | None] | None, groups: Sequence[Group], tools: PlanningContext
+) -> _StartedPlan:
     if rows is None:
-        raise TooManyRows(tools.settings.bundle_rows)
+        raise TooManyRows(tools.settings.plan_rows)
     group = members_now(finding, rows, groups, tools.fitted, tools.slot)
     action_plan = tools.action.changes(group, tools.settings, replace(tools.place, finding=finding.id))
     draft = Draft(tools.catalogue)
@@ -315,7 +319,7 @@ def _begin(finding: Finding, rows: Sequence[Row | None] | None, groups: Sequence
     return _StartedPlan(finding, group, action_plan, draft)
 
 
-def _read_references(started: Sequence[_StartedPlan], referring: ReadReferring, tools: Tools) -> None:
+def _read_references(started: Sequence[_StartedPlan], referring: ReadReferring, tools: PlanningContext) -> None:
     """Read the references to the surplus of all these, and to their new targets, in few queries."""
     repoints = tools.settings.references == "repoint"
     rows = [row for entry in started for row in entry.leaving]
@@ -326,12 +330,12 @@ def _read_references(started: Sequence[_StartedPlan], referring: ReadReferring, 
             referring.read(reference, (key for key in keys if key is not None))
 
 
-def _bundle(started: _StartedPlan, referring: ReadReferring, tools: Tools) -> Bundle:
+def _plan(started: _StartedPlan, referring: ReadReferring, tools: PlanningContext) -> Plan:
     group, draft = started.group, started.draft
     stays = frozenset(record.row.name for record in (group.keeper, *group.settled))
     instead = group.keeper.row if tools.settings.references == "repoint" else None
-    closure = Closure(draft, tools.settings.references, referring, group.keeper.row, stays, tools.settings.bundle_rows)
-    closure.follow(Leaving(row, instead) for row in started.leaving)
+    closure = Closure(draft, tools.settings.references, referring, group.keeper.row, stays, tools.settings.plan_rows)
+    closure.follow(RemovedRow(row, instead) for row in started.leaving)
     closure.check_keys()
     moved = {record.name for record in group.surplus if record.row.name in closure.moved}
     effects = [effect for effect in started.done.effects if not effect.idle or effect.record in moved]
@@ -343,8 +347,8 @@ def _bundle(started: _StartedPlan, referring: ReadReferring, tools: Tools) -> Bu
             f"Source `{tools.dataset.source}` cannot change several rows together, which this plan needs; change "
             "them by hand."
         )
-    if sum(not change.is_guard for change in changes) > tools.settings.bundle_rows:
-        raise TooManyRows(tools.settings.bundle_rows)
+    if sum(not change.is_guard for change in changes) > tools.settings.plan_rows:
+        raise TooManyRows(tools.settings.plan_rows)
     tables = touched_tables(changes, tools.catalogue.tables, tools.place.other)
     undo_limits = (*limits_of_undo(changes, tables), *shared_values(changes, tools.catalogue))
     handled = {effect.record for effect in effects}
@@ -352,7 +356,7 @@ def _bundle(started: _StartedPlan, referring: ReadReferring, tools: Tools) -> Bu
     moved_money = grouping.money_moved(changed, tools.relation)
     ignored = _ignored(started.done, tools)
     lacks = {record.name: grouping.not_counted(record, tools.relation) for record in changed}
-    return Bundle(
+    return Plan(
         finding=started.finding.id,
         rule=tools.rule.name,
         dataset=tools.dataset.name,
@@ -377,7 +381,7 @@ def _bundle(started: _StartedPlan, referring: ReadReferring, tools: Tools) -> Bu
     )
 
 
-def _ignored(action_plan: ActionPlan, tools: Tools) -> tuple[str, ...]:
+def _ignored(action_plan: ActionPlan, tools: PlanningContext) -> tuple[str, ...]:
     """Return the `ignore_drift` columns that the plan was not computed from."""
     if action_plan.reads is None:
         return ()
@@ -388,16 +392,16 @@ def _ignored(action_plan: ActionPlan, tools: Tools) -> tuple[str, ...]:
     return tuple(sorted(set(tools.settings.ignore_drift) - behind))
 
 
-def _operations(effects: Sequence[Effect], tools: Tools) -> tuple[Operation, ...]:
+def _operations(effects: Sequence[Effect], tools: PlanningContext) -> tuple[Operation, ...]:
     names = [(effect.effect, name_of(tools.catalogue.table, effect.record)) for effect in effects]
-    lives = tools.generations(names)
+    generations = tools.generations(names)
     return tuple(
-        Operation(effect.record, effect.effect, _fingerprint(effect, tools), lives.get(name, 1))
+        Operation(effect.record, effect.effect, _fingerprint(effect, tools), generations.get(name, 1))
         for effect, name in zip(effects, names, strict=True)
     )
 
 
-def _fingerprint(effect: Effect, tools: Tools) -> str:
+def _fingerprint(effect: Effect, tools: PlanningContext) -> str:
     content = [effect.effect, tools.identity, tools.catalogue.table, list(effect.payload)]
     return hashlib.sha256(json.dumps(content, separators=(",", ":"), sort_keys=True).encode()).hexdigest()
 
@@ -411,4 +415,14 @@ def _facts(target: Target, dataset: DatasetConfig, name: str) -> TableFacts | No
     return catalogue.tables[catalogue.table]
 
 
-__all__ = ["AsksPerson", "NotPlannable", "NothingToDo", "Stale", "Tools", "make", "make_many", "mistakes", "place"]
+__all__ = [
+    "AsksPerson",
+    "NotPlannable",
+    "NothingToDo",
+    "PlanningContext",
+    "Stale",
+    "make",
+    "make_many",
+    "mistakes",
+    "place",
+]

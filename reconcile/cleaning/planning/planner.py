@@ -13,11 +13,11 @@ from connectors.target import Target
 from reconcile.cleaning.actions.base import NotPlannable
 from reconcile.cleaning.chunks import in_chunks
 from reconcile.cleaning.planning.binding import binding_of
-from reconcile.cleaning.planning.plan import CHUNK, Tools, make, make_many
+from reconcile.cleaning.planning.plan import CHUNK, PlanningContext, make, make_many
 from reconcile.config.settings import Project
 from reconcile.detection.detect import Subject, subjects_of
-from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import record_of
+from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
 from reconcile.journal import effects, holds
 from reconcile.store import Store
@@ -41,7 +41,7 @@ class Planner:
         """
         subjects = subjects_of(rule, self.subject)
         target = self.target(self.project.datasets[rule.dataset].source)
-        tools = Tools.of(target, subjects, rule, slot or self._now(), binding=binding_of(self.project, rule))
+        tools = PlanningContext.of(target, subjects, rule, slot or self._now(), binding=binding_of(self.project, rule))
         if self.store is None:
             return RulePlanner(tools)
         journal = JournalGenerations(self.store, tools.identity, tools.catalogue.table)
@@ -58,10 +58,10 @@ class Planner:
 class RulePlanner:
     """Plans findings of one rule. `journal` is None if there is no state yet."""
 
-    tools: Tools
+    tools: PlanningContext
     journal: JournalGenerations | None = None
 
-    def plans(self, findings: Iterable[Finding]) -> Iterator[tuple[Finding, Bundle | NotPlannable]]:
+    def plans(self, findings: Iterable[Finding]) -> Iterator[tuple[Finding, Plan | NotPlannable]]:
         """Yield each finding with its plan, or with the reason why there is none; rows are read in chunks.
 
         Raises ConnectorError if the target fails.
@@ -72,13 +72,13 @@ class RulePlanner:
             for finding, (_, plan) in zip(chunk, make_many(chunk, self.tools), strict=True):
                 yield finding, plan
 
-    def plan(self, finding: Finding) -> Bundle:
+    def plan(self, finding: Finding) -> Plan:
         """Return the plan for one finding. Raises NotPlannable with the reason if there is none; ConnectorError."""
         return make(finding, self.tools)
 
-    def knows(self, bundle: Bundle) -> bool:
+    def knows(self, plan: Plan) -> bool:
         """Return True if the journal may know the plan's keeper; most records are unknown to it."""
-        return self.journal is None or holds.name_of(bundle.table, bundle.keeper) in self.journal
+        return self.journal is None or holds.name_of(plan.table, plan.keeper) in self.journal
 
     @property
     def bound(self) -> str:

@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 from connectors.target import Catalogue, Cell, Cells, Change, Reference, Row, RowName, TableFacts
 from reconcile.cleaning.actions.base import NotPlannable, TooManyRows
 from reconcile.cleaning.planning.draft import Draft, Key, cells_at, keys_of, order_of
-from reconcile.findings.bundle import ReferenceGuard
+from reconcile.findings.plan import ReferenceGuard
 from rules.document.mistakes import listed
 
 
@@ -91,7 +91,7 @@ class Referring(Protocol):
 
 
 @dataclass(frozen=True)
-class Leaving:
+class RemovedRow:
     """A row that no reference may keep pointing at, and its replacement, if any."""
 
     row: Row
@@ -116,7 +116,7 @@ class Closure:
     moved: set[RowName] = field(default_factory=set)
     """Rows whose references were handled."""
 
-    def follow(self, leaving: Iterable[Leaving]) -> None:
+    def follow(self, leaving: Iterable[RemovedRow]) -> None:
         """Add the changes of all rows that refer to these. Raises NotPlannable."""
         pending = sorted(leaving, key=lambda entry: order_of(entry.row.name))
         followed: set[RowName] = set()
@@ -163,7 +163,7 @@ class Closure:
             guards.append(ReferenceGuard(reference, tuple(sorted(by_key, key=str)), tuple(names)))
         return tuple(sorted(guards, key=lambda guard: _place(guard.reference)))
 
-    def _children(self, leaving: Leaving) -> list[Leaving]:
+    def _children(self, leaving: RemovedRow) -> list[RemovedRow]:
         following = []
         for reference in _to(self.draft.catalogue, leaving.row.name.table):
             key = cells_at(leaving.row.cells, reference.to_columns)
@@ -211,7 +211,7 @@ class Closure:
         self._guards[reference][key] = tuple(row.name for row in rows)
         return rows
 
-    def _handle(self, child: Row, reference: Reference, leaving: Leaving) -> list[Leaving]:
+    def _handle(self, child: Row, reference: Reference, leaving: RemovedRow) -> list[RemovedRow]:
         if self.policy == "refuse":
             self._refused[reference.table] += 1
             return []
@@ -219,7 +219,7 @@ class Closure:
             return self._repoint(child, reference, leaving.row, leaving.instead)
         return self._capture(child, reference)
 
-    def _repoint(self, child: Row, reference: Reference, row: Row, instead: Row) -> list[Leaving]:
+    def _repoint(self, child: Row, reference: Reference, row: Row, instead: Row) -> list[RemovedRow]:
         if child.name == instead.name:
             raise NotPlannable(
                 f"A remaining record refers to a surplus record ({_in_words(reference)}), so it would refer to "
@@ -257,9 +257,9 @@ class Closure:
         if twin.name not in self.draft.changes:
             self.draft.guard(twin, "reference")
         self.draft.add(Change(child.name, child.cells, None, "captured"))
-        return [Leaving(child, twin)]
+        return [RemovedRow(child, twin)]
 
-    def _capture(self, child: Row, reference: Reference) -> list[Leaving]:
+    def _capture(self, child: Row, reference: Reference) -> list[RemovedRow]:
         if reference.on_delete == "SET NULL":
             facts = self._writable(reference, reference.columns)
             required = [
@@ -288,7 +288,7 @@ class Closure:
             )
         self._writable(reference, ())
         self.draft.add(Change(child.name, child.cells, None, "captured"))
-        return [Leaving(child, None)]
+        return [RemovedRow(child, None)]
 
     def _stays_but_refers(self, reference: Reference) -> NotPlannable:
         return NotPlannable(

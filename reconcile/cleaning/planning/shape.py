@@ -16,7 +16,8 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from reconcile.store import Transaction, bundles, shapes
+from reconcile.findings.states import HOLDING, PlanState
+from reconcile.store import Transaction, plans, shapes
 from rules.engines.base import Detection, Member
 from rules.kinds.base import Fitted, Rule
 
@@ -36,7 +37,7 @@ WHERE = "where"
 
 
 @dataclass(frozen=True)
-class Shape:
+class DatasetShape:
     """The shape of a rule's dataset in one run. `rule` is the rule's binding.
 
     `types` are those of all columns of the dataset; `used` names the columns the rule matches, keeps or cleans by.
@@ -66,11 +67,11 @@ class Shape:
 class Past:
     """Earlier runs: the shape of the last one, and the number of groups of each."""
 
-    shape: Shape | None
+    shape: DatasetShape | None
     groups: Sequence[int]
 
 
-def of(rule: Rule, fitted: Fitted, detection: Detection, run: str, binding: str, cleaned: int = 0) -> Shape:
+def of(rule: Rule, fitted: Fitted, detection: Detection, run: str, binding: str, cleaned: int = 0) -> DatasetShape:
     """Return the shape of the dataset in a detection."""
     members = list(islice(_members(detection), LOOKED_AT))
     missing = Counter(name for member in members for name, value in member.values.items() if value is None)
@@ -78,7 +79,7 @@ def of(rule: Rule, fitted: Fitted, detection: Detection, run: str, binding: str,
     for left_out in detection.skipped:
         of_all = detection.scanned if left_out.scanned else detection.read
         empty[left_out.column] = empty.get(left_out.column, 0.0) + left_out.records / (of_all or 1)
-    return Shape(
+    return DatasetShape(
         run=run,
         rule=binding,
         types={column.name: column.type.value for column in fitted.relation.schema},
@@ -98,9 +99,10 @@ def refuse(tx: Transaction, rule: Rule, fitted: Fitted, detection: Detection, ru
     `binding` is the rule's: shapes are compared only while it stays the same. A refused shape waits for `allow`. A
     resumed run is compared with the runs before it.
     """
-    now = of(rule, fitted, detection, run, binding, bundles.records_removed(tx, rule.name))
+    now = of(rule, fitted, detection, run, binding, plans.records_removed(tx, rule.name))
     memory = _read(tx, rule)
-    reason = None if memory is None else compare(rule, memory.before(run), now)
+    in_progress = plans.records_removed(tx, rule.name, (*HOLDING, PlanState.COMPENSATING))
+    reason = None if memory is None else compare(rule, memory.before(run), now, in_progress)
     if memory is None or reason is None:
         _write(tx, rule.dataset, rule.name, _accepted(memory, now))
     else:
@@ -117,28 +119,33 @@ def allow(tx: Transaction, dataset: str, rule: str) -> bool:
     return True
 
 
-def compare(rule: Rule, before: Past, now: Shape) -> str | None:
+def compare(rule: Rule, before: Past, now: DatasetShape, in_progress: int = 0) -> str | None:
     """Return the first difference that is too large, for `limits.stop`; None if there is none.
+
+    `in_progress` are records that plans may have removed already, though this is not known yet, for example after a
+    kill.
 
     The first run of a rule, and the first after an edit, compare nothing: they ask people anyway.
     """
     previous = before.shape
     if previous is None or previous.rule != now.rule:
         return None
-    reason = next(_differences(rule, previous, before.groups, now), None)
+    reason = next(_differences(rule, previous, before.groups, now, in_progress), None)
     if reason is None:
         return None
     return f"dataset {rule.dataset!r} changed unexpectedly: {reason}"
 
 
-def _differences(rule: Rule, previous: Shape, groups: Sequence[int], now: Shape) -> Iterator[str]:
+def _differences(
+    rule: Rule, previous: DatasetShape, groups: Sequence[int], now: DatasetShape, in_progress: int
+) -> Iterator[str]:
     used = {*now.used, *(name for name in _named_texts(rule) if name in previous.types)}
     for name in sorted(used):
         if name in previous.types and name not in now.types:
             yield f"column {name} no longer exists"
         elif previous.types.get(name, now.types.get(name)) != now.types.get(name):
             yield f"column {name} was {previous.types[name]} and is now {now.types[name]}"
-    expected = now.read + max(0, now.cleaned - previous.cleaned)  # our own deletions are no loss
+    expected = now.read + max(0, now.cleaned + in_progress - previous.cleaned)  # our own deletions are no loss
     if expected * 2 <= previous.read and previous.read - expected >= FEW:
         yield f"it has {now.read:,} records instead of {previous.read:,}"
     if now.read >= FEW:
@@ -195,10 +202,10 @@ class _Memory:
     `waiting` was refused. `previous` is the shape before the last run's, in case that run is resumed.
     """
 
-    shape: Shape
+    shape: DatasetShape
     groups: Sequence[tuple[str, int]]
-    previous: Shape | None = None
-    waiting: Shape | None = None
+    previous: DatasetShape | None = None
+    waiting: DatasetShape | None = None
 
     def before(self, run: str) -> Past:
         """Return earlier runs, without an earlier attempt of this run."""
@@ -206,7 +213,7 @@ class _Memory:
         return Past(shape, [groups for earlier_run, groups in self.groups if earlier_run != run])
 
 
-def _accepted(memory: _Memory | None, now: Shape) -> _Memory:
+def _accepted(memory: _Memory | None, now: DatasetShape) -> _Memory:
     if memory is None:
         return _Memory(now, [(now.run, now.groups)])
     groups = [entry for entry in memory.groups if entry[0] != now.run and memory.shape.rule == now.rule]
@@ -223,11 +230,11 @@ def _row(tx: Transaction, dataset: str, rule: str) -> _Memory | None:
     if facts is None:
         return None
     groups = [(run, groups) for run, groups in facts["groups"]]
-    return _Memory(Shape(**facts["shape"]), groups, _shape(facts["previous"]), _shape(facts["waiting"]))
+    return _Memory(DatasetShape(**facts["shape"]), groups, _shape(facts["previous"]), _shape(facts["waiting"]))
 
 
-def _shape(facts: Mapping[str, Any] | None) -> Shape | None:
-    return None if facts is None else Shape(**facts)
+def _shape(facts: Mapping[str, Any] | None) -> DatasetShape | None:
+    return None if facts is None else DatasetShape(**facts)
 
 
 def _write(tx: Transaction, dataset: str, rule: str, memory: _Memory) -> None:

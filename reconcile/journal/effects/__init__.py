@@ -5,21 +5,8 @@ audit.
 """
 
 from reconcile.journal.effects.claiming import Held, claim, hold, renew
-from reconcile.journal.effects.doubt import (
-    Left,
-    NotInQuarantine,
-    UndoInQuarantine,
-    Verdict,
-    abandoned,
-    claim_doubtful,
-    judged,
-    put_off,
-    set_damaged_aside,
-    take_all,
-    take_over,
-)
-from reconcile.journal.effects.lives import generations, known, restored, stays_marked
-from reconcile.journal.effects.moving import Claimed, ClaimLost, keys_of, receipts_of
+from reconcile.journal.effects.generation import generations, known, restored, stays_marked
+from reconcile.journal.effects.moving import ClaimedPlan, ClaimLost, keys_of, receipts_of
 from reconcile.journal.effects.proposing import (
     approved,
     beyond_limits,
@@ -37,9 +24,9 @@ from reconcile.journal.effects.proposing import (
 from reconcile.journal.effects.sending import (
     Retried,
     Sent,
-    ambiguous,
     failed,
     found_undone,
+    outcome_unknown,
     quarantined,
     released,
     retry,
@@ -48,10 +35,23 @@ from reconcile.journal.effects.sending import (
     succeeded,
     transaction_is,
 )
+from reconcile.journal.effects.unknown import (
+    Left,
+    NotInQuarantine,
+    UndoInQuarantine,
+    Verdict,
+    abandoned,
+    claim_unknown,
+    judged,
+    put_off,
+    set_damaged_aside,
+    take_all,
+    take_over,
+)
 
 __all__ = [
     "ClaimLost",
-    "Claimed",
+    "ClaimedPlan",
     "Held",
     "Left",
     "NotInQuarantine",
@@ -60,11 +60,10 @@ __all__ = [
     "UndoInQuarantine",
     "Verdict",
     "abandoned",
-    "ambiguous",
     "approved",
     "beyond_limits",
     "claim",
-    "claim_doubtful",
+    "claim_unknown",
     "expire",
     "failed",
     "found_undone",
@@ -77,6 +76,7 @@ __all__ = [
     "lock_findings",
     "lock_plans",
     "lock_standing",
+    "outcome_unknown",
     "propose",
     "put_off",
     "quarantined",

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from reconcile.audit import log
 from reconcile.coordination import lease
-from reconcile.findings.states import BundleState, moved
+from reconcile.findings.states import PlanState, moved
 from reconcile.journal import holds
-from reconcile.journal.effects.moving import RECONCILE, Claimed, ClaimLost, keys_of, move, written
+from reconcile.journal.effects.moving import RECONCILE, ClaimedPlan, ClaimLost, keys_of, move, written
 from reconcile.journal.effects.sending import released
 from reconcile.store import Transaction, effects, plan_states
 from reconcile.store.sealing import RowsUnreadable
@@ -26,7 +26,7 @@ def claim(
     owner: lease.Owner | None = None,
     ttl: dt.timedelta,
     unwritten: bool = False,
-) -> list[Claimed]:
+) -> list[ClaimedPlan]:
     """Claim those of these plans that are approved, or due again, until `ttl` is over; the others are left out.
 
     Race-safe: plans that another transaction is claiming are left out too. A plan that does not match its hash is
@@ -35,13 +35,13 @@ def claim(
     """
     plans_claimed = _take(tx, ids, owner or lease.Owner.this_process(ttl), ttl)
     for plan in plans_claimed:
-        moved(plan.stands, BundleState.CLAIMED)
+        moved(plan.stored_state, PlanState.CLAIMED)
     if plans_claimed:
         _log(tx, plans_claimed)
     if not unwritten:
         plans_claimed = written(tx, plans_claimed)
         if sent_before := [plan.id for plan in plans_claimed if plan.sent_at]:
-            effects.set_state(tx, sent_before, BundleState.CLAIMED)
+            effects.set_state(tx, sent_before, PlanState.CLAIMED)
     return _readable(tx, plans_claimed)
 
 
@@ -49,19 +49,19 @@ def claim(
 class Held:
     """The result of `hold`: plans that hold their records, and waiting ones with their conflict."""
 
-    taken: list[Claimed]
-    waiting: list[tuple[Claimed, holds.HoldConflict]]
+    taken: list[ClaimedPlan]
+    waiting: list[tuple[ClaimedPlan, holds.HoldConflict]]
 
 
-def hold(tx: Transaction, claimed: Sequence[Claimed]) -> Held:
+def hold(tx: Transaction, claimed: Sequence[ClaimedPlan]) -> Held:
     """Hold the records of these plans, all or none of each; waiting plans are still claimed: release them."""
-    needs = [holds.Wanted.of(plan.id, plan.target, plan.bundle) for plan in claimed]
-    conflicts = {conflict.bundle: conflict for conflict in holds.take_all(tx, needs)}
+    needs = [holds.HoldRequest.of(plan.id, plan.target, plan.content) for plan in claimed]
+    conflicts = {conflict.plan: conflict for conflict in holds.take_all(tx, needs)}
     holding = [plan for plan in claimed if plan.id not in conflicts]
     return Held(holding, [(plan, conflicts[plan.id]) for plan in claimed if plan.id in conflicts])
 
 
-def renew(tx: Transaction, claimed: Sequence[Claimed], ttl: dt.timedelta) -> list[Claimed]:
+def renew(tx: Transaction, claimed: Sequence[ClaimedPlan], ttl: dt.timedelta) -> list[ClaimedPlan]:
     """Return the same plans with a new deadline; raises ClaimLost."""
     deadline, owner = tx.now + ttl, lease.Owner.this_process(ttl).to_json()
     fences: dict[int, list[str]] = {}
@@ -73,26 +73,26 @@ def renew(tx: Transaction, claimed: Sequence[Claimed], ttl: dt.timedelta) -> lis
     return [plan.but(lease_until=deadline, owner=owner) for plan in claimed]
 
 
-def _take(tx: Transaction, ids: Collection[str], owner: lease.Owner, ttl: dt.timedelta) -> list[Claimed]:
-    claim_values = {"state": BundleState.CLAIMED, "owner": owner.to_json(), "lease_until": tx.now + ttl}
+def _take(tx: Transaction, ids: Collection[str], owner: lease.Owner, ttl: dt.timedelta) -> list[ClaimedPlan]:
+    claim_values = {"state": PlanState.CLAIMED, "owner": owner.to_json(), "lease_until": tx.now + ttl}
     return [
-        Claimed.of(plan, fence=plan.fence + 1, was=plan.state, **claim_values) for plan in plan_states.free(tx, ids)
+        ClaimedPlan.of(plan, fence=plan.fence + 1, was=plan.state, **claim_values) for plan in plan_states.free(tx, ids)
     ]
 
 
-def _readable(tx: Transaction, plans_claimed: Sequence[Claimed]) -> list[Claimed]:
-    whole: list[Claimed] = []
+def _readable(tx: Transaction, plans_claimed: Sequence[ClaimedPlan]) -> list[ClaimedPlan]:
+    whole: list[ClaimedPlan] = []
     for plan in plans_claimed:
         try:
-            whole.append(plan.but(keys=keys_of(tx.store, plan.target, plan.bundle)))
+            whole.append(plan.but(keys=keys_of(tx.store, plan.target, plan.content)))
         except RowsUnreadable as error:
             if error.for_good:
-                move(tx, [plan], BundleState.QUARANTINED, reason=str(error))
+                move(tx, [plan], PlanState.QUARANTINED, reason=str(error))
             else:
                 released(tx, [plan], str(error), next_at=tx.now + WAIT_FOR_KEY)
     return whole
 
 
-def _log(tx: Transaction, plans_claimed: Sequence[Claimed]) -> None:
-    states = [[plan.id, plan.stands.value, BundleState.CLAIMED.value] for plan in plans_claimed]
-    log.append(tx, RECONCILE, "operation.claimed", f"bundle:{plans_claimed[0].id}", {"bundles": states})
+def _log(tx: Transaction, plans_claimed: Sequence[ClaimedPlan]) -> None:
+    states = [[plan.id, plan.stored_state.value, PlanState.CLAIMED.value] for plan in plans_claimed]
+    log.append(tx, RECONCILE, "operation.claimed", f"plan:{plans_claimed[0].id}", {"plans": states})

@@ -10,16 +10,16 @@ from typing import Any
 from connectors.target import Receipt
 from reconcile.audit import facts, log
 from reconcile.errors import Refused
-from reconcile.findings.bundle import Bundle
-from reconcile.findings.states import HOLDING, OVER, BundleState, moved
+from reconcile.findings.plan import Plan
+from reconcile.findings.states import HOLDING, OVER, PlanState, moved
 from reconcile.journal import holds as keys
 from reconcile.journal import limits
 from reconcile.store import Store, Transaction, effects, holds, plan_states
-from reconcile.store.bundles import Stored
 from reconcile.store.plan_states import CLAIMED, Expected
+from reconcile.store.plans import StoredPlan
 
 RECONCILE = "reconcile"
-_NOT_DONE = (BundleState.SKIPPED, BundleState.FAILED)
+_NOT_DONE = (PlanState.SKIPPED, PlanState.FAILED)
 
 
 class ClaimLost(Refused):
@@ -34,64 +34,64 @@ class ClaimLost(Refused):
 
 
 @dataclass(frozen=True, eq=False)
-class Claimed(Stored):
+class ClaimedPlan(StoredPlan):
     """A claimed plan: its worker may record its outcome while `fence` is still the store's."""
 
     keys: tuple[str, ...] = ()
     """One per operation, in their order."""
-    was: BundleState | None = None
+    was: PlanState | None = None
     """The state before the claim, until the claim is written: in the same transaction, with its next state."""
 
     @property
-    def stands(self) -> BundleState:
+    def stored_state(self) -> PlanState:
         """The state in the store."""
         return self.was or self.state
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Claimed) and (self.id, self.fence) == (other.id, other.fence)
+        return isinstance(other, ClaimedPlan) and (self.id, self.fence) == (other.id, other.fence)
 
     def __hash__(self) -> int:
         return hash((self.id, self.fence))
 
     @classmethod
-    def of(cls, plan: Stored, **changes: Any) -> Claimed:
-        return cls(**{column.name: getattr(plan, column.name) for column in fields(Stored)} | changes)
+    def of(cls, plan: StoredPlan, **changes: Any) -> ClaimedPlan:
+        return cls(**{column.name: getattr(plan, column.name) for column in fields(StoredPlan)} | changes)
 
-    def but(self, **changes: Any) -> Claimed:
+    def but(self, **changes: Any) -> ClaimedPlan:
         """The same plan with other values, without parsing it again."""
         changed = copy(self)
         vars(changed).update(changes)
         return changed
 
 
-def keys_of(store: Store, target: str, bundle: Bundle, *, lives_ago: int = 0) -> tuple[str, ...]:
-    """The idempotency keys of a plan's operations, in their order, or those of `lives_ago` generations before."""
+def keys_of(store: Store, target: str, plan: Plan, *, generations_ago: int = 0) -> tuple[str, ...]:
+    """The idempotency keys of a plan's operations, in their order, or those of `generations_ago` generations before."""
     return tuple(
         keys.key_of(
             store.key,
             namespace=store.id,
             target=target,
             effect=operation.effect,
-            record=keys.name_of(bundle.table, operation.record),
-            generation=operation.generation - lives_ago,
+            record=keys.name_of(plan.table, operation.record),
+            generation=operation.generation - generations_ago,
         )
-        for operation in bundle.operations
+        for operation in plan.operations
     )
 
 
-def receipts_of(store: Store, plan: Claimed) -> tuple[Receipt, ...]:
+def receipts_of(store: Store, plan: ClaimedPlan) -> tuple[Receipt, ...]:
     """The receipts to write in the target with the plan's effects, sorted by key; `after` is still empty."""
     receipts = (
-        Receipt(key, operation.fingerprint, store.id, store.epoch, plan.fence, plan.id, table=plan.bundle.table)
-        for key, operation in zip(plan.keys, plan.bundle.operations, strict=True)
+        Receipt(key, operation.fingerprint, store.id, store.epoch, plan.fence, plan.id, table=plan.content.table)
+        for key, operation in zip(plan.keys, plan.content.operations, strict=True)
     )
     return tuple(sorted(receipts, key=lambda receipt: receipt.key))
 
 
 def move(
     tx: Transaction,
-    plans: Sequence[Claimed],
-    to: BundleState,
+    plans: Sequence[ClaimedPlan],
+    to: PlanState,
     *,
     reason: str | None = None,
     event: str | None = None,
@@ -100,7 +100,7 @@ def move(
     each: Sequence[Mapping[str, Any]] | None = None,
     details: Sequence[Mapping[str, Any]] | None = None,
     proven: bool = True,
-) -> list[Claimed]:
+) -> list[ClaimedPlan]:
     """Move these plans to the state `to`, with everything that depends on them; raises MoveRefused, ClaimLost.
 
     `values` are further columns of all plans, `each` those that differ; `details` are fields for the log of each. Not
@@ -125,36 +125,36 @@ def move(
     return [plan.but(**common, **own_values) for plan, own_values in zip(plans, each, strict=True)]
 
 
-def note(tx: Transaction, plans: Sequence[Claimed], values: Mapping[str, Any]) -> list[Claimed]:
+def note(tx: Transaction, plans: Sequence[ClaimedPlan], values: Mapping[str, Any]) -> list[ClaimedPlan]:
     """Write further columns of plans without moving them; raises ClaimLost."""
     if plans:
         _write(tx, plans, values, None)
     return [plan.but(was=None, **values) for plan in plans]
 
 
-def written(tx: Transaction, plans: Sequence[Claimed]) -> list[Claimed]:
+def written(tx: Transaction, plans: Sequence[ClaimedPlan]) -> list[ClaimedPlan]:
     """Write the claims of these plans to the store; raises ClaimLost."""
-    by_id = {plan.id: plan for plan in note(tx, [plan for plan in plans if plan.was], {"state": BundleState.CLAIMED})}
+    by_id = {plan.id: plan for plan in note(tx, [plan for plan in plans if plan.was], {"state": PlanState.CLAIMED})}
     return [by_id.get(plan.id, plan) for plan in plans]
 
 
-def locked(tx: Transaction, ids: Iterable[str], states: Sequence[BundleState]) -> list[Claimed]:
+def locked(tx: Transaction, ids: Iterable[str], states: Sequence[PlanState]) -> list[ClaimedPlan]:
     """Lock those of these plans that are in one of the states until the transaction ends; by id."""
-    return [Claimed.of(plan) for plan in plan_states.locked(tx, ids, states)]
+    return [ClaimedPlan.of(plan) for plan in plan_states.locked(tx, ids, states)]
 
 
-def _check(plans: Sequence[Claimed], to: BundleState) -> None:
+def _check(plans: Sequence[ClaimedPlan], to: PlanState) -> None:
     """Check the move. A plan proven not done passes through its retry, and may then be skipped or given up at once."""
     for state in {plan.state for plan in plans}:
-        if state is BundleState.AMBIGUOUS and to in _NOT_DONE:
-            moved(moved(state, BundleState.RETRY_WAIT), to)
-        elif state is BundleState.SUCCEEDED and to is BundleState.COMPENSATED:  # a person's verdict on one never sent
-            moved(moved(state, BundleState.COMPENSATING), to)
+        if state is PlanState.UNKNOWN and to in _NOT_DONE:
+            moved(moved(state, PlanState.RETRY_WAIT), to)
+        elif state is PlanState.SUCCEEDED and to is PlanState.COMPENSATED:  # a person's verdict on one never sent
+            moved(moved(state, PlanState.COMPENSATING), to)
         else:
             moved(state, to)
 
 
-def _ending(tx: Transaction, to: BundleState) -> dict[str, Any]:
+def _ending(tx: Transaction, to: PlanState) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if to not in CLAIMED:
         values["owner"] = None
@@ -168,13 +168,13 @@ def _ending(tx: Transaction, to: BundleState) -> dict[str, Any]:
 
 def _write(
     tx: Transaction,
-    plans: Sequence[Claimed],
+    plans: Sequence[ClaimedPlan],
     common: Mapping[str, Any],
     each: Sequence[Mapping[str, Any]] | None,
 ) -> None:
     if not _VOLATILE.issuperset({*common, *(name for plan in each or () for name in plan)}):
         log.touch(tx, facts.PLAN, [plan.id for plan in plans])
-    stored_values = {name: value.value if isinstance(value, BundleState) else value for name, value in common.items()}
+    stored_values = {name: value.value if isinstance(value, PlanState) else value for name, value in common.items()}
     if each is not None:
         expected = [(plan.id, Expected(plan.fence, plan.state)) for plan in plans]
         changed = plan_states.update_each(tx, expected, each, stored_values)
@@ -182,34 +182,34 @@ def _write(
         changed = 0
         for group in _groups(plans):
             values = {**_claim_values(group[0]), **stored_values} if group[0].was else stored_values
-            standing = Expected(_fence(group[0]), group[0].stands)
+            standing = Expected(_fence(group[0]), group[0].stored_state)
             changed += plan_states.update(tx, [plan.id for plan in group], standing, values)
     if changed != len(plans):
         raise ClaimLost(_lost(tx, plans))
 
 
-def _groups(plans: Sequence[Claimed]) -> list[list[Claimed]]:
+def _groups(plans: Sequence[ClaimedPlan]) -> list[list[ClaimedPlan]]:
     """Group plans that have the same fence and state in the store, sorted by id."""
-    groups: dict[tuple[int, BundleState, BundleState | None], list[Claimed]] = {}
+    groups: dict[tuple[int, PlanState, PlanState | None], list[ClaimedPlan]] = {}
     for plan in sorted(plans, key=lambda plan: plan.id):
         groups.setdefault((plan.fence, plan.state, plan.was), []).append(plan)
     return list(groups.values())
 
 
-def _fence(plan: Claimed) -> int:
+def _fence(plan: ClaimedPlan) -> int:
     """The plan's fence in the store."""
     return plan.fence - (plan.was is not None)
 
 
-def _claim_values(plan: Claimed) -> dict[str, Any]:
+def _claim_values(plan: ClaimedPlan) -> dict[str, Any]:
     return {"fence": plan.fence, "owner": plan.owner, "lease_until": plan.lease_until}
 
 
-_VOLATILE = {*facts.NOT_COVERED["bundles"]}
+_VOLATILE = {*facts.NOT_COVERED["plans"]}
 """Columns not covered by the audit log."""
 
 
-def _lost(tx: Transaction, plans: Sequence[Claimed]) -> list[str]:
+def _lost(tx: Transaction, plans: Sequence[ClaimedPlan]) -> list[str]:
     """The plans whose fence or state differs; an update that matched them changed at least their state."""
     fences = {plan.id: _fence(plan) for plan in plans}
     current = plan_states.fences(tx, fences)
@@ -220,13 +220,13 @@ def _lost(tx: Transaction, plans: Sequence[Claimed]) -> list[str]:
 # Everything that depends on a plan
 
 
-def _move_dependents(tx: Transaction, plans: Sequence[Claimed], to: BundleState, *, proven: bool) -> None:
+def _move_dependents(tx: Transaction, plans: Sequence[ClaimedPlan], to: PlanState, *, proven: bool) -> None:
     """Move the operations with their plan, end its holds, and return the limits of plans proven not done."""
     ids = sorted(plan.id for plan in plans)
     if sent_ids := sorted(plan.id for plan in plans if plan.sent_at is not None):
         if not proven:
             log.touch(tx, facts.PLAN, sent_ids)
-        effects.move(tx, sent_ids, to, ended_at=tx.now if to in OVER else None, doubtful=not proven)
+        effects.move(tx, sent_ids, to, ended_at=tx.now if to in OVER else None, outcome_unknown=not proven)
     if to not in HOLDING:
         holding = [plan.id for plan in plans if plan.state in HOLDING]
         if holding:
@@ -237,8 +237,8 @@ def _move_dependents(tx: Transaction, plans: Sequence[Claimed], to: BundleState,
 
 def _log(
     tx: Transaction,
-    plans: Sequence[Claimed],
-    to: BundleState,
+    plans: Sequence[ClaimedPlan],
+    to: PlanState,
     reason: str | None,
     event: str | None,
     actor: str,
@@ -246,40 +246,40 @@ def _log(
 ) -> None:
     name = event or f"operation.{to.value}"
     for number, plan in enumerate(plans):
-        body: dict[str, Any] = {"bundle": plan.id, "finding": plan.finding, "run": plan.run, "fence": plan.fence}
+        body: dict[str, Any] = {"plan": plan.id, "finding": plan.finding, "run": plan.run, "fence": plan.fence}
         body |= {"from": plan.state.value, "to": to.value}
         if reason is not None:
             body["reason"] = reason
         if details is not None:
             body |= details[number]
-        log.append(tx, actor, name, f"bundle:{plan.id}", body)
+        log.append(tx, actor, name, f"plan:{plan.id}", body)
 
 
 # The plan that an undo reverses
 
 
-_UNDONE: Mapping[BundleState, BundleState] = {
-    BundleState.SENT: BundleState.COMPENSATING,
-    BundleState.RETRY_WAIT: BundleState.COMPENSATING,
-    BundleState.AMBIGUOUS: BundleState.COMPENSATING,
-    BundleState.QUARANTINED: BundleState.QUARANTINED,
-    BundleState.SUCCEEDED: BundleState.COMPENSATED,
-    BundleState.SKIPPED: BundleState.SUCCEEDED,
-    BundleState.FAILED: BundleState.SUCCEEDED,
+_UNDONE: Mapping[PlanState, PlanState] = {
+    PlanState.SENT: PlanState.COMPENSATING,
+    PlanState.RETRY_WAIT: PlanState.COMPENSATING,
+    PlanState.UNKNOWN: PlanState.COMPENSATING,
+    PlanState.QUARANTINED: PlanState.QUARANTINED,
+    PlanState.SUCCEEDED: PlanState.COMPENSATED,
+    PlanState.SKIPPED: PlanState.SUCCEEDED,
+    PlanState.FAILED: PlanState.SUCCEEDED,
 }
 """The state of the undone plan for each state of its undo; before the undo is sent, nothing changes."""
 
 
-_UNSENT = (BundleState.SENT, BundleState.SUCCEEDED)
+_UNSENT = (PlanState.SENT, PlanState.SUCCEEDED)
 """States that count for an undo without `sent_at`: its first sending, and a person's verdict that it was done."""
 
 
-def _move_undone(tx: Transaction, undos: Sequence[Claimed], to: BundleState, actor: str) -> None:
+def _move_undone(tx: Transaction, undos: Sequence[ClaimedPlan], to: PlanState, actor: str) -> None:
     if to not in _UNDONE:
         return
     undo_of = {plan.undoes: plan for plan in undos if plan.undoes and (plan.sent_at is not None or to in _UNSENT)}
     becomes = _UNDONE[to]
-    plans = [plan for plan in locked(tx, undo_of, tuple(BundleState)) if plan.state is not becomes]
+    plans = [plan for plan in locked(tx, undo_of, tuple(PlanState)) if plan.state is not becomes]
     if not plans:
         return
     _check(plans, becomes)

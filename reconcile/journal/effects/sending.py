@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconcile.audit import facts, log
-from reconcile.findings.states import BundleState
+from reconcile.findings.states import PlanState
 from reconcile.journal import holds
-from reconcile.journal.effects.moving import RECONCILE, Claimed, locked, move, note
+from reconcile.journal.effects.moving import RECONCILE, ClaimedPlan, locked, move, note
 from reconcile.schedule import retry as retries
 from reconcile.store import Transaction, effects
-from reconcile.store.bundles import sealed
 from reconcile.store.columns import json_text
-from reconcile.store.effects import Bound, NewEffect
+from reconcile.store.effects import BoundKey, NewEffect
+from reconcile.store.plans import sealed
 
 
 def succeeded(
-    tx: Transaction, done: Sequence[tuple[Claimed, Any]], *, beside: Sequence[Sequence[str]] = ()
-) -> list[Claimed]:
+    tx: Transaction, done: Sequence[tuple[ClaimedPlan, Any]], *, beside: Sequence[Sequence[str]] = ()
+) -> list[ClaimedPlan]:
     """Record that plans were done, once, each with its final rows: plain JSON, kept sealed; None: unknown.
 
     `beside`: changes the database made in addition to each plan, as sentences for the log.
@@ -31,50 +31,52 @@ def succeeded(
     plans = [plan for plan, _ in done]
     details = [{"beside": list(sentences)} if sentences else {} for sentences in beside] or None
     if all(outcome is None for _, outcome in done):
-        return move(tx, plans, BundleState.SUCCEEDED, details=details)
+        return move(tx, plans, PlanState.SUCCEEDED, details=details)
     values = [
         {"outcome": None if outcome is None else sealed(tx, "outcome", plan.id, json_text(outcome))}
         for plan, outcome in done
     ]
-    return move(tx, plans, BundleState.SUCCEEDED, each=values, details=details)
+    return move(tx, plans, PlanState.SUCCEEDED, each=values, details=details)
 
 
-def found_undone(tx: Transaction, ids: Collection[str], *, actor: str = RECONCILE) -> list[Claimed]:
+def found_undone(tx: Transaction, ids: Collection[str], *, actor: str = RECONCILE) -> list[ClaimedPlan]:
     """Move done plans to undone: a restored backup lacks their undo, but the target has its receipts."""
-    plans = locked(tx, ids, (BundleState.SUCCEEDED,))
+    plans = locked(tx, ids, (PlanState.SUCCEEDED,))
     why = "The database has receipts of its undo, which are missing from a restored backup."
-    return move(tx, plans, BundleState.COMPENSATED, reason=why, actor=actor)
+    return move(tx, plans, PlanState.COMPENSATED, reason=why, actor=actor)
 
 
-def skipped(tx: Transaction, plans: Sequence[tuple[Claimed, str]], *, actor: str = RECONCILE) -> list[Claimed]:
+def skipped(tx: Transaction, plans: Sequence[tuple[ClaimedPlan, str]], *, actor: str = RECONCILE) -> list[ClaimedPlan]:
     """Record plans as proven not done, for these reasons; their keys are free."""
-    return _by_reason(tx, plans, BundleState.SKIPPED, actor)
+    return _by_reason(tx, plans, PlanState.SKIPPED, actor)
 
 
-def failed(tx: Transaction, plans: Sequence[tuple[Claimed, str]], *, actor: str = RECONCILE) -> list[Claimed]:
+def failed(tx: Transaction, plans: Sequence[tuple[ClaimedPlan, str]], *, actor: str = RECONCILE) -> list[ClaimedPlan]:
     """Record plans as proven not done, without a retry; their keys are free."""
-    return _by_reason(tx, plans, BundleState.FAILED, actor)
+    return _by_reason(tx, plans, PlanState.FAILED, actor)
 
 
-def quarantined(tx: Transaction, plans: Sequence[tuple[Claimed, str]], *, actor: str = RECONCILE) -> list[Claimed]:
+def quarantined(
+    tx: Transaction, plans: Sequence[tuple[ClaimedPlan, str]], *, actor: str = RECONCILE
+) -> list[ClaimedPlan]:
     """Quarantine plans whose outcome only a person can decide; keys and holds stay taken until then."""
-    return _by_reason(tx, plans, BundleState.QUARANTINED, actor)
+    return _by_reason(tx, plans, PlanState.QUARANTINED, actor)
 
 
-def ambiguous(tx: Transaction, plans: Sequence[Claimed], reason: str) -> list[Claimed]:
+def outcome_unknown(tx: Transaction, plans: Sequence[ClaimedPlan], reason: str) -> list[ClaimedPlan]:
     """Record plans as possibly done: the target must be asked. They stay claimed."""
-    return move(tx, plans, BundleState.AMBIGUOUS, reason=reason)
+    return move(tx, plans, PlanState.UNKNOWN, reason=reason)
 
 
 def released(
-    tx: Transaction, plans: Sequence[Claimed], reason: str, *, next_at: dt.datetime | None = None
-) -> list[Claimed]:
+    tx: Transaction, plans: Sequence[ClaimedPlan], reason: str, *, next_at: dt.datetime | None = None
+) -> list[ClaimedPlan]:
     """Release unsent plans: to approved or, after an earlier attempt, to waiting. It costs no attempt."""
     never_sent = [plan for plan in plans if plan.sent_at is None]
     sent_before = [plan for plan in plans if plan.sent_at is not None]
     values = {"next_at": next_at or tx.now}
-    moved = move(tx, never_sent, BundleState.APPROVED, reason=reason, event="operation.released", values=values)
-    moved += move(tx, sent_before, BundleState.RETRY_WAIT, reason=reason, event="operation.released", values=values)
+    moved = move(tx, never_sent, PlanState.APPROVED, reason=reason, event="operation.released", values=values)
+    moved += move(tx, sent_before, PlanState.RETRY_WAIT, reason=reason, event="operation.released", values=values)
     by_id = {plan.id: plan for plan in moved}
     return [by_id[plan.id] for plan in plans]
 
@@ -83,13 +85,13 @@ def released(
 class Retried:
     """The result of `retry`: plans with a next attempt, and failed plans that used up their budget."""
 
-    waiting: list[Claimed]
-    given_up: list[Claimed]
+    waiting: list[ClaimedPlan]
+    given_up: list[ClaimedPlan]
 
 
 def retry(
     tx: Transaction,
-    plans: Sequence[Claimed],
+    plans: Sequence[ClaimedPlan],
     policy: retries.Policy,
     *,
     kind: str,
@@ -116,26 +118,28 @@ def retry(
         else:
             waiting.append((plan, values, details))
     return Retried(
-        _with_each(tx, waiting, BundleState.RETRY_WAIT, reason),
-        _with_each(tx, given_up, BundleState.FAILED, reason),
+        _with_each(tx, waiting, PlanState.RETRY_WAIT, reason),
+        _with_each(tx, given_up, PlanState.FAILED, reason),
     )
 
 
-def transaction_is(tx: Transaction, plans: Sequence[Claimed], name: str) -> list[Claimed]:
+def transaction_is(tx: Transaction, plans: Sequence[ClaimedPlan], name: str) -> list[ClaimedPlan]:
     """Record the target's name of the transaction that executes these plans, before its COMMIT."""
     return note(tx, plans, {"transaction": name})
 
 
-Decided = tuple[Claimed, Mapping[str, Any], Mapping[str, Any]]
+Decided = tuple[ClaimedPlan, Mapping[str, Any], Mapping[str, Any]]
 
 
-def _with_each(tx: Transaction, plans: Sequence[Decided], to: BundleState, reason: str) -> list[Claimed]:
+def _with_each(tx: Transaction, plans: Sequence[Decided], to: PlanState, reason: str) -> list[ClaimedPlan]:
     own_values, details = [values for _, values, _ in plans], [words for _, _, words in plans]
     return move(tx, [plan for plan, _, _ in plans], to, reason=reason, each=own_values, details=details)
 
 
-def _by_reason(tx: Transaction, plans: Sequence[tuple[Claimed, str]], to: BundleState, actor: str) -> list[Claimed]:
-    groups: dict[str, list[Claimed]] = {}
+def _by_reason(
+    tx: Transaction, plans: Sequence[tuple[ClaimedPlan, str]], to: PlanState, actor: str
+) -> list[ClaimedPlan]:
+    groups: dict[str, list[ClaimedPlan]] = {}
     for plan, reason in plans:
         groups.setdefault(reason, []).append(plan)
     moved = (move(tx, group, to, reason=reason, actor=actor) for reason, group in groups.items())
@@ -144,8 +148,8 @@ def _by_reason(tx: Transaction, plans: Sequence[tuple[Claimed, str]], to: Bundle
 
 
 WAIT_FOR_OTHERS = dt.timedelta(seconds=5)
-_PROVEN_NOT_DONE = (BundleState.SKIPPED, BundleState.FAILED)
-_DONE = (BundleState.SUCCEEDED, BundleState.COMPENSATING, BundleState.COMPENSATED)
+_PROVEN_NOT_DONE = (PlanState.SKIPPED, PlanState.FAILED)
+_DONE = (PlanState.SUCCEEDED, PlanState.COMPENSATING, PlanState.COMPENSATED)
 
 
 @dataclass(frozen=True)
@@ -157,13 +161,13 @@ class Sent:
     quarantined.
     """
 
-    sent: list[Claimed] = field(default_factory=list)
-    settled: list[tuple[Claimed, str]] = field(default_factory=list)
-    busy: list[tuple[Claimed, str]] = field(default_factory=list)
-    conflicts: list[tuple[Claimed, str]] = field(default_factory=list)
+    sent: list[ClaimedPlan] = field(default_factory=list)
+    settled: list[tuple[ClaimedPlan, str]] = field(default_factory=list)
+    busy: list[tuple[ClaimedPlan, str]] = field(default_factory=list)
+    conflicts: list[tuple[ClaimedPlan, str]] = field(default_factory=list)
 
 
-def send(tx: Transaction, claimed: Sequence[Claimed]) -> Sent:
+def send(tx: Transaction, claimed: Sequence[ClaimedPlan]) -> Sent:
     """Bind the keys of these plans and mark them sent. Call it after `hold`, as the last step before COMMIT."""
     operations = sorted(operation for plan in claimed for operation in _operations(tx, plan))
     log.touch(tx, facts.PLAN, [plan.id for plan in claimed])
@@ -178,14 +182,14 @@ def send(tx: Transaction, claimed: Sequence[Claimed]) -> Sent:
     return result
 
 
-def _operations(tx: Transaction, plan: Claimed) -> Iterator[NewEffect]:
-    for key, operation in zip(plan.keys, plan.bundle.operations, strict=True):
-        record = holds.subject_of(tx.store.key, holds.name_of(plan.bundle.table, operation.record))
+def _operations(tx: Transaction, plan: ClaimedPlan) -> Iterator[NewEffect]:
+    for key, operation in zip(plan.keys, plan.content.operations, strict=True):
+        record = holds.subject_of(tx.store.key, holds.name_of(plan.content.table, operation.record))
         fingerprint = operation.fingerprint
         yield NewEffect(key, plan.id, plan.target, operation.effect, record, operation.generation, fingerprint)
 
 
-def _mark_all(tx: Transaction, ready: Sequence[Claimed]) -> list[Claimed]:
+def _mark_all(tx: Transaction, ready: Sequence[ClaimedPlan]) -> list[ClaimedPlan]:
     """Mark first and later attempts sent; later ones keep the time of the first."""
     first = [plan for plan in ready if plan.sent_at is None]
     later = [plan for plan in ready if plan.sent_at is not None]
@@ -193,15 +197,15 @@ def _mark_all(tx: Transaction, ready: Sequence[Claimed]) -> list[Claimed]:
     return [by_id[plan.id] for plan in ready]
 
 
-def _mark(tx: Transaction, plans: Sequence[Claimed], values: dict[str, Any]) -> list[Claimed]:
-    attempts: dict[int, list[Claimed]] = {}
+def _mark(tx: Transaction, plans: Sequence[ClaimedPlan], values: dict[str, Any]) -> list[ClaimedPlan]:
+    attempts: dict[int, list[ClaimedPlan]] = {}
     for plan in plans:
         attempts.setdefault(plan.attempts + 1, []).append(plan)
-    marked: list[Claimed] = []
+    marked: list[ClaimedPlan] = []
     for number, group in attempts.items():
         details = [{"keys": list(plan.keys), "attempt": number} for plan in group]
         fixed = {"attempts": number, "transaction": None, **values}
-        marked += move(tx, group, BundleState.SENT, values=fixed, details=details)
+        marked += move(tx, group, PlanState.SENT, values=fixed, details=details)
     return marked
 
 
@@ -215,40 +219,40 @@ def _bind_existing(tx: Transaction, operations: Sequence[NewEffect]) -> dict[str
     rebound: list[NewEffect] = []
     for operation in operations:
         answer = _refusal(existing[operation.key], operation)
-        if answer is not None and (operation.bundle not in answers or answer[0] == "conflicts"):
-            answers[operation.bundle] = answer
+        if answer is not None and (operation.plan not in answers or answer[0] == "conflicts"):
+            answers[operation.plan] = answer
     for operation in operations:
         bound = existing[operation.key]
-        is_bound = bound.bundle == operation.bundle and bound.state == BundleState.SENT.value
-        if operation.bundle in answers or is_bound:
+        is_bound = bound.plan == operation.plan and bound.state == PlanState.SENT.value
+        if operation.plan in answers or is_bound:
             continue
-        log.touch(tx, facts.PLAN, [bound.bundle])
+        log.touch(tx, facts.PLAN, [bound.plan])
         rebound.append(operation)
     effects.bind_again(tx, rebound)
     effects.unbind(tx, answers)
     return answers
 
 
-def _refusal(existing: Bound, operation: NewEffect) -> tuple[str, str] | None:
-    state = BundleState(existing.state)
-    if existing.doubtful:
-        return "conflicts", f"A person gave up one of its operations; it is unknown whether {existing.bundle} did it."
-    if existing.bundle == operation.bundle or state in _PROVEN_NOT_DONE:
+def _refusal(existing: BoundKey, operation: NewEffect) -> tuple[str, str] | None:
+    state = PlanState(existing.state)
+    if existing.outcome_unknown:
+        return "conflicts", f"A person gave up one of its operations; it is unknown whether {existing.plan} did it."
+    if existing.plan == operation.plan or state in _PROVEN_NOT_DONE:
         return None
-    if existing.fingerprint != operation.fingerprint and state is not BundleState.RETRY_WAIT:
-        return "conflicts", f"An operation was sent with other content by {existing.bundle}; nothing was sent."
+    if existing.fingerprint != operation.fingerprint and state is not PlanState.RETRY_WAIT:
+        return "conflicts", f"An operation was sent with other content by {existing.plan}; nothing was sent."
     if state in _DONE:
-        return "settled", f"One of its operations was already done by {existing.bundle}; the next plan leaves it out."
-    return "busy", f"{existing.bundle} is executing one of its operations; it waits until {existing.bundle} is over."
+        return "settled", f"One of its operations was already done by {existing.plan}; the next plan leaves it out."
+    return "busy", f"{existing.plan} is executing one of its operations; it waits until {existing.plan} is over."
 
 
-def _set_aside(tx: Transaction, result: Sent, plan: Claimed, answer: str, sentence: str) -> None:
+def _set_aside(tx: Transaction, result: Sent, plan: ClaimedPlan, answer: str, sentence: str) -> None:
     if answer == "busy":
         [moved] = released(tx, [plan], sentence, next_at=tx.now + WAIT_FOR_OTHERS)
         result.busy.append((moved, sentence))
     elif answer == "settled":
-        [moved] = move(tx, [plan], BundleState.SKIPPED, reason=sentence)
+        [moved] = move(tx, [plan], PlanState.SKIPPED, reason=sentence)
         result.settled.append((moved, sentence))
     else:
-        [moved] = move(tx, [plan], BundleState.QUARANTINED, reason=sentence)
+        [moved] = move(tx, [plan], PlanState.QUARANTINED, reason=sentence)
         result.conflicts.append((moved, sentence))

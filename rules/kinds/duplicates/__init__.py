@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from rules.kinds.base import DatasetFacts, Rule, SettingPath
 from rules.kinds.duplicates import barren
-from rules.kinds.duplicates.model import DuplicatesRule, Span
+from rules.kinds.duplicates.model import DuplicatesRule, MaximumDistance
 
 if TYPE_CHECKING:
     from rules.engines.base import Relation
     from rules.kinds.duplicates.detection import FittedDuplicates
 
-__all__ = ["Duplicates", "DuplicatesRule", "Span"]
+__all__ = ["Duplicates", "DuplicatesRule", "MaximumDistance"]
 
 
 class Duplicates:

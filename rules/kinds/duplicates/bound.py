@@ -12,7 +12,7 @@ from rules import fitting, survivorship
 from rules.engines.base import Relation
 from rules.engines.compile import Columns, Uses, column_type, part_exactness
 from rules.errors import RuleError
-from rules.expressions import Bound, BoundGroup, parse, parse_group
+from rules.expressions import BoundExpression, BoundGroup, parse, parse_group
 from rules.kinds.base import DatasetFacts, DoesNotFit
 from rules.kinds.duplicates import barren
 from rules.kinds.duplicates.model import DuplicatesRule
@@ -41,11 +41,11 @@ class BoundRule:
         return self.rule.key == "all" or part.column in self.rule.nulls
 
     @cached_property
-    def conditions(self) -> tuple[Bound, ...]:
+    def conditions(self) -> tuple[BoundExpression, ...]:
         """The filters of the dataset and of the rule, if any."""
         return tuple(self.condition(text) for text in (self.relation.where, self.rule.where) if text is not None)
 
-    def condition(self, text: str) -> Bound:
+    def condition(self, text: str) -> BoundExpression:
         return parse(text).condition(self.columns.schema, self.relation.timezone)
 
     @cached_property

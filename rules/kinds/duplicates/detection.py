@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from rules import grouping
 from rules.engines import embedded, pushdown
-from rules.engines.base import Detection, Group, Pushed, Records, Relation, Stop, Streamed, Tally
+from rules.engines.base import Detection, Group, Pushed, RecordCounts, Records, Relation, Stop, Streamed
 from rules.engines.compile import Columns, Compiler
 from rules.engines.embedded import Embedded
 from rules.errors import RuleError
@@ -142,7 +142,7 @@ class _Answer:
     """An engine's answer; a key in `members` replaces the same key in `instead_of`."""
 
     engine: str
-    tally: Tally
+    tally: RecordCounts
     members: pa.Table
     instead_of: pa.Table | None
     statements: tuple[str, ...]
@@ -161,12 +161,16 @@ def _ask_source(
         marks = marked(bound, source.table, source.dialect, slot, guard_columns)
         answer = source.ask(everything, marks)
         texts = pushdown.statements(everything, marks, source.dialect)
-        return _Answer(source.name, Tally(answer.states, source.identity(everything)), answer.members, None, texts)
+        return _Answer(
+            source.name, RecordCounts(answer.states, source.identity(everything)), answer.members, None, texts
+        )
     guard = _guard(bound, source.table, source.dialect, slot, guard_columns)
     texts = guard.statements(source.dialect)
     answer = source.ask(guard.source, guard.marked)
     if answer.others == 0:
-        return _Answer(source.name, Tally(answer.states, source.identity(everything)), answer.members, None, texts)
+        return _Answer(
+            source.name, RecordCounts(answer.states, source.identity(everything)), answer.members, None, texts
+        )
     with Embedded(bound.table, Streamed(lambda _: source.stream(guard.others())), memory, temp, stop) as engine:
         tally, members = pushdown.guarded(source, engine, guard, answer)
     return _Answer(source.name, tally, members, answer.members, texts)

@@ -14,7 +14,7 @@ from rules.kinds.base import Rule
 from rules.models import Keep, KeyPart, Strict, parse_duration
 
 
-class Span(Strict):
+class MaximumDistance(Strict):
     """`gap:` or `window:`: the column that orders, and the largest distance (inclusive), a duration or a number."""
 
     column: str
@@ -68,7 +68,7 @@ def _keep(value: Any) -> Any:
 
 
 def _span(value: Any) -> Any:
-    if isinstance(value, Span):
+    if isinstance(value, MaximumDistance):
         return value
     if isinstance(value, dict) and len(value) == 1:
         [(column, by)] = value.items()
@@ -153,10 +153,10 @@ class DuplicatesRule(Rule):
         Annotated[tuple[tuple[str, ...], tuple[str, ...]], BeforeValidator(_pair), WithJsonSchema(_PAIR_SCHEMA)],
         ...,
     ] = Field(default=(), alias="except", description="Pairs of record ids known to be different.")
-    gap: Annotated[Span, BeforeValidator(_span), WithJsonSchema(_SPAN_SCHEMA)] | None = Field(
+    gap: Annotated[MaximumDistance, BeforeValidator(_span), WithJsonSchema(_SPAN_SCHEMA)] | None = Field(
         default=None, description="The largest distance between two neighbours of a group, which is a chain."
     )
-    window: Annotated[Span, BeforeValidator(_span), WithJsonSchema(_SPAN_SCHEMA)] | None = Field(
+    window: Annotated[MaximumDistance, BeforeValidator(_span), WithJsonSchema(_SPAN_SCHEMA)] | None = Field(
         default=None, description="The largest distance from the earliest record of a group."
     )
     distinct: str | None = Field(default=None, description="A column that must differ inside a group.")
@@ -186,7 +186,7 @@ class DuplicatesRule(Rule):
         return self
 
     @property
-    def span(self) -> Span | None:
+    def span(self) -> MaximumDistance | None:
         return self.gap or self.window
 
     @property

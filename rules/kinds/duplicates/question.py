@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rules.engines.base import Near, Repeats, Skipped, Tally
+from rules.engines.base import Near, RecordCounts, Repeats, Skipped
 from rules.engines.compile import Compiler, unused
 from rules.engines.pushdown import Marked, mark
 from rules.kinds.duplicates.bound import BoundRule
@@ -167,7 +167,7 @@ def _number(value: int) -> sa.ColumnElement[int]:
     return sa.literal_column(str(value), sa.Integer())
 
 
-def skipped(bound: BoundRule, tally: Tally) -> tuple[Skipped, ...]:
+def skipped(bound: BoundRule, tally: RecordCounts) -> tuple[Skipped, ...]:
     reasons = {
         OUTSIDE_UNKNOWN: ("where", "the dataset's condition is unknown: a value in it is null"),
         EXCLUDED_UNKNOWN: ("where", "the condition is unknown: a value in it is null"),

@@ -1,17 +1,17 @@
-"""The first schema: runs, findings, outbox, leases and the audit chain."""
+"""The first schema."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
 
-from reconcile.store.columns import Document, Instant, Json, Word
+from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
 revision = "0001"
 down_revision = None
 
 
-def upgrade() -> None:
+def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
     op.create_table(
         "audit",
         sa.Column("seq", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -34,6 +34,58 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_audit_head")),
     )
     op.create_table(
+        "awaited",
+        sa.Column("job", Word(), nullable=False),
+        sa.Column("other", Word(), nullable=False),
+        sa.Column("fence", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("job", "other", name=op.f("pk_awaited")),
+    )
+    op.create_table(
+        "breakers",
+        sa.Column("target", Word(), nullable=False),
+        sa.Column("state", Word(), nullable=False),
+        sa.Column("failures", sa.Integer(), nullable=False),
+        sa.Column("requests", Json(), nullable=False),
+        sa.Column("opened_at", Instant(), nullable=True),
+        sa.Column("probe_at", Instant(), nullable=True),
+        sa.Column("fence", sa.BigInteger(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("target", name=op.f("pk_breakers")),
+    )
+    op.create_table(
+        "clock",
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("wall", Instant(), nullable=False),
+        sa.Column("boot", Word(), nullable=False),
+        sa.Column("boot_ns", sa.BigInteger(), nullable=False),
+        sa.Column("held_since", Instant(), nullable=True),
+        sa.Column("held_from", Instant(), nullable=True),
+        sa.CheckConstraint("id = 1", name=op.f("ck_clock_one_row")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_clock")),
+    )
+    op.create_table(
+        "dataset_schemas",
+        sa.Column("dataset", Word(), nullable=False),
+        sa.Column("rule", Word(), nullable=False),
+        sa.Column("digest", Word(), nullable=False),
+        sa.Column("facts", Json(), nullable=False),
+        sa.Column("at", Instant(), nullable=False),
+        sa.PrimaryKeyConstraint("dataset", "rule", name=op.f("pk_dataset_schemas")),
+    )
+    op.create_table(
+        "expectations",
+        sa.Column("job", Word(), nullable=False),
+        sa.Column("since", Instant(), nullable=True),
+        sa.PrimaryKeyConstraint("job", name=op.f("pk_expectations")),
+    )
+    op.create_table(
+        "facts",
+        sa.Column("kind", Word(), nullable=False),
+        sa.Column("name", Word(), nullable=False),
+        sa.Column("digest", Word(), nullable=False),
+        sa.PrimaryKeyConstraint("kind", "name", name=op.f("pk_facts")),
+    )
+    op.create_table(
         "leases",
         sa.Column("name", Word(), nullable=False),
         sa.Column("owner", Json(), nullable=True),
@@ -41,6 +93,19 @@ def upgrade() -> None:
         sa.Column("lease_until", Instant(), nullable=False),
         sa.Column("taken_at", Instant(), nullable=False),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_leases")),
+    )
+    op.create_table(
+        "limits",
+        sa.Column("scope", Word(), nullable=False),
+        sa.Column("stopped_at", Instant(), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("counted_at", Instant(), nullable=True),
+        sa.Column("day_records", sa.BigInteger(), nullable=False),
+        sa.Column("day_money", Json(), nullable=False),
+        sa.Column("run", Word(), nullable=True),
+        sa.Column("run_records", sa.BigInteger(), nullable=False),
+        sa.Column("run_money", Json(), nullable=False),
+        sa.PrimaryKeyConstraint("scope", name=op.f("pk_limits")),
     )
     op.create_table(
         "meta",
@@ -54,11 +119,80 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_meta")),
     )
     op.create_table(
+        "pauses",
+        sa.Column("subject", Word(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("by", Word(), nullable=False),
+        sa.Column("since", Instant(), nullable=False),
+        sa.Column("until", Instant(), nullable=True),
+        sa.PrimaryKeyConstraint("subject", name=op.f("pk_pauses")),
+    )
+    op.create_table(
         "releases",
         sa.Column("hash", Word(), nullable=False),
         sa.Column("config", Json(), nullable=False),
         sa.Column("first_seen", Instant(), nullable=False),
+        sa.Column("files", Json(), nullable=True),
         sa.PrimaryKeyConstraint("hash", name=op.f("pk_releases")),
+    )
+    op.create_table(
+        "schedules",
+        sa.Column("job", Word(), nullable=False),
+        sa.Column("revision", Word(), nullable=False),
+        sa.Column("since", Instant(), nullable=False),
+        sa.Column("watermark", Instant(), nullable=False),
+        sa.PrimaryKeyConstraint("job", name=op.f("pk_schedules")),
+    )
+    op.create_table(
+        "slots",
+        sa.Column("job", Word(), nullable=False),
+        sa.Column("slot", Instant(), nullable=False),
+        sa.Column("cause", Word(), nullable=False),
+        sa.Column("tzdata", Word(), nullable=True),
+        sa.Column("status", Word(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("priority", sa.Integer(), nullable=False),
+        sa.Column("start_at", Instant(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("sources", Json(), nullable=False),
+        sa.Column("owner", Json(), nullable=True),
+        sa.Column("fence", sa.BigInteger(), nullable=False),
+        sa.Column("lease_until", Instant(), nullable=False),
+        sa.Column("created_at", Instant(), nullable=False),
+        sa.Column("ended_at", Instant(), nullable=True),
+        sa.PrimaryKeyConstraint("job", "slot", name=op.f("pk_slots")),
+        sa.UniqueConstraint("job", "cause", name=op.f("uq_slots_job_cause")),
+    )
+    op.create_index(op.f("ix_slots_job_status_slot"), "slots", ["job", "status", "slot"], unique=False)
+    op.create_index(op.f("ix_slots_status_start_at"), "slots", ["status", "start_at"], unique=False)
+    op.create_table(
+        "targets",
+        sa.Column("identity", Word(), nullable=False),
+        sa.Column("source", Word(), nullable=False),
+        sa.Column("ratchet", sa.BigInteger(), nullable=False),
+        sa.Column("confirmed", sa.BigInteger(), nullable=False),
+        sa.Column("first_seen", Instant(), nullable=False),
+        sa.Column("moved_at", Instant(), nullable=False),
+        sa.PrimaryKeyConstraint("identity", name=op.f("pk_targets")),
+    )
+    op.create_table(
+        "troubles",
+        sa.Column("subject", Word(), nullable=False),
+        sa.Column("job", Word(), nullable=True),
+        sa.Column("sentence", sa.Text(), nullable=False),
+        sa.Column("since", Instant(), nullable=False),
+        sa.Column("channels", Json(), nullable=False),
+        sa.PrimaryKeyConstraint("subject", name=op.f("pk_troubles")),
+    )
+    op.create_table(
+        "watches",
+        sa.Column("job", Word(), nullable=False),
+        sa.Column("dataset", Word(), nullable=False),
+        sa.Column("digest", Word(), nullable=True),
+        sa.Column("seen_at", Instant(), nullable=False),
+        sa.Column("pending", Word(), nullable=True),
+        sa.Column("pending_since", Instant(), nullable=True),
+        sa.PrimaryKeyConstraint("job", "dataset", name=op.f("pk_watches")),
     )
     op.create_table(
         "audit_bodies",
@@ -72,6 +206,40 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_audit_bodies_finding"), "audit_bodies", ["finding"], unique=False)
     op.create_index(op.f("ix_audit_bodies_run"), "audit_bodies", ["run"], unique=False)
+    op.create_table(
+        "checkpoints",
+        sa.Column("seq", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("epoch", sa.Integer(), nullable=False),
+        sa.Column("head", Word(), nullable=False),
+        sa.Column("at", Instant(), nullable=False),
+        sa.Column("signer", Word(), nullable=False),
+        sa.Column("signature", Word(), nullable=False),
+        sa.ForeignKeyConstraint(["seq"], ["audit.seq"], name=op.f("fk_checkpoints_seq")),
+        sa.PrimaryKeyConstraint("seq", name=op.f("pk_checkpoints")),
+    )
+    op.create_table(
+        "erasures",
+        sa.Column("id", Word(), nullable=False),
+        sa.Column("at", Instant(), nullable=False),
+        sa.Column("by", Word(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+        sa.Column("subjects", Json(), nullable=False),
+        sa.Column("reached", Json(), nullable=False),
+        sa.ForeignKeyConstraint(["seq"], ["audit.seq"], name=op.f("fk_erasures_seq")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_erasures")),
+    )
+    op.create_table(
+        "promotion",
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("release", Word(), nullable=False),
+        sa.Column("held", sa.Boolean(), nullable=False),
+        sa.Column("since", Instant(), nullable=False),
+        sa.Column("by", Word(), nullable=False),
+        sa.Column("note", sa.Text(), nullable=True),
+        sa.CheckConstraint("id = 1", name=op.f("ck_promotion_one_row")),
+        sa.ForeignKeyConstraint(["release"], ["releases.hash"], name=op.f("fk_promotion_release")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_promotion")),
+    )
     op.create_table(
         "runs",
         sa.Column("id", Word(), nullable=False),
@@ -89,6 +257,21 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_runs")),
         sa.UniqueConstraint("job", "slot", name=op.f("uq_runs_job_slot")),
     )
+    op.create_index(op.f("ix_runs_job_status_fence"), "runs", ["job", "status", "fence"], unique=False)
+    op.create_table(
+        "anchors",
+        sa.Column("anchor", Word(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("status", Word(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("next_at", Instant(), nullable=False),
+        sa.Column("at", Instant(), nullable=True),
+        sa.Column("receipt", Json(), nullable=True),
+        sa.Column("problem", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(["seq"], ["checkpoints.seq"], name=op.f("fk_anchors_seq")),
+        sa.PrimaryKeyConstraint("anchor", "seq", name=op.f("pk_anchors")),
+    )
+    op.create_index(op.f("ix_anchors_status_next_at"), "anchors", ["status", "next_at"], unique=False)
     op.create_table(
         "dataset_stats",
         sa.Column("dataset", Word(), nullable=False),
@@ -97,6 +280,7 @@ def upgrade() -> None:
         sa.Column("at", Instant(), nullable=False),
         sa.Column("read", sa.BigInteger(), nullable=False),
         sa.Column("scanned", sa.BigInteger(), nullable=False),
+        sa.Column("skipped", sa.BigInteger(), nullable=False),
         sa.Column("groups", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(["run"], ["runs.id"], name=op.f("fk_dataset_stats_run")),
         sa.PrimaryKeyConstraint("dataset", "rule", "run", name=op.f("pk_dataset_stats")),
@@ -144,14 +328,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_findings")),
     )
     op.create_index(op.f("ix_findings_fingerprint"), "findings", ["fingerprint"], unique=False)
-    op.create_index(op.f("ix_findings_rule_state"), "findings", ["rule", "state"], unique=False)
+    op.create_index(op.f("ix_findings_rule_state_severity"), "findings", ["rule", "state", "severity"], unique=False)
     op.create_table(
         "outbox",
         sa.Column("message", Word(), nullable=False),
         sa.Column("channel", Word(), nullable=False),
         sa.Column("job", Word(), nullable=False),
         sa.Column("run", Word(), nullable=True),
-        sa.Column("notice", Document(), nullable=False),
+        sa.Column("notice", OrderedJson(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("status", Word(), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
@@ -161,7 +345,7 @@ def upgrade() -> None:
         sa.Column("fence", sa.BigInteger(), nullable=False),
         sa.Column("owner", Json(), nullable=True),
         sa.Column("lease_until", Instant(), nullable=False),
-        sa.Column("in_doubt", sa.Boolean(), nullable=False),
+        sa.Column("outcome_unknown", sa.Boolean(), nullable=False),
         sa.Column("problem", sa.Text(), nullable=True),
         sa.Column("receipt", Json(), nullable=True),
         sa.Column("sent_at", Instant(), nullable=True),
@@ -179,6 +363,7 @@ def upgrade() -> None:
         sa.Column("last_run", Word(), nullable=False),
         sa.Column("last_run_at", Instant(), nullable=False),
         sa.Column("renamed_from", Word(), nullable=True),
+        sa.Column("cleaning", Word(), nullable=True),
         sa.ForeignKeyConstraint(["first_run"], ["runs.id"], name=op.f("fk_rule_state_first_run")),
         sa.ForeignKeyConstraint(["last_run"], ["runs.id"], name=op.f("fk_rule_state_last_run")),
         sa.PrimaryKeyConstraint("rule", name=op.f("pk_rule_state")),
@@ -230,14 +415,119 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["finding"], ["findings.id"], name=op.f("fk_not_same_finding")),
         sa.PrimaryKeyConstraint("rule", "record_a", "record_b", name=op.f("pk_not_same")),
     )
+    op.create_index(op.f("ix_not_same_finding"), "not_same", ["finding"], unique=False)
     op.create_table(
-        "told",
+        "notified",
         sa.Column("finding", Word(), nullable=False),
         sa.Column("channel", Word(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("message", Word(), nullable=False),
         sa.Column("at", Instant(), nullable=False),
-        sa.ForeignKeyConstraint(["finding"], ["findings.id"], name=op.f("fk_told_finding")),
-        sa.ForeignKeyConstraint(["message"], ["outbox.message"], name=op.f("fk_told_message")),
-        sa.PrimaryKeyConstraint("finding", "channel", name=op.f("pk_told")),
+        sa.ForeignKeyConstraint(["finding"], ["findings.id"], name=op.f("fk_notified_finding")),
+        sa.ForeignKeyConstraint(["message"], ["outbox.message"], name=op.f("fk_notified_message")),
+        sa.PrimaryKeyConstraint("finding", "channel", name=op.f("pk_notified")),
     )
+    op.create_table(
+        "plans",
+        sa.Column("id", Word(), nullable=False),
+        sa.Column("finding", Word(), nullable=False),
+        sa.Column("rule", Word(), nullable=False),
+        sa.Column("dataset", Word(), nullable=False),
+        sa.Column("source", Word(), nullable=False),
+        sa.Column("target", Word(), nullable=False),
+        sa.Column("action", Word(), nullable=False),
+        sa.Column("run", Word(), nullable=True),
+        sa.Column("release", Word(), nullable=False),
+        sa.Column("plan_hash", Word(), nullable=False),
+        sa.Column("undoes", Word(), nullable=True),
+        sa.Column("state", Word(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("content", sa.Text(), nullable=True),
+        sa.Column("outcome", sa.Text(), nullable=True),
+        sa.Column("summary", Json(), nullable=False),
+        sa.Column("records", sa.Integer(), nullable=False),
+        sa.Column("rows", sa.Integer(), nullable=False),
+        sa.Column("money", Json(), nullable=False),
+        sa.Column("reversible", Word(), nullable=False),
+        sa.Column("policy", Word(), nullable=False),
+        sa.Column("proposed_by", Word(), nullable=False),
+        sa.Column("created_at", Instant(), nullable=False),
+        sa.Column("expires_at", Instant(), nullable=True),
+        sa.Column("fence", sa.BigInteger(), nullable=False),
+        sa.Column("owner", Json(), nullable=True),
+        sa.Column("lease_until", Instant(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("next_at", Instant(), nullable=False),
+        sa.Column("give_up_at", Instant(), nullable=True),
+        sa.Column("transaction", Word(), nullable=True),
+        sa.Column("sent_at", Instant(), nullable=True),
+        sa.Column("ended_at", Instant(), nullable=True),
+        sa.ForeignKeyConstraint(["finding"], ["findings.id"], name=op.f("fk_plans_finding")),
+        sa.ForeignKeyConstraint(["release"], ["releases.hash"], name=op.f("fk_plans_release")),
+        sa.ForeignKeyConstraint(["run"], ["runs.id"], name=op.f("fk_plans_run")),
+        sa.ForeignKeyConstraint(["undoes"], ["plans.id"], name=op.f("fk_plans_undoes")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_plans")),
+    )
+    op.create_index(op.f("ix_plans_finding"), "plans", ["finding"], unique=False)
+    op.create_index(op.f("ix_plans_rule_state"), "plans", ["rule", "state"], unique=False)
+    op.create_index(op.f("ix_plans_run"), "plans", ["run"], unique=False)
+    op.create_index(
+        op.f("ix_plans_state_source_next_at_id"), "plans", ["state", "source", "next_at", "id"], unique=False
+    )
+    op.create_index(op.f("ix_plans_undoes"), "plans", ["undoes"], unique=False)
+    op.create_table(
+        "approvals",
+        sa.Column("plan", Word(), nullable=False),
+        sa.Column("by", Word(), nullable=False),
+        sa.Column("decision", Word(), nullable=False),
+        sa.Column("plan_hash", Word(), nullable=False),
+        sa.Column("at", Instant(), nullable=False),
+        sa.Column("note", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(["plan"], ["plans.id"], name=op.f("fk_approvals_plan")),
+        sa.PrimaryKeyConstraint("plan", "by", name=op.f("pk_approvals")),
+    )
+    op.create_index(op.f("ix_approvals_plan_hash"), "approvals", ["plan_hash"], unique=False)
+    op.create_table(
+        "effects",
+        sa.Column("key", Word(), nullable=False),
+        sa.Column("plan", Word(), nullable=False),
+        sa.Column("target", Word(), nullable=False),
+        sa.Column("effect", Word(), nullable=False),
+        sa.Column("record", Word(), nullable=False),
+        sa.Column("generation", sa.Integer(), nullable=False),
+        sa.Column("fingerprint", Word(), nullable=False),
+        sa.Column("state", Word(), nullable=False),
+        sa.Column("outcome_unknown", sa.Boolean(), nullable=False),
+        sa.Column("sent_at", Instant(), nullable=False),
+        sa.Column("ended_at", Instant(), nullable=True),
+        sa.ForeignKeyConstraint(["plan"], ["plans.id"], name=op.f("fk_effects_plan")),
+        sa.PrimaryKeyConstraint("key", name=op.f("pk_effects")),
+    )
+    op.create_index(op.f("ix_effects_plan"), "effects", ["plan"], unique=False)
+    op.create_index(op.f("ix_effects_record_target_effect"), "effects", ["record", "target", "effect"], unique=False)
+    op.create_table(
+        "holds",
+        sa.Column("target", Word(), nullable=False),
+        sa.Column("record", Word(), nullable=False),
+        sa.Column("plan", Word(), nullable=False),
+        sa.Column("role", Word(), nullable=False),
+        sa.Column("since", Instant(), nullable=False),
+        sa.ForeignKeyConstraint(["plan"], ["plans.id"], name=op.f("fk_holds_plan")),
+        sa.PrimaryKeyConstraint("target", "record", "plan", name=op.f("pk_holds")),
+    )
+    op.create_index(op.f("ix_holds_plan"), "holds", ["plan"], unique=False)
+    op.create_table(
+        "limit_uses",
+        sa.Column("plan", Word(), nullable=False),
+        sa.Column("rule", Word(), nullable=False),
+        sa.Column("target", Word(), nullable=False),
+        sa.Column("run", Word(), nullable=True),
+        sa.Column("at", Instant(), nullable=False),
+        sa.Column("records", sa.Integer(), nullable=False),
+        sa.Column("money", Json(), nullable=False),
+        sa.ForeignKeyConstraint(["plan"], ["plans.id"], name=op.f("fk_limit_uses_plan")),
+        sa.PrimaryKeyConstraint("plan", name=op.f("pk_limit_uses")),
+    )
+    op.create_index(op.f("ix_limit_uses_rule_at"), "limit_uses", ["rule", "at"], unique=False)
+    op.create_index(op.f("ix_limit_uses_run_rule"), "limit_uses", ["run", "rule"], unique=False)
+    op.create_index(op.f("ix_limit_uses_target_at"), "limit_uses", ["target", "at"], unique=False)

@@ -28,8 +28,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from crash_points import Fault, arm
+
 from connectors.workbook.isolated import search_path
-from reconcile.testing.points import Fault, arm
 
 PRELOAD = (
     *("reconcile.service.fork_server", "reconcile.cli.commands", "reconcile.app", "reconcile.audit.log"),
@@ -126,9 +127,9 @@ class Warm:
 
     def __init__(self, more: Sequence[str] = (), path: Sequence[str] = ()) -> None:
         self._socket, server_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        code = f"from reconcile.testing import fork; fork.serve({server_end.fileno()}, {[*PRELOAD, *more]!r})"
-        paths = [*path, *search_path()]
-        self._process = subprocess.Popen(  # noqa: S603 - ourselves
+        code = f"import fork_server; fork_server.serve({server_end.fileno()}, {[*PRELOAD, *more]!r})"
+        paths = [*path, str(Path(__file__).parent), *search_path()]
+        self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {paths!r}; {code}"],
             pass_fds=[server_end.fileno()],
             env=os.environ | {"PYDANTIC_DISABLE_PLUGINS": "__all__"},
@@ -174,7 +175,7 @@ class Warm:
 
     def cli(self, *arguments: str, **how: Any) -> Child:
         """`reconcile …`; `how` as for `call`."""
-        return self.call("reconcile.testing.fork:command_line", *arguments, exits=True, **how)
+        return self.call("fork_server:command_line", *arguments, exits=True, **how)
 
     def close(self) -> None:
         """End the server and all remaining children. Safe to call twice."""
@@ -215,8 +216,8 @@ class _Server:
         self._orders = orders
         self._children: dict[int, socket.socket] = {}
         wakes, self._wake = socket.socketpair()
-        wakes.setblocking(False)  # noqa: FBT003 - the method's name explains it
-        self._wake.setblocking(False)  # noqa: FBT003
+        wakes.setblocking(False)
+        self._wake.setblocking(False)
         self._wakes = wakes
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from reconcile.cleaning.execution import images
 from reconcile.cleaning.execution.execute import How, Result
 from reconcile.cleaning.execution.terms import Terms
-from reconcile.findings.states import BundleState, Event
+from reconcile.findings.states import Event, PlanState
 from reconcile.journal import breaker, effects
-from reconcile.journal.effects import Claimed
+from reconcile.journal.effects import ClaimedPlan
 from reconcile.store import Transaction
-from reconcile.store import bundles as stored
+from reconcile.store import plans as stored
 from reconcile.tracking import progress
-from reconcile.tracking.progress import Move
+from reconcile.tracking.progress import Transition
 
 ACTOR = "reconcile"
 ASK_AGAIN = dt.timedelta(seconds=30)
@@ -26,7 +26,7 @@ AS_IT_STANDS = "A constraint of the target forbids it"
 
 
 @dataclass
-class Tally:
+class ExecutionResult:
     """The result of an execution: counts of plans by outcome, and sentences on what blocks the others."""
 
     counts: Counter[How] = field(default_factory=Counter)
@@ -43,7 +43,7 @@ class Tally:
         if reason not in self.reasons:
             self.reasons.append(reason)
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: ExecutionResult) -> None:
         self.counts.update(other.counts)
         for reason in other.reasons:
             self.because(reason)
@@ -52,66 +52,68 @@ class Tally:
 
 
 @dataclass
-class Carried:
+class Outcomes:
     """Records the outcomes of plans of one source. `identity` is its target; `probe` may close its breaker.
 
     `run` is the executing run, if any; the log names it with each finding it cleaned.
     """
 
     terms: Terms
-    tally: Tally
+    tally: ExecutionResult
     identity: str = ""
     probe: breaker.Probe | None = None
     run: str | None = None
 
-    def write(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+    def write(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]]) -> None:
         """Record each plan, its finding and its target's breaker in the caller's transaction; raises ClaimLost."""
-        by_how: dict[How, list[tuple[Claimed, Result]]] = {}
+        by_how: dict[How, list[tuple[ClaimedPlan, Result]]] = {}
         for plan, result in ended:
             by_how.setdefault(result.how, []).append((plan, result))
             self.tally.counts[result.how] += 1
         for outcome, group in by_how.items():
             _WRITE[outcome](self, tx, group)
 
-    def done(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+    def done(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]]) -> None:
         effects.succeeded(
             tx,
             [(plan, None if r.images is None else images.to_json(r.images)) for plan, r in ended],
             beside=[result.beside for _, result in ended],
         )
         moves = [
-            Move(done.finding, Event.TAKEN_BACK if done.undoes else Event.CLEANED, done.id, " ".join(r.beside) or None)
+            Transition(
+                done.finding, Event.UNDONE if done.undoes else Event.CLEANED, done.id, " ".join(r.beside) or None
+            )
             for done, r in ended
         ]
-        progress.move(tx, sorted(moves, key=lambda move: move.event is Event.TAKEN_BACK), by=ACTOR, run=self.run)
+        progress.move(tx, sorted(moves, key=lambda move: move.event is Event.UNDONE), by=ACTOR, run=self.run)
         self.worked(tx)
 
-    def undone_before(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+    def undone_before(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]]) -> None:
         """Record a cleaning that was done and undone before a backup was restored: the finding ends as undone."""
         self.done(tx, ended)
         plans = effects.found_undone(tx, [plan.id for plan, _ in ended])
-        progress.move(tx, [Move(plan.finding, Event.TAKEN_BACK, plan.id) for plan in plans], by=ACTOR)
+        progress.move(tx, [Transition(plan.finding, Event.UNDONE, plan.id) for plan in plans], by=ACTOR)
 
     def worked(self, tx: Transaction) -> None:
         """Record that the target answered."""
         breaker.worked(tx, self.identity, self.probe)
         self.probe = None
 
-    def drifted(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+    def drifted(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]]) -> None:
         self.worked(tx)
         self.stale(tx, [(plan, result.why) for plan, result in ended])
 
-    def stale(self, tx: Transaction, ended: Sequence[tuple[Claimed, str]]) -> None:
+    def stale(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, str]]) -> None:
         """Record plans proven not done; the next run plans them again."""
         if ended:
             effects.skipped(tx, ended)
             self.follow(tx, ended, Event.DRIFTED)
 
-    def conflict(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+    def conflict(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]]) -> None:
         """Record a constraint's refusal: plan again once, then ask a person."""
         self.worked(tx)
-        to_replan: list[tuple[Claimed, str]] = []
-        to_fail: list[tuple[Claimed, str]] = []
+        to_replan: list[tuple[ClaimedPlan, str]] = []
+        to_fail: list[tuple[ClaimedPlan, str]] = []
         for plan, result in ended:
             tried = any(
                 before.reason is not None and before.reason.startswith(AS_IT_STANDS)
@@ -121,55 +123,59 @@ class Carried:
         self.stale(tx, to_replan)
         self._failed(tx, to_fail)
 
-    def refused(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+    def refused(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]]) -> None:
         self.worked(tx)
         self._failed(tx, [(plan, result.why) for plan, result in ended])
 
-    def _failed(self, tx: Transaction, ended: Sequence[tuple[Claimed, str]]) -> None:
+    def _failed(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, str]]) -> None:
         if ended:
             effects.failed(tx, ended)
             self.follow(tx, ended, Event.FAILED)
 
-    def quarantined(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
-        doubtful = [(plan, result.why) for plan, result in ended]
-        effects.quarantined(tx, doubtful)
-        self.follow(tx, doubtful, Event.QUARANTINED)
+    def quarantined(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]]) -> None:
+        unknown = [(plan, result.why) for plan, result in ended]
+        effects.quarantined(tx, unknown)
+        self.follow(tx, unknown, Event.QUARANTINED)
 
-    def follow(self, tx: Transaction, ended: Sequence[tuple[stored.Stored, str]], *events: Event) -> None:
+    def follow(self, tx: Transaction, ended: Sequence[tuple[stored.StoredPlan, str]], *events: Event) -> None:
         """Apply these events to the findings of plans that ended differently than planned, with the reasons.
 
         A finding whose undo failed stays as it is, and people are told.
         """
         for event in events:
-            moves = [Move(plan.finding, event, plan.id, reason) for plan, reason in ended if not plan.undoes]
+            moves = [Transition(plan.finding, event, plan.id, reason) for plan, reason in ended if not plan.undoes]
             progress.move(tx, moves, by=ACTOR)
         undos = [(plan, reason) for plan, reason in ended if plan.undoes]
-        progress.move(tx, [Move(plan.finding, Event.NOT_UNDONE, plan.id, reason) for plan, reason in undos], by=ACTOR)
+        progress.move(
+            tx, [Transition(plan.finding, Event.NOT_UNDONE, plan.id, reason) for plan, reason in undos], by=ACTOR
+        )
         for _, reason in undos:
             self.tally.because(f"Not undone: {reason}", refused=True)
 
-    def again(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+    def again(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]]) -> None:
         """Retry plans that the target failed and proved not done, as the rule's `retry` says."""
-        ambiguous = [pair for pair in ended if pair[0].state is BundleState.AMBIGUOUS]
-        failed = [pair for pair in ended if pair[0].state is not BundleState.AMBIGUOUS]
-        if ambiguous:
+        unknown_before = [pair for pair in ended if pair[0].state is PlanState.UNKNOWN]
+        failed = [pair for pair in ended if pair[0].state is not PlanState.UNKNOWN]
+        if unknown_before:
             self.worked(tx)
-            self._retry(tx, ambiguous, kind="asked")
+            self._retry(tx, unknown_before, kind="asked")
         if failed:
             reason = failed[0][1].why
             breaker.broke(tx, self.identity, reason, probe=self.probe)
             self._retry(tx, failed, kind="not_done")
             self.tally.because(reason, held_up=True)
 
-    def paused(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+    def paused(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]]) -> None:
         """Wait for a person to fix the target: nothing is sent until then, and no attempt is counted."""
         reason = ended[0][1].why
         breaker.opened_for_person(tx, self.identity, reason)
         self._retry(tx, ended, kind="paused", burn=False)
         self.tally.because(reason, held_up=True)
 
-    def _retry(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]], *, kind: str, burn: bool = True) -> None:
-        by_rule: dict[str, list[tuple[Claimed, Result]]] = {}
+    def _retry(
+        self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]], *, kind: str, burn: bool = True
+    ) -> None:
+        by_rule: dict[str, list[tuple[ClaimedPlan, Result]]] = {}
         for plan, result in ended:
             by_rule.setdefault(plan.rule, []).append((plan, result))
         for rule, of_rule in by_rule.items():
@@ -179,28 +185,28 @@ class Carried:
             )
             self.follow(tx, [(plan, reason) for plan in outcome.given_up], Event.FAILED)
 
-    def in_doubt(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+    def outcome_unknown(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]]) -> None:
         """Ask about these plans after the batch, or later if the target could not be asked."""
-        fresh = [plan for plan, _ in ended if plan.state is not BundleState.AMBIGUOUS]
-        ambiguous = [plan for plan, _ in ended if plan.state is BundleState.AMBIGUOUS]
+        fresh = [plan for plan, _ in ended if plan.state is not PlanState.UNKNOWN]
+        unknown_before = [plan for plan, _ in ended if plan.state is PlanState.UNKNOWN]
         reason = ended[0][1].why
-        doubtful = effects.ambiguous(tx, fresh, reason)
-        effects.put_off(tx, doubtful, tx.now)
-        effects.put_off(tx, ambiguous, tx.now + ASK_AGAIN)
+        unknown = effects.outcome_unknown(tx, fresh, reason)
+        effects.put_off(tx, unknown, tx.now)
+        effects.put_off(tx, unknown_before, tx.now + ASK_AGAIN)
         self.tally.because(reason, held_up=True)
 
 
-_WRITE: dict[How, Callable[[Carried, Transaction, Sequence[tuple[Claimed, Result]]], None]] = {
-    How.DONE: Carried.done,
-    How.DONE_BEFORE: Carried.done,
-    How.UNDONE_BEFORE: Carried.undone_before,
-    How.DRIFTED: Carried.drifted,
-    How.CONFLICT: Carried.conflict,
-    How.REFUSED: Carried.refused,
-    How.KEY_CONFLICT: Carried.quarantined,
-    How.UNKNOWN: Carried.quarantined,
-    How.NOT_DONE: Carried.again,
-    How.PAUSED: Carried.paused,
-    How.IN_DOUBT: Carried.in_doubt,
+_WRITE: dict[How, Callable[[Outcomes, Transaction, Sequence[tuple[ClaimedPlan, Result]]], None]] = {
+    How.DONE: Outcomes.done,
+    How.DONE_BEFORE: Outcomes.done,
+    How.UNDONE_BEFORE: Outcomes.undone_before,
+    How.DRIFTED: Outcomes.drifted,
+    How.CONFLICT: Outcomes.conflict,
+    How.REFUSED: Outcomes.refused,
+    How.KEY_CONFLICT: Outcomes.quarantined,
+    How.UNKNOWN: Outcomes.quarantined,
+    How.NOT_DONE: Outcomes.again,
+    How.PAUSED: Outcomes.paused,
+    How.COMMIT_UNKNOWN: Outcomes.outcome_unknown,
 }
 """How each outcome is recorded."""

@@ -15,22 +15,22 @@ from connectors.errors import ConnectorError, Reaction
 from connectors.target import NotATable, Target, TargetError, TargetRefused
 from reconcile import points
 from reconcile.cleaning.execution.admission import CLAIM, Admission
-from reconcile.cleaning.execution.carried import ACTOR, ASK_AGAIN, Carried, Tally
-from reconcile.cleaning.execution.execute import How, Job, Limits, Result, overtaken, perform
-from reconcile.cleaning.execution.leaving import Leaving
+from reconcile.cleaning.execution.execute import How, Job, Result, TransactionLimits, overtaken, perform
+from reconcile.cleaning.execution.leaving import TableCatalogues
+from reconcile.cleaning.execution.outcomes import ACTOR, ASK_AGAIN, ExecutionResult, Outcomes
 from reconcile.cleaning.execution.resolve import ask
-from reconcile.cleaning.execution.taken_back import taken_back
 from reconcile.cleaning.execution.terms import Terms
+from reconcile.cleaning.execution.undone import find_undone
 from reconcile.cleaning.planning.plan import soft_links
 from reconcile.coordination import lease
-from reconcile.findings.states import BundleState, Event
+from reconcile.findings.states import Event, PlanState
 from reconcile.journal import breaker, effects, ownership
-from reconcile.journal.effects import Claimed, ClaimLost
+from reconcile.journal.effects import ClaimedPlan, ClaimLost
 from reconcile.messages import watchdog
 from reconcile.store import Store, Transaction, breakers, plan_states
-from reconcile.store import bundles as stored
+from reconcile.store import plans as stored
 from reconcile.tracking import progress
-from reconcile.tracking.progress import Move
+from reconcile.tracking.progress import Transition
 
 DEADLINE = 20.0
 """Seconds after which the target itself ends a transaction of ours."""
@@ -41,7 +41,7 @@ BATCH = 250
 
 
 @dataclass(frozen=True)
-class Tools:
+class ExecutionContext:
     """The tools of execution. `alive` is called after every batch and may raise to stop; `sleep` waits.
 
     `patience` is how long to wait for plans that are retried soon. Without `together`, each plan of a batch has its
@@ -70,19 +70,19 @@ class Selection:
     rules: Collection[str] | None = None
 
 
-def carry_out(
-    tools: Tools,
+def execute_plans(
+    tools: ExecutionContext,
     *,
     source: str | None = None,
     ids: Collection[str] | None = None,
     rules: Collection[str] | None = None,
-) -> Tally:
+) -> ExecutionResult:
     """Execute approved plans and due retries: all, or those of a source, these ids, or these rules.
 
     First take over plans of dead workers, and ask the target about plans with an unknown outcome. Errors of a target
     are in the tally. Raises a StoreError, and whatever `alive` raises; the next call settles the plans in progress.
     """
-    tally = Tally()
+    tally = ExecutionResult()
     patience = tools.patience.total_seconds()
     selection = Selection(source, ids, rules)
     while True:
@@ -98,17 +98,17 @@ def carry_out(
 
 
 def anything_due(store: Store) -> bool:
-    """Return True if any plan is due, in doubt or abandoned by a dead worker."""
+    """Return True if any plan is due, has an unknown outcome or was abandoned by a dead worker."""
     with store.read() as tx:
-        return bool(stored.sources_due(tx) or effects.abandoned(tx) or plan_states.targets_in_doubt(tx))
+        return bool(stored.sources_due(tx) or effects.abandoned(tx) or plan_states.targets_with_unknown_outcomes(tx))
 
 
-def _sources(tools: Tools) -> list[str]:
+def _sources(tools: ExecutionContext) -> list[str]:
     with tools.store.read() as tx:
         return sorted({*stored.sources_due(tx), *plan_states.sources_unsettled(tx)})
 
 
-def _removed_sources(tools: Tools) -> list[str]:
+def _removed_sources(tools: ExecutionContext) -> list[str]:
     """Return sources that left the configuration but have plans with an unknown outcome."""
     with tools.store.read() as tx:
         return [source for source in plan_states.sources_unsettled(tx) if source not in tools.terms.project.sources]
@@ -116,33 +116,33 @@ def _removed_sources(tools: Tools) -> list[str]:
 
 def _seconds_to_next(store: Store, selection: Selection) -> float | None:
     with store.read() as tx:
-        soonest = stored.next_due(tx, ids=selection.ids, rules=selection.rules, states=(BundleState.RETRY_WAIT,))
+        soonest = stored.next_due(tx, ids=selection.ids, rules=selection.rules, states=(PlanState.RETRY_WAIT,))
         return None if soonest is None else max((soonest - tx.now).total_seconds(), 0.0)
 
 
 class _Execution:
     """Executes the plans of one source."""
 
-    def __init__(self, tools: Tools, source: str, selection: Selection) -> None:
+    def __init__(self, tools: ExecutionContext, source: str, selection: Selection) -> None:
         self.tools = tools
         self.source = source
         self.selection = selection
-        self.tally = Tally()
-        self._carried = Carried(tools.terms, self.tally, run=tools.run)
+        self.tally = ExecutionResult()
+        self._outcomes = Outcomes(tools.terms, self.tally, run=tools.run)
         self._remembers: dict[str, bool] = {}
         """By owned table: True if it can keep receipts."""
         self._until = 0.0
-        self._in_hand: dict[str, Claimed] = {}
+        self._in_hand: dict[str, ClaimedPlan] = {}
         self._digests: dict[str, str] = {}
         self._stamps: dict[str, str] = {}
         self._rules: set[str] = set()
         self._targets: set[str] = set()
-        self._doubted: set[str] = set()
+        self._unknown: set[str] = set()
         self._sends = False
         self._probes: dict[str, breaker.Probe] = {}
-        self._admission = Admission(tools.terms, source, self._carried, self._digests)
+        self._admission = Admission(tools.terms, source, self._outcomes, self._digests)
 
-    def run_plans(self) -> Tally:
+    def run_plans(self) -> ExecutionResult:
         try:
             if self._has_work():
                 self._take_over()
@@ -150,14 +150,14 @@ class _Execution:
                     self._settle(self._source_removed)
                 target = self.tools.target(self.source)
                 self._enter(target)
-                self._settle_doubt(target)
+                self._resolve_unknown(target)
                 self._end_probe()
                 while self._read_due(target) and self._work(target):
                     pass
         except (TargetRefused, ownership.OwnershipRefused) as error:
             self.tally.because(str(error), refused=True)
             with self.tools.store.begin() as tx:
-                plan_states.put_off_doubts(tx, self.source, tx.now + ASK_AGAIN)
+                plan_states.put_off_unknown(tx, self.source, tx.now + ASK_AGAIN)
         except ClaimLost as error:
             self.tally.because(str(error))
         except ConnectorError as error:
@@ -167,8 +167,8 @@ class _Execution:
     def _has_work(self) -> bool:
         """Return True if any plan can be sent or asked about now.
 
-        Nothing is sent to an unreachable target. Plans in doubt are still asked about, which counts as a probe if one
-        is due: without it, nothing would show how long the target has been unreachable.
+        Nothing is sent to an unreachable target. It is still asked about unknown outcomes, which counts as a probe if
+        one is due: without it, nothing would show how long the target has been unreachable.
         """
         with self.tools.store.read() as tx:
             due = [(rule, target) for rule, _, target in stored.due_of(tx, self.source) if self._wants(rule)]
@@ -176,12 +176,12 @@ class _Execution:
             rules = self._admission.open(tx, {rule for rule, _ in due})
             reachable = [target for target in self._targets if not self._is_away(tx, target)]
             abandoned = {plan.target for plan in effects.abandoned(tx, self.source)}
-            self._doubted = abandoned | plan_states.targets_in_doubt(tx, self.source)
+            self._unknown = abandoned | plan_states.targets_with_unknown_outcomes(tx, self.source)
             asleep = {status.target for status in breakers.not_closed(tx)}
         self._sends = bool(rules and reachable)
-        if probed := asleep & (self._doubted.union(reachable) if rules else self._doubted):
+        if probed := asleep & (self._unknown.union(reachable) if rules else self._unknown):
             self._take_probes(probed)
-        return bool(self._doubted) or bool(rules and {*reachable} - {*asleep} | self._probes.keys())
+        return bool(self._unknown) or bool(rules and {*reachable} - {*asleep} | self._probes.keys())
 
     def _take_probes(self, targets: Iterable[str]) -> None:
         """Take due probes: a connection counts as one, so only one worker at a time connects."""
@@ -198,8 +198,8 @@ class _Execution:
         return True
 
     def _enter(self, target: Target) -> None:
-        self._carried.identity = target.identity()
-        self._carried.probe = self._probes.get(self._carried.identity)
+        self._outcomes.identity = target.identity()
+        self._outcomes.probe = self._probes.get(self._outcomes.identity)
         self._enter_tables(target)
 
     def _enter_tables(self, target: Target) -> None:
@@ -217,14 +217,14 @@ class _Execution:
         """Record that the target did not answer before anything began: the plans wait."""
         self.tally.because(str(error), held_up=True)
         with self.tools.store.begin() as tx:
-            for target in {self._carried.identity} if self._carried.identity else self._targets | self._doubted:
-                breaker.broke(tx, target, str(error), probe=self._carried.probe or self._probes.get(target))
-            plan_states.put_off_doubts(tx, self.source, tx.now + ASK_AGAIN)
+            for target in {self._outcomes.identity} if self._outcomes.identity else self._targets | self._unknown:
+                breaker.broke(tx, target, str(error), probe=self._outcomes.probe or self._probes.get(target))
+            plan_states.put_off_unknown(tx, self.source, tx.now + ASK_AGAIN)
 
     # Plans of other workers
 
     def _take_over(self) -> None:
-        """Take over plans of dead workers: unsent ones are approved again, sent ones are in doubt."""
+        """Take over plans of dead workers: unsent ones are approved again, the outcome of sent ones is unknown."""
         with self.tools.store.read() as tx:
             abandoned = effects.abandoned(tx, self.source)
         for plan in abandoned:
@@ -233,43 +233,43 @@ class _Execution:
             with self.tools.store.begin() as tx:
                 effects.take_over(tx, [plan.id for plan in abandoned])
 
-    def _settle_doubt(self, target: Target) -> None:
+    def _resolve_unknown(self, target: Target) -> None:
         """Ask the target about every plan with an unknown outcome."""
         self._settle(lambda plan: self._ask_target(target, plan))
 
     def _end_probe(self) -> None:
-        """End the probe: the target answered, nothing is in doubt, and nothing else would be sent."""
-        if self._carried.probe is not None and not self._sends:
+        """End the probe: the target answered, no outcome is unknown, and nothing else would be sent."""
+        if self._outcomes.probe is not None and not self._sends:
             with self.tools.store.begin() as tx:
                 if self.source not in plan_states.sources_unsettled(tx):
-                    self._carried.worked(tx)
+                    self._outcomes.worked(tx)
 
-    def _settle(self, answer: Callable[[Claimed], Result]) -> None:
+    def _settle(self, answer: Callable[[ClaimedPlan], Result]) -> None:
         while True:
             with self.tools.store.begin() as tx:
                 damaged = effects.set_damaged_aside(tx, self.source)
-                self._carried.follow(tx, damaged, Event.QUARANTINED)
-                self._set_claimed(effects.claim_doubtful(tx, self.source, BATCH, ttl=CLAIM))
+                self._outcomes.follow(tx, damaged, Event.QUARANTINED)
+                self._set_claimed(effects.claim_unknown(tx, self.source, BATCH, ttl=CLAIM))
             if not self._in_hand:
                 return
             points.reach("resolve.begun")
-            doubtful = list(self._in_hand.values())
-            answers = self._mark_undone([answer(plan) for plan in doubtful])
+            unknown = list(self._in_hand.values())
+            answers = self._mark_undone([answer(plan) for plan in unknown])
             with self.tools.store.begin() as tx:
                 self._record(tx, answers)
             points.reach("resolve.committed")
             self.tools.alive()
 
-    def _ask_target(self, target: Target, plan: Claimed) -> Result:
+    def _ask_target(self, target: Target, plan: ClaimedPlan) -> Result:
         """Ask about a plan only in the database it was sent to: no other has its receipts."""
-        if plan.target != self._carried.identity:
+        if plan.target != self._outcomes.identity:
             reason = (
                 f"source {self.source!r} is now a different database than the one it was sent to, which cannot be asked"
             )
             return Result(self._job(plan), How.UNKNOWN, reason)
         return ask(target, self._job(plan), self._seconds(), plan.transaction)
 
-    def _source_removed(self, plan: Claimed) -> Result:
+    def _source_removed(self, plan: ClaimedPlan) -> Result:
         reason = (
             f"it was sent to source {self.source!r}, which is not in the configuration any more and cannot be asked"
         )
@@ -329,16 +329,16 @@ class _Execution:
                 results = self._perform(target, jobs)
             elif not has_more:
                 break
-        self._settle_doubt(target)
+        self._resolve_unknown(target)
         return worked
 
     def _perform(self, target: Target, jobs: Sequence[Job]) -> list[Result]:
-        leaving = Leaving(target, self.tools.terms.project.datasets)
+        leaving = TableCatalogues(target, self.tools.terms.project.datasets)
         ended = {job.id: result for job in jobs if (result := overtaken(job, leaving)) is not None}
         unseen = "its table was not checked yet"
-        ended |= {job.id: Result(job, How.NOT_DONE, unseen) for job in jobs if job.bundle.table not in self._remembers}
+        ended |= {job.id: Result(job, How.NOT_DONE, unseen) for job in jobs if job.plan.table not in self._remembers}
         remaining = [job for job in jobs if job.id not in ended]
-        limits = Limits(self._seconds, self._store_transaction, {**leaving.stamps, **self._stamps})
+        limits = TransactionLimits(self._seconds, self._store_transaction, {**leaving.stamps, **self._stamps})
         in_one = self.tools.together and target.promises.all_or_nothing
         together = [remaining] if in_one else [[job] for job in remaining]
         results = [result for group in together if group for result in perform(target, group, limits)]
@@ -347,13 +347,13 @@ class _Execution:
     def _mark_undone(self, results: Sequence[Result]) -> list[Result]:
         """Mark earlier cleanings that were undone since: a restored backup knows of neither."""
         done_before = {
-            result.job.id: result.job.bundle
+            result.job.id: result.job.plan
             for result in results
-            if result.how is How.DONE_BEFORE and result.job.receipts and not result.job.bundle.undoes
+            if result.how is How.DONE_BEFORE and result.job.receipts and not result.job.plan.undoes
         }
         if not done_before:
             return list(results)
-        undone = taken_back(self.tools.store, self.tools.target(self.source), done_before)
+        undone = find_undone(self.tools.store, self.tools.target(self.source), done_before)
         return [replace(result, how=How.UNDONE_BEFORE) if result.job.id in undone else result for result in results]
 
     def _stop_request(self) -> BaseException | None:
@@ -369,31 +369,33 @@ class _Execution:
         rules = self._admission.open(tx, self._rules)
         if not rules:
             return [], False
-        identity = self._carried.identity
+        identity = self._outcomes.identity
         allowed = self._probes.pop(identity, None) or breaker.allow(tx, identity)
         if not allowed:
             self.tally.because(
-                f"Nothing is sent to source {self.source!r} for now: {breaker.reason(tx, self._carried.identity)}"
+                f"Nothing is sent to source {self.source!r} for now: {breaker.reason(tx, self._outcomes.identity)}"
             )
             return [], False
-        self._carried.probe = allowed if isinstance(allowed, breaker.Probe) else None
-        limit = 1 if self._carried.probe else BATCH
+        self._outcomes.probe = allowed if isinstance(allowed, breaker.Probe) else None
+        limit = 1 if self._outcomes.probe else BATCH
         ids = stored.due_ids(tx, self.source, limit, ids=self.selection.ids, rules=rules, lock=True)
         if not ids:
             return [], False
         sent = self._admission.sent(tx, ids)
-        progress.move(tx, [Move(plan.finding, Event.STARTED, plan.id) for plan in sent if not plan.undoes], by=ACTOR)
+        progress.move(
+            tx, [Transition(plan.finding, Event.STARTED, plan.id) for plan in sent if not plan.undoes], by=ACTOR
+        )
         self._set_claimed(sent)
         return [self._job(plan) for plan in sent], True
 
     def _record(self, tx: Transaction, results: Sequence[Result]) -> None:
         """Record the outcomes of a batch; a lost claim raises ClaimLost, and nothing is kept."""
         effects.lock_plans(tx, [result.job.id for result in results])
-        self._carried.write(tx, [(self._in_hand.pop(result.job.id), result) for result in results])
+        self._outcomes.write(tx, [(self._in_hand.pop(result.job.id), result) for result in results])
 
     # Time and names
 
-    def _set_claimed(self, claimed: Sequence[Claimed]) -> None:
+    def _set_claimed(self, claimed: Sequence[ClaimedPlan]) -> None:
         self._in_hand = {plan.id: plan for plan in claimed}
         self._until = _boot_seconds() + CLAIM.total_seconds()
 
@@ -413,9 +415,9 @@ class _Execution:
             renewed = effects.transaction_is(tx, [self._in_hand[job.id] for job in jobs], name)
         self._in_hand |= {plan.id: plan for plan in renewed}
 
-    def _job(self, plan: Claimed) -> Job:
-        receipts = effects.receipts_of(self.tools.store, plan) if self._remembers.get(plan.bundle.table) else ()
-        return Job(plan.id, plan.bundle, receipts)
+    def _job(self, plan: ClaimedPlan) -> Job:
+        receipts = effects.receipts_of(self.tools.store, plan) if self._remembers.get(plan.content.table) else ()
+        return Job(plan.id, plan.content, receipts)
 
 
 def _boot_seconds() -> float:

@@ -10,37 +10,26 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from clean_support import Killed, World
-from effects_support import SQLITE, TTL, Journal, plan
+from effects_support import STATE, TTL, Journal, plan
+from world_support import DELETE, TWO, World, asking
 
 from connectors.errors import SourceUnreachable
 from connectors.sql.source import SqlSource
 from connectors.target import Outcome, TargetError
 from reconcile import points
 from reconcile.cleaning.undo import AnotherDatabase
-from reconcile.findings.states import BundleState
+from reconcile.findings.states import PlanState
 from reconcile.journal import effects
 from reconcile.store import tables
 
-DELETE = {"clean": {"action": "delete"}}
-
-
-TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
-
-
-@pytest.fixture
-def asking(tmp_path: Path) -> World:
-    """One group of twins, whose plan waits for approval."""
-    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
-    world.run()
-    return world
+__all__ = ["asking"]
 
 
 def tamper(world: World, finding: str | None = None) -> None:
     """Somebody edits plans in the state database."""
     where = "" if finding is None else f" WHERE finding = '{finding}'"
     with closing(sqlite3.connect(world.folder / "reconcile.db")) as connection:
-        connection.execute(f"UPDATE bundles SET content = replace(content, 'Ann', 'Eve'){where}")
+        connection.execute(f"UPDATE plans SET content = replace(content, 'Ann', 'Eve'){where}")
         connection.commit()
 
 
@@ -49,13 +38,13 @@ def test_the_finding_of_a_damaged_plan_goes_into_quarantine_with_it_and_has_a_wa
     tamper(asking)
 
     asking.run()
-    assert ([one.state for one in asking.plans()], asking.ids()) == ([BundleState.QUARANTINED], [1, 2, 3])
+    assert ([one.state for one in asking.plans()], asking.shop.ids()) == ([PlanState.QUARANTINED], [1, 2, 3])
     assert asking.findings() == {asking.only(): "quarantined"}
 
-    with asking.desk() as desk:
-        desk.judge(asking.only(), "abandon")
-        assert desk.retry(asking.only()).ok
-    assert (asking.findings(), asking.ids()) == ({asking.only(): "cleaned"}, [1, 3])
+    with asking.decisions() as decisions:
+        decisions.judge(asking.only(), "abandon")
+        assert decisions.retry(asking.only()).ok
+    assert (asking.findings(), asking.shop.ids()) == ({asking.only(): "cleaned"}, [1, 3])
 
 
 def test_a_damaged_plan_in_doubt_keeps_no_other_from_being_settled(
@@ -68,7 +57,7 @@ def test_a_damaged_plan_in_doubt_keeps_no_other_from_being_settled(
 
     def lose(reached: str) -> None:
         if reached == "target.committed":
-            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
         if reached == "resolve.begun":
             raise KeyboardInterrupt
 
@@ -76,9 +65,9 @@ def test_a_damaged_plan_in_doubt_keeps_no_other_from_being_settled(
     with pytest.raises(KeyboardInterrupt):
         world.run()
     monkeypatch.setattr(points, "armed", None)
-    assert {one.state for one in world.plans()} == {BundleState.AMBIGUOUS}
+    assert {one.state for one in world.plans()} == {PlanState.UNKNOWN}
     bad, good = sorted(world.findings())
-    tamper_all = "UPDATE bundles SET content = content || ' ' WHERE finding = ?"
+    tamper_all = "UPDATE plans SET content = content || ' ' WHERE finding = ?"
     with closing(sqlite3.connect(world.folder / "reconcile.db")) as connection:
         connection.execute(tamper_all, (bad,))
         connection.commit()
@@ -100,7 +89,7 @@ def test_a_plan_in_doubt_that_cannot_be_asked_about_is_in_nobodys_hand(
     def lose(reached: str) -> None:
         if reached == "target.before_commit":
             lost.append(reached)
-            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
 
     def away(self: Any, seconds: float) -> Any:
         if lost:
@@ -109,34 +98,25 @@ def test_a_plan_in_doubt_that_cannot_be_asked_about_is_in_nobodys_hand(
 
     monkeypatch.setattr(points, "armed", lose)
     monkeypatch.setattr(SqlSource, "work", away)
-    with asking.desk() as desk:
-        answer = desk.approve(asking.only())
+    with asking.decisions() as decisions:
+        answer = decisions.approve(asking.only())
 
     [one] = asking.plans()
-    assert (answer.state, one.state, one.owner) == (BundleState.AMBIGUOUS, BundleState.AMBIGUOUS, None)
+    assert (answer.state, one.state, one.owner) == (PlanState.UNKNOWN, PlanState.UNKNOWN, None)
 
 
-def test_what_is_in_doubt_in_a_source_that_is_away_is_not_asked_about_all_the_time(
-    asking: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def die(reached: str) -> None:
-        if reached == "target.committed":
-            raise Killed
-
-    monkeypatch.setattr(points, "armed", die)
-    with pytest.raises(Killed):
+def test_what_is_in_doubt_in_a_source_that_is_away_is_not_asked_about_all_the_time(asking: World) -> None:
+    with asking.killed_at("target.committed"):
         asking.approve(asking.only())
-    monkeypatch.setattr(points, "armed", None)
-    asking.bury()
     (asking.folder / "shop.db").rename(asking.folder / "away.db")
     with asking.open() as application:
         assert application.clean_due() is not None
         assert application.clean_due() is None
     [one] = asking.plans()
-    assert (one.state, one.owner) == (BundleState.AMBIGUOUS, None)
+    assert (one.state, one.owner) == (PlanState.UNKNOWN, None)
     (asking.folder / "away.db").rename(asking.folder / "shop.db")
-    with asking.desk() as desk, desk.store.begin() as tx:
-        tx.connection.execute(sa.update(tables.bundles).values(next_at=tx.now))
+    with asking.decisions() as decisions, decisions.store.begin() as tx:
+        tx.connection.execute(sa.update(tables.plans).values(next_at=tx.now))
 
     with asking.open() as application:
         application.clean_due()
@@ -145,13 +125,13 @@ def test_what_is_in_doubt_in_a_source_that_is_away_is_not_asked_about_all_the_ti
 
 def test_an_undo_that_a_person_says_was_done_is_done_though_it_was_never_sent(tmp_path: Path) -> None:
     """Its key was given up in doubt before, so it is not sent, but asked about."""
-    journal = Journal.at(SQLITE, tmp_path)
+    journal = Journal.at(STATE, tmp_path)
     [name] = journal.propose(plan("F-1", "a"))
     journal.do(name)
     back = plan("F-1", "a", effect="delete.undo", undoes=name)
     [given_up] = journal.propose(back)
     with journal.begin() as tx:
-        doubtful = effects.ambiguous(tx, effects.send(tx, effects.claim(tx, [given_up], ttl=TTL)).sent, "broke")
+        doubtful = effects.outcome_unknown(tx, effects.send(tx, effects.claim(tx, [given_up], ttl=TTL)).sent, "broke")
         effects.quarantined(tx, [(one, "unknown outcome") for one in doubtful])
         effects.judged(tx, given_up, "abandon", by="anna", reason="too late")
     [again] = journal.propose(replace(back, why=("again",)))
@@ -161,14 +141,14 @@ def test_an_undo_that_a_person_says_was_done_is_done_though_it_was_never_sent(tm
         effects.judged(tx, again, "done", by="anna", reason="I looked")
 
     assert [journal.state(one) for one in (name, given_up, again)] == [
-        BundleState.COMPENSATED,
-        BundleState.FAILED,
-        BundleState.SUCCEEDED,
+        PlanState.COMPENSATED,
+        PlanState.FAILED,
+        PlanState.SUCCEEDED,
     ]
     journal.store.close()
 
 
-def in_doubt(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def outcome_unknown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """A plan was done, and whoever did it died before anybody knew."""
     world = World.at(folder, *TWO, twins=DELETE)
     world.run()
@@ -176,7 +156,7 @@ def in_doubt(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
     def lose(reached: str) -> None:
         if reached == "target.committed":
-            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
         if reached == "resolve.begun":
             raise KeyboardInterrupt
 
@@ -185,14 +165,14 @@ def in_doubt(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         world.run()
     monkeypatch.setattr(points, "armed", None)
     world.bury()
-    assert world.ids() == [1, 3]
+    assert world.shop.ids() == [1, 3]
     return world
 
 
 @pytest.mark.slow
 def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would say that it has no receipt, and what was done elsewhere would count as not done."""
-    world = in_doubt(tmp_path / "w", monkeypatch)
+    world = outcome_unknown(tmp_path / "w", monkeypatch)
     staging = World.at(tmp_path / "staging", *TWO)
     world.config["sources"] = {"shop": {"type": "sql", "url": f"sqlite:///{staging.folder}/shop.db"}}
 
@@ -200,11 +180,11 @@ def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path, monkeypa
         application.clean_due()
 
     [plan] = world.plans()
-    assert (plan.state, staging.ids()) == (BundleState.QUARANTINED, [1, 2, 3])
+    assert (plan.state, staging.shop.ids()) == (PlanState.QUARANTINED, [1, 2, 3])
     assert "is now a different database" in str(plan.reason)
     assert world.findings() == {world.only(): "quarantined"}
-    with world.desk() as desk:
-        assert desk.judge(world.only(), "done").ok
+    with world.decisions() as decisions:
+        assert decisions.judge(world.only(), "done").ok
     assert (world.findings(), world.intact()) == ({world.only(): "cleaned"}, True)
 
 
@@ -213,7 +193,7 @@ def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path, monkeypa
 def test_a_person_is_asked_about_what_is_in_doubt_in_a_source_that_was_renamed(
     how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = in_doubt(tmp_path / "w", monkeypatch)
+    world = outcome_unknown(tmp_path / "w", monkeypatch)
     world.config["sources"] = {"store": {"type": "sql", "url": "sqlite:///shop.db"}}
     world.config["datasets"] = {"customers": {"source": "store", "table": "customers", "id": "id"}}
 
@@ -223,10 +203,10 @@ def test_a_person_is_asked_about_what_is_in_doubt_in_a_source_that_was_renamed(
         else:
             application.clean_due()
 
-    with world.desk() as desk:
-        [one] = desk.quarantined()
+    with world.decisions() as decisions:
+        [one] = decisions.quarantined()
         assert "is not in the configuration any more" in str(one.reason)
-        assert desk.judge(one.id, "done").ok
+        assert decisions.judge(one.id, "done").ok
     assert (world.findings(), world.intact()) == ({world.only(): "cleaned"}, True)
 
 
@@ -242,13 +222,13 @@ def test_nothing_is_said_to_be_taken_back_because_another_database_never_lost_it
     world.config.clear()
     world.undo(world.only())
 
-    assert world.rows() == list(TWO)
+    assert world.shop.rows() == list(TWO)
 
 
 def rewrite_plan(world: World, finding: str, old: str, new: str) -> None:
     """Somebody edits a plan in the state database."""
     with closing(sqlite3.connect(world.folder / "reconcile.db")) as connection:
-        connection.execute("UPDATE bundles SET content = replace(content, ?, ?) WHERE finding = ?", (old, new, finding))
+        connection.execute("UPDATE plans SET content = replace(content, ?, ?) WHERE finding = ?", (old, new, finding))
         connection.commit()
 
 
@@ -258,16 +238,16 @@ def test_a_plan_that_was_never_sent_and_was_judged_not_done_is_carried_out_and_h
     world.run()
     bad, good = sorted(world.findings())
     world.approve(bad, later=True)
-    word = "Ann" if "Ann" in (world.plans(bad)[0].content or "") else "Bo"
+    word = "Ann" if "Ann" in (world.plans(bad)[0].sealed_content or "") else "Bo"
     rewrite_plan(world, bad, word, "Eve")
     world.run()
     assert world.findings()[bad] == "quarantined"
     rewrite_plan(world, bad, "Eve", word)
     world.approve(good, later=True)
 
-    with world.desk() as desk:
-        said = desk.judge(bad, "not_done")
+    with world.decisions() as decisions:
+        said = decisions.judge(bad, "not_done")
     world.run()
 
-    assert (said.ok, said.state) == (True, BundleState.SUCCEEDED)
-    assert (set(world.findings().values()), world.ids(), world.intact()) == ({"cleaned"}, [1, 3], True)
+    assert (said.ok, said.state) == (True, PlanState.SUCCEEDED)
+    assert (set(world.findings().values()), world.shop.ids(), world.intact()) == ({"cleaned"}, [1, 3], True)

@@ -10,29 +10,29 @@ from typing import Any, Literal
 from reconcile.audit import log
 from reconcile.coordination import lease
 from reconcile.errors import Refused
-from reconcile.findings.states import BundleState
+from reconcile.findings.states import PlanState
 from reconcile.journal.effects.claiming import WAIT_FOR_KEY
-from reconcile.journal.effects.moving import RECONCILE, Claimed, keys_of, locked, move, note
+from reconcile.journal.effects.moving import RECONCILE, ClaimedPlan, keys_of, locked, move, note
 from reconcile.store import Transaction, plan_states
-from reconcile.store.bundles import get
 from reconcile.store.plan_states import CLAIMED
+from reconcile.store.plans import get
 from reconcile.store.sealing import RowsUnreadable
 
 Verdict = Literal["done", "not_done", "abandon"]
 
 
 class NotInQuarantine(Refused):
-    """The plan is not in quarantine (any more), so no decision is needed."""
+    """The plan or finding is not in quarantine (any more), so no decision is needed."""
 
-    def __init__(self, bundle: str, state: BundleState) -> None:
-        super().__init__(f"Bundle {bundle} is {state.value}, not in quarantine; no decision is needed.")
+    def __init__(self, identifier: str) -> None:
+        super().__init__(f"`{identifier}` is not in quarantine. `reconcile quarantine` lists the plans in it")
 
 
 class UndoInQuarantine(Refused):
     """Only the undo of the plan in quarantine has an unknown outcome: the decision is about the undo."""
 
-    def __init__(self, bundle: str, undo: str) -> None:
-        super().__init__(f"The undo of bundle {bundle} has an unknown outcome: decide about {undo}.")
+    def __init__(self, plan: str, undo: str) -> None:
+        super().__init__(f"The undo of plan {plan} has an unknown outcome: decide about {undo}.")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Left:
     """A plan claimed by a worker whose lease is over; its process may still run."""
 
     id: str
-    state: BundleState
+    state: PlanState
     source: str
     target: str
     owner: lease.Owner
@@ -56,8 +56,8 @@ def abandoned(tx: Transaction, source: str | None = None) -> list[Left]:
     return plans_left
 
 
-def take_over(tx: Transaction, ids: Collection[str]) -> list[Claimed]:
-    """Take these plans from their dead owners: unsent ones become free, sent ones ambiguous.
+def take_over(tx: Transaction, ids: Collection[str]) -> list[ClaimedPlan]:
+    """Take these plans from their dead owners: unsent ones become free, the outcome of sent ones is unknown.
 
     Plans with a live owner, or that another worker took over, are left out.
     """
@@ -65,37 +65,37 @@ def take_over(tx: Transaction, ids: Collection[str]) -> list[Claimed]:
     return _take(tx, dead, "Its worker is gone.")
 
 
-def take_all(tx: Transaction, why: str) -> list[Claimed]:
+def take_all(tx: Transaction, why: str) -> list[ClaimedPlan]:
     """Take every claimed plan from its owner, who can then write nothing more."""
     return _take(tx, locked(tx, [plan.id for plan in plan_states.claimed(tx)], CLAIMED), why)
 
 
-def _take(tx: Transaction, dead: Sequence[Claimed], why: str) -> list[Claimed]:
-    unsent = [plan for plan in dead if plan.state is BundleState.CLAIMED]
-    sent = [plan for plan in dead if plan.state is BundleState.SENT]
-    doubtful = [plan for plan in dead if plan.state is BundleState.AMBIGUOUS]
-    moved = _refence(tx, [plan for plan in unsent if plan.sent_at is None], BundleState.APPROVED, why)
-    moved += _refence(tx, [plan for plan in unsent if plan.sent_at is not None], BundleState.RETRY_WAIT, why)
-    moved += _refence(tx, sent, BundleState.AMBIGUOUS, why)
-    for plan in doubtful:
+def _take(tx: Transaction, dead: Sequence[ClaimedPlan], why: str) -> list[ClaimedPlan]:
+    unsent = [plan for plan in dead if plan.state is PlanState.CLAIMED]
+    sent = [plan for plan in dead if plan.state is PlanState.SENT]
+    unknown = [plan for plan in dead if plan.state is PlanState.UNKNOWN]
+    moved = _refence(tx, [plan for plan in unsent if plan.sent_at is None], PlanState.APPROVED, why)
+    moved += _refence(tx, [plan for plan in unsent if plan.sent_at is not None], PlanState.RETRY_WAIT, why)
+    moved += _refence(tx, sent, PlanState.UNKNOWN, why)
+    for plan in unknown:
         moved += note(tx, [plan], {"fence": plan.fence + 1, "owner": None, "next_at": tx.now})
         _log_take_over(tx, plan)
     return sorted(moved, key=lambda plan: plan.id)
 
 
-def claim_doubtful(
+def claim_unknown(
     tx: Transaction, source: str, limit: int, *, owner: lease.Owner | None = None, ttl: dt.timedelta
-) -> list[Claimed]:
-    """Claim due ambiguous plans that no live worker has; they stay ambiguous.
+) -> list[ClaimedPlan]:
+    """Claim due plans with an unknown outcome that no live worker has; their state stays.
 
     Plans whose seal has no key here wait for it.
     """
     new_owner = (owner or lease.Owner.this_process(ttl)).to_json()
-    claimed: list[Claimed] = []
-    for plan in map(Claimed.of, plan_states.in_doubt(tx, source)):
+    claimed: list[ClaimedPlan] = []
+    for plan in map(ClaimedPlan.of, plan_states.with_unknown_outcome(tx, source)):
         if len(claimed) < limit and (plan.owner is None or _is_abandoned(tx, plan)):
             try:
-                keys = keys_of(tx.store, plan.target, plan.bundle)
+                keys = keys_of(tx.store, plan.target, plan.content)
             except RowsUnreadable as error:
                 later = {"owner": None, "next_at": tx.now + WAIT_FOR_KEY, "reason": str(error)}
                 note(tx, [plan], later | {"fence": plan.fence + 1})
@@ -107,52 +107,52 @@ def claim_doubtful(
     return claimed
 
 
-def set_damaged_aside(tx: Transaction, source: str) -> list[tuple[Claimed, str]]:
-    """Quarantine unreadable ambiguous plans and return them with the reasons: the target cannot be asked about them."""
-    damaged: list[tuple[Claimed, str]] = []
-    for plan in map(Claimed.of, plan_states.in_doubt(tx, source)):
+def set_damaged_aside(tx: Transaction, source: str) -> list[tuple[ClaimedPlan, str]]:
+    """Quarantine unreadable plans with an unknown outcome; return them and why: the target cannot be asked."""
+    damaged: list[tuple[ClaimedPlan, str]] = []
+    for plan in map(ClaimedPlan.of, plan_states.with_unknown_outcome(tx, source)):
         try:
-            _ = plan.bundle
+            _ = plan.content
         except RowsUnreadable as error:
             if error.for_good and (plan.owner is None or _is_abandoned(tx, plan)):
-                damaged += [(plan, str(error)) for plan in move(tx, [plan], BundleState.QUARANTINED, reason=str(error))]
+                damaged += [(plan, str(error)) for plan in move(tx, [plan], PlanState.QUARANTINED, reason=str(error))]
     return damaged
 
 
-def put_off(tx: Transaction, plans: Sequence[Claimed], next_at: dt.datetime) -> list[Claimed]:
-    """Release ambiguous plans whose target could not be asked until `next_at`."""
+def put_off(tx: Transaction, plans: Sequence[ClaimedPlan], next_at: dt.datetime) -> list[ClaimedPlan]:
+    """Release plans until `next_at`: their target could not be asked about them."""
     return note(tx, plans, {"owner": None, "next_at": next_at})
 
 
-def judged(tx: Transaction, plan_id: str, verdict: Verdict, *, by: str, reason: str) -> Claimed:
+def judged(tx: Transaction, plan_id: str, verdict: Verdict, *, by: str, reason: str) -> ClaimedPlan:
     """Record a person's verdict on a plan in quarantine, the only way out of it.
 
     `done`: it was done. `not_done`: it was not, and is retried now with a new budget. `abandon`: its outcome stays
-    unknown, so its keys are never used again. Raises BundleUnknown, NotInQuarantine, UndoInQuarantine.
+    unknown, so its keys are never used again. Raises PlanUnknown, NotInQuarantine, UndoInQuarantine.
     """
-    quarantined = locked(tx, [plan_id], (BundleState.QUARANTINED,))
+    quarantined = locked(tx, [plan_id], (PlanState.QUARANTINED,))
     if not quarantined:
-        raise NotInQuarantine(plan_id, get(tx, plan_id).state)
+        raise NotInQuarantine(get(tx, plan_id).id)
     [plan] = quarantined
     if (undo_id := plan_states.undo_in_quarantine(tx, plan_id)) is not None:
         raise UndoInQuarantine(plan_id, undo_id)
     how: dict[str, Any] = {"event": "operation.judged", "actor": by, "details": [{"verdict": verdict}]}
     values: dict[str, Any] = {"fence": plan.fence + 1}
     if verdict == "done":
-        [moved] = move(tx, [plan], BundleState.SUCCEEDED, reason=reason, values=values, **how)
+        [moved] = move(tx, [plan], PlanState.SUCCEEDED, reason=reason, values=values, **how)
     elif verdict == "not_done":
         values |= {"attempts": 0, "next_at": tx.now, "give_up_at": None}
-        [moved] = move(tx, [plan], BundleState.RETRY_WAIT, reason=reason, values=values, **how)
+        [moved] = move(tx, [plan], PlanState.RETRY_WAIT, reason=reason, values=values, **how)
     else:
-        [moved] = move(tx, [plan], BundleState.FAILED, reason=reason, values=values, proven=False, **how)
+        [moved] = move(tx, [plan], PlanState.FAILED, reason=reason, values=values, proven=False, **how)
     return moved
 
 
-def _is_abandoned(tx: Transaction, plan: Claimed) -> bool:
+def _is_abandoned(tx: Transaction, plan: ClaimedPlan) -> bool:
     return lease.is_dead(tx, lease.Owner.from_json(plan.owner), plan.lease_until)
 
 
-def _refence(tx: Transaction, plans: Sequence[Claimed], to: BundleState, why: str) -> list[Claimed]:
+def _refence(tx: Transaction, plans: Sequence[ClaimedPlan], to: PlanState, why: str) -> list[ClaimedPlan]:
     """Move plans to a new state with another fence, so their previous workers can write nothing more."""
     moved = []
     for plan in plans:
@@ -161,6 +161,6 @@ def _refence(tx: Transaction, plans: Sequence[Claimed], to: BundleState, why: st
     return moved
 
 
-def _log_take_over(tx: Transaction, plan: Claimed) -> None:
-    body = {"bundle": plan.id, "finding": plan.finding, "run": plan.run, "fence": plan.fence}
-    log.append(tx, RECONCILE, "operation.taken_over", f"bundle:{plan.id}", body)
+def _log_take_over(tx: Transaction, plan: ClaimedPlan) -> None:
+    body = {"plan": plan.id, "finding": plan.finding, "run": plan.run, "fence": plan.fence}
+    log.append(tx, RECONCILE, "operation.taken_over", f"plan:{plan.id}", body)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from connectors.target import RowName
-from reconcile.findings.bundle import Bundle
-from reconcile.findings.states import BundleState
+from reconcile.findings.plan import Plan
+from reconcile.findings.states import PlanState
 from reconcile.journal import holds
 from reconcile.journal.effects.moving import keys_of
 from reconcile.store import Transaction, effects
@@ -16,7 +16,7 @@ from reconcile.store.sealing import RowsUnreadable
 
 _MARKS = re.compile(r"(set:.*|merge)(?<!\.undo)")
 """Effects after which the record may still exist."""
-_DONE = (BundleState.SUCCEEDED, BundleState.COMPENSATED)
+_DONE = (PlanState.SUCCEEDED, PlanState.COMPENSATED)
 
 
 def generations(tx: Transaction, target: str, wanted: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
@@ -28,10 +28,10 @@ def generations(tx: Transaction, target: str, wanted: Sequence[tuple[str, str]])
     names = {holds.subject_of(tx.store.key, name): name for _, name in wanted}
     wanted_pairs = set(wanted)
     numbers: dict[tuple[str, str], int] = {}
-    for life in effects.lives(tx, target, names):
-        pair = (life.effect, names[life.record])
+    for row in effects.generations_of(tx, target, names):
+        pair = (row.effect, names[row.record])
         if pair in wanted_pairs:
-            number = life.generation + (BundleState(life.state) in _DONE)
+            number = row.generation + (PlanState(row.state) in _DONE)
             numbers[pair] = max(numbers.get(pair, 1), number)
     return {pair: numbers.get(pair, 1) for pair in wanted}
 
@@ -39,34 +39,34 @@ def generations(tx: Transaction, target: str, wanted: Sequence[tuple[str, str]])
 def known(tx: Transaction, target: str, names: Sequence[str]) -> set[str]:
     """Those of these records (named by `keys.name_of`) on which any effect was ever sent."""
     names_by_hash = {holds.subject_of(tx.store.key, name): name for name in names}
-    return {names_by_hash[life.record] for life in effects.lives(tx, target, names_by_hash)}
+    return {names_by_hash[row.record] for row in effects.generations_of(tx, target, names_by_hash)}
 
 
-def stays_marked(tx: Transaction, bundle: Bundle) -> bool:
+def stays_marked(tx: Transaction, plan: Plan) -> bool:
     """Return True if the record this plan keeps was itself set aside for another one, without an undo: the plan would
     leave no record."""
-    subject = holds.subject_of(tx.store.key, holds.name_of(bundle.table, bundle.keeper))
+    subject = holds.subject_of(tx.store.key, holds.name_of(plan.table, plan.keeper))
     marks = (
-        BundleState(life.state) is BundleState.SUCCEEDED and _MARKS.fullmatch(life.effect)
-        for life in effects.lives(tx, bundle.target, [subject])
+        PlanState(row.state) is PlanState.SUCCEEDED and _MARKS.fullmatch(row.effect)
+        for row in effects.generations_of(tx, plan.target, [subject])
     )
-    return bundle.undoes is None and any(marks)
+    return plan.undoes is None and any(marks)
 
 
-def restored(tx: Transaction, bundle: Bundle) -> bool:
+def restored(tx: Transaction, plan: Plan) -> bool:
     """Return True if a row that this plan would remove was removed before and exists again unchanged: somebody restored
     it, and a person decides. True also if its earlier content is no longer kept or has no key here."""
-    if bundle.undoes is not None or all(operation.generation == 1 for operation in bundle.operations):
+    if plan.undoes is not None or all(operation.generation == 1 for operation in plan.operations):
         return False
-    earlier_keys = keys_of(tx.store, bundle.target, bundle, lives_ago=1)
-    removed = (change for change in bundle.changes if change.role in ("surplus", "moved"))
+    earlier_keys = keys_of(tx.store, plan.target, plan, generations_ago=1)
+    removed = (change for change in plan.changes if change.role in ("surplus", "moved"))
     rows = {change.row: change.before for change in removed if change.before}
-    for plan in effects.plans_of(tx, earlier_keys):
+    for earlier_plan in effects.plans_of(tx, earlier_keys):
         try:
-            earlier = plan.bundle
+            earlier = earlier_plan.content
         except RowsUnreadable:
             return True
-        if any(_is_unchanged(change.row, change.before, rows, bundle.ignore_drift) for change in earlier.changes):
+        if any(_is_unchanged(change.row, change.before, rows, plan.ignore_drift) for change in earlier.changes):
             return True
     return False
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from clean_support import Killed, World
 from runs_support import START
 from store_support import FixedClock
+from world_support import ALONE, DELETE, TWO, Killed, World
 
-from notifications.base import Notice, Receipt
+from notifications.base import DeliveryReceipt, Notice
 from notifications.errors import ChannelUnreachable
 from reconcile import config
 from reconcile.coordination.lease import Owner
@@ -29,10 +29,10 @@ NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 class Defective:
     """A channel that fails as none may."""
 
-    def send(self, notice: Notice) -> Receipt:
+    def send(self, notice: Notice) -> DeliveryReceipt:
         raise KeyError(notice.id)
 
-    def find(self, notice: Notice) -> Receipt | None:
+    def find(self, notice: Notice) -> DeliveryReceipt | None:
         raise KeyError(notice.id)
 
 
@@ -40,11 +40,11 @@ class Mailbox:
     def __init__(self) -> None:
         self.arrived: list[str] = []
 
-    def send(self, notice: Notice) -> Receipt:
+    def send(self, notice: Notice) -> DeliveryReceipt:
         self.arrived.append(notice.id)
-        return Receipt("mailbox")
+        return DeliveryReceipt("mailbox")
 
-    def find(self, notice: Notice) -> Receipt | None:
+    def find(self, notice: Notice) -> DeliveryReceipt | None:
         del notice
         return None
 
@@ -95,12 +95,6 @@ def test_what_was_being_sent_to_a_channel_that_is_gone_is_given_up_and_said(offi
     assert [one.problem for one in report.failed] == ["channel 'pigeon' is no longer configured"]
 
 
-DELETE = {"clean": {"action": "delete"}}
-
-
-TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
-
-
 @pytest.mark.slow
 def test_a_database_that_cannot_even_be_reached_is_tried_ever_less_often_and_people_hear_of_it(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=DELETE)
@@ -121,9 +115,6 @@ def test_a_database_that_cannot_even_be_reached_is_tried_ever_less_often_and_peo
     assert one.subject.startswith("target:")
     assert sum(tried[:30]) > sum(tried[30:]) > 0
     assert sum(tried) < 15
-
-
-ALONE = DELETE | {"approval": "none"}
 
 
 def killed(world: World, monkeypatch: pytest.MonkeyPatch, slot: str | None = None) -> None:
@@ -156,7 +147,7 @@ def test_a_run_that_was_killed_before_it_told_lets_the_next_one_clean_nothing(
 
     told = world.run()
 
-    assert (world.cleaning(told), world.ids()) == ({}, [1, 2, 3])
+    assert (world.cleaning(told), world.shop.ids()) == ({}, [1, 2, 3])
     assert world.only() in world.messages()
     assert world.cleaning(world.run()) == {"cleaned": 1}
 
@@ -171,7 +162,7 @@ def test_a_run_that_is_taken_up_again_with_another_configuration_cleans_nothing_
     with world.open() as application:
         told = application.run("nightly", slot=START)
 
-    assert (world.cleaning(told), world.ids()) == ({}, [1, 2, 3])
+    assert (world.cleaning(told), world.shop.ids()) == ({}, [1, 2, 3])
 
 
 @pytest.mark.slow
@@ -183,7 +174,7 @@ def test_what_a_run_cleaned_that_was_killed_before_it_told_is_told_by_the_next(
     told = world.messages()
     killed(world, monkeypatch)
     [done] = world.plans()
-    assert (world.ids(), world.messages()) == ([1, 3], told)
+    assert (world.shop.ids(), world.messages()) == ([1, 3], told)
     world.add((4, "b@x", "Bo"))
 
     report = world.run()
@@ -205,7 +196,7 @@ def test_what_a_message_that_was_given_up_would_have_told_of_a_failure_is_told_b
     away, back = ({"team": {"type": "file", "path": path}} for path in ("away", "messages.txt"))
     world = World.at(tmp_path / "w", *TWO, config={"channels": away, "state": url}, twins={})
     world.clock = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
-    world.do("ALTER TABLE customers RENAME TO elsewhere")
+    world.shop.sql("ALTER TABLE customers RENAME TO elsewhere")
     world.run()
     world.clock += dt.timedelta(days=4)
     world.run()
@@ -219,7 +210,7 @@ def test_what_a_message_that_was_given_up_would_have_told_of_a_failure_is_told_b
 
     assert "Since Sat 21 Nov 2026" in heard
     assert world.messages() == heard, "once"
-    world.do("ALTER TABLE elsewhere RENAME TO customers")
+    world.shop.sql("ALTER TABLE elsewhere RENAME TO customers")
     world.run()
     assert "not checked since" in world.messages()[len(heard) :]
 
@@ -231,13 +222,13 @@ class Away:
         self.back = False
         self.arrived: list[Notice] = []
 
-    def send(self, notice: Notice) -> Receipt:
+    def send(self, notice: Notice) -> DeliveryReceipt:
         if not self.back:
             raise ChannelUnreachable("team", "127.0.0.1:9", "connection refused")
         self.arrived.append(notice)
-        return Receipt("mailbox")
+        return DeliveryReceipt("mailbox")
 
-    def find(self, notice: Notice) -> Receipt | None:
+    def find(self, notice: Notice) -> DeliveryReceipt | None:
         del notice
         return None
 

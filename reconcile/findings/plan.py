@@ -1,4 +1,4 @@
-"""A bundle: the plan for all records of one group, as data; people approve its hash. Pure."""
+"""A plan: what happens to each row of one group, as data; people approve its hash. Pure."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class ReferenceGuard:
 
 
 @dataclass(frozen=True)
-class Bundle:
+class Plan:
     """The plan for one group. `changes` are in order of execution; `why` gives the limits of its undo.
 
-    `origins` names, for a merge, the source record of each surviving value of the keeper. `undoes` is the bundle that
+    `origins` names, for a merge, the source record of each surviving value of the keeper. `undoes` is the plan that
     this one reverses. `binding` identifies the rule's settings at planning: after an edit the plan is void. `uncounted`
     gives the reason for surplus whose amount is not in `money`, like "no currency". `filled` are columns of
     `ignore_drift` whose values may change, but not between empty and filled.
@@ -84,26 +84,26 @@ class Bundle:
         return hash_of(text_of(self))
 
 
-def to_json(bundle: Bundle) -> dict[str, Any]:
-    """Plain JSON for `from_json`, which returns the same bundle."""
-    fields = dict(vars(bundle))
-    fields["operations"] = [dict(vars(operation)) for operation in bundle.operations]
-    fields["changes"] = [change_to_json(change) for change in bundle.changes]
+def to_json(plan: Plan) -> dict[str, Any]:
+    """Plain JSON for `from_json`, which returns the same plan."""
+    fields = dict(vars(plan))
+    fields["operations"] = [dict(vars(operation)) for operation in plan.operations]
+    fields["changes"] = [change_to_json(change) for change in plan.changes]
     fields["references"] = [
         {"reference": dict(vars(guard.reference)), "to": guard.to, "rows": [_name_to_json(row) for row in guard.rows]}
-        for guard in bundle.references
+        for guard in plan.references
     ]
-    fields["money"], fields["origins"] = dict(bundle.money), dict(bundle.origins)
-    fields["uncounted"] = dict(bundle.uncounted)
+    fields["money"], fields["origins"] = dict(plan.money), dict(plan.origins)
+    fields["uncounted"] = dict(plan.uncounted)
     for name in ("uncounted", "filled"):
         if not fields[name]:
             del fields[name]  # so plans of earlier versions keep their hash
     return fields
 
 
-def text_of(bundle: Bundle) -> str:
+def text_of(plan: Plan) -> str:
     """The JSON as the text that is hashed."""
-    return json.dumps(to_json(bundle), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return json.dumps(to_json(plan), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 def hash_of(text: str) -> str:
@@ -111,27 +111,27 @@ def hash_of(text: str) -> str:
     return hashlib.sha256(f'["{FORM}",{text}]'.encode()).hexdigest()
 
 
-def is_alike(first: Bundle, second: Bundle) -> bool:
+def is_alike(first: Plan, second: Plan) -> bool:
     """Return True if two plans differ only in values that may drift: a decision about one is valid for the other."""
     return text_of(_without_drift(first)) == text_of(_without_drift(second))
 
 
-def _without_drift(bundle: Bundle) -> Bundle:
+def _without_drift(plan: Plan) -> Plan:
     def without(cells: Cells | None) -> Cells:
-        return {name: cell for name, cell in (cells or {}).items() if name not in bundle.ignore_drift}
+        return {name: cell for name, cell in (cells or {}).items() if name not in plan.ignore_drift}
 
     def kept(change: Change) -> Change:
         if change.is_arrival:
             return replace(change, after=without(change.after))
-        if change.before is None or change.row.table != bundle.table:
+        if change.before is None or change.row.table != plan.table:
             return change
         return replace(change, before=without(change.before))
 
-    return replace(bundle, changes=tuple(map(kept, bundle.changes))) if bundle.ignore_drift else bundle
+    return replace(plan, changes=tuple(map(kept, plan.changes))) if plan.ignore_drift else plan
 
 
-def from_json(fields: Mapping[str, Any]) -> Bundle:
-    """Read a bundle from the output of `to_json`."""
+def from_json(fields: Mapping[str, Any]) -> Plan:
+    """Read a plan from the output of `to_json`."""
     guards = (
         ReferenceGuard(
             _reference(guard["reference"]),
@@ -149,7 +149,7 @@ def from_json(fields: Mapping[str, Any]) -> Bundle:
         "why": tuple(fields["why"]),
         "triggers": tuple(fields["triggers"]),
     }
-    return Bundle(**{**fields, **parsed})
+    return Plan(**{**fields, **parsed})
 
 
 def change_to_json(change: Change) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Slips of people at the command line, each answered with what is wrong and what to do; nothing of theirs is lost."""
+"""Mistakes of people at the command line: each is answered with what is wrong and what to do, and loses nothing."""
 
 from __future__ import annotations
 

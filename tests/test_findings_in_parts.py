@@ -1,4 +1,4 @@
-"""Whatever happens to findings, what is remembered is the same whether they are judged one at a time or all at once."""
+"""Findings are judged part by part; the result is the same as judging all of them at once."""
 
 from __future__ import annotations
 
@@ -7,22 +7,92 @@ import functools
 import shutil
 import tempfile
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from findings_support import KEY, NOON, RULE, World, group
+from findings_support import KEY, NOON, RULE, SPAN, FindingsOffice, group
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconcile.audit import log as audit
-from reconcile.findings.known import parts
+from reconcile.findings.identity import RuleIdentity, key_text, records_of
+from reconcile.findings.judgement import Verdict, judge
+from reconcile.findings.known import Known, NotSame, Outline, Part, parts
 from reconcile.findings.states import Event, State
-from reconcile.store import Store, tables
+from reconcile.store import tables
 from reconcile.tracking import decide, progress, remember
 from rules.engines.base import Group
+
+Drawn = list[tuple[str, list[int]]]
+
+# Of one run no record is in two groups; what is known may have any records, for keys change.
+found_now = st.lists(st.sampled_from("ABC"), max_size=8).map(
+    lambda keys: [(key, [2 * n, 2 * n + 1]) for n, key in enumerate(keys)]
+)
+known_before = st.lists(
+    st.tuples(st.sampled_from("ABC"), st.lists(st.integers(0, 16), min_size=2, max_size=4, unique=True)), max_size=8
+)
+states = st.lists(st.sampled_from([State.OPEN, State.DISMISSED, State.RESOLVED, State.SNOOZED]), min_size=8, max_size=8)
+
+
+def outlines(known: Sequence[Known], rule: RuleIdentity) -> list[Outline]:
+    return [
+        Outline(one.id, sorted(one.followed) if rule.by_records else [key_text(one.key)], len(one.members))
+        for one in known
+    ]
+
+
+def remembered(drawn: Drawn, states: Sequence[State]) -> list[Known]:
+    made = []
+    for n, ((key, members), state) in enumerate(zip(drawn, states, strict=False)):
+        names = records_of(group(key, *members))
+        settled = frozenset(names) if state is State.DISMISSED else frozenset()
+        since = NOON - dt.timedelta(days=n)
+        made.append(Known(f"F-{n}", state, {"order": key}, names[0], frozenset(names), since, settled=settled))
+    return made
+
+
+def verdicts(judged: Sequence[Verdict]) -> list[str]:
+    return sorted(map(repr, judged))
+
+
+@pytest.mark.parametrize("rule", [RULE, SPAN], ids=["by key", "by records"])
+@given(now=found_now, before=known_before, states=states)
+def test_parts_come_to_what_all_come_to(rule: RuleIdentity, now: Drawn, before: Drawn, states: list[State]) -> None:
+    groups = [group(key, *members) for key, members in now]
+    known = remembered(before, states)
+    by_id = {one.id: one for one in known}
+    none = NotSame()
+
+    made = list(parts(groups, outlines(known, rule), by_records=rule.by_records, most=1))
+
+    judged: list[Verdict] = []
+    for part in made:
+        some = [groups[number] for number in part.groups]
+        judged += judge(rule, some, [by_id[name] for name in part.findings], none, NOON).verdicts
+    assert verdicts(judged) == verdicts(judge(rule, groups, known, none, NOON).verdicts)
+    assert sorted(number for part in made for number in part.groups) == list(range(len(groups)))
+    assert sorted(name for part in made for name in part.findings) == sorted(by_id)
+
+
+def test_a_part_is_full_at_so_many_records_and_never_in_the_middle_of_what_belongs_together() -> None:
+    groups: list[Group] = [group(f"{n:02}", 2 * n, 2 * n + 1) for n in range(10)]
+    known = remembered([("03", [6, 7]), ("gone", [90, 91])], [State.OPEN, State.OPEN])
+
+    made = list(parts(groups, outlines(known, RULE), by_records=False, most=8))
+
+    assert made == [
+        Part([0, 1, 2, 3], ["F-0"]),
+        Part([4, 5, 6, 7], []),
+        Part([8, 9], ["F-1"]),
+    ]
+
+
+# Over the life of findings, through the state
 
 records = st.integers(0, 11)
 steps = st.lists(
@@ -46,7 +116,7 @@ steps = st.lists(
 _CLEAN = (Event.APPROVED, Event.STARTED, Event.CLEANED)
 _EVENTS = {
     "clean": _CLEAN,
-    "undo": (*_CLEAN, Event.TAKEN_BACK),
+    "undo": (*_CLEAN, Event.UNDONE),
     "propose": (Event.PROPOSED,),
     "approve": (Event.APPROVED,),
     "doubt": (Event.APPROVED, Event.STARTED, Event.QUARANTINED),
@@ -56,7 +126,7 @@ _EVENTS = {
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("empty")
-    World.at("sqlite:///empty.db", folder).store.close()
+    FindingsOffice.new("sqlite:///empty.db", folder).store.close()
     return folder / "empty.db"
 
 
@@ -66,9 +136,8 @@ class Life:
     def __init__(self, template: Path, folder: Path, most: int, *, by_records: bool) -> None:
         folder.mkdir()
         shutil.copy(template, folder / "state.db")
-        self.store = Store.open("sqlite:///state.db", folder, key=KEY, clock=lambda: self.now)
-        self.now = NOON
-        self.world = World(self.store)
+        self.office = FindingsOffice.at("sqlite:///state.db", folder, key=KEY)
+        self.store = self.office.store
         self.most = most
         self.rule = replace(RULE, by_records=by_records)
         self.ran: str | None = None
@@ -86,7 +155,7 @@ class Life:
         elif what == "remove":
             self.data.pop(said[0], None)
         elif what == "wait":
-            self.now += dt.timedelta(hours=said[0])
+            self.office.clock.now += dt.timedelta(hours=said[0])
         elif what == "rename":
             self.names += 1
             self.rule = replace(self.rule, name=f"rule-{self.names}", was=self.ran)
@@ -98,32 +167,30 @@ class Life:
             self.decide(what, *said)
 
     def run(self, complete: bool, tell: bool) -> None:
-        self.now += dt.timedelta(minutes=1)
-        self.world.now = self.now
+        self.office.clock.now += dt.timedelta(minutes=1)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(remember, "parts", functools.partial(parts, most=self.most))
-            outcome = self.world.run(*self.groups(), rule=self.rule, complete=complete, tell=tell)
-        self.now = self.world.now
+            outcome = self.office.record(*self.groups(), rule=self.rule, complete=complete, tell=tell)
         self.ran = self.rule.name
-        heard = self.world.heard[-1] if tell else []
+        heard = self.office.heard[-1] if tell else []
         self.told.append((outcome, [(one.id, one.version, one.change) for one in heard]))
 
     def decide(self, what: str, number: int) -> None:
-        found = self.world.all()
+        found = self.office.all()
         if not found:
             return
         one = sorted(found, key=lambda f: f.id)[number % len(found)]
         if what == "dismiss" and one.state in (State.OPEN, State.SNOOZED):
             decide.dismiss(self.store, one.id, actor="anna")
         elif what in ("snooze", "sleep") and one.state is State.OPEN:
-            until = self.now + dt.timedelta(hours=20) if what == "snooze" else None
+            until = self.office.clock.now + dt.timedelta(hours=20) if what == "snooze" else None
             decide.snooze(self.store, one.id, actor="anna", until=until)
         elif what == "reopen" and one.state in (State.DISMISSED, State.SNOOZED):
             decide.reopen(self.store, one.id, actor="anna")
         elif what in _EVENTS and one.state is State.OPEN:
             for event in _EVENTS[what]:
                 with self.store.begin() as tx:
-                    progress.move(tx, [progress.Move(one.id, event)], by="reconcile")
+                    progress.move(tx, [progress.Transition(one.id, event)], by="reconcile")
 
     def groups(self) -> list[Group]:
         by_key: dict[str, list[int]] = defaultdict(list)
@@ -159,7 +226,7 @@ class Life:
                     tables.finding_aliases,
                     tables.not_same,
                     tables.rule_state,
-                    tables.told,
+                    tables.notified,
                 )
             }
             log = [(one.at, one.actor, one.event, one.subject, repr(one.body)) for one in audit.entries(tx)]

@@ -1,0 +1,401 @@
+"""Stored plans: written once, read back whole, listed in bounded memory."""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile.errors import Wrong
+from reconcile.findings.plan import Plan, from_json, hash_of, is_alike, text_of
+from reconcile.findings.states import HOLDING, OVER, PlanState
+from reconcile.store import bulk
+from reconcile.store.database import Transaction
+from reconcile.store.sealing import RowsUnreadable, Seals
+from reconcile.store.tables import approvals, finding_members, plans
+
+PAGE = 500
+"""Rows read from the database at once."""
+LIVE = tuple(state for state in PlanState if state not in OVER and state is not PlanState.COMPENSATING)
+"""States of a pending or running plan. A plan being undone has succeeded; its undo is the live plan."""
+BEYOND_LIMITS = "beyond_limits"
+"""The key in a plan's summary set when a person approves it beyond its limits."""
+_DUE = (PlanState.APPROVED.value, PlanState.RETRY_WAIT.value)
+
+
+class PlanUnknown(Wrong):
+    """No plan has that id."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"No plan is called `{name}`; `reconcile quarantine` and `reconcile audit` list them.")
+
+
+class PlanPurged(RowsUnreadable):
+    """The rows of the plan are older than `undo_window`, or were erased."""
+
+    exit_code = Wrong.exit_code
+    for_good = True
+
+    def __init__(self, plan: str) -> None:
+        super().__init__(
+            f"The rows of plan {plan} are no longer stored (`undo_window` passed, or they were erased), so it "
+            "cannot be shown or undone; its audit entries remain."
+        )
+
+
+class PlanDamaged(RowsUnreadable):
+    """The stored plan is not the plan that was approved."""
+
+    exit_code = Wrong.exit_code
+    for_good = True
+
+    def __init__(self, plan: str) -> None:
+        super().__init__(
+            f"Plan {plan} in the state database does not match its hash: it was changed outside Reconcile. "
+            "It is not executed; `reconcile audit verify` reports other changes."
+        )
+
+
+@dataclass(frozen=True)
+class StoredPlan:
+    """A plan's row. `content` and `outcome` may be sealed; None: purged, erased, or not written yet."""
+
+    id: str
+    finding: str
+    rule: str
+    dataset: str
+    source: str
+    target: str
+    action: str
+    run: str | None
+    release: str
+    plan_hash: str
+    undoes: str | None
+    state: PlanState
+    reason: str | None
+    sealed_content: str | None = field(repr=False)
+    outcome: str | None = field(repr=False)
+    summary: Mapping[str, Any]
+    records: int
+    rows: int
+    money: Mapping[str, str]
+    reversible: str
+    policy: str
+    proposed_by: str
+    created_at: dt.datetime
+    expires_at: dt.datetime | None
+    fence: int
+    owner: Mapping[str, Any] | None
+    lease_until: dt.datetime
+    attempts: int
+    next_at: dt.datetime
+    give_up_at: dt.datetime | None
+    transaction: str | None
+    sent_at: dt.datetime | None
+    ended_at: dt.datetime | None
+    seals: Seals = field(repr=False)
+
+    @property
+    def is_beyond_limits(self) -> bool:
+        return bool(self.summary.get(BEYOND_LIMITS))
+
+    @cached_property
+    def content(self) -> Plan:
+        """The plan.
+
+        Raises a RowsUnreadable: PlanPurged, one of its seal, or PlanDamaged if it does not match `plan_hash`.
+        """
+        if self.sealed_content is None:
+            raise PlanPurged(self.id)
+        text = self.seals.open(self.sealed_content, _of("content", self.id))
+        if hash_of(text) != self.plan_hash:
+            raise PlanDamaged(self.id)
+        return from_json(json.loads(text))
+
+    def is_for(self, plan: Plan) -> bool:
+        """Return True if it is this plan, or differs only in columns that may drift."""
+        if self.plan_hash == plan.plan_hash or not plan.ignore_drift:
+            return self.plan_hash == plan.plan_hash
+        try:
+            return is_alike(self.content, plan)
+        except RowsUnreadable:
+            return False
+
+    def outcome_json(self) -> Any:
+        """Return the outcome passed to `effects.succeeded`; None without one, or if purged. Raises RowsUnreadable."""
+        return None if self.outcome is None else json.loads(self.seals.open(self.outcome, _of("outcome", self.id)))
+
+
+@dataclass(frozen=True)
+class PlanFilter:
+    """A filter for plans; fields that are None or empty do not filter."""
+
+    states: tuple[PlanState, ...] = ()
+    rules: tuple[str, ...] = ()
+    source: str | None = None
+    target: str | None = None
+    run: str | None = None
+    finding: str | None = None
+    undoes: str | None = None
+    limit: int | None = None
+
+
+COLUMNS = tuple(plans.c)
+_NAMES = tuple(column.name for column in COLUMNS)
+
+
+def stored(tx: Transaction, row: sa.Row[Any]) -> StoredPlan:
+    """Build a plan from a row of `COLUMNS`."""
+    values: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
+    values["sealed_content"] = values.pop("content")
+    values["state"] = PlanState(values["state"])
+    return StoredPlan(**values, seals=tx.store.seals)
+
+
+def sealed(tx: Transaction, column: str, plan: str, text: str) -> str:
+    """Return a text in the form stored as `content` or `outcome` of that plan."""
+    return tx.store.seals.seal(text, _of(column, plan))
+
+
+def _of(column: str, plan: str) -> str:
+    return f"plans.{column}|{plan}"
+
+
+def row_of(tx: Transaction, name: str, plan: Plan) -> dict[str, Any]:
+    """Return the values of a plan's own columns; the caller adds the others."""
+    text = text_of(plan)
+    return {
+        "id": name,
+        "finding": plan.finding,
+        "rule": plan.rule,
+        "dataset": plan.dataset,
+        "source": plan.source,
+        "target": plan.target,
+        "action": plan.action,
+        "plan_hash": hash_of(text),
+        "undoes": plan.undoes,
+        "content": sealed(tx, "content", name, text),
+        "records": len(plan.surplus),
+        "rows": plan.rows,
+        "money": dict(plan.money),
+        "reversible": plan.reversible,
+    }
+
+
+def insert(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
+    bulk.insert(tx, plans, rows)
+
+
+def get(tx: Transaction, name: str) -> StoredPlan:
+    """Return the plan with this id; raises PlanUnknown."""
+    row = tx.connection.execute(sa.select(*COLUMNS).where(plans.c.id == name)).one_or_none()
+    if row is None:
+        raise PlanUnknown(name)
+    return stored(tx, row)
+
+
+def of_finding(tx: Transaction, finding: str) -> list[StoredPlan]:
+    """Return all plans a finding ever had, the newest last."""
+    query = sa.select(*COLUMNS).where(plans.c.finding == finding).order_by(plans.c.created_at, plans.c.id)
+    return [stored(tx, row) for row in tx.connection.execute(query)]
+
+
+def find(tx: Transaction, criteria: PlanFilter | None = None) -> Iterator[StoredPlan]:
+    """Stream plans, the oldest first, with at most a page of them in memory."""
+    criteria = criteria or PlanFilter()
+    query = sa.select(*COLUMNS).order_by(plans.c.created_at, plans.c.id).limit(criteria.limit)
+    equal = {"source": criteria.source, "target": criteria.target, "run": criteria.run, "finding": criteria.finding}
+    equal["undoes"] = criteria.undoes
+    conditions = [plans.c[name] == value for name, value in equal.items() if value is not None]
+    if criteria.states:
+        conditions.append(plans.c.state.in_([state.value for state in criteria.states]))
+    if criteria.rules:
+        conditions.append(plans.c.rule.in_(criteria.rules))
+    result = tx.connection.execute(query.where(*conditions), execution_options={"yield_per": PAGE})
+    for row in result:
+        yield stored(tx, row)
+
+
+def counts(tx: Transaction, rule: str | None = None, run: str | None = None) -> dict[PlanState, int]:
+    """Count the plans in each state; of a rule without undos; optionally of a run that proposed them."""
+    query = sa.select(plans.c.state, sa.func.count()).group_by(plans.c.state)
+    if rule is not None:
+        query = query.where(plans.c.rule == rule, plans.c.undoes.is_(None))
+    if run is not None:
+        query = query.where(plans.c.run == run)
+    return {PlanState(state): number for state, number in tx.connection.execute(query)}
+
+
+def records_removed(tx: Transaction, rule: str, states: Collection[PlanState] = (PlanState.SUCCEEDED,)) -> int:
+    """Return how many records the rule's plans in these states may have removed from its dataset."""
+    of_rule = (plans.c.rule == rule, plans.c.state.in_([state.value for state in states]))
+    removing = (plans.c.action != "set", plans.c.undoes.is_(None))
+    return int(tx.connection.execute(sa.select(sa.func.sum(plans.c.records)).where(*of_rule, *removing)).scalar() or 0)
+
+
+def records_cleaned(tx: Transaction, rule: str) -> int:
+    """Return how many records the rule's plans changed or removed, or may have, without those that were undone."""
+    states = [state.value for state in (*HOLDING, PlanState.SUCCEEDED)]
+    query = sa.select(sa.func.sum(plans.c.records)).where(plans.c.rule == rule, plans.c.state.in_(states))
+    return int(tx.connection.execute(query.where(plans.c.undoes.is_(None))).scalar() or 0)
+
+
+def oldest_awaiting(tx: Transaction) -> dt.datetime | None:
+    """Return when the oldest plan that waits for an approval was created."""
+    first = sa.func.min(plans.c.created_at, type_=plans.c.created_at.type)
+    at: dt.datetime | None = tx.connection.execute(
+        sa.select(first).where(plans.c.state == PlanState.AWAITING.value)
+    ).scalar_one()
+    return at
+
+
+def in_state(tx: Transaction, ids: Collection[str], state: PlanState) -> set[str]:
+    """Return the ids of these plans that are in this state."""
+    query = sa.select(plans.c.id).where(plans.c.id.in_(list(ids)), plans.c.state == state.value)
+    return set(tx.connection.execute(query).scalars())
+
+
+def sharing_with(tx: Transaction, plan: StoredPlan) -> list[str]:
+    """Return other plans executed, before or after this one, on any of the same records."""
+    records = sa.select(finding_members.c.record).where(finding_members.c.finding == plan.finding)
+    sharing = sa.select(finding_members.c.finding).where(finding_members.c.record.in_(records))
+    executed = (PlanState.SUCCEEDED.value, PlanState.COMPENSATING.value)
+    query = (
+        sa.select(plans.c.id)
+        .where(plans.c.finding.in_(sharing), plans.c.id != plan.id, plans.c.state.in_(executed))
+        .where(plans.c.dataset == plan.dataset, plans.c.target == plan.target, plans.c.undoes.is_(None))
+        .order_by(plans.c.id)
+    )
+    return list(tx.connection.execute(query).scalars())
+
+
+# What is due
+
+
+def due_ids(
+    tx: Transaction,
+    source: str,
+    limit: int,
+    *,
+    ids: Collection[str] | None = None,
+    run: str | None = None,
+    rules: Collection[str] | None = None,
+    lock: bool = False,
+) -> list[str]:
+    """Return up to `limit` plans of a source that may be claimed now: retries first, then the longest waiting.
+
+    `lock` locks them until the caller's transaction ends, and skips plans locked by others.
+    """
+    due: list[str] = []
+    query = _due(of_run=run is not None, some=ids is not None, of_rules=rules is not None, lock=lock)
+    bound: dict[str, Any] = {"the_source": source, "now": tx.now, "the_run": run}
+    bound |= {"the_ids": sorted(ids or ()), "the_rules": sorted(rules or ())}
+    for state in (PlanState.RETRY_WAIT, PlanState.APPROVED):
+        if len(due) < limit:
+            more = {"the_state": state.value, "most": limit - len(due)}
+            due += tx.connection.execute(query, bound | more).scalars()
+    return due
+
+
+@functools.cache
+def _due(*, of_run: bool, some: bool, of_rules: bool, lock: bool) -> sa.Select[Any]:
+    query = sa.select(plans.c.id).where(
+        plans.c.state == sa.bindparam("the_state"),
+        plans.c.source == sa.bindparam("the_source"),
+        plans.c.next_at <= sa.bindparam("now", type_=plans.c.next_at.type),
+    )
+    if of_run:
+        query = query.where(plans.c.run == sa.bindparam("the_run"))
+    if some:
+        query = query.where(bulk.one_of(plans.c.id, "the_ids"))
+    if of_rules:
+        query = query.where(bulk.one_of(plans.c.rule, "the_rules"))
+    query = query.order_by(plans.c.next_at, plans.c.id).limit(sa.bindparam("most"))
+    return query.with_for_update(skip_locked=True) if lock else query
+
+
+def _is_due(tx: Transaction) -> list[sa.ColumnElement[bool]]:
+    return [plans.c.state.in_(_DUE), plans.c.next_at <= tx.now]
+
+
+def due_of(tx: Transaction, source: str) -> list[tuple[str, str, str]]:
+    """Return rules, datasets and targets with plans in this source that may be claimed now."""
+    which = (plans.c.rule, plans.c.dataset, plans.c.target)
+    query = sa.select(*which).where(plans.c.source == source, *_is_due(tx))
+    return list(tx.connection.execute(query.distinct().order_by(plans.c.rule)))
+
+
+def tables_in_hand(tx: Transaction, source: str) -> set[str]:
+    """Return the tables of a source with plans that may be claimed, or are claimed, sent or of unknown outcome."""
+    states = [state.value for state in LIVE if state is not PlanState.AWAITING]
+    query = sa.select(plans.c.summary).where(plans.c.source == source, plans.c.state.in_(states)).distinct()
+    return {summary["table"] for summary in tx.connection.execute(query).scalars() if "table" in summary}
+
+
+def sources_due(tx: Transaction) -> list[str]:
+    """Return the sources with plans that may be claimed now."""
+    query = sa.select(plans.c.source).where(*_is_due(tx)).distinct().order_by(plans.c.source)
+    return list(tx.connection.execute(query).scalars())
+
+
+def next_due(
+    tx: Transaction,
+    *,
+    ids: Collection[str] | None = None,
+    run: str | None = None,
+    rules: Collection[str] | None = None,
+    states: Sequence[PlanState] = (PlanState.RETRY_WAIT, PlanState.APPROVED),
+) -> dt.datetime | None:
+    """Return when the next of these plans may be claimed, perhaps in the past; None when none waits."""
+    query = sa.select(sa.func.min(plans.c.next_at, type_=plans.c.next_at.type))
+    query = query.where(plans.c.state.in_([state.value for state in states]))
+    if rules is not None:
+        query = query.where(plans.c.rule.in_(list(rules)))
+    if ids is not None:
+        query = query.where(plans.c.id.in_(list(ids)))
+    if run is not None:
+        query = query.where(plans.c.run == run)
+    earliest: dt.datetime | None = tx.connection.execute(query).scalar_one()
+    return earliest
+
+
+def undo_of(tx: Transaction, finding: str) -> StoredPlan | None:
+    """Return the undo of a finding that is waiting, running or of unknown outcome."""
+    query = sa.select(*COLUMNS).where(plans.c.finding == finding, plans.c.undoes.is_not(None))
+    query = query.where(plans.c.state.in_([state.value for state in LIVE])).limit(1)
+    row = tx.connection.execute(query.order_by(plans.c.created_at.desc(), plans.c.id)).one_or_none()
+    return None if row is None else stored(tx, row)
+
+
+def decided_in_vain(tx: Transaction, findings: Collection[str]) -> set[str]:
+    """Return those of these findings whose last plan a person decided about, and which was not executed."""
+    is_decided = sa.exists().where(approvals.c.plan == plans.c.id)
+    query = sa.select(plans.c.finding, is_decided, plans.c.state).where(
+        plans.c.finding.in_(list(findings)), plans.c.undoes.is_(None)
+    )
+    rows = tx.connection.execute(query.order_by(plans.c.created_at, plans.c.id))
+    last = {finding: (decided, state) for finding, decided, state in rows}
+    executed = (PlanState.SUCCEEDED.value, PlanState.COMPENSATING.value, PlanState.COMPENSATED.value)
+    return {finding for finding, (decided, state) in last.items() if decided and state not in executed}
+
+
+def waiting_plans(tx: Transaction, names: Collection[str]) -> dict[str, str]:
+    """Return the hash of the plan that waits for approval, by finding; findings without one are missing."""
+    query = sa.select(plans.c.finding, plans.c.plan_hash).where(
+        plans.c.finding.in_(list(names)), plans.c.state == PlanState.AWAITING.value
+    )
+    return dict(tx.connection.execute(query).all())
+
+
+def standing(tx: Transaction, finding: str, *, lock: bool = False) -> StoredPlan | None:
+    """Return the finding's unfinished plan, if any; of two, the undo. `lock` locks its row."""
+    query = sa.select(*COLUMNS).where(plans.c.finding == finding, plans.c.state.in_([state.value for state in LIVE]))
+    query = query.order_by(plans.c.created_at.desc(), plans.c.id).limit(1)
+    row = tx.connection.execute(query.with_for_update() if lock else query).one_or_none()
+    return None if row is None else stored(tx, row)

@@ -1,0 +1,68 @@
+"""Functions of texts and times, bound: `shapes` checked the form of their arguments, and here their types are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rules.expressions import texts, times
+from rules.expressions.tree import Call, Constant, Node
+from rules.expressions.typed import Typed, computed
+from rules.values import Type
+
+if TYPE_CHECKING:
+    from rules.expressions.binding import Binder
+
+BindCall = Callable[["Binder", Call], Typed]
+
+
+def _of_text(function: Callable[..., Typed]) -> BindCall:
+    """Return the function of a text, and of the constants after it."""
+
+    def bind(binder: Binder, call: Call) -> Typed:
+        text, *constants = call.arguments
+        return function(binder.text_value(text, call.function), *(_written(node) for node in constants))
+
+    return bind
+
+
+def _written(node: Node) -> Any:
+    return node.value if isinstance(node, Constant) else None
+
+
+def _field(binder: Binder, call: Call) -> Typed:
+    [argument] = call.arguments
+    moment = binder.bind(argument)
+    if moment.type not in (Type.DATE, Type.INSTANT):
+        problem = f"`{call.function}` takes a date or an instant but this is of type {moment.type.value}"
+        raise binder.error(argument, problem, "declare the column's type under columns:")
+    return times.field(call.function, moment, binder.zone)
+
+
+def _concat(binder: Binder, call: Call) -> Typed:
+    return texts.concatenated([_joinable(binder, argument) for argument in call.arguments])
+
+
+def _joinable(binder: Binder, argument: Node) -> Typed:
+    """Bind a text to join; only here may a literal be blank, to separate others."""
+    text = _written(argument)
+    if isinstance(text, str):
+        return computed(Type.TEXT, lambda _row, _slot: text, text)
+    return binder.text_value(argument, "concat")
+
+
+CALLS: Mapping[str, BindCall] = {
+    "concat": _concat,
+    "length": _of_text(texts.length),
+    "lower": _of_text(texts.lowered),
+    "month": _field,
+    "prefix": _of_text(texts.first_characters),
+    "quarter": _field,
+    "replace": _of_text(texts.replaced_part),
+    "split_part": _of_text(texts.split_part),
+    "suffix": _of_text(texts.last_characters),
+    "trim": _of_text(texts.trimmed),
+    "upper": _of_text(texts.uppered),
+    "weekday": _field,
+    "year": _field,
+}
