@@ -243,7 +243,7 @@ class WatchedWorld:
         In the end each time a minute later: what is tried again is a few plans a minute, and a long storm leaves
         hundreds. Returns the last run; the caller compares.
         """
-        for hours in (0, 0, 1, 2, 4, 8, 12, 16, *(19 + run / 60 for run in range(240))):
+        for hours in (0, 0, 1, 2, 4, 8, 12, 16, *(19 + run / 60 for run in range(600))):
             ended = warm.call(
                 "chaos_child:by_another_clock", hours * 3600, "run", "nightly", cwd=self.folder, exits=True
             ).wait(180)

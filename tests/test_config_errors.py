@@ -64,6 +64,16 @@ def test_the_first_mistake_does_not_hide_the_others(tmp_path: Path) -> None:
     ]
 
 
+def test_a_derived_column_that_is_too_long_is_told_also_beside_personal_columns(tmp_path: Path) -> None:
+    columns = f"id: text, gross: {{is: {'net + ' * 2_000}net}}"
+    dataset = f"datasets: {{charges: {{source: s, path: a.csv, pii: [net], columns: {{{columns}}}}}}}\n"
+    text = f"sources: {{s: {{type: files}}}}\n{dataset}rules:\n  r: {{kind: duplicates, dataset: charges, key: id}}\n"
+
+    assert problems(tmp_path, text) == [
+        "2:90: `is`: An expression may have up to 10,000 characters; this one has 12,003"
+    ]
+
+
 def test_mistakes_are_sorted_by_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {"reconcile.yaml": "include: [a.yaml, b.yaml]\nzz: 1\naa: 1\n", "b.yaml": "x: 1\n", "a.yaml": "y: 1\n"}
 

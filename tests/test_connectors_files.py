@@ -89,6 +89,12 @@ def test_a_row_has_the_number_that_a_spreadsheet_shows_beside_it(put):
     assert rows == [(3, "a"), (4, "b")]
 
 
+def test_a_header_alone_tells_its_delimiter_by_its_quotes(put):
+    root = put("a.csv", 'reference;"paid, net"\n')
+
+    assert records(root, "a.csv", ["reference", "paid, net"])[0] == []
+
+
 def test_files_with_other_columns_are_not_one_dataset(put):
     put("a.csv", "id,x\n1,2\n")
     root = put("b.csv", "id,y\n1,2\n")

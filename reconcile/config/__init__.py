@@ -32,7 +32,8 @@ from reconcile.plugins import Kinds, PluginBroken, kind_of
 from rules.document.mistakes import Mistake, Position, short, suggestion
 from rules.document.reading import ModelReader, known_keys, name_problem, wants_secret, without
 from rules.document.tree import Entry, ListNode, MapNode, Node, ScalarNode, locate, walk
-from rules.expressions import ExpressionError, parse
+from rules.errors import RuleError
+from rules.expressions import parse
 from rules.kinds.base import DatasetFacts, Rule
 from rules.loader import expression_problems, load_rule
 
@@ -425,7 +426,7 @@ def _with_derived(pii: tuple[str, ...], derived: Mapping[str, str]) -> tuple[str
     """Return columns with personal data, and columns computed from them; each may use earlier ones."""
     columns = list(pii)
     for name, text in derived.items():
-        with contextlib.suppress(ExpressionError):  # reported by _dataset_expressions
+        with contextlib.suppress(RuleError):  # reported by _dataset_expressions
             if name not in columns and not set(columns).isdisjoint(parse(text).columns):
                 columns.append(name)
     return tuple(columns)

@@ -15,7 +15,8 @@ from reconcile.config.sections import Sections
 from reconcile.config.settings import DatasetConfig, SourceConfig, TopSettings
 from rules.document.mistakes import Mistake, Position, short, suggestion
 from rules.document.tree import Entry, Node, locate
-from rules.expressions import ExpressionError, parse
+from rules.errors import RuleError
+from rules.expressions import parse
 from rules.kinds.base import Rule
 
 _OF_CLEANING = ("approval", "approval_expires", "limits", "retry")
@@ -123,7 +124,7 @@ def _source_columns(column: str, derived: Mapping[str, str]) -> Iterator[str]:
     yield column
     if column in derived:
         earlier = dict(itertools.takewhile(lambda item: item[0] != column, derived.items()))
-        with contextlib.suppress(ExpressionError):  # reported with the dataset
+        with contextlib.suppress(RuleError):  # reported with the dataset
             for name in parse(derived[column]).columns:
                 yield from _source_columns(name, earlier)
 

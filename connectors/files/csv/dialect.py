@@ -114,8 +114,11 @@ def _records(lines: Sequence[str], delimiter: str, quote: str, limit: int) -> li
 
 
 def _delimiter(lines: Sequence[str], quote: str, *, is_whole: bool) -> str:
-    """The candidate that splits the header and most records into the same number of fields; ties: more fields."""
-    best, rank = NO_DELIMITER, (0.0, 0)
+    """The candidate that splits the header and most records into the same number of fields.
+
+    Ties: fewer quotes in the header's fields, which a wrong delimiter leaves there (`a;"b,c"`); then more fields.
+    """
+    best, rank = NO_DELIMITER, (0.0, 0, 0)
     for candidate in DELIMITERS:
         rows = _records(lines, candidate, quote, ENOUGH)
         if not is_whole and len(rows) > 1 and len(rows) < ENOUGH:
@@ -124,8 +127,9 @@ def _delimiter(lines: Sequence[str], quote: str, *, is_whole: bool) -> str:
             continue
         fields = len(rows[0])
         like = sum(1 for row in rows if len(row) == fields or (len(row) > fields and not any(row[fields:])))
-        if (like / len(rows), fields) > rank:
-            best, rank = candidate, (like / len(rows), fields)
+        quotes = sum(cell.count(quote) for cell in rows[0])
+        if (like / len(rows), -quotes, fields) > rank:
+            best, rank = candidate, (like / len(rows), -quotes, fields)
     return best
 
 
