@@ -2,7 +2,8 @@
 
 Consecutive infrastructure failures open it; then nothing is sent, which costs no plan an attempt, until a cool-down is
 over and one worker, by compare-and-set, sends one probe. A failure that only a person can fix opens it until a person
-closes it. Retries are limited to a tenth of the requests of a minute (at least three), so they never cause overload.
+closes it. Retries are limited to a tenth of the requests of a minute (at least three), so they never cause overload. A
+request is a batch of plans.
 """
 
 from __future__ import annotations

@@ -80,16 +80,19 @@ class Admission:
         return [plan for plan in claimed if plan not in paused_plans]
 
     def _within_retries(self, tx: Transaction, claimed: Sequence[ClaimedPlan]) -> list[ClaimedPlan]:
-        """Limit retries to a share of all sent plans."""
+        """Limit retries to a share of all requests.
+
+        The plans of a batch are one request: a killed worker leaves a whole batch, which must not take a run for every
+        three plans.
+        """
         tried = [plan for plan in claimed if plan.sent_at is not None]
-        if not tried:
+        fresh = [plan for plan in claimed if plan.sent_at is None]
+        if not tried or breaker.retries_left(tx, self._outcomes.identity, calls=int(bool(fresh)), retries=1):
             return list(claimed)
-        allowed = breaker.retries_left(tx, self._outcomes.identity, calls=len(claimed) - len(tried), retries=len(tried))
-        if late := tried[allowed:]:
-            reason = "Too many retries in this minute; a later run does the rest."
-            effects.released(tx, late, reason, next_at=tx.now + ASK_AGAIN)
-            self._outcomes.tally.because(reason, held_up=True)
-        return [plan for plan in claimed if plan not in late]
+        reason = "Too many retries in this minute; a later run does the rest."
+        effects.released(tx, tried, reason, next_at=tx.now + ASK_AGAIN)
+        self._outcomes.tally.because(reason, held_up=True)
+        return fresh
 
     def _wait(self, tx: Transaction, held: effects.Held) -> None:
         """Let plans wait for records that another plan holds; afterwards the rows show if the plan is still valid."""

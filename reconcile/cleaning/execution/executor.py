@@ -7,6 +7,7 @@ next. `sent` is durable before anything reaches the target, and no store transac
 from __future__ import annotations
 
 import datetime as dt
+import math
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -93,8 +94,9 @@ def execute_plans(
         if wait is None or wait > patience or (wait == 0 and tally.counts.total() == ended):
             watchdog.targets(tools.store, tools.terms.project)
             return tally  # the remaining due plans are held up for longer
-        tools.sleep(wait)
-        patience -= wait
+        pause = math.ceil(wait)  # plans of a batch are due within moments of each other, and make one request again
+        tools.sleep(pause)
+        patience -= pause
 
 
 def anything_due(store: Store) -> bool:
