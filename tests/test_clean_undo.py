@@ -15,7 +15,7 @@ from clean_support import CustomerShop, job
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shop_support import LOCAL
-from world_support import DELETE, TWO, World
+from world_support import DELETE, TWO, World, commit_unanswered
 
 from connectors.target import Outcome, TargetError
 from reconcile import points
@@ -284,22 +284,12 @@ def test_a_rule_that_cannot_be_checked_tells_of_its_undo_all_the_same(tmp_path: 
 
 
 @pytest.mark.slow
-def test_an_undo_of_which_nobody_knows_whether_it_was_done_is_told_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_undo_of_which_nobody_knows_whether_it_was_done_is_told_too(tmp_path: Path) -> None:
     world = _waiting(tmp_path, DELETE)
     _resume(world)
 
-    def lose(reached: str) -> None:
-        if reached == "target.committed":
-            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
-        if reached == "resolve.begun":
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(points, "armed", lose)
-    with pytest.raises(KeyboardInterrupt), world.open() as application:
+    with commit_unanswered(), world.open() as application:
         application.clean_due()
-    monkeypatch.setattr(points, "armed", None)
     world.bury()
     staging = World.at(tmp_path / "staging", *TWO)
     world.config["sources"] = {"shop": {"type": "sql", "url": f"sqlite:///{staging.folder}/shop.db"}}

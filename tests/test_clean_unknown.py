@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from effects_support import STATE, TTL, Journal, plan
-from world_support import DELETE, TWO, World, asking
+from world_support import DELETE, TWO, World, asking, commit_unanswered
 
 from connectors.errors import SourceUnreachable
 from connectors.sql.source import SqlSource
@@ -47,24 +47,14 @@ def test_the_finding_of_a_damaged_plan_goes_into_quarantine_with_it_and_has_a_wa
     assert (asking.findings(), asking.shop.ids()) == ({asking.only(): "cleaned"}, [1, 3])
 
 
-def test_a_damaged_plan_in_doubt_keeps_no_other_from_being_settled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_plan_in_doubt_keeps_no_other_from_being_settled(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, (4, "b@x", "Bo"), twins=DELETE)
     world.run()
     for name in world.findings():
         world.approve(name, later=True)
 
-    def lose(reached: str) -> None:
-        if reached == "target.committed":
-            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
-        if reached == "resolve.begun":
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(points, "armed", lose)
-    with pytest.raises(KeyboardInterrupt):
+    with commit_unanswered():
         world.run()
-    monkeypatch.setattr(points, "armed", None)
     assert {one.state for one in world.plans()} == {PlanState.UNKNOWN}
     bad, good = sorted(world.findings())
     tamper_all = "UPDATE plans SET content = content || ' ' WHERE finding = ?"
@@ -148,31 +138,23 @@ def test_an_undo_that_a_person_says_was_done_is_done_though_it_was_never_sent(tm
     journal.store.close()
 
 
-def outcome_unknown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def outcome_unknown(folder: Path) -> World:
     """A plan was done, and whoever did it died before anybody knew."""
     world = World.at(folder, *TWO, twins=DELETE)
     world.run()
     world.approve(world.only(), later=True)
 
-    def lose(reached: str) -> None:
-        if reached == "target.committed":
-            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
-        if reached == "resolve.begun":
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(points, "armed", lose)
-    with pytest.raises(KeyboardInterrupt):
+    with commit_unanswered():
         world.run()
-    monkeypatch.setattr(points, "armed", None)
     world.bury()
     assert world.shop.ids() == [1, 3]
     return world
 
 
 @pytest.mark.slow
-def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path) -> None:
     """It would say that it has no receipt, and what was done elsewhere would count as not done."""
-    world = outcome_unknown(tmp_path / "w", monkeypatch)
+    world = outcome_unknown(tmp_path / "w")
     staging = World.at(tmp_path / "staging", *TWO)
     world.config["sources"] = {"shop": {"type": "sql", "url": f"sqlite:///{staging.folder}/shop.db"}}
 
@@ -190,10 +172,8 @@ def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path, monkeypa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["run", "serve"])
-def test_a_person_is_asked_about_what_is_in_doubt_in_a_source_that_was_renamed(
-    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world = outcome_unknown(tmp_path / "w", monkeypatch)
+def test_a_person_is_asked_about_what_is_in_doubt_in_a_source_that_was_renamed(how: str, tmp_path: Path) -> None:
+    world = outcome_unknown(tmp_path / "w")
     world.config["sources"] = {"store": {"type": "sql", "url": "sqlite:///shop.db"}}
     world.config["datasets"] = {"customers": {"source": "store", "table": "customers", "id": "id"}}
 

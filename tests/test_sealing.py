@@ -14,11 +14,10 @@ import pytest
 from config_support import loaded
 from hypothesis import given
 from hypothesis import strategies as st
-from world_support import DELETE, World
+from world_support import DELETE, World, commit_unanswered
 from world_support import TWO as CUSTOMERS
 
-from connectors.target import Outcome, TargetError
-from reconcile import config, points
+from reconcile import config
 from reconcile.app import Application
 from reconcile.findings.states import PlanState
 from reconcile.store.sealing import (
@@ -224,19 +223,11 @@ def test_a_plan_whose_key_is_gone_waits_for_it_and_keeps_nothing_else_from_runni
     assert (sealed.world.shop.ids(), sealed.world.intact()) == ([1, 3, 8], True)
 
 
-def test_a_plan_in_doubt_whose_key_is_gone_waits_for_it(sealed: Sealed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_in_doubt_whose_key_is_gone_waits_for_it(sealed: Sealed) -> None:
     sealed.approve_all()
 
-    def lose(reached: str) -> None:
-        if reached == "target.committed":
-            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
-        if reached == "resolve.begun":
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(points, "armed", lose)
-    with sealed.open("a") as application, pytest.raises(KeyboardInterrupt):
+    with commit_unanswered(), sealed.open("a") as application:
         application.clean_due()
-    monkeypatch.setattr(points, "armed", None)
     sealed.world.bury()
 
     with sealed.open("b") as application:

@@ -17,6 +17,7 @@ import cli_support
 import pytest
 from shop_support import LOCAL, Shop
 
+from connectors.target import Outcome, TargetError
 from reconcile import config, points
 from reconcile.app import Application
 from reconcile.audit import log
@@ -176,6 +177,22 @@ class World:
                 connection.execute("UPDATE plans SET owner = ? WHERE id = ?", (json.dumps(dead), name))
             connection.execute("UPDATE leases SET owner = NULL")
             connection.commit()
+
+
+@contextmanager
+def commit_unanswered() -> Iterator[None]:
+    """The answer to COMMIT is lost, and the process ends before it asks the target what came of it."""
+
+    def lose(reached: str) -> None:
+        if reached == "target.committed":
+            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
+        if reached == "resolve.begun":
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(points, "armed", lose)
+        with pytest.raises(KeyboardInterrupt):
+            yield
 
 
 @pytest.fixture
