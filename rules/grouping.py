@@ -9,13 +9,15 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
 from rules import values as sums
 from rules.engines.base import Group, Member, MoneyColumns, Relation
 from rules.values import PLACE, RecordId, Value, canonical, canonical_json, order_key, sameness
+
+G = TypeVar("G", bound=Group)
 
 
 @dataclass(frozen=True)
@@ -250,12 +252,13 @@ def member(record: Record, shown: Sequence[str]) -> Member:
     return Member(record.id, {name: record.values[name] for name in shown})
 
 
-def in_order(groups: Iterable[Group]) -> tuple[Group, ...]:
-    """Sort groups by key, then by the start of the span, then by the keeper's id."""
+def in_order(groups: Iterable[G]) -> tuple[G, ...]:
+    """Sort groups by key, then by the start of the span, then by the first record."""
     return tuple(sorted(groups, key=_place))
 
 
 def _place(group: Group) -> tuple[Any, ...]:
     key = tuple(order_key(value) for value in group.key.values())
     begin = order_key(group.span[0]) if group.span else ()
-    return key, begin, tuple(order_key(part) for part in group.keeper.id)
+    anchor = group.anchor
+    return key, begin, anchor.dataset or "", tuple(order_key(part) for part in anchor.id)

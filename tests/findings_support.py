@@ -19,7 +19,7 @@ from reconcile.store import findings as stored
 from reconcile.store import tables
 from reconcile.tracking import progress
 from reconcile.tracking.remember import RuleOutcome, record
-from rules.engines.base import Group, Member
+from rules.engines.base import DuplicateGroup, Member
 from rules.models import Severity
 from rules.values import Value
 
@@ -28,11 +28,13 @@ RULE = RuleIdentity("double-charge", "duplicates", "charges", "d1", Severity.hig
 SPAN = replace(RULE, by_records=True)
 
 
-def group(key: Value, *ids: Value, start: Value = None, money: str | None = None) -> Group:
+def group(key: Value, *ids: Value, start: Value = None, money: str | None = None) -> DuplicateGroup:
     """A group with that value of the column `order`; the first id is the keeper."""
     keeper, *surplus = (Member((one,), {"id": one, "order": key}) for one in ids)
     span = None if start is None else (start, start)
-    return Group({"order": key}, keeper, tuple(surplus), {"EUR": Decimal(money)} if money else {}, span)
+    return DuplicateGroup(
+        {"order": key}, keeper, tuple(surplus), money={"EUR": Decimal(money)} if money else {}, span=span
+    )
 
 
 @dataclass
@@ -52,7 +54,7 @@ class FindingsOffice(Office):
 
     def record(
         self,
-        *groups: Group,
+        *groups: DuplicateGroup,
         rule: RuleIdentity = RULE,
         complete: bool = True,
         tell: bool = True,

@@ -24,7 +24,7 @@ from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
 from reconcile.plugins import resolve_name
-from rules.engines.base import Group
+from rules.engines.base import DuplicateGroup
 from rules.kinds.duplicates import DuplicatesRule
 from rules.models import Severity
 from rules.values import Type
@@ -141,7 +141,7 @@ def inverse(change: Change, after: Mapping[RowName, Cells]) -> Change:
     return Change(named_after(change), now, back, change.role)
 
 
-def finding_of(group: Group, rule: DuplicatesRule, **said: Any) -> Finding:
+def finding_of(group: DuplicateGroup, rule: DuplicatesRule, **said: Any) -> Finding:
     """The finding that a first run makes of a group."""
     mark = fingerprint(rule.name, rule.kind, group.key, group.span[0] if group.span else record_of(group.keeper.id))
     keeper, *surplus = (FindingMember(one.id, one.values, NOON) for one in group.members)

@@ -112,7 +112,7 @@ def test_nothing_is_left_of_a_record_that_was_only_near_a_group(
     by: Any, office: FindingsOffice, url: str, tmp_path: Path
 ) -> None:
     carl = "carl@example.org"
-    near = Nearby((7,), {"order": carl}, NOON)
+    near = Nearby((7,), {"order": carl}, at=NOON)
     office.record(replace(group("dora@example.org", 5, 6), nearby=(near,), nearby_records=1))
     assert carl in held(url, tmp_path)
 

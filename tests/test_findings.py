@@ -41,7 +41,7 @@ from reconcile.store import findings as stored
 from reconcile.store.findings import FindingAmbiguous, FindingUnknown
 from reconcile.tracking import decide
 from reconcile.tracking.remember import preview, record
-from rules.engines.base import Group, Member
+from rules.engines.base import DuplicateGroup, Member
 from rules.kinds.duplicates import DuplicatesRule
 from rules.models import Severity
 from rules.values import Value
@@ -787,12 +787,12 @@ def test_findings_are_listed_by_filter_worst_first(office: FindingsOffice) -> No
 
 def test_a_finding_as_json_has_lists_for_ids_and_text_for_decimals(office: FindingsOffice) -> None:
     key: dict[str, Value] = {"order": "A-17", "amount": Decimal("20.00"), "day": dt.date(2026, 3, 1), "seat": 7}
-    found = Group(
+    found = DuplicateGroup(
         key,
         Member(("bank.csv", 7), {"amount": Decimal("20.00")}),
         (Member(("bank.csv", 9), {"amount": Decimal("20.00")}),),
-        {"EUR": Decimal("20.00")},
-        (NOON, NOON + dt.timedelta(seconds=30)),
+        money={"EUR": Decimal("20.00")},
+        span=(NOON, NOON + dt.timedelta(seconds=30)),
     )
     office.record(found)
 

@@ -25,7 +25,7 @@ from reconcile.findings.known import Known, NotSame, Outline, Part, parts
 from reconcile.findings.states import Event, State
 from reconcile.store import tables
 from reconcile.tracking import decide, progress, remember
-from rules.engines.base import Group
+from rules.engines.base import DuplicateGroup
 
 Drawn = list[tuple[str, list[int]]]
 
@@ -80,7 +80,7 @@ def test_parts_come_to_what_all_come_to(rule: RuleIdentity, now: Drawn, before: 
 
 
 def test_a_part_is_full_at_so_many_records_and_never_in_the_middle_of_what_belongs_together() -> None:
-    groups: list[Group] = [group(f"{n:02}", 2 * n, 2 * n + 1) for n in range(10)]
+    groups: list[DuplicateGroup] = [group(f"{n:02}", 2 * n, 2 * n + 1) for n in range(10)]
     known = remembered([("03", [6, 7]), ("gone", [90, 91])], [State.OPEN, State.OPEN])
 
     made = list(parts(groups, outlines(known, RULE), by_records=False, most=8))
@@ -192,7 +192,7 @@ class Life:
                 with self.store.begin() as tx:
                     progress.move(tx, [progress.Transition(one.id, event)], by="reconcile")
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[DuplicateGroup]:
         by_key: dict[str, list[int]] = defaultdict(list)
         for record, (key, at) in sorted(self.data.items(), key=lambda item: (item[1][1], item[0])):
             by_key[key].append(record)

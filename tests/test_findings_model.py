@@ -28,7 +28,7 @@ from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.tracking import decide
-from rules.engines.base import Group
+from rules.engines.base import DuplicateGroup
 
 pytestmark = pytest.mark.slow
 
@@ -132,7 +132,7 @@ class Life(RuleBasedStateMachine):
             return
         self.after_decision(what, finding)
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[DuplicateGroup]:
         """Today's groups by the plainest reading of the rule."""
         by_key: dict[str, list[int]] = defaultdict(list)
         for record, (key, at) in sorted(self.data.items(), key=lambda item: (item[1][1], item[0])):
@@ -152,12 +152,12 @@ class Life(RuleBasedStateMachine):
         assert self.office.tell(self.identity.name) == []
         return heard
 
-    def is_judged(self, one: Group) -> bool:
+    def is_judged(self, one: DuplicateGroup) -> bool:
         """Every pair of the group was called different, by people who saw these values."""
         pairs = itertools.combinations(ids(one.members), 2)
         return all(self.judged.get(frozenset(pair), ("", ""))[0] == one.key["order"] for pair in pairs)  # type: ignore[arg-type]  # ids are ints
 
-    def after_run(self, groups: list[Group]) -> None:
+    def after_run(self, groups: list[DuplicateGroup]) -> None:
         raise NotImplementedError
 
     def after_decision(self, what: str, finding: Finding) -> None:
@@ -193,7 +193,7 @@ class ByKey(Life):
     def know_nothing(self) -> None:
         self.expected: dict[str, Expected] = {}
 
-    def after_run(self, groups: list[Group]) -> None:
+    def after_run(self, groups: list[DuplicateGroup]) -> None:
         today = {str(one.key["order"]): one for one in groups}
         for key, one in today.items():
             self.foretell(self.expected.setdefault(key, Expected(state="none")), one)
@@ -209,7 +209,7 @@ class ByKey(Life):
             if known.state in ("open", "snoozed"):
                 assert set(ids(finding.members)) == known.members
 
-    def foretell(self, known: Expected, one: Group) -> None:
+    def foretell(self, known: Expected, one: DuplicateGroup) -> None:
         members = {int(str(name)) for name in ids(one.members)}
         if self.is_judged(one) or (known.settled and members <= known.settled):
             known.state = "resolved" if known.state in ("open", "snoozed") else known.state
@@ -253,7 +253,7 @@ class ByRecords(Life):
                 parts.append([record])
         return parts
 
-    def after_run(self, groups: list[Group]) -> None:
+    def after_run(self, groups: list[DuplicateGroup]) -> None:
         everything = self.office.all()
         live = [one for one in everything if one.state in (State.OPEN, State.SNOOZED)]
         owed = {frozenset(ids(one.members)) for one in groups if not self.is_judged(one)}

@@ -18,7 +18,7 @@ from duplicates_support import check, detect, explain, guarded, needed_columns, 
 from rules_support import Rows, pushed
 
 from rules.engines import embedded
-from rules.engines.base import Detection, Group, IdentityProblem, Member, MoneyColumns, OutOfMemory, Relation
+from rules.engines.base import Detection, DuplicateGroup, IdentityProblem, Member, MoneyColumns, OutOfMemory, Relation
 from rules.errors import RuleError
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type, Value
@@ -52,7 +52,7 @@ def ids(found: Detection) -> list[list[Value]]:
 def places(found: Detection) -> list[list[str]]:
     """What each record shows besides its key."""
 
-    def shown(group: Group, member: Member) -> str:
+    def shown(group: DuplicateGroup, member: Member) -> str:
         return " ".join(str(v) for name, v in member.values.items() if name not in group.key and v is not None)
 
     return [[shown(group, member) for member in group.members] for group in found.groups]

@@ -25,7 +25,7 @@ from reconcile.findings.states import State
 from reconcile.store import Store, finding_memory
 from reconcile.store import findings as stored
 from reconcile.store import plans as stored_plans
-from rules.engines.base import Group
+from rules.engines.base import Group, Member
 from rules.kinds.base import Rule
 
 _MOST_REASONS = 5
@@ -120,14 +120,12 @@ def _finding(rule: Rule, group: Group, earlier: Finding | None, change: FindingC
         last_run="",
         last_seen=slot,
         state_since=slot,
-        keeper=_member(group.keeper.id, group.keeper.values, settled, slot),
-        surplus=tuple(_member(member.id, member.values, settled, slot) for member in group.surplus),
+        keeper=next((_member(member, settled, slot) for role, member in group.roles if role == "keeper"), None),
+        surplus=tuple(_member(member, settled, slot) for role, member in group.roles if role == "surplus"),
         money=group.at_risk,
         settled_pairs=earlier.settled_pairs if earlier else (),
     )
 
 
-def _member(
-    name: tuple[Any, ...], values: Mapping[str, Any], settled: Mapping[Any, dt.datetime | None], slot: dt.datetime
-) -> FindingMember:
-    return FindingMember(name, values, slot, settled.get(name))
+def _member(member: Member, settled: Mapping[Any, dt.datetime | None], slot: dt.datetime) -> FindingMember:
+    return FindingMember(member.id, member.values, slot, settled.get(member.id))

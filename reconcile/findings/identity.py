@@ -67,7 +67,7 @@ class RuleIdentity:
             dataset=rule.dataset,
             definition=_definition([*matching, versions] if versions else matching),
             severity=rule.severity,
-            by_records=rule.ordered_by is not None,
+            by_records=rule.by_records,
             was=rule.was,
             existing=existing,
             unversioned=_definition(matching),

@@ -13,7 +13,7 @@ from reconcile.config.settings import Project
 from reconcile.findings.identity import is_of_content, public
 from reconcile.findings.results import Outcome, RuleResult, to_json
 from reconcile.findings.shown import Finding, Foreseen, Named
-from rules.engines.base import Nearby
+from rules.engines.base import DuplicateGroup, Nearby
 from rules.values import PLACE, Value
 
 _IDENTIFYING = 3
@@ -102,6 +102,7 @@ class Hidden:
     def foreseen(self, finding: Foreseen) -> dict[str, Any]:
         """Return the JSON of a finding in a dry run."""
         group = finding.group
+        surplus = [member for role, member in group.roles if role == "surplus"]
         return {
             "id": finding.id,
             "rule": finding.rule,
@@ -110,10 +111,10 @@ class Hidden:
             "status": finding.state.value,
             "severity": finding.severity.name,
             "change": finding.change.value,
-            "keeper": self.record(group.keeper.id),
-            **self._group(group.surplus, group.key, len(group.members), group.at_risk),
+            "keeper": self.record(group.keeper.id) if isinstance(group, DuplicateGroup) else None,
+            **self._group(surplus, group.key, len(group.members), group.at_risk),
             **self._places(group.members),
-            **self._nearby(group.nearby, group.nearby_records),
+            **(self._nearby(group.nearby, group.nearby_records) if isinstance(group, DuplicateGroup) else {}),
         }
 
     def finding(self, finding: Finding) -> dict[str, Any]:

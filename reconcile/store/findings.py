@@ -310,7 +310,7 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
         reason=payload.get("reason"),
         not_undone=not_undone,
         nearby=tuple(
-            Nearby(id_of(record), decode_key(values), decode(at)) for record, values, at in nearby.get("nearest", ())
+            Nearby(id_of(record), decode_key(values), at=decode(at)) for record, values, at in nearby.get("nearest", ())
         ),
         nearby_records=nearby.get("records", 0),
     )

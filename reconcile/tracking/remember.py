@@ -20,7 +20,7 @@ from reconcile.store import finding_memory as memory
 from reconcile.store.finding_memory import Entered, Memory, Row
 from reconcile.tracking.names import Names, assign
 from rules import values
-from rules.engines.base import Group, Member
+from rules.engines.base import DuplicateGroup, Group, Member
 from rules.packed import Packed
 
 ACTOR = "reconcile"
@@ -320,17 +320,18 @@ _SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "reco
 
 
 def _member_rows(group: Group) -> Iterator[Row]:
-    """Yield each record once, keeper first: records with the same id, which a run reports, are indistinguishable."""
+    """Yield each record once, in order: records with the same id, which a run reports, are indistinguishable."""
     names: set[str] = set()
-    for role, members in (("keeper", (group.keeper,)), ("surplus", group.surplus)):
-        for member in members:
-            if (name := record_of(member.id)) not in names:
-                names.add(name)
-                yield {"record": name, "role": role, "values": _encoded(member)}
+    for role, member in group.roles:
+        if (name := record_of(member.id)) not in names:
+            names.add(name)
+            yield {"record": name, "role": role, "values": _encoded(member)}
 
 
 def _nearby(group: Group) -> dict[str, Any]:
     """Return the records near a group for the store; empty if there are none."""
+    if not isinstance(group, DuplicateGroup):
+        return {}
     nearest = [[record_of(record.id), _encoded(record), encode(record.at)] for record in group.nearby]
     return {"nearby": {"records": group.nearby_records, "nearest": nearest}} if nearest else {}
 

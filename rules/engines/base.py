@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -93,44 +94,149 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Member:
-    """One record of a group. `values` holds the raw values of the columns the finding shows."""
+    """One record of a group. `values` holds the raw values of the columns the finding shows.
+
+    `dataset` is None for a record of the rule's first dataset.
+    """
 
     id: RecordId
     values: Mapping[str, Value]
+    dataset: str | None = None
 
 
 @dataclass(frozen=True)
 class Nearby(Member):
     """A record outside a window but near a record inside; `at` is its value in the window's column."""
 
-    at: Value
+    at: Value = field(kw_only=True)
 
 
 @dataclass(frozen=True)
-class Group:
-    """A group of records found by a rule: the keeper, then surplus (at least one) in the order to handle it.
+class Group(ABC):
+    """Records that a rule found together, each in a role.
 
-    `key` maps key column to normalised value. `span` is the first and last instant (or number) of the rule's
-    `gap`/`window` column. `money` is the sum over the surplus per currency. `nearby` are the nearest of the
-    `nearby_records` with the same key that are in another window but near a record of the group.
+    `key` maps key column to normalised value. `money` is the amount at risk per currency, with its sign. `span` is the
+    first and last instant (or number) of the rule's `gap`/`window` column. `form` says what is wrong with the records.
     """
 
     key: Mapping[str, Value]
+    form: str = field(kw_only=True)
+    money: Mapping[str, Decimal] = field(default_factory=dict, kw_only=True)
+    span: tuple[Value, Value] | None = field(default=None, kw_only=True)
+
+    @property
+    @abstractmethod
+    def roles(self) -> tuple[tuple[str, Member], ...]:
+        """Each record with its role, in the order in which the finding shows them; at least one."""
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        return tuple(member for _, member in self.roles)
+
+    @property
+    def anchor(self) -> Member:
+        """The first record."""
+        return self.members[0]
+
+    @property
+    def at_risk(self) -> dict[str, Decimal]:
+        """The size of `money`, for messages and for ranking findings."""
+        return sums.sizes(self.money)
+
+
+@dataclass(frozen=True)
+class Link:
+    """Two records, by their positions in `members`, that agree by these keys, by their positions in `key: {any: …}`.
+
+    Without a `bridge` the group would fall apart.
+    """
+
+    first: int
+    second: int
+    keys: tuple[int, ...]
+    bridge: bool = False
+
+
+@dataclass(frozen=True)
+class DuplicateGroup(Group):
+    """A group of records for the same thing: the keeper, then surplus (at least one) in the order to handle it.
+
+    `money` is the sum over the surplus. `nearby` are the nearest of the `nearby_records` with the same key that are in
+    another window but near a record of the group. `links` say which pairs agree by which of several keys.
+    """
+
     keeper: Member
     surplus: tuple[Member, ...]
-    money: Mapping[str, Decimal] = field(default_factory=dict)
-    span: tuple[Value, Value] | None = None
     nearby: tuple[Nearby, ...] = ()
     nearby_records: int = 0
+    links: tuple[Link, ...] = ()
+    form: str = field(default="duplicate", init=False)
+
+    @property
+    def roles(self) -> tuple[tuple[str, Member], ...]:
+        return (("keeper", self.keeper), *(("surplus", member) for member in self.surplus))
 
     @property
     def members(self) -> tuple[Member, ...]:
         return (self.keeper, *self.surplus)
 
     @property
-    def at_risk(self) -> dict[str, Decimal]:
-        """The size of `money`, for messages and for ranking findings."""
-        return sums.sizes(self.money)
+    def anchor(self) -> Member:
+        return self.keeper
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A field in which two records, or two bundles of records, differ.
+
+    `column` is its name for people: the left column, or `left / right` if their names differ.
+    """
+
+    column: str
+    left: Value
+    right: Value
+    left_column: str
+    right_column: str
+
+
+@dataclass(frozen=True)
+class Discrepancy(Group):
+    """Records of two datasets, or of one of them, that should agree with each other and do not.
+
+    `form` is left_only, right_only, mismatch, duplicate_left, duplicate_right, unbalanced or ambiguous. `money` is the
+    unmatched amount or the difference. `reason` explains the form, like "no key"; it holds no value of a record.
+    Without a match key, `key` holds the side and the record's id.
+    """
+
+    form: str
+    left: tuple[Member, ...] = ()
+    right: tuple[Member, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    reason: str | None = None
+
+    @property
+    def roles(self) -> tuple[tuple[str, Member], ...]:
+        return (*(("left", member) for member in self.left), *(("right", member) for member in self.right))
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        return (*self.left, *self.right)
+
+
+@dataclass(frozen=True)
+class BalanceLine:
+    """The balance of two datasets in one currency: `left` - `right` is what the other amounts explain, exactly.
+
+    `matched` is the difference inside the tolerance of matched records, `explained` that of the findings, and
+    `not_yet_due` that of records that may still find their partner.
+    """
+
+    currency: str
+    left: Decimal
+    right: Decimal
+    matched: Decimal
+    explained: Decimal
+    not_yet_due: Decimal
 
 
 @dataclass(frozen=True)
@@ -148,6 +254,9 @@ class IdentityProblem:
 class Detection:
     """One rule's answer. `scanned` counts records after `where`; `read` before it, and `read_of` each of several
     datasets.
+
+    A comparison of two datasets also gives its `balance`, the number of `matched` pairs, the records `not_yet_due`,
+    and the pairs that are `interchangeable` with others.
     """
 
     rule: str
@@ -159,6 +268,10 @@ class Detection:
     identity: IdentityProblem = IdentityProblem()
     statements: tuple[str, ...] = ()
     read_of: Mapping[str, int] = field(default_factory=dict)
+    balance: tuple[BalanceLine, ...] = ()
+    matched: int | None = None
+    not_yet_due: int = 0
+    interchangeable: int = 0
 
 
 @dataclass(frozen=True)

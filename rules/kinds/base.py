@@ -83,6 +83,11 @@ class Rule(Strict):
         return None
 
     @property
+    def by_records(self) -> bool:
+        """True if a finding is known again by its records, because one key can have several groups."""
+        return self.ordered_by is not None
+
+    @property
     def kept_by(self) -> tuple[str, ...]:
         """The columns that choose which record of a group stays."""
         return ()

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from rules import grouping
-from rules.engines.base import Detection, Group, Records, Relation, Stop, Streamed
+from rules.engines.base import Detection, DuplicateGroup, Group, Records, Relation, Stop, Streamed
 from rules.engines.compile import Columns
 from rules.kinds.base import DatasetFacts, DoesNotFit, ReadDataset, Rows, Rule, SettingPath
 from rules.models import Keep
@@ -93,7 +93,9 @@ class FittedOvercounted:
     def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
         return [f"-- compare {self.rule.reference} of {self.rule.dataset} and {self.rule.against}"]
 
-    def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:
+    def regroup(
+        self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset
+    ) -> Sequence[tuple[DuplicateGroup, ...]]:
         allowed = self._allowed(read(self.rule.against))
         return [tuple(self._groups(rows, allowed)) for rows in candidates]
 
@@ -103,17 +105,17 @@ class FittedOvercounted:
     def _allowed(self, rows: Iterable[Mapping[str, Value]]) -> Counter[Value]:
         return Counter(row[self.rule.reference] for row in rows)
 
-    def _groups(self, rows: Iterable[Mapping[str, Value]], allowed: Mapping[Value, int]) -> list[Group]:
+    def _groups(self, rows: Iterable[Mapping[str, Value]], allowed: Mapping[Value, int]) -> list[DuplicateGroup]:
         keyed = (((row[self.rule.reference],), row) for row in rows)
         records = grouping.identified(keyed, self.relation, self.needed[self.rule.dataset])
         keys = grouping.by_key(records)
         return [self._group(alike, allowed) for alike in keys if len(alike) > max(1, allowed[alike[0].key[0]])]
 
-    def _group(self, alike: Sequence[Any], allowed: Mapping[Value, int]) -> Group:
+    def _group(self, alike: Sequence[Any], allowed: Mapping[Value, int]) -> DuplicateGroup:
         alike = sorted(alike, key=lambda record: record.place)
         first = max(1, allowed[alike[0].key[0]])
         members = [grouping.member(record, self.needed[self.rule.dataset]) for record in (alike[0], *alike[first:])]
-        return Group({self.rule.reference: alike[0].key[0]}, members[0], tuple(members[1:]))
+        return DuplicateGroup({self.rule.reference: alike[0].key[0]}, members[0], tuple(members[1:]))
 
 
 def _rows(records: Records, columns: tuple[str, ...]) -> Iterator[Mapping[str, Value]]:

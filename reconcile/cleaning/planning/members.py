@@ -9,7 +9,7 @@ from connectors.target import Row
 from reconcile.cleaning.actions.base import AsksPerson, CurrentRecord, Members, NothingToDo, Stale
 from reconcile.findings.identity import record_of
 from reconcile.findings.shown import Finding
-from rules.engines.base import Group
+from rules.engines.base import DuplicateGroup, Group
 from rules.kinds.base import Fitted
 
 
@@ -32,6 +32,8 @@ def members_now(
     if len(groups) != 1 or {record_of(member.id) for member in groups[0].members} != set(names):
         raise Stale("Its records changed since it was found: they are no longer all alike.")
     [group] = groups
+    if not isinstance(group, DuplicateGroup):
+        raise AsksPerson("Its records have no keeper, so only a person can decide about them.")
     if record_of(group.keeper.id) != names[0]:
         raise Stale("Its records changed since it was found: a different one would be kept now.")
     if finding.settled_pairs or fitted.is_excepted(group):

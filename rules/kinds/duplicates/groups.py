@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from rules import grouping, survivorship
-from rules.engines.base import Group, Nearby, Positions
+from rules.engines.base import DuplicateGroup, Nearby, Positions
 from rules.kinds.duplicates.bound import BoundRule
 from rules.normalise import chain_function
 from rules.packed import Packed
@@ -34,8 +34,8 @@ class Grouping:
     bound: BoundRule
     slot: dt.datetime
 
-    def groups(self, members: pa.Table, instead_of: pa.Table | None = None) -> Sequence[Group]:
-        """Group the members, and those records of `instead_of` whose key no member has."""
+    def groups(self, members: pa.Table, instead_of: pa.Table | None = None) -> Sequence[DuplicateGroup]:
+        """DuplicateGroup the members, and those records of `instead_of` whose key no member has."""
         tables = [table.combine_chunks() for table in (members, instead_of) if table is not None]
         with _no_collections():
             return Packed(group for rows in self._by_key(tables) for group in self._grouped(self._keyed(rows)))
@@ -66,15 +66,15 @@ class Grouping:
                 numbers_by_table.append(np.array([n if n >= first_new else _NO_PART for n in numbers], np.int64))
         return list(key_numbers), np.concatenate(numbers_by_table)
 
-    def of_rows(self, rows: Iterable[Mapping[str, Value]]) -> tuple[Group, ...]:
-        """Group records, all of which take part."""
+    def of_rows(self, rows: Iterable[Mapping[str, Value]]) -> tuple[DuplicateGroup, ...]:
+        """DuplicateGroup records, all of which take part."""
         return self._grouped(self._keyed(rows))
 
-    def _grouped(self, keyed: Iterable[grouping.Keyed]) -> tuple[Group, ...]:
+    def _grouped(self, keyed: Iterable[grouping.Keyed]) -> tuple[DuplicateGroup, ...]:
         records = grouping.identified(keyed, self.bound.relation, self.bound.content)
         return grouping.in_order(group for alike in grouping.by_key(records) for group in self._of_key(alike))
 
-    def _of_key(self, alike: list[grouping.Record]) -> Iterator[Group]:
+    def _of_key(self, alike: list[grouping.Record]) -> Iterator[DuplicateGroup]:
         window = self.bound.rule.window
         parts = self._split(alike)
         for number, records in enumerate(parts):
@@ -86,9 +86,9 @@ class Grouping:
                 elif group is not None:
                     yield group
 
-    def _with_nearby(self, group: Group, near: list[grouping.Record], column: str) -> Group:
+    def _with_nearby(self, group: DuplicateGroup, near: list[grouping.Record], column: str) -> DuplicateGroup:
         members = ((grouping.member(record, self.bound.shown), record.values[column]) for record in near[:_NEAREST])
-        nearest = tuple(Nearby(member.id, member.values, at) for member, at in members)
+        nearest = tuple(Nearby(member.id, member.values, at=at) for member, at in members)
         return replace(group, nearby=nearest, nearby_records=len(near))
 
     def _keyed(self, rows: Iterable[Mapping[str, Value]]) -> Iterator[grouping.Keyed]:
@@ -114,7 +114,7 @@ class Grouping:
             return grouping.windows(alike, rule.window.column, rule.window.by)
         return [sorted(alike, key=lambda record: record.place)]
 
-    def _group(self, records: list[grouping.Record]) -> Group | None:
+    def _group(self, records: list[grouping.Record]) -> DuplicateGroup | None:
         rule, relation = self.bound.rule, self.bound.relation
         if len(records) < rule.minimum or not self._matches(records):
             return None
@@ -124,7 +124,7 @@ class Grouping:
         places = (
             sorted((r.values[self.bound.span_column] for r in records), key=order_key) if self.bound.span_column else []
         )
-        return Group(
+        return DuplicateGroup(
             key=dict(zip(self.bound.key_names, records[0].key, strict=True)),
             keeper=grouping.member(keeper, self.bound.shown),
             surplus=tuple(grouping.member(record, self.bound.shown) for record in surplus),
