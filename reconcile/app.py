@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # a run loads these while a slow source has begun its work
     from reconcile.detection.detect import Budget, Subject
     from reconcile.messages import delivery
     from reconcile.runs import runner
-    from reconcile.runs.check import Order
+    from reconcile.runs.check import Order, Readers
     from reconcile.runs.report import RunReport
     from reconcile.store import Store
     from reconcile.telemetry import traces
@@ -353,6 +353,19 @@ class Application:
             executor.ExecutionContext(self.store, Terms(self.project), self.target, alive, self._sleep)
         )
 
+    def readers(self, watch: Callable[[str, int], None] = lambda _rule, _read: None) -> Readers:
+        """Return the resources of work that only reads; `watch` gets (rule, records read so far) and may raise."""
+        from reconcile.runs.check import Readers  # noqa: PLC0415 - see above
+
+        return Readers(
+            project=self.project,
+            subject=self.subject,
+            budget=self.budget,
+            watch=watch,
+            stop=self._stop,
+            target=self.target,
+        )
+
     def _equipment(self, watch: Callable[[str, int], None], *, lists: bool, delivers: bool = True) -> runner.Equipment:
         from reconcile.runs import runner  # noqa: PLC0415 - see above
 
@@ -399,18 +412,11 @@ class Application:
     def _rehearse(
         self, job: JobConfig, rules: tuple[str, ...], slot: dt.datetime, watch: Callable[[str, int], None]
     ) -> RunReport:
-        from reconcile.runs.check import Order, Readers  # noqa: PLC0415 - see above
+        from reconcile.runs.check import Order  # noqa: PLC0415 - see above
         from reconcile.runs.dry_run import rehearse  # noqa: PLC0415 - see above
 
-        readers = Readers(
-            project=self.project,
-            subject=self.subject,
-            budget=self.budget,
-            watch=watch,
-            stop=self._stop,
-            target=self.target,
-        )
-        return rehearse(Order(job, slot, rules=rules), readers, self.store if self.has_state else None)
+        order = Order(job, slot, rules=rules)
+        return rehearse(order, self.readers(watch), self.store if self.has_state else None)
 
     def close(self) -> None:
         """Release all resources. Safe to call twice."""

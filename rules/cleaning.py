@@ -57,6 +57,11 @@ class Clean(Strict):
     )
     plan_rows: int = Field(default=1000, ge=1, le=100_000, description="The most rows changed for one group.")
 
+    @property
+    def in_words(self) -> str:
+        """What the action does, as a verb with its object, for people."""
+        return f"runs the action `{self.action}` on the surplus records"
+
 
 class ApprovalPolicy(Strict):
     """The approval a group needs: always `then`, or `then` or `else` by the condition `when`.

@@ -293,7 +293,7 @@ def test_a_defect_is_70_with_a_file_that_holds_no_data(shop: Project, monkeypatc
     monkeypatch.setenv("TMPDIR", str(shop.folder))
     monkeypatch.setattr("tempfile.tempdir", str(shop.folder))
 
-    done = shop("explain", "twice")
+    done = shop("explain", "twice", "--sql")
 
     in_words(done, 70, "Reconcile itself failed (ValueError), which is a defect", "Please report it", lines=1)
     report = Path(done.err.strip().rpartition(" ")[2])
@@ -378,7 +378,7 @@ def test_the_schema_is_one_json_document(tmp_path: Path) -> None:
 
 
 def test_explain_shows_the_engine_the_reason_and_the_sql(shop: Project) -> None:
-    files = shop("explain", "twice")
+    files = shop("explain", "twice", "--sql")
     with sqlite(shop.folder / "shop.db") as db:
         db.execute("create table orders(id text, order_id text)")
     shop.write(
@@ -386,7 +386,7 @@ def test_explain_shows_the_engine_the_reason_and_the_sql(shop: Project) -> None:
         "datasets: {orders: {source: shop, table: orders, id: id}}\n"
         "rules: {twice: {kind: duplicates, dataset: orders, key: [order_id]}}\n"
     )
-    pushed = shop("explain", "twice", "--json").json
+    pushed = shop("explain", "twice", "--sql", "--json").json
 
     assert files.out.startswith("twice runs embedded (DuckDB, here): source 'shop' cannot run queries")
     assert "SELECT" in files.out
@@ -409,7 +409,7 @@ def test_explain_of_postgresql_shows_what_runs_there(tmp_path: Path, postgres_ur
         "rules: {twice: {kind: duplicates, dataset: orders, key: [order_id]}}\n"
     )
 
-    done = project("explain", "twice")
+    done = project("explain", "twice", "--sql")
 
     assert done.code == 0
     assert re.match(r"twice runs (pushed down|embedded)", done.out)

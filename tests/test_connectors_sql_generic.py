@@ -559,7 +559,7 @@ def test_a_rule_over_an_unknown_database_is_checked_and_explained_as_run_here(ur
     execute(url, *CHARGES)
     other = project(tmp_path / "other", alias(url), "table: charges")
 
-    checked, explained = other("check"), other("explain", "twice")
+    checked, explained = other("check"), other("explain", "twice", "--sql")
 
     assert (checked.code, explained.code) == (0, 0), checked.said + explained.said
     assert "twice runs embedded (DuckDB, here): source 'shop' cannot run queries" in explained.out

@@ -83,6 +83,7 @@ def test_what_every_command_prints_and_keeps_holds_no_secret(shop: Project) -> N
         ["check", "--json"],
         ["schema"],
         ["explain", "twice"],
+        ["explain", "twice", "--sql"],
         ["explain", "charged"],
         ["runs", "--json"],
         ["findings"],

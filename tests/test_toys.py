@@ -22,6 +22,8 @@ from reconcile.detection import detect
 from reconcile.doctor import checking
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
+from reconcile.runs import explanation
+from reconcile.runs.check import Order
 from reconcile.store import findings
 
 ENTRY_POINTS = """\
@@ -213,6 +215,17 @@ def test_check_and_explain_speak_of_a_new_kind(office: Application) -> None:
 
     assert looks["rule paid-too-often"].startswith("fits; embedded")
     assert choice.statements == ("-- compare reference of payments and invoices",)
+
+
+def test_a_new_kind_explains_itself_in_words_with_samples(office: Application) -> None:
+    rule = office.rule("paid-too-often")
+    order = Order.to_read(office.project, rule.name, detect.dt.datetime.now(detect.dt.UTC))
+
+    answer = explanation.explain(rule, order, office.readers())
+
+    assert answer.words["counts"] == ["records by reference, against invoices"]
+    assert answer.words["cleans"][0] == "runs the action `stamp` on the surplus records"
+    assert [sample.id for sample in answer.samples["payments"]] == [("p1",), ("p2",), ("p3",)]
 
 
 def test_a_dry_run_of_a_new_kind_writes_nothing(office: Application) -> None:

@@ -10,6 +10,7 @@ from reconcile.cli import (
     configuration,
     decisions,
     doctor,
+    explaining,
     log,
     messages,
     outbox,
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 for group in (
     configuration,
+    explaining,
     running,
     triggering,
     serving,

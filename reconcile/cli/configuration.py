@@ -1,9 +1,7 @@
-"""`init`, `check`, `schema`, `explain`, `demo`, `version`: before anything runs."""
+"""`init`, `check`, `schema`, `demo`, `version`: before anything runs."""
 
 from __future__ import annotations
 
-import datetime as dt
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -11,14 +9,12 @@ import typer
 
 from reconcile.cli import exits
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
-from reconcile.telemetry import visible
 
 
 def register(app: typer.Typer) -> None:
     app.command(help="Create a small, runnable project with sample data.")(init)
     app.command(help="Validate the configuration, connect to every source, and compare columns and types.")(check)
     app.command(help="Print the JSON Schema of the configuration, for editors.")(schema)
-    app.command(help="Show which engine runs a rule, why, and the SQL.")(explain)
     app.command(help="Run a demo in a temporary folder: no network, ten seconds.")(demo)
     app.command(help="Print the version.")(version)
 
@@ -72,39 +68,6 @@ def schema(json: AsJson = True, quiet: Quiet = False, no_color: NoColor = False)
     from reconcile.config.schema import json_schema
 
     Output(json, quiet, no_color).emit(json_schema())
-
-
-def explain(
-    rule: Annotated[str, typer.Argument(help="The rule's name.", metavar="RULE")],
-    config: Config = FILE,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
-) -> None:
-    from reconcile.cli.opening import load
-    from reconcile.detection import detect
-
-    out = Output(json, quiet, no_color)
-    with load(config) as application:
-        chosen = application.rule(rule)
-        choice = detect.explain(chosen, detect.subjects_of(chosen, application.subject), dt.datetime.now(dt.UTC))
-    if json:
-        out.emit({"rule": rule, "engine": choice.engine, "reason": choice.reason, "sql": list(choice.statements)})
-        return
-    out.say(f"{rule} runs {_ENGINES.get(choice.engine, choice.engine)}: {choice.reason}.")
-    for statement in choice.statements:
-        text = statement.rstrip().rstrip(";")
-        out.block(f"\n{_QUOTED.sub(_on_one_line, text)};")
-
-
-def _on_one_line(part: re.Match[str]) -> str:
-    return part[0] if part[0].startswith("--") else visible.line(part[0])
-
-
-_QUOTED = re.compile(r"""--[^\n]*|'[^']*'|"[^"]*"|`[^`]*`""")
-"""Names and texts in SQL: a line break inside them is data, any other is ours. Comments hold neither."""
-
-_ENGINES: dict[str, str] = {"embedded": "embedded (DuckDB, here)", "pushdown": "pushed down (inside the source)"}
 
 
 def demo(

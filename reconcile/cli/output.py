@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -30,6 +31,9 @@ HIDDEN = "Personal data is hidden; use --show to see it."
 
 _ENDLESS = 10_000
 """Width of an output that is not a terminal: one line per row."""
+
+_PAGE = 80
+"""Width of running text."""
 
 _BETWEEN = "  "
 """The separator between two columns."""
@@ -81,6 +85,14 @@ class Output:
     def block(self, text: str) -> None:
         """Print lines of the result; none of their line breaks comes from data."""
         self._write(visible.block(text) + "\n")
+
+    def wrapped(self, text: str, indent: str = "", more: str = "  ") -> None:
+        """Print a line of the result, folded at 80 columns; further lines are indented by `more`."""
+        shown = visible.line(text)
+        lines = textwrap.wrap(
+            shown, _PAGE, initial_indent=indent, subsequent_indent=indent + more, break_on_hyphens=False
+        )
+        self._write("".join(f"{line}\n" for line in lines))
 
     def note(self, text: str) -> None:
         """Print a remark to standard error."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from reconcile.cli import exits, signals
+from reconcile.cli import exits
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet, Show
-from reconcile.telemetry import visible
+from reconcile.cli.progress import progress
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -66,7 +66,7 @@ def run(
         severity = None if fail_on is None else parse_severity(fail_on)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--fail-on") from error
-    with load(config) as application, _progress(out) as watch, _only_json_on_standard_output(json=json):
+    with load(config) as application, progress(out) as watch, _only_json_on_standard_output(json=json):
         with_lists = json or severity is not None
         reports = application.run_all(jobs or (), rule or (), slot=slot, dry_run=dry_run, watch=watch, lists=with_lists)
         if application.held:
@@ -90,49 +90,6 @@ def _code(report: RunReport, severity: Any) -> int:
     open_findings = exits.FOUND if severity is not None and report.has_open(severity) else exits.DONE
     failed = exits.FAILED if report.failed else exits.DONE
     return exits.first_that_applies(exits.REFUSED if report.refused else exits.DONE, failed, open_findings)
-
-
-@contextlib.contextmanager
-def _progress(out: Output) -> Iterator[Callable[[str, int], None]]:
-    """Show a moving line on a terminal, else one line per rule, nothing with --quiet. Also checks for Ctrl-C."""
-    with contextlib.ExitStack() as open_while_it_runs:
-        tell = open_while_it_runs.enter_context(_bar(out)) if out.is_interactive else _lines(out)
-
-        def watch(rule: str, read: int) -> None:
-            signals.leave()
-            tell(rule, read)
-
-        yield watch
-
-
-def _lines(out: Output) -> Callable[[str, int], None]:
-    begun: set[str] = set()
-
-    def tell(rule: str, _read: int) -> None:
-        if rule not in begun:
-            begun.add(rule)
-            out.note(f"checking {rule}")
-
-    return tell
-
-
-@contextlib.contextmanager
-def _bar(out: Output) -> Iterator[Callable[[str, int], None]]:
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        TextColumn("{task.fields[read]}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=out.progress(), transient=True) as bar:
-        task = bar.add_task("starting", total=None, read="")
-
-        def tell(rule: str, read: int) -> None:
-            bar.update(task, description=visible.line(f"checking {rule}"), read=f"{read:,} records" if read else "")
-
-        yield tell
 
 
 def _hiding(application: Application | None) -> Callable[[str, str], Hidden]:

@@ -36,6 +36,12 @@ class Order:
     rules: tuple[str, ...] = ()
     actor: str = ACTOR
 
+    @classmethod
+    def to_read(cls, project: Project, rule: str, slot: dt.datetime) -> Order:
+        """Return an order to check one rule, within the time limits of the first job that runs it."""
+        jobs = (job for job in project.jobs.values() if rule in job.rules)
+        return cls(next(jobs, JobConfig("", (rule,))), slot, rules=(rule,))
+
     @property
     def chosen(self) -> tuple[str, ...]:
         return self.rules or self.job.rules

@@ -21,7 +21,7 @@ from rules.models import Duration, Keep, KeyPart, Severity, SeverityField, Stric
 if TYPE_CHECKING:  # a configuration is read without the engines
     from rules.engines.base import Detection, Group, Records, Relation, Stop
     from rules.engines.compile import Columns
-    from rules.values import Value
+    from rules.values import RecordId, Value
 
 SettingPath = tuple[str | int, ...]
 """The path of a setting in a rule: its key, then keys and positions inside."""
@@ -128,6 +128,17 @@ ReadDataset = Callable[[str], Iterable[Mapping[str, "Value"]]]
 """A function that reads all current records of another dataset of the rule."""
 
 
+@dataclass(frozen=True)
+class Sample:
+    """A record as a rule compares it. `compared` holds each compared column, with its value before and after
+    normalising; `values` are the raw values of the columns that a finding shows.
+    """
+
+    id: RecordId
+    values: Mapping[str, Value]
+    compared: tuple[tuple[str, Value, Value], ...]
+
+
 class Fitted(Protocol):
     """A rule with its datasets; all its settings fit them."""
 
@@ -174,6 +185,18 @@ class Fitted(Protocol):
 
     def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
         """The statements that `detect` would run, each below a comment with its name."""
+
+    def describe(self) -> Mapping[str, Sequence[str]]:
+        """The rule in words: sentences below headings, such as `compares` and `keeps`, in the order to read them.
+
+        They hold names and values of the configuration, and no value of a record.
+        """
+
+    def sample(self, dataset: str, rows: Rows, slot: dt.datetime) -> Sequence[Sample]:
+        """Return how records of one of the rule's datasets are compared, without those that take no part.
+
+        The rows have at least the columns in `needed`.
+        """
 
     def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:
         """Return, for each candidate set of re-read records, the groups that a detection over only these would find.

@@ -89,7 +89,26 @@ def phone(value: str, region: str | None) -> str | None:
 
 
 CONTACT = (
-    Normaliser("email", lambda value, _argument, _timezone: email(value), _TEXT, no_argument),
-    Normaliser("mailbox", lambda value, _argument, _timezone: mailbox(value), _TEXT, no_argument),
-    Normaliser("phone", lambda value, argument, _timezone: phone(value, argument), _TEXT, _check_region, version=2),
+    Normaliser(
+        "email",
+        lambda value, _argument, _timezone: email(value),
+        _TEXT,
+        no_argument,
+        words="as an e-mail address in lower case",
+    ),
+    Normaliser(
+        "mailbox",
+        lambda value, _argument, _timezone: mailbox(value),
+        _TEXT,
+        no_argument,
+        words="as a mailbox: its e-mail address without +tag, for Gmail also without dots",
+    ),
+    Normaliser(
+        "phone",
+        lambda value, argument, _timezone: phone(value, argument),
+        _TEXT,
+        _check_region,
+        version=2,
+        words="as an international phone number, by default of {}",
+    ),
 )

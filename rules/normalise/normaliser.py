@@ -48,7 +48,8 @@ class Normaliser:
     need not, and receives null instead of them. `pushes(argument, type, timezone)` is False where an argument or a
     type makes the SQL form differ; `stays_ascii(argument)` is True if ASCII input gives ASCII output, on which a later
     step may rely. `version` rises with a release that changes some result: findings of rules that use it are then
-    followed by their records.
+    followed by their records. `words` say for people how a value is compared after it, like "in lower case"; `{}` is
+    the argument.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Normaliser:
     stays_ascii: Callable[[Any], bool] = lambda _: True
     version: int = 1
     fills: bool = False
+    words: str = ""
 
     def exact_on(self, dialect: str, argument: Any, kind: Type, timezone: str) -> Exactness:
         """Return how far the SQL form on that dialect equals the Python one."""

@@ -56,6 +56,7 @@ NUMBERS = (
         built_in("round"),
         {"duckdb": "always", "postgresql": "always", "mysql": "always"},
         _round_pushes,
+        words="rounded to {} decimals",
     ),
     Normaliser(
         "abs",
@@ -65,5 +66,6 @@ NUMBERS = (
         built_in("abs"),
         {"duckdb": "always", "postgresql": "always", "mysql": "always"},
         _abs_pushes,
+        words="without its sign",
     ),
 )

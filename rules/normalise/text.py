@@ -183,7 +183,7 @@ def _regex(value: str, argument: tuple[str, str], _timezone: str) -> Value:
 
 
 def _text(
-    name: str, python: Callable[[str], str], exactness: Mapping[str, Exactness], *, version: int = 1
+    name: str, python: Callable[[str], str], exactness: Mapping[str, Exactness], words: str, *, version: int = 1
 ) -> Normaliser:
     return Normaliser(
         name,
@@ -193,21 +193,24 @@ def _text(
         built_in(name),
         exactness,
         version=version,
+        words=words,
     )
 
 
 TEXT = (
-    _text("trim", str.strip, _ALL),
-    _text("squeeze", squeeze, _REGEX_ALWAYS),
-    _text("lower", simple_lower, _ALL_ASCII),
-    _text("casefold", str.casefold, _ALL_ASCII),
-    _text("nfkc", functools.partial(unicodedata.normalize, "NFKC"), _ALL_ASCII),
-    _text("unaccent", unaccent, _ALL_ASCII),
-    _text("alnum", alnum, _REGEX_ASCII),
-    _text("digits", digits, _REGEX_ASCII),
-    _text("letters", letters, _REGEX_ASCII),
-    _text("strip_zeros", strip_zeros, _REGEX_ALWAYS),
-    _text("docno", docno, _REGEX_ASCII, version=2),
+    _text("trim", str.strip, _ALL, "without white space at its ends"),
+    _text("squeeze", squeeze, _REGEX_ALWAYS, "with single blanks inside and none at its ends"),
+    _text("lower", simple_lower, _ALL_ASCII, "in lower case"),
+    _text("casefold", str.casefold, _ALL_ASCII, "regardless of case"),
+    _text(
+        "nfkc", functools.partial(unicodedata.normalize, "NFKC"), _ALL_ASCII, "with full-width letters as plain ones"
+    ),
+    _text("unaccent", unaccent, _ALL_ASCII, "without accents"),
+    _text("alnum", alnum, _REGEX_ASCII, "only its letters and numbers"),
+    _text("digits", digits, _REGEX_ASCII, "only its digits"),
+    _text("letters", letters, _REGEX_ASCII, "only its letters"),
+    _text("strip_zeros", strip_zeros, _REGEX_ALWAYS, "without leading zeros"),
+    _text("docno", docno, _REGEX_ASCII, "as a document number (INV-007 is inv 7)", version=2),
     Normaliser(
         "prefix",
         lambda value, argument, _timezone: value[:argument],
@@ -215,6 +218,7 @@ TEXT = (
         _check_prefix,
         built_in("prefix"),
         _ALL,
+        words="its first {} characters",
     ),
     Normaliser(
         "suffix",
@@ -223,6 +227,7 @@ TEXT = (
         _check_suffix,
         built_in("suffix"),
         dict.fromkeys(_REGEX, "always"),  # a NUL ends a text of SQLite
+        words="its last {} characters",
     ),
     Normaliser(
         "translit",
@@ -231,8 +236,18 @@ TEXT = (
         _check_language,
         built_in("translit"),
         _ALL_ASCII,
+        words="with ä, ö, ü and ß as ae, oe, ue and ss",
     ),
-    Normaliser("map", _mapped, _TEXT, _check_map, built_in("map"), _ALL, stays_ascii=_map_stays_ascii),
+    Normaliser(
+        "map",
+        _mapped,
+        _TEXT,
+        _check_map,
+        built_in("map"),
+        _ALL,
+        stays_ascii=_map_stays_ascii,
+        words="with the values in its `map` replaced",
+    ),
     Normaliser(
         "regex",
         _regex,
@@ -242,5 +257,6 @@ TEXT = (
         {"duckdb": "always"},
         stays_ascii=lambda a: a[1].isascii(),
         fills=True,
+        words="with each match of `{0}` replaced by `{1}`",
     ),
 )

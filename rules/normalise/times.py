@@ -66,6 +66,7 @@ TIMES = (
         built_in("day"),
         {"duckdb": "always", "postgresql": "always", "mysql": "always"},
         _in_utc,
+        words="its day",
     ),
     Normaliser(
         "hour",
@@ -75,6 +76,7 @@ TIMES = (
         built_in("hour"),
         {"duckdb": "always", "postgresql": "always"},
         _in_utc,
+        words="its hour",
     ),
     Normaliser(
         "month",
@@ -84,5 +86,6 @@ TIMES = (
         built_in("month"),
         {"duckdb": "always", "postgresql": "always"},
         _in_utc,
+        words="its month",
     ),
 )

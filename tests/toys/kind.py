@@ -16,7 +16,7 @@ from pydantic import Field
 from rules import grouping
 from rules.engines.base import Detection, DuplicateGroup, Group, Records, Relation, Stop, Streamed
 from rules.engines.compile import Columns
-from rules.kinds.base import DatasetFacts, DoesNotFit, ReadDataset, Rows, Rule, SettingPath
+from rules.kinds.base import DatasetFacts, DoesNotFit, ReadDataset, Rows, Rule, Sample, SettingPath
 from rules.models import Keep
 from rules.values import Value
 
@@ -92,6 +92,16 @@ class FittedOvercounted:
 
     def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
         return [f"-- compare {self.rule.reference} of {self.rule.dataset} and {self.rule.against}"]
+
+    def describe(self) -> Mapping[str, Sequence[str]]:
+        return {"counts": [f"records by {self.rule.reference}, against {self.rule.against}"]}
+
+    def sample(self, dataset: str, rows: Rows, slot: dt.datetime) -> Sequence[Sample]:
+        if dataset != self.rule.dataset:
+            return []
+        column = self.rule.reference
+        records = grouping.identified((((row[column],), row) for row in rows), self.relation, self.needed[dataset])
+        return [Sample(one.id, one.values, ((column, one.key[0], one.key[0]),)) for one in records]
 
     def regroup(
         self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset

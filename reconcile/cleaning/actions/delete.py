@@ -14,6 +14,10 @@ class DeleteSettings(Clean):
 
     action: Literal["delete"]
 
+    @property
+    def in_words(self) -> str:
+        return "deletes the surplus records"
+
 
 class Delete:
     """Deletes the rows of the surplus."""

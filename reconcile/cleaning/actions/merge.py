@@ -76,6 +76,12 @@ class MergeSettings(Clean):
         return self
 
     @property
+    def in_words(self) -> str:
+        marks = f"sets {listed(self.surplus.set)} of" if isinstance(self.surplus, SurplusValues) else "deletes"
+        takes = f"copies better values of {listed(self.touched)} to the keeper, then " if self.touched else ""
+        return f"{takes}{marks} the surplus records"
+
+    @property
     def touched(self) -> tuple[str, ...]:
         """The fields that may change, each once."""
         return tuple(dict.fromkeys((*self.fields, *(column for group in self.linked for column in group))))

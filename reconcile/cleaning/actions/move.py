@@ -21,6 +21,10 @@ class MoveSettings(Clean):
     action: Literal["move"]
     to: str = Field(min_length=1, description="The quarantine table; `reconcile plan` shows how to create it.")
 
+    @property
+    def in_words(self) -> str:
+        return f"moves the surplus records to table {self.to}"
+
 
 class Move:
     """Inserts the surplus into the quarantine table and deletes it from its own.

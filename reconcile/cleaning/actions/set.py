@@ -11,6 +11,7 @@ from reconcile.cleaning.actions import values
 from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, Members
 from reconcile.cleaning.actions.values import Values
 from rules.cleaning import Clean
+from rules.document.mistakes import listed
 
 
 class SetSettings(Clean):
@@ -18,6 +19,10 @@ class SetSettings(Clean):
 
     action: Literal["set"]
     values: Values = Field(description="Columns of the surplus and their new values.")
+
+    @property
+    def in_words(self) -> str:
+        return f"sets {listed(self.values)} of the surplus records"
 
 
 class Set:

@@ -18,7 +18,8 @@ from rules.engines.compile import Columns, Compiler
 from rules.engines.embedded import Embedded
 from rules.errors import RuleError
 from rules.expressions import parse_group
-from rules.kinds.base import ReadDataset, Rows
+from rules.kinds.base import ReadDataset, Rows, Sample
+from rules.kinds.duplicates import words
 from rules.kinds.duplicates.bound import BoundRule, bind
 from rules.kinds.duplicates.groups import Grouping
 from rules.kinds.duplicates.model import DuplicatesRule
@@ -121,6 +122,12 @@ class FittedDuplicates:
             identity=answer.tally.identity,
             statements=answer.statements,
         )
+
+    def describe(self) -> Mapping[str, Sequence[str]]:
+        return words.describe(self.bound)
+
+    def sample(self, dataset: str, rows: Rows, slot: dt.datetime) -> Sequence[Sample]:  # noqa: ARG002 - it has only one
+        return Grouping(self.bound, slot).samples(row for row in rows if self._takes_part(row, slot))
 
     def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:  # noqa: ARG002 - one dataset, nothing else to read
         groups = Grouping(self.bound, slot)

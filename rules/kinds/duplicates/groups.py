@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from rules import grouping, survivorship
 from rules.engines.base import DuplicateGroup, Nearby, Positions
+from rules.kinds.base import Sample
 from rules.kinds.duplicates.bound import BoundRule
 from rules.normalise import chain_function
 from rules.packed import Packed
@@ -69,6 +70,19 @@ class Grouping:
     def of_rows(self, rows: Iterable[Mapping[str, Value]]) -> tuple[DuplicateGroup, ...]:
         """DuplicateGroup records, all of which take part."""
         return self._grouped(self._keyed(rows))
+
+    def samples(self, rows: Iterable[Mapping[str, Value]]) -> list[Sample]:
+        """Return how each of these records is compared; all of them take part unless a part of their key is empty."""
+        records = grouping.identified(self._keyed(rows), self.bound.relation, self.bound.content)
+        columns = [part.column for part in self.bound.parts]
+        return [
+            Sample(
+                record.id,
+                {name: record.values[name] for name in self.bound.shown},
+                tuple(zip(columns, (record.values[name] for name in columns), record.key, strict=True)),
+            )
+            for record in records
+        ]
 
     def _grouped(self, keyed: Iterable[grouping.Keyed]) -> tuple[DuplicateGroup, ...]:
         records = grouping.identified(keyed, self.bound.relation, self.bound.content)

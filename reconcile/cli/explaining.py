@@ -1,0 +1,87 @@
+"""`explain`: a rule in words, or its SQL."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Output, Quiet, Show
+from reconcile.cli.progress import progress
+from reconcile.telemetry import visible
+
+if TYPE_CHECKING:
+    from reconcile.app import Application
+    from rules.kinds.base import Rule
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help="Say in words what a rule compares, keeps and leaves out, with samples of its records.")(explain)
+
+
+def explain(
+    rule: Annotated[str, typer.Argument(help="The rule's name.", metavar="RULE")],
+    config: Config = FILE,
+    sql: Annotated[bool, typer.Option("--sql", help="Show the engine and its SQL instead; reads no records.")] = False,
+    show: Show = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile.cli.opening import load
+
+    out = Output(json, quiet or json, no_color)
+    with load(config) as application:
+        chosen, due = application.rule(rule), dt.datetime.now(dt.UTC)
+        if sql:
+            _tell_sql(application, chosen, due, out)
+        else:
+            _tell(application, chosen, due, out, show=show)
+
+
+def _tell(application: Application, rule: Rule, due: dt.datetime, out: Output, *, show: bool) -> None:
+    from reconcile.runs import explanation
+    from reconcile.runs.check import Order
+    from reconcile.views.explanation import ExplanationView
+
+    order = Order.to_read(application.project, rule.name, due)
+    with progress(out) as watch:
+        view = ExplanationView(
+            explanation.explain(rule, order, application.readers(watch)), application.project, show=show
+        )
+    if out.json:
+        out.emit(view.to_json())
+        return
+    out.heading(view.title)
+    for heading, sentences in view.sections():
+        out.say("")
+        out.heading(heading)
+        for sentence in sentences:
+            bare = sentence.lstrip()
+            out.wrapped(bare, "  " + " " * (len(sentence) - len(bare)))
+    if view.is_masked:
+        out.note(HIDDEN)
+
+
+def _tell_sql(application: Application, rule: Rule, due: dt.datetime, out: Output) -> None:
+    from reconcile.detection import detect
+    from reconcile.views.explanation import engine_in_words
+
+    choice = detect.explain(rule, detect.subjects_of(rule, application.subject), due)
+    if out.json:
+        out.emit({"rule": rule.name, "engine": choice.engine, "reason": choice.reason, "sql": list(choice.statements)})
+        return
+    out.say(f"{rule.name} runs {engine_in_words(choice.engine)}: {choice.reason}.")
+    for statement in choice.statements:
+        text = statement.rstrip().rstrip(";")
+        out.block(f"\n{_QUOTED.sub(_on_one_line, text)};")
+
+
+def _on_one_line(part: re.Match[str]) -> str:
+    return part[0] if part[0].startswith("--") else visible.line(part[0])
+
+
+_QUOTED = re.compile(r"""--[^\n]*|'[^']*'|"[^"]*"|`[^`]*`""")
+"""Names and texts in SQL: a line break inside them is data, any other is ours. Comments hold neither."""

@@ -1,0 +1,72 @@
+"""Explain a rule: what it means, how it compares records, and what it leaves out of the current data. It only reads."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from reconcile.cleaning.in_words import cleaning_in_words
+from reconcile.detection.bounded import detected
+from reconcile.detection.detect import Detected, Subject
+from reconcile.runs.check import Order, Readers
+from rules import grouping
+from rules.kinds.base import Fitted, Rule, Sample
+from rules.values import Value, order_key
+
+SAMPLES = 3
+_SAMPLED = 1_000
+"""Records of which the samples are chosen, the first that the source sends."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A rule with its sentences below their headings, its answer over the current data, and samples by dataset.
+
+    Nothing in `samples` is masked.
+    """
+
+    rule: Rule
+    words: Mapping[str, Sequence[str]]
+    answer: Detected
+    samples: Mapping[str, Sequence[Sample]]
+
+    @property
+    def outside(self) -> int:
+        """The number of records that `where` excludes."""
+        detection = self.answer.detection
+        unknown = sum(entry.records for entry in detection.skipped if not entry.scanned)
+        return detection.read - detection.scanned - unknown
+
+
+def explain(rule: Rule, order: Order, tools: Readers) -> Explanation:
+    """Detect within the limits of the job, and describe the rule. Raises as `detected` does."""
+    answer = detected(
+        rule, order.job, order.slot, tools.budget, subject=tools.subject, stop=tools.stop, watch=tools.watch
+    )
+    words = {**answer.fitted.describe(), "cleans": list(cleaning_in_words(rule))}
+    samples = {name: _samples(answer.fitted, name, subject, order.slot) for name, subject in answer.subjects.items()}
+    return Explanation(rule, words, answer, samples)
+
+
+def _samples(fitted: Fitted, name: str, subject: Subject, slot: dt.datetime) -> Sequence[Sample]:
+    """Return a few of the first records, those that normalising changes first, then by id."""
+    scan = subject.source.scan(subject.dataset.settings, fitted.needed[name])
+    try:
+        batches = itertools.chain.from_iterable(map(_rows, scan.reader))
+        rows = list(itertools.islice(batches, _SAMPLED))
+    finally:
+        scan.close()
+    samples = fitted.sample(name, rows, slot)
+    return sorted(samples, key=lambda sample: (not _is_changed(sample), [*map(order_key, sample.id)]))[:SAMPLES]
+
+
+def _rows(batch: pa.RecordBatch) -> list[dict[str, Value]]:
+    return grouping.rows(pa.Table.from_batches([batch.slice(0, _SAMPLED)]))
+
+
+def _is_changed(sample: Sample) -> bool:
+    return any(before != after for _, before, after in sample.compared)

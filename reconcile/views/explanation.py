@@ -1,0 +1,116 @@
+"""A rule in words as every door shows it: masked, and ready to print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from notifications.wording.words import plural
+from notifications.wording.words import value as shown
+from reconcile.config.settings import Project
+from reconcile.findings.identity import public
+from reconcile.messages.personal import Hidden
+from reconcile.runs.explanation import Explanation
+from rules.kinds.base import Sample
+from rules.values import Value
+
+_WIDEST = 28
+"""Characters of a value in a sample: two of them and the column fit into a line of 80."""
+_ENGINES = {"embedded": "embedded (DuckDB, here)", "pushdown": "pushed down (inside the source)"}
+
+
+def engine_in_words(engine: str) -> str:
+    return _ENGINES.get(engine, engine)
+
+
+@dataclass(frozen=True)
+class ExplanationView:
+    """An explanation with personal data masked, unless `show`."""
+
+    explanation: Explanation
+    project: Project
+    show: bool = False
+
+    @property
+    def title(self) -> str:
+        rule = self.explanation.rule
+        return f"{rule.name}  {rule.kind} in {' and '.join(rule.datasets)}, severity {rule.severity.name}"
+
+    @property
+    def is_masked(self) -> bool:
+        """Return True if a value of a sample is hidden."""
+        samples = ((name, sample) for name, samples in self.explanation.samples.items() for sample in samples)
+        return any(self._hidden(name).hides(column) for name, sample in samples for column, _, _ in sample.compared)
+
+    def sections(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield headings with their sentences, samples last."""
+        choice = self.explanation.answer.choice
+        yield from self.explanation.words.items()
+        yield "runs", [f"{engine_in_words(choice.engine)}: {choice.reason}"]
+        yield "finds now", list(self._found())
+        for dataset, samples in self.explanation.samples.items():
+            if samples:
+                yield f"samples of {dataset}", list(self._samples(dataset, samples))
+
+    def to_json(self) -> dict[str, Any]:
+        explanation, detection = self.explanation, self.explanation.answer.detection
+        choice = explanation.answer.choice
+        return {
+            "rule": explanation.rule.name,
+            "kind": explanation.rule.kind,
+            "datasets": list(explanation.rule.datasets),
+            "words": {heading: list(sentences) for heading, sentences in explanation.words.items()},
+            "engine": choice.engine,
+            "reason": choice.reason,
+            "records": {"read": detection.read, "outside": explanation.outside, "scanned": detection.scanned},
+            "skipped": [
+                {"column": entry.column, "reason": entry.reason, "records": entry.records, "first": entry.first}
+                for entry in explanation.answer.left_out
+            ],
+            "groups": len(detection.groups),
+            "samples": [
+                self._sample(dataset, sample) for dataset, samples in explanation.samples.items() for sample in samples
+            ],
+        }
+
+    def _hidden(self, dataset: str) -> Hidden:
+        return Hidden() if self.show else Hidden.of(self.project, dataset, self.explanation.rule.name)
+
+    def _found(self) -> Iterator[str]:
+        detection = self.explanation.answer.detection
+        records = sum(len(group.members) for group in detection.groups)
+        groups = plural(len(detection.groups), "group", "groups")
+        yield f"{groups} with {plural(records, 'record', 'records')}, of {detection.read:,} read"
+        if self.explanation.outside:
+            yield f"{plural(self.explanation.outside, 'record is', 'records are')} outside `where`"
+        yield from (entry.sentence for entry in self.explanation.answer.left_out)
+
+    def _samples(self, dataset: str, samples: Sequence[Sample]) -> Iterator[str]:
+        hidden = self._hidden(dataset)
+        for sample in samples:
+            [name] = hidden.names([sample])
+            yield f"record {shown(name, 2 * _WIDEST)}"
+            for column, before, after in sample.compared:
+                texts = [shown(_text(hidden, column, value), _WIDEST) for value in (before, after)]
+                yield f"  {column}: {texts[0]}" + (f" → {texts[1]}" if texts[0] != texts[1] else "")
+
+    def _sample(self, dataset: str, sample: Sample) -> dict[str, Any]:
+        hidden = self._hidden(dataset)
+        return {
+            "dataset": dataset,
+            "record": hidden.record(sample.id),
+            "compared": [
+                {
+                    "column": column,
+                    "before": hidden.value(column, public(before)),
+                    "after": hidden.value(column, public(after)),
+                }
+                for column, before, after in sample.compared
+            ],
+        }
+
+
+def _text(hidden: Hidden, column: str, value: Value) -> str:
+    text = hidden.value(column, public(value))
+    return "" if text is None else str(text)
