@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pkgutil import resolve_name
 
 from rules.cleaning import Clean, parse_when
 from rules.document.mistakes import Mistake, listed, nearest, short, suggestion
 from rules.document.reading import ModelReader, name_problem
-from rules.document.tree import Entry, MapNode, Node, ScalarNode, locate
+from rules.document.tree import Entry, ListNode, MapNode, Node, ScalarNode, locate
 from rules.errors import RuleError
-from rules.expressions import ExpressionError, parse, parse_group
+from rules.expressions import ExpressionError
 from rules.kinds import KINDS
 from rules.kinds.base import Rule
 from rules.models import Step
@@ -18,7 +18,6 @@ from rules.normalise import NORMALISERS, register
 from rules.normalise.hints import normaliser_advice
 
 NO_MORE: Mapping[str, str] = {}
-_EXPRESSIONS: Mapping[str, Callable[[str], object]] = {"where": parse, "having": parse_group}
 LATER_KINDS = ("similar", "reconciliation", "sql")
 LATER_KEYS = ("examples", "use")
 LATER_ACTIONS = ("call", "refund")
@@ -46,7 +45,7 @@ def load_rule(
     rule, mistakes = reader.read(entry.node, entry.key_at)
     problems += mistakes
     problems += clean_mistakes
-    problems += expression_problems(entry.node, _EXPRESSIONS)
+    problems += expression_problems(entry.node, model.expressions)
     problems += _approval_problems(entry.node)
     if rule is not None:
         problems += _chain_problems(rule, entry.node, normalisers)
@@ -55,16 +54,29 @@ def load_rule(
 
 
 def expression_problems(node: MapNode, settings: Mapping[str, Callable[[str], object]]) -> Iterator[Mistake]:
-    """Yield the mistakes in the expressions of these settings, each at its character."""
-    for key, parse_setting in settings.items():
-        entry = node.entries.get(key)
-        if entry is None or not isinstance(entry.node, ScalarNode) or entry.node.text is None:
-            continue
-        try:
-            parse_setting(entry.node.text)
-        except RuleError as error:
-            at = entry.node.position(error.at) if isinstance(error, ExpressionError) else entry.node.at
-            yield Mistake.at(at, f"`{key}`: {str(error).rstrip('.')}")
+    """Yield the mistakes in the expressions of these settings, each at its character.
+
+    A setting is an expression or a mapping of them; `a.b` is the setting b inside a.
+    """
+    for setting, parse_setting in settings.items():
+        for scalar in _scalars(node, setting.split(".")):
+            try:
+                parse_setting(scalar.text or "")
+            except RuleError as error:
+                at = scalar.position(error.at) if isinstance(error, ExpressionError) else scalar.at
+                yield Mistake.at(at, f"`{setting}`: {str(error).rstrip('.')}")
+
+
+def _scalars(node: Node, path: Sequence[str]) -> Iterator[ScalarNode]:
+    """Yield the text at that path, or the texts of the mapping there."""
+    for step in path:
+        entry = node.entries.get(step) if isinstance(node, MapNode) else None
+        if entry is None:
+            return
+        node = entry.node
+    for inner in [entry.node for entry in node.entries.values()] if isinstance(node, MapNode) else [node]:
+        if isinstance(inner, ScalarNode) and inner.text is not None:
+            yield inner
 
 
 def _kind(entry: Entry, subject: str, kinds: Mapping[str, str]) -> tuple[type[Rule] | None, list[Mistake]]:
@@ -144,7 +156,9 @@ def _chain_problems(rule: Rule, node: Node, normalisers: Mapping[str, str]) -> I
         for index, step in enumerate(part.steps):
             mistake = _step_mistake(step, normalisers)
             if mistake:
-                place = locate(node, (*path, part.column, index, step.name))
+                # In a list, the column comes before its normalisers: {left: [reference, trim]}.
+                is_listed = isinstance(locate(node, path).node, ListNode)
+                place = locate(node, (*path, *((index + 1,) if is_listed else (part.column, index)), step.name))
                 yield Mistake.at(place.key_at if place.path[-1:] == (step.name,) else place.node.at, mistake)
 
 

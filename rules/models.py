@@ -86,6 +86,47 @@ class KeyPart(Strict):
     steps: tuple[Step, ...] = ()
 
 
+def as_list(value: Any) -> Any:
+    """Return the value as a list, unless it is one."""
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
+def parse_step(value: Any) -> Any:
+    """Return a normaliser, `trim` or `{round: 2}`, as the fields of Step; raises ValueError."""
+    if isinstance(value, str):
+        return {"name": value}
+    if isinstance(value, dict) and len(value) == 1:
+        [(name, argument)] = value.items()
+        return {"name": name, "argument": argument}
+    raise ValueError("write a normaliser as its name, like trim, or as {name: argument}, like {round: 2}")
+
+
+def parse_part(value: Any) -> Any:
+    """Return a part of a key, `amount` or `{email: [mailbox]}`, as the fields of KeyPart; raises ValueError."""
+    if isinstance(value, KeyPart):
+        return value
+    if isinstance(value, str):
+        return {"column": value}
+    if isinstance(value, dict) and len(value) == 1:
+        [(column, steps)] = value.items()
+        return {"column": column, "steps": [parse_step(step) for step in as_list(steps)]}
+    raise ValueError("write a part of a key as a column, or as {column: [normaliser, …]}")
+
+
+STEP_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 1}]}
+PART_SCHEMA = {
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": {"anyOf": [STEP_SCHEMA, {"type": "array", "items": STEP_SCHEMA}]},
+        },
+    ]
+}
+
+
 class Keep(Strict):
     """One line of `keep:`: how the keeper is chosen, before the id breaks the last tie."""
 

@@ -17,8 +17,17 @@ from conftest import MARIADB, POSTGRES, _scratch_database
 from duplicates_support import check, detect, explain, guarded, needed_columns, pushdown_obstacle
 from rules_support import Rows, pushed
 
-from rules.engines import embedded
-from rules.engines.base import Detection, DuplicateGroup, IdentityProblem, Member, MoneyColumns, OutOfMemory, Relation
+from rules.engines import embedded, session
+from rules.engines.base import (
+    Detection,
+    DuplicateGroup,
+    IdentityProblem,
+    Member,
+    MoneyColumns,
+    OutOfMemory,
+    Readable,
+    Relation,
+)
 from rules.errors import RuleError
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type, Value
@@ -239,16 +248,17 @@ def test_each_way_down_the_memory_ladder_gives_the_same_answer(fitting: int, mon
     one = rule(gap={"at": "1m"})
     expected = detect(one, data.relation(), data.streamed(), SLOT)
     tried = []
-    first = embedded.Embedded._first_that_fits
+    first = session.Session.fitting
 
-    def starting_later(self: embedded.Embedded, ways: Any) -> Any:
-        tried.append(len(ways))
-        return first(self, [_out_of_memory] * min(fitting, len(ways) - 1) + list(ways[min(fitting, len(ways) - 1) :]))
+    def starting_later(self: session.Session, way: Any) -> Any:
+        failing = [_out_of_memory] * fitting
+        tried.append(way)
+        return first(self, lambda: failing.pop()() if failing else way())
 
-    monkeypatch.setattr(embedded.Embedded, "_first_that_fits", starting_later)
+    monkeypatch.setattr(session.Session, "fitting", starting_later)
 
     assert detect(one, data.relation(), data.streamed(), SLOT).groups == expected.groups
-    assert tried == [2, 2]
+    assert len(tried) == 2
 
 
 def _out_of_memory() -> Any:
@@ -265,7 +275,7 @@ def test_a_large_dataset_is_grouped_in_little_memory(tmp_path: Path) -> None:
             "from range(3000000) t(i)"
         ).write_parquet(str(path))
     relation = Relation("many", Rows({"id": Type.INTEGER, "code": Type.TEXT}, []).relation().schema, ("id",))
-    records = embedded.Readable(lambda columns: f"select {', '.join(columns)} from read_parquet('{path}')")
+    records = Readable(lambda columns: f"select {', '.join(columns)} from read_parquet('{path}')")
 
     found = detect(rule(), relation, records, SLOT, memory="200MB", temp=tmp_path)
 

@@ -2,53 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import re
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
-from duckdb.func import FunctionNullHandling
 
 from rules.engines import hashed, windowed
-from rules.engines.base import (
-    IdentityProblem,
-    OutOfMemory,
-    Readable,
-    RecordCounts,
-    Repeats,
-    Stop,
-    Streamed,
-    TooManyDigits,
-)
+from rules.engines.base import IdentityProblem, Readable, RecordCounts, Repeats, Stop, Streamed
+from rules.engines.session import Session
 from rules.functions import render
 
-MEMORY = "2GB"
 SLICE = 8_000_000  # hashes processed on one thread at a time, 8 bytes each
 _SORTERS = 2
-_NULLS = FunctionNullHandling.SPECIAL
 _BATCH = 1_000_000
-_OVERFLOW = re.compile("Overflow in (addition|subtraction|multiplication)")
-T = TypeVar("T")
 
 
-class Embedded:
-    """DuckDB over one set of records, inside a `with`.
-
-    `table` names the columns to read. `memory` is DuckDB's limit (`1GB`); data that does not fit spills into `temp`.
-    `stop` interrupts it.
-    """
-
-    name = "embedded"
-    dialect = "duckdb"
+class Embedded(Session):
+    """DuckDB over one set of records, inside a `with`. `table` names the columns to read."""
 
     def __init__(
         self,
@@ -58,69 +33,24 @@ class Embedded:
         temp: Path | None = None,
         stop: Stop | None = None,
     ) -> None:
+        super().__init__(memory, temp, stop)
         self._table = table
         self._columns = tuple(column.name for column in table.c)
         self._records = records
-        self._memory = memory or MEMORY
-        self._temp = temp
-        self._stop = stop or Stop()
         self._marked: Repeats | None = None
-        self._functions: set[str] = set()
-        self._exit = contextlib.ExitStack()
 
     @property
     def table(self) -> sa.FromClause:
         return self._table
 
-    def __enter__(self) -> Embedded:
-        with contextlib.ExitStack() as opened:
-            folder = opened.enter_context(
-                tempfile.TemporaryDirectory(prefix="reconcile-", dir=self._temp, ignore_cleanup_errors=True)
-            )
-            self._db = duckdb.connect(
-                config={
-                    "memory_limit": self._memory,
-                    "temp_directory": folder,
-                    "preserve_insertion_order": "false",
-                    "autoinstall_known_extensions": "false",
-                    # Our joins look records up in a smaller set. DuckDB guesses the size of a CSV file, and would
-                    # swap the sides and hash the file.
-                    "disabled_optimizers": "build_side_probe_side",
-                }
-            )
-            opened.callback(self._close)
-            opened.enter_context(self._stop.reaches(self._db.interrupt))
-            self._db.execute("set timezone = 'UTC'; set enable_progress_bar = false")
-            self._load()
-            self._exit = opened.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._exit.close()
-        if isinstance(error, duckdb.OutOfRangeException) and _OVERFLOW.search(str(error)):
-            raise TooManyDigits from error
-
-    def _close(self) -> None:
-        # DuckDB reports leaks when a function outlives its connection.
-        for name in self._functions:
-            self._db.remove_function(name)
-        self._db.close()
-
     def append(self, reader: pa.RecordBatchReader) -> None:
         """Add batches with the columns of the schema to the streamed records."""
         self._take(reader, "insert into records by name")
 
-    def query(self, statement: sa.Select[Any]) -> pa.Table:
-        """Return the answer to any statement over the records."""
-        table: pa.Table = self._db.sql(render(statement, self.dialect)).to_arrow_table()
-        return table
-
     def tally(self, question: Repeats) -> RecordCounts:
         """Count all records by state. Raises OutOfMemory."""
         self._mark(question)
-        states = {int(state): int(records) for state, records in self._rows(hashed.states())}
+        states = {int(state): int(records) for state, records in self.rows(hashed.states())}
         if question.ids is None:
             return RecordCounts(states)
         inside = sum(records for state, records in states.items() if state not in question.outside)
@@ -129,36 +59,23 @@ class Embedded:
     def members(self, question: Repeats) -> pa.Table:
         """Return the columns of the records whose key repeats. Raises OutOfMemory when every way failed."""
         self._mark(question)
-        find = functools.partial(self._find, question)
-        return self._first_that_fits([find, functools.partial(self._on_one_thread, find)])
+        return self.fitting(functools.partial(self._find, question))
 
-    def _load(self) -> None:
+    def load(self) -> None:
         if isinstance(self._records, Readable):
-            self._db.execute(f"create temp view records as {self._records.sql(self._columns)}")
+            self.execute(f"create temp view records as {self._records.sql(self._columns)}")
         else:
             self._take(self._records.open(self._columns), "create temp table records as")
 
     def _take(self, reader: pa.RecordBatchReader, into: str) -> None:
-        self._db.register("arriving", reader)
-        try:
-            names = ", ".join('"' + name.replace('"', '""') + '"' for name in self._columns)
-            self._db.execute(f"{into} select {names} from arriving")
-        except duckdb.OutOfMemoryException as error:
-            raise OutOfMemory(self._memory) from error
-        finally:
-            self._db.unregister("arriving")
+        self.take(reader, self._columns, into)
         self._marked = None
 
     def _mark(self, question: Repeats) -> None:
         if self._marked is question:
             return
-        for name, (function, arguments) in question.python.items():
-            if name not in self._functions:
-                self._db.create_function(name, function, ["VARCHAR"] * arguments, "VARCHAR", null_handling=_NULLS)
-                self._functions.add(name)
-        create = "create or replace temp table marks as " + render(hashed.marks(question), self.dialect)
-        execute = functools.partial(self._db.execute, create)
-        self._first_that_fits([execute, functools.partial(self._on_one_thread, execute)])
+        self.define(question.python)
+        self.execute("create or replace temp table marks as " + render(hashed.marks(question), self.dialect))
         self._marked = question
 
     def _find(self, question: Repeats) -> pa.Table:
@@ -174,19 +91,15 @@ class Embedded:
         """Fill the table of repeated hashes."""
         into = "create or replace temp table repeated as "
         for hashes in self._repeating("key_hash", question.minimum):
-            self._db.register("hashes", pa.table({"key_hash": hashes}))
-            try:
+            with self.shown("hashes", pa.table({"key_hash": hashes})):
                 self._db.execute(into + render(hashed.repeated(question), self.dialect))
-            finally:
-                self._db.unregister("hashes")
             into = "insert into repeated "
 
     def _identity(self, ids: sa.Select[Any], inside: int) -> IdentityProblem:
         if not any(len(hashes) for hashes in self._repeating("handle", 2)):
             return IdentityProblem(nulls=inside - self._number(hashed.named()))
         # Two ids may share a hash, so equal hashes are only a hint: the ids themselves decide.
-        rows = functools.partial(self._rows, windowed.identity(ids))
-        [(_, named, different)] = self._first_that_fits([rows, functools.partial(self._on_one_thread, rows)])
+        [(_, named, different)] = self.fitting(functools.partial(self.rows, windowed.identity(ids)))
         return IdentityProblem(inside - named, named - different)
 
     def _repeating(self, column: str, minimum: int) -> Iterator[hashed.Hashes]:
@@ -201,11 +114,8 @@ class Embedded:
 
     def _alike(self, column: str, slices: int, numbers: Sequence[int], halves: hashed.Halves) -> hashed.Hashes:
         """Return the full hashes in those slices with these upper halves, sorted."""
-        self._db.register("halves", pa.table({"half": halves}))
-        try:
+        with self.shown("halves", pa.table({"half": halves})):
             hashes = np.concatenate([np.empty(0, np.uint64), *self._arrays(hashed.alike(column, slices, numbers))])
-        finally:
-            self._db.unregister("halves")
         hashes.sort()
         return hashes
 
@@ -213,28 +123,8 @@ class Embedded:
         reader = self._db.sql(render(statement, self.dialect)).to_arrow_reader(_BATCH)
         return [batch.column(0).to_numpy() for batch in reader]
 
-    def _first_that_fits(self, ways: Sequence[Callable[[], T]]) -> T:
-        """Return the answer of the first way that fits into memory; DuckDB stays usable after one that did not."""
-        failed: duckdb.OutOfMemoryException | None = None
-        for way in ways:
-            try:
-                return way()
-            except duckdb.OutOfMemoryException as error:
-                failed = error
-        raise OutOfMemory(self._memory) from failed
-
-    def _on_one_thread(self, way: Callable[[], T]) -> T:
-        self._db.execute("set threads = 1")
-        try:
-            return way()
-        finally:
-            self._db.execute("reset threads")
-
-    def _rows(self, statement: sa.Select[Any]) -> list[tuple[Any, ...]]:
-        return self._db.execute(render(statement, self.dialect)).fetchall()
-
     def _number(self, statement: sa.Select[Any]) -> int:
-        [(number,)] = self._rows(statement)
+        [(number,)] = self.rows(statement)
         return int(number)
 
 

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, Wit
 
 from rules.cleaning import APPROVAL_SCHEMA, ApprovalPolicy, Clean, Limits, parse_approval, parse_expiry
 from rules.errors import RuleError
+from rules.expressions import parse
 from rules.models import Duration, Keep, KeyPart, Severity, SeverityField, Strict, parse_duration
 
 if TYPE_CHECKING:  # a configuration is read without the engines
@@ -40,6 +41,8 @@ class Rule(Strict):
     """Settings that do not affect what the rule matches: an edit of them does not make it another rule."""
     dataset_settings: ClassVar[tuple[str, ...]] = ("dataset",)
     """Settings that each name a dataset to read; the first is `dataset`."""
+    expressions: ClassVar[Mapping[str, Callable[[str], object]]] = {"where": parse}
+    """Settings that hold an expression, or a mapping of them, with the function that parses it; `a.b` is b inside a."""
 
     name: str = Field(exclude=True)
     kind: str = Field(description="The kind of rule.")

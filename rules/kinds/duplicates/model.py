@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from rules.document.mistakes import suggestion
+from rules.expressions import parse_group
 from rules.kinds.base import Rule
-from rules.models import Keep, KeyPart, Strict, parse_duration
+from rules.models import PART_SCHEMA, Keep, KeyPart, Strict, as_list, parse_duration, parse_part
 
 
 class MaximumDistance(Strict):
@@ -19,30 +20,6 @@ class MaximumDistance(Strict):
 
     column: str
     by: dt.timedelta | Decimal
-
-
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, (list, tuple)) else [value]
-
-
-def _step(value: Any) -> Any:
-    if isinstance(value, str):
-        return {"name": value}
-    if isinstance(value, dict) and len(value) == 1:
-        [(name, argument)] = value.items()
-        return {"name": name, "argument": argument}
-    raise ValueError("write a normaliser as its name, like trim, or as {name: argument}, like {round: 2}")
-
-
-def _key_part(value: Any) -> Any:
-    if isinstance(value, KeyPart):
-        return value
-    if isinstance(value, str):
-        return {"column": value}
-    if isinstance(value, dict) and len(value) == 1:
-        [(column, steps)] = value.items()
-        return {"column": column, "steps": [_step(s) for s in _listed(steps)]}
-    raise ValueError("write a part of a key as a column, or as {column: [normaliser, …]}")
 
 
 def _key(value: Any) -> Any:
@@ -58,7 +35,7 @@ def _keep(value: Any) -> Any:
         [(how, argument)] = value.items()
         if how == "prefer" and isinstance(argument, dict) and len(argument) == 1:
             [(column, order)] = argument.items()
-            return {"how": how, "column": column, "prefer": _listed(order)}
+            return {"how": how, "column": column, "prefer": as_list(order)}
         if how in ("first", "last", "max", "min") and isinstance(argument, str):
             return {"how": how, "column": argument}
     raise ValueError(
@@ -95,14 +72,6 @@ def _pair(value: Any) -> Any:
     raise ValueError("write a line of except as two different ids: [id, id]; an id of two columns is itself a list")
 
 
-_STEP_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 1}]}
-_CHAIN_SCHEMA = {"anyOf": [_STEP_SCHEMA, {"type": "array", "items": _STEP_SCHEMA}]}
-_PART_SCHEMA = {
-    "anyOf": [
-        {"type": "string"},
-        {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": _CHAIN_SCHEMA},
-    ]
-}
 _KEEP_SCHEMA = {
     "anyOf": [
         {"const": "most_complete"},
@@ -136,15 +105,19 @@ class DuplicatesRule(Rule):
     """
 
     not_matching: ClassVar[frozenset[str]] = Rule.not_matching | {"keep"}
+    expressions: ClassVar[Mapping[str, Callable[[str], object]]] = {**Rule.expressions, "having": parse_group}
 
     kind: Literal["duplicates"] = "duplicates"
     key: Annotated[
         Annotated[Literal["all"], Tag("all")]
         | Annotated[
-            tuple[Annotated[KeyPart, BeforeValidator(_key_part)], ...], BeforeValidator(_key), Tag("columns"), Field()
+            tuple[Annotated[KeyPart, BeforeValidator(parse_part)], ...],
+            BeforeValidator(_key),
+            Tag("columns"),
+            Field(),
         ],
         Discriminator(lambda value: "all" if value == "all" else "columns"),
-        WithJsonSchema(_one_or_list(_PART_SCHEMA)),
+        WithJsonSchema(_one_or_list(PART_SCHEMA)),
     ] = Field(description="The columns, with normalisers, that are equal in duplicates; or all.")
     nulls: dict[str, Literal["match"]] = Field(
         default_factory=dict, description="Columns of the key whose empty values match each other."
@@ -164,7 +137,7 @@ class DuplicatesRule(Rule):
     minimum: int = Field(default=2, ge=2, description="The fewest records of a group.")
     keep: Annotated[
         tuple[Annotated[Keep, BeforeValidator(_keep)], ...],
-        BeforeValidator(_listed),
+        BeforeValidator(as_list),
         WithJsonSchema(_one_or_list(_KEEP_SCHEMA)),
     ] = Field(default=(), description="The criteria that choose the record to keep, most important first.")
 
