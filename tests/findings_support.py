@@ -19,13 +19,20 @@ from reconcile.store import findings as stored
 from reconcile.store import tables
 from reconcile.tracking import progress
 from reconcile.tracking.remember import RuleOutcome, record
-from rules.engines.base import DuplicateGroup, Member
+from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Group, Member
 from rules.models import Severity
 from rules.values import Value
 
 KEY = bytes(range(32))
 RULE = RuleIdentity("double-charge", "duplicates", "charges", "d1", Severity.high, existing=Existing.REPORT)
 SPAN = replace(RULE, by_records=True)
+BANK = RuleIdentity(
+    *("bank-vs-ledger", "comparison", "bank", "d1", Severity.high),
+    by_records=True,
+    existing=Existing.REPORT,
+    datasets=("bank", "ledger"),
+)
+"""A rule over two datasets."""
 
 
 def group(key: Value, *ids: Value, start: Value = None, money: str | None = None) -> DuplicateGroup:
@@ -34,6 +41,29 @@ def group(key: Value, *ids: Value, start: Value = None, money: str | None = None
     span = None if start is None else (start, start)
     return DuplicateGroup(
         {"order": key}, keeper, tuple(surplus), money={"EUR": Decimal(money)} if money else {}, span=span
+    )
+
+
+def discrepancy(
+    form: str,
+    key: Value,
+    left: Sequence[Value] = (),
+    right: Sequence[Value] = (),
+    *,
+    amounts: tuple[str, str] | None = None,
+    money: str | None = None,
+    reason: str | None = None,
+) -> Discrepancy:
+    """A discrepancy of the bank and the ledger, which name their columns differently."""
+    difference = amounts and Difference("amount / total", *map(Decimal, amounts), "amount", "total")
+    return Discrepancy(
+        {"reference": key},
+        form,
+        tuple(Member((one,), {"line": one, "reference": key}) for one in left),
+        tuple(Member((one,), {"entry": one, "doc_no": key}, "ledger") for one in right),
+        differences=(difference,) if difference else (),
+        reason=reason,
+        money={"EUR": Decimal(money)} if money else {},
     )
 
 
@@ -54,7 +84,7 @@ class FindingsOffice(Office):
 
     def record(
         self,
-        *groups: DuplicateGroup,
+        *groups: Group,
         rule: RuleIdentity = RULE,
         complete: bool = True,
         tell: bool = True,

@@ -144,7 +144,6 @@ def inverse(change: Change, after: Mapping[RowName, Cells]) -> Change:
 def finding_of(group: DuplicateGroup, rule: DuplicatesRule, **said: Any) -> Finding:
     """The finding that a first run makes of a group."""
     mark = fingerprint(rule.name, rule.kind, group.key, group.span[0] if group.span else record_of(group.keeper.id))
-    keeper, *surplus = (FindingMember(one.id, one.values, NOON) for one in group.members)
     made = Finding(
         id=short_id(mark),
         fingerprint=mark,
@@ -162,8 +161,7 @@ def finding_of(group: DuplicateGroup, rule: DuplicatesRule, **said: Any) -> Find
         last_run="run1",
         last_seen=NOON,
         state_since=NOON,
-        keeper=keeper,
-        surplus=tuple(surplus),
+        members=tuple(FindingMember(role, one.id, one.values, NOON) for role, one in group.roles),
         money={currency: Decimal(amount) for currency, amount in group.money.items()},
         span=group.span,
     )
@@ -176,8 +174,7 @@ def settled(finding: Finding, *ids: tuple[Any, ...]) -> Finding:
     def one(member: FindingMember) -> FindingMember:
         return replace(member, settled_at=NOON) if member.id in ids else member
 
-    assert finding.keeper is not None
-    return replace(finding, keeper=one(finding.keeper), surplus=tuple(map(one, finding.surplus)))
+    return replace(finding, members=tuple(map(one, finding.members)))
 
 
 def planned_shop(request: Any, folder: Path, **settings: Any) -> PlannedShop:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 from connectors.errors import ConnectorError
 from connectors.target import Target
@@ -25,7 +24,7 @@ from reconcile.findings.states import State
 from reconcile.store import Store, finding_memory
 from reconcile.store import findings as stored
 from reconcile.store import plans as stored_plans
-from rules.engines.base import Group, Member
+from rules.engines.base import Group
 from rules.kinds.base import Rule
 
 _MOST_REASONS = 5
@@ -101,7 +100,7 @@ def _findings(
 
 def _finding(rule: Rule, group: Group, earlier: Finding | None, change: FindingChange, slot: dt.datetime) -> Finding:
     came_back = earlier is not None and earlier.state is State.CLEANED and change is FindingChange.REOPENED
-    settled = {} if earlier is None or came_back else {member.id: member.settled_at for member in earlier.members}
+    settled = {} if earlier is None or came_back else {(m.dataset, m.id): m.settled_at for m in earlier.members}
     mark = earlier.fingerprint if earlier else fingerprint(rule.name, rule.kind, group.key)
     return Finding(
         id=earlier.id if earlier else short_id(mark),
@@ -120,12 +119,13 @@ def _finding(rule: Rule, group: Group, earlier: Finding | None, change: FindingC
         last_run="",
         last_seen=slot,
         state_since=slot,
-        keeper=next((_member(member, settled, slot) for role, member in group.roles if role == "keeper"), None),
-        surplus=tuple(_member(member, settled, slot) for role, member in group.roles if role == "surplus"),
+        members=tuple(
+            FindingMember(
+                role, member.id, member.values, slot, settled.get((member.dataset, member.id)), member.dataset
+            )
+            for role, member in group.roles
+        ),
+        form=group.form,
         money=group.at_risk,
         settled_pairs=earlier.settled_pairs if earlier else (),
     )
-
-
-def _member(member: Member, settled: Mapping[Any, dt.datetime | None], slot: dt.datetime) -> FindingMember:
-    return FindingMember(member.id, member.values, slot, settled.get(member.id))

@@ -11,9 +11,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
-from rules.engines.base import Group
+from rules.engines.base import Discrepancy, Group
 from rules.kinds.base import Rule
 from rules.models import Severity
 from rules.normalise import NORMALISERS
@@ -25,6 +25,18 @@ _MISREAD = str.maketrans("OIL", "011")
 SHORTEST_ID = 6
 _ERASED = re.compile("erased:[0-9a-f]{16}")
 _CONTENT = re.compile("[0-9a-f]{32}")
+_DATASET = "@"
+"""The tag of a dataset in a record's name; no value has it."""
+
+
+class InDataset(Protocol):
+    """A record; `dataset` is None for one of its rule's first dataset."""
+
+    @property
+    def id(self) -> RecordId: ...
+
+    @property
+    def dataset(self) -> str | None: ...
 
 
 class Existing(enum.Enum):
@@ -42,7 +54,7 @@ class RuleIdentity:
     `definition` is the hash of the settings that decide what the rule matches; other settings may change without
     making it another rule. `unversioned` is that hash without the versions of the normalisers: if only it is the
     same, another release wrote the keys. `by_records`: one key can hold several groups (`gap`, `window`), so a
-    finding is recognised by its records.
+    finding is recognised by its records. `datasets` are all that the rule reads, if they are several.
     """
 
     name: str
@@ -54,6 +66,7 @@ class RuleIdentity:
     was: str | None = None
     existing: Existing = Existing.SUMMARY
     unversioned: str = ""
+    datasets: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, rule: Rule, *, existing: Existing = Existing.SUMMARY, dataset_definition: str = "") -> RuleIdentity:
@@ -71,6 +84,7 @@ class RuleIdentity:
             was=rule.was,
             existing=existing,
             unversioned=_definition(matching),
+            datasets=rule.datasets,
         )
 
 
@@ -85,14 +99,53 @@ def _versions(rule: Rule) -> dict[str, int]:
     return {name: NORMALISERS[name].version for name in names if NORMALISERS[name].version > 1}
 
 
-def record_of(record_id: RecordId) -> str:
-    """Return the record's name in the store: its id as one line of canonical JSON."""
-    return canonical_json(record_id)
+def record_of(record_id: RecordId, dataset: str | None = None) -> str:
+    """Return the record's name in the store: its id as one line of canonical JSON.
+
+    With a dataset, one that is not the first of its rule, the name begins with that.
+    """
+    name = canonical_json(record_id)
+    return name if dataset is None else f"{beginning(dataset)},{name[1:]}"
+
+
+def beginning(dataset: str | None = None) -> str:
+    """Return how the names of the dataset's records begin, or the names of records of any but the first dataset."""
+    return f'[["{_DATASET}",' + ("" if dataset is None else f"{json.dumps(dataset)}]")
+
+
+def member_name(member: InDataset) -> str:
+    """Return the name of a group's or a finding's record."""
+    return record_of(member.id, member.dataset)
 
 
 def records_of(group: Group) -> tuple[str, ...]:
-    """Return the names of a group's records, keeper first."""
-    return tuple(record_of(member.id) for member in group.members)
+    """Return the names of a group's records, in their order."""
+    return tuple(map(member_name, group.members))
+
+
+def dataset_of(record: str) -> str | None:
+    """Return the dataset in a record's name; None for a record of its rule's first dataset."""
+    first, *_ = json.loads(record)
+    return str(first[1]) if first is not None and first[0] == _DATASET else None
+
+
+def without_dataset(record: str) -> str:
+    """Return a record's name as it is in rules that read its dataset first."""
+    dataset = dataset_of(record)
+    return record if dataset is None else f"[{record.removeprefix(beginning(dataset))[1:]}"
+
+
+def judged_values(group: Group) -> dict[str, Value]:
+    """Return the values a decision about the group is about: if one of them changes, it needs another decision.
+
+    These are the values of the key and, for a discrepancy, also its form, its amounts and the fields that differ.
+    """
+    judged = dict(group.key)
+    if isinstance(group, Discrepancy):
+        judged |= {"@form": group.form} | {f"@at risk {name}": amount for name, amount in group.at_risk.items()}
+        judged |= {f"@left {each.left_column}": each.left for each in group.differences}
+        judged |= {f"@right {each.right_column}": each.right for each in group.differences}
+    return judged
 
 
 def key_text(key: Mapping[str, Value]) -> str:
@@ -120,8 +173,10 @@ def fingerprint(rule: str, kind: str, key: Mapping[str, Value], anchor: Value = 
 
 
 def fingerprint_of(rule: RuleIdentity, group: Group, again: int = 0) -> str:
-    """Return the fingerprint of a detected group."""
-    anchor = group.span[0] if rule.by_records and group.span else None
+    """Return the fingerprint of a detected group. Groups of one key differ by their start, or by their first record."""
+    anchor: Value = None
+    if rule.by_records:
+        anchor = group.span[0] if group.span else member_name(group.anchor)
     return fingerprint(rule.name, rule.kind, group.key, anchor, again)
 
 
@@ -222,12 +277,13 @@ def _decimal_text(value: Decimal) -> str:
 
 def id_of(record: str) -> RecordId:
     """Return the record id of a canonical name; a whole number becomes an int, any other number a Decimal."""
-    return tuple(None if part is None else _id_part(*part) for part in json.loads(record))
+    parts = json.loads(record)
+    return tuple(None if part is None else _id_part(*part) for part in parts if part is None or part[0] != _DATASET)
 
 
-def erased_name(mark: str, columns: int) -> str:
-    """Return the name of an erased record: a recognisable, distinct id with the given number of columns."""
-    return record_of((f"erased:{mark[:16]}", *(None,) * (columns - 1)))
+def erased_name(mark: str, record: str) -> str:
+    """Return the name of a record after its erasure: a recognisable, distinct id of as many columns."""
+    return record_of((f"erased:{mark[:16]}", *(None,) * (len(id_of(record)) - 1)), dataset_of(record))
 
 
 def is_erased(record_id: RecordId) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from reconcile.findings.identity import holds, key_text, records_of, stands
+from reconcile.findings.identity import holds, judged_values, key_text, records_of, stands
 from reconcile.findings.states import LIVE, State
 from rules.engines.base import Group
 from rules.values import Value
@@ -104,15 +104,16 @@ class _Joined:
 class Known:
     """A finding as the last run left it. Records are canonical names.
 
-    `members` are its records then, `former` others it once had, `settled` those covered by a decision, made when the
-    key was `settled_key`. `snoozed_until` is None for a snooze that lasts until it grows. `since` is the time of its
-    state. `is_being_undone`: an undo of its cleaning was claimed, and it is not known to be done or not done.
+    `anchor` is its first record, like the keeper. `members` are its records then, `former` others it once had,
+    `settled` those covered by a decision, made about the values `settled_key`. `snoozed_until` is None for a snooze
+    that lasts until it grows. `since` is the time of its state. `is_being_undone`: an undo of its cleaning was claimed,
+    and it is not known to be done or not done.
     """
 
     id: str
     state: State
     key: Mapping[str, Value]
-    keeper: str
+    anchor: str
     members: frozenset[str]
     first_seen: dt.datetime
     former: frozenset[str] = frozenset()
@@ -146,8 +147,8 @@ class NotSame:
         return judged is not None and all(holds(judged_key, key) for judged_key in judged)
 
     def settles_all(self, records: Sequence[str], key: Mapping[str, Value]) -> bool:
-        """Return True if every pair of these records was judged different."""
-        enough = len(self.pairs) * 2 >= len(records) * (len(records) - 1)
+        """Return True if every pair of these records was judged different; a single record has no pair."""
+        enough = len(records) > 1 and len(self.pairs) * 2 >= len(records) * (len(records) - 1)
         return enough and all(self.settles(pair, key) for pair in itertools.combinations(sorted(records), 2))
 
     def within(self, records: Iterable[str], key: Mapping[str, Value]) -> list[Pair]:
@@ -192,9 +193,9 @@ def match(groups: Sequence[Group], known: Sequence[Known], not_same: NotSame, *,
     """Match each group to the finding it continues; the order of either does not matter.
 
     A group prefers the finding whose decision covers it, then the one it shares most records with, then one that is not
-    resolved, then the older. A finding prefers a group that needs a decision, then the group with its keeper, then the
-    larger group; the others get their next choice or are new. (Stable matching, Gale and Shapley 1962: no group and
-    finding would both prefer each other.)
+    resolved, then the older. A finding prefers a group that needs a decision, then the group with its first record,
+    then the larger group; the others get their next choice or are new. (Stable matching, Gale and Shapley 1962: no
+    group and finding would both prefer each other.)
     """
     reach = _by_record(known) if by_records else _by_key(known)
     wishes = [_wish(group, reach(group), not_same) for group in groups]
@@ -239,14 +240,14 @@ def _by_record(known: Sequence[Known]) -> _Reach:
 
 
 def _wish(group: Group, within_reach: Iterable[Known], not_same: NotSame) -> _Wish:
-    records = records_of(group)
+    records, values = records_of(group), judged_values(group)
     ranked = []
     for finding in within_reach:
-        shared, covered = len(finding.followed.intersection(records)), finding.covers(records, group.key)
+        shared, covered = len(finding.followed.intersection(records)), finding.covers(records, values)
         rank = (not covered, -shared, finding.state is State.RESOLVED, finding.first_seen, finding.id)
         ranked.append((rank, finding, shared))
     ranked.sort(key=lambda candidate: candidate[0])
-    settled = any(not rank[0] for rank, _, _ in ranked) or not_same.settles_all(records, group.key)
+    settled = any(not rank[0] for rank, _, _ in ranked) or not_same.settles_all(records, values)
     return _Wish(group, records, settled, tuple((finding, shared) for _, finding, shared in ranked))
 
 
@@ -274,7 +275,7 @@ def _prefers(finding: Known, new: _Wish, current: _Wish) -> bool:
     def rank(wish: _Wish) -> tuple[bool, bool, int, str]:
         nothing_left = wish.settled and finding.state in LIVE
         shared = len(finding.followed.intersection(wish.records))
-        return nothing_left, finding.keeper not in wish.records, -shared, min(wish.records)
+        return nothing_left, finding.anchor not in wish.records, -shared, min(wish.records)
 
     return rank(new) < rank(current)
 

@@ -10,24 +10,32 @@ from typing import Protocol
 
 from reconcile.findings.judgement import FindingChange
 from reconcile.findings.states import State
-from rules.engines.base import Group, Nearby
+from rules.engines.base import Difference, Group, Link, Nearby
 from rules.models import Severity
 from rules.values import RecordId, Value
 
 
 @dataclass(frozen=True)
 class FindingMember:
-    """A record of a finding. `settled_at`: the time of a decision on it; only records without one can be surplus."""
+    """A record of a finding in its role. `settled_at`: the time of a decision on it; only records without one can be
+    surplus. `dataset` is None for a record of the finding's `dataset`.
+    """
 
+    role: str
     id: RecordId
     values: Mapping[str, Value]
     first_seen: dt.datetime
     settled_at: dt.datetime | None = None
+    dataset: str | None = None
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The current state of one finding, keeper first, surplus in the order of handling.
+    """The current state of one finding. `members` are its records, like the keeper and then the surplus in the order of
+    handling, or the left side and then the right one.
+
+    `datasets` are those of its rule, if it reads several. `form` says what is wrong with the records, `differences`
+    are the fields that differ, `form_reason` explains the form, and `links` say which records agree by which key.
 
     `change` is the last reported change, in `version`; `summary`: it belongs to the one summary of a rule's first run.
     `settled_pairs` are the pairs judged different that are still valid. `money` is the surplus's sum per currency,
@@ -51,11 +59,10 @@ class Finding:
     last_run: str
     last_seen: dt.datetime
     state_since: dt.datetime
-    keeper: FindingMember | None = None
-    surplus: tuple[FindingMember, ...] = ()
+    members: tuple[FindingMember, ...] = ()
     money: Mapping[str, Decimal] = field(default_factory=dict)
     span: tuple[Value, Value] | None = None
-    settled_pairs: tuple[tuple[RecordId, RecordId], ...] = ()
+    settled_pairs: tuple[tuple[FindingMember, FindingMember], ...] = ()
     summary: bool = False
     reason: str | None = None
     snoozed_until: dt.datetime | None = None
@@ -66,10 +73,22 @@ class Finding:
     not_undone: str | None = None
     nearby: tuple[Nearby, ...] = ()
     nearby_records: int = 0
+    form: str = "duplicate"
+    datasets: tuple[str, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    form_reason: str | None = None
+    links: tuple[Link, ...] = ()
 
     @property
-    def members(self) -> tuple[FindingMember, ...]:
-        return (self.keeper, *self.surplus) if self.keeper else self.surplus
+    def keeper(self) -> FindingMember | None:
+        return next(iter(self.in_role("keeper")), None)
+
+    @property
+    def surplus(self) -> tuple[FindingMember, ...]:
+        return self.in_role("surplus")
+
+    def in_role(self, role: str) -> tuple[FindingMember, ...]:
+        return tuple(member for member in self.members if member.role == role)
 
 
 @dataclass(frozen=True)
@@ -94,6 +113,9 @@ class Named(Protocol):
 
     @property
     def id(self) -> RecordId: ...
+
+    @property
+    def dataset(self) -> str | None: ...
 
     @property
     def values(self) -> Mapping[str, Value]: ...

@@ -151,7 +151,7 @@ class Hidden:
             "merged_into": finding.merged_into,
             "not_undone": finding.not_undone,
             "settled": [self.record(member.id) for member in finding.members if member.settled_at] or None,
-            "settled_pairs": [[self.record(a), self.record(b)] for a, b in finding.settled_pairs] or None,
+            "settled_pairs": [[self.record(a.id), self.record(b.id)] for a, b in finding.settled_pairs] or None,
             **self._places(finding.members),
             **self._nearby(finding.nearby, finding.nearby_records),
         }

@@ -353,4 +353,4 @@ def _seen_by(tx: Transaction, run: stored.RunRow, summary: RunSummary) -> Packed
 
 
 def _listed(findings: Iterable[Finding]) -> Packed[Finding]:
-    return Packed(finding for finding in findings if finding.keeper is not None)
+    return Packed(finding for finding in findings if finding.members)

@@ -240,13 +240,13 @@ def decode_key(stored: Iterable[Sequence[Any]]) -> dict[str, Value]:
 
 
 def _known_finding(row: Row, members: Mapping[str, Row], *, is_being_undone: bool) -> Known:
-    keeper = next((record for record, member in members.items() if member["role"] == "keeper"), "")
+    anchor = next((record for record, member in members.items() if member["role"] != FORMER), "")
     former = frozenset(record for record, member in members.items() if member["role"] == FORMER)
     return Known(
         id=row["id"],
         state=State(row["state"]),
         key=decode_key(row["key"]),
-        keeper=keeper,
+        anchor=anchor,
         members=frozenset(members) - former,
         first_seen=row["first_seen"],
         former=former,
@@ -328,7 +328,7 @@ def judged_before(tx: Transaction, names: Iterable[str]) -> set[str]:
 def judge_different(tx: Transaction, names: Iterable[str], *, by: str, note: str | None = None) -> int:
     """Judge all pairs of these findings' present records to be different, in their rule; return the number of pairs.
 
-    Each pair is stored with the key of the judgement; a later judgement replaces an earlier one.
+    Each pair is stored with the values of the judgement; a later judgement replaces an earlier one.
     """
     insert = insert_for(tx, not_same)
     which = ("rule", "record_a", "record_b")
@@ -342,7 +342,8 @@ def judge_different(tx: Transaction, names: Iterable[str], *, by: str, note: str
         for row in tx.connection.execute(_JUDGED, {"ids": chunk}):
             if not 1 < len(records[row.id]) <= MOST_PAIRS_OF:  # those that share an id make no pair
                 continue
-            judgement = {"rule": row.rule, "values_a": row.key, "values_b": row.key, "finding": row.id}
+            values = row.payload.get("judged", row.key)
+            judgement = {"rule": row.rule, "values_a": values, "values_b": values, "finding": row.id}
             judgement |= {"decided_by": by, "decided_at": tx.now, "note": note}
             pairs = itertools.combinations(sorted(records[row.id]), 2)
             rows = [judgement | {"record_a": a, "record_b": b} for a, b in pairs]
@@ -380,7 +381,7 @@ _FOLLOWED = sa.select(finding_members.c.finding, finding_members.c.record).where
 _PRESENT = sa.select(finding_members.c.finding, finding_members.c.record).where(
     finding_members.c.finding.in_(_ids), finding_members.c.role != FORMER
 )
-_JUDGED = sa.select(findings.c.id, findings.c.rule, findings.c.key).where(findings.c.id.in_(_ids))
+_JUDGED = sa.select(findings.c.id, findings.c.rule, findings.c.key, findings.c.payload).where(findings.c.id.in_(_ids))
 _OWNERS = sa.select(finding_aliases.c.fingerprint, finding_aliases.c.finding).where(
     finding_aliases.c.fingerprint.in_(sa.bindparam("marks", expanding=True))
 )

@@ -104,10 +104,10 @@ def decide(
     _write(tx, finding, values, note)
 
 
-def settle_key(tx: Transaction, finding: str, key: Sequence[Any]) -> None:
-    """Record the encoded key that a decision settles."""
-    payload = tx.connection.execute(sa.select(findings.c.payload).where(findings.c.id == finding)).scalar_one()
-    _write(tx, finding, {"payload": payload | {"settled_key": key}})
+def settle_values(tx: Transaction, finding: str) -> None:
+    """Record the values of the finding that a decision settles."""
+    row = tx.connection.execute(sa.select(findings.c.key, findings.c.payload).where(findings.c.id == finding)).one()
+    _write(tx, finding, {"payload": row.payload | {"settled_key": row.payload.get("judged", row.key)}})
 
 
 def name_decider(tx: Transaction, finding: str, *, by: str, note: str | None) -> None:

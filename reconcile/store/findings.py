@@ -13,7 +13,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from reconcile.errors import Wrong
-from reconcile.findings.identity import decode, id_of, read_id
+from reconcile.findings import payload as stored_parts
+from reconcile.findings.identity import dataset_of, id_of, read_id
 from reconcile.findings.judgement import FindingChange
 from reconcile.findings.known import NotSame
 from reconcile.findings.shown import Finding, FindingMember
@@ -23,7 +24,6 @@ from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key, in
 from reconcile.store.tables import finding_aliases, finding_members, findings, notified, plans
 from rules import values as sums
 from rules.document.mistakes import listed
-from rules.engines.base import Nearby
 from rules.models import Severity
 
 _PREFIXES_SHOWN = 5
@@ -62,7 +62,7 @@ class FindingFilter:
 
 
 def find(tx: Transaction, criteria: FindingFilter | None = None, *, members: bool = True) -> list[Finding]:
-    """Return findings, the worst first, then the oldest. Without `members` keeper and surplus stay empty."""
+    """Return findings, the worst first, then the oldest. Without `members` their records are left out."""
     return list(each(tx, criteria, members=members))
 
 
@@ -293,7 +293,7 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
     payload, key = row["payload"], decode_key(row["key"])
     _, not_undone = payload.get("not_undone") or (0, None)
     plain = {name: row[name] for name in _PLAIN}
-    span, nearby = payload.get("span"), payload.get("nearby") or {}
+    judged = decode_key(payload.get("judged", row["key"]))
     records = {member["record"]: _member(member) for member in members}
     return Finding(
         **plain,
@@ -301,18 +301,13 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
         severity=Severity(row["severity"]),
         change=_change(row),
         key=key,
-        keeper=next((_member(member) for member in members if member["role"] == "keeper"), None),
-        surplus=tuple(records[member["record"]] for member in members if member["role"] == "surplus"),
+        members=tuple(records.values()),
         money=sums.sizes({currency: Decimal(amount) for currency, amount in row["money"].items()}),
-        span=(decode(span[0]), decode(span[1])) if span else None,
-        settled_pairs=tuple((records[a].id, records[b].id) for a, b in not_same.within(records, key)),
+        settled_pairs=tuple((records[a], records[b]) for a, b in not_same.within(records, judged)),
         summary=payload["summary"],
         reason=payload.get("reason"),
         not_undone=not_undone,
-        nearby=tuple(
-            Nearby(id_of(record), decode_key(values), at=decode(at)) for record, values, at in nearby.get("nearest", ())
-        ),
-        nearby_records=nearby.get("records", 0),
+        **vars(stored_parts.read(payload)),
     )
 
 
@@ -327,7 +322,10 @@ def _change(row: sa.RowMapping) -> FindingChange:
 
 
 def _member(row: sa.RowMapping) -> FindingMember:
-    return FindingMember(id_of(row["record"]), decode_key(row["values"]), row["first_seen"], row["settled_at"])
+    record = row["record"]
+    values = decode_key(row["values"])
+    dataset = dataset_of(record)
+    return FindingMember(row["role"], id_of(record), values, row["first_seen"], row["settled_at"], dataset)
 
 
 _PLAIN = (

@@ -16,7 +16,6 @@ from typing import Any
 from reconcile import points
 from reconcile.audit import facts, log
 from reconcile.errors import Refused, Wrong
-from reconcile.findings.identity import encode
 from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import TRANSITIONS, Event, PlanState, State, after
@@ -122,7 +121,7 @@ def dismiss(store: Store, finding_id: str, *, actor: str, note: str | None = Non
         log.touch(tx, facts.FINDING, finding_memory.judged_before(tx, [finding.id]))
         pairs = finding_memory.judge_different(tx, [finding.id], by=actor, note=note)
         finding_memory.settle(tx, finding.id, tx.now)
-        finding_states.settle_key(tx, finding.id, [[name, encode(value)] for name, value in finding.key.items()])
+        finding_states.settle_values(tx, finding.id)
         _move(tx, finding, Event.DISMISSED, actor, note, details={"pairs": pairs})
         return _done(tx, finding, f"{finding.id} is dismissed: its {finding.records} records are not the same.")
 

@@ -120,7 +120,7 @@ def _payload_changes(row: stored.Whole, move: Transition, version: int) -> dict[
     changes: dict[str, Any] = {} if move.why is None else {"reason": move.why}
     if move.event is Event.UNDONE:
         changes["not_undone"] = None
-    return changes | ({"settled_key": row.key} if move.event in _SETTLING else {})
+    return changes | ({"settled_key": row.payload.get("judged", row.key)} if move.event in _SETTLING else {})
 
 
 def _chunks(moves: Iterable[Transition]) -> Iterator[Sequence[Transition]]:

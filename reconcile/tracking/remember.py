@@ -10,7 +10,8 @@ from decimal import Decimal
 from typing import Any
 
 from reconcile.audit import facts, log
-from reconcile.findings.identity import Existing, RuleIdentity, encode, record_of
+from reconcile.findings import payload as stored_parts
+from reconcile.findings.identity import Existing, RuleIdentity, member_name
 from reconcile.findings.judgement import NOT_CLEAN, FindingChange, Judgement, Verdict, judge
 from reconcile.findings.known import NotSame, Outline, parts
 from reconcile.findings.states import Event, State, after
@@ -20,7 +21,7 @@ from reconcile.store import finding_memory as memory
 from reconcile.store.finding_memory import Entered, Memory, Row
 from reconcile.tracking.names import Names, assign
 from rules import values
-from rules.engines.base import DuplicateGroup, Group, Member
+from rules.engines.base import Group
 from rules.packed import Packed
 
 ACTOR = "reconcile"
@@ -267,7 +268,7 @@ class _Writer:
             "dataset": self._rule.dataset,
             "fingerprint": mark,
             "severity": int(self._rule.severity),
-            "key": [[name, encode(value)] for name, value in group.key.items()],
+            "key": stored_parts.encoded(group.key),
             "money": {currency: str(amount) for currency, amount in group.money.items()},
             "records": len(group.members),
             "last_run": self._run,
@@ -275,8 +276,8 @@ class _Writer:
         }
 
     def _payload(self, before: Mapping[str, Any], verdict: Verdict, group: Group) -> dict[str, Any]:
-        payload = dict(before) | {"span": [encode(end) for end in group.span] if group.span else None}
-        payload = {name: value for name, value in payload.items() if name != "nearby"} | _nearby(group)
+        payload = {name: value for name, value in before.items() if name not in stored_parts.PARTS}
+        payload |= stored_parts.written(group, self._rule.datasets)
         if verdict.change.is_told:
             payload |= {"change": verdict.change.value, "summary": self._summary, "reason": verdict.reason}
         return payload
@@ -323,21 +324,9 @@ def _member_rows(group: Group) -> Iterator[Row]:
     """Yield each record once, in order: records with the same id, which a run reports, are indistinguishable."""
     names: set[str] = set()
     for role, member in group.roles:
-        if (name := record_of(member.id)) not in names:
+        if (name := member_name(member)) not in names:
             names.add(name)
-            yield {"record": name, "role": role, "values": _encoded(member)}
-
-
-def _nearby(group: Group) -> dict[str, Any]:
-    """Return the records near a group for the store; empty if there are none."""
-    if not isinstance(group, DuplicateGroup):
-        return {}
-    nearest = [[record_of(record.id), _encoded(record), encode(record.at)] for record in group.nearby]
-    return {"nearby": {"records": group.nearby_records, "nearest": nearest}} if nearest else {}
-
-
-def _encoded(member: Member) -> list[Any]:
-    return [[column, encode(value)] for column, value in member.values.items()]
+            yield {"record": name, "role": role, "values": stored_parts.encoded(member.values)}
 
 
 def _member(finding: str, position: int, written: Row, now: dt.datetime) -> Row:

@@ -21,7 +21,16 @@ from reconcile.audit import facts
 from reconcile.audit import log as audit
 from reconcile.audit.verifier import ERASED, RESTORED
 from reconcile.errors import Refused
-from reconcile.findings.identity import decode, erased_name, id_of, public, record_of
+from reconcile.findings import payload as stored_parts
+from reconcile.findings.identity import (
+    dataset_of,
+    decode,
+    erased_name,
+    id_of,
+    public,
+    record_of,
+    without_dataset,
+)
 from reconcile.findings.results import RunSummary
 from reconcile.messages import outbox
 from reconcile.store import Store, Transaction, audit_log, erasing
@@ -61,7 +70,7 @@ _KEPT = ("finding", "plan", "plans", "from", "to", "plan_hash", "by", "decision"
 """The fields that the erasure's entry keeps of an erased body: states and digests, so the log still adds up."""
 
 
-_OF_ROWS = {"table", "effects", "span", "change", "settled_key"}
+_OF_ROWS = {"table", "effects", "span", "change", "settled_key", "differing", "judged"}
 """Fields with our words or the configuration's in the JSON of findings and plans, which has no type."""
 
 
@@ -84,6 +93,10 @@ def _parts(hint: Any) -> Iterator[type]:
         yield hint
     for part in get_args(hint):
         yield from _parts(part)
+
+
+_KEPT_OF_PAYLOAD = ("change", "summary", "form", "datasets")
+"""The parts of a finding's payload that never hold data of records."""
 
 
 _OWN = own_fields(Notice, RunSummary) | _OF_ROWS
@@ -145,7 +158,7 @@ def named(tx: Transaction, dataset: str, typed: Sequence[str]) -> str:
     """The known record with this displayed id; if there is none, a record with the id as text."""
     for record in erasing.records(tx, dataset):
         if [str(public(part)) for part in id_of(record)] == list(typed):
-            return record
+            return without_dataset(record)
     return record_of(tuple(typed))
 
 
@@ -323,7 +336,7 @@ class _Erasure:
 
     def _is_wanted(self, record: str, texts: Sequence[tuple[str, str]]) -> bool:
         store, wanted = self.tx.store, self.wanted
-        if wanted.records and record and _of_record(store, wanted.dataset, record) in wanted.records:
+        if wanted.records and record and _of_record(store, wanted.dataset, without_dataset(record)) in wanted.records:
             return True
         return bool(wanted.values) and any(
             column in wanted.columns and _of_value(store, wanted.dataset, column, text) in wanted.values
@@ -354,16 +367,21 @@ class _Erasure:
         for finding in erasing.some_findings(self.tx, self._findings | self._near):
             is_mine, payload = finding.id in self._findings, finding.payload
             values: dict[str, Any] = {"note": None} if is_mine and finding.note is not None else {}
-            if "nearby" in payload:
-                values["payload"] = {name: value for name, value in payload.items() if name != "nearby"}
-            if is_mine and self._is_personal(finding.key):
-                shortened = {name: payload[name] for name in ("change", "summary") if name in payload}
+            personal = stored_parts.PERSONAL if is_mine and "judged" in payload else ("nearby",)
+            if any(name in payload for name in personal):
+                values["payload"] = {name: value for name, value in payload.items() if name not in personal}
+            if is_mine and (self._is_personal(finding.key) or self._is_of_another_dataset(finding.id)):
+                shortened = {name: payload[name] for name in _KEPT_OF_PAYLOAD if name in payload}
                 values |= {"key": [], "payload": shortened | {"reason": None, "span": None}}
                 values["fingerprint"] = self._tombstone(finding.fingerprint)
                 for alias in erasing.aliases_of(self.tx, finding.id):
                     self._run(erasing.set_text, "finding_aliases", "fingerprint", [alias], self._tombstone(alias))
             if values:
                 self._change("findings", erasing.set_finding, finding.id, values)
+
+    def _is_of_another_dataset(self, finding: str) -> bool:
+        """Return True if an erased record is not of its rule's first dataset, whose columns name those of the key."""
+        return any(dataset_of(record) is not None for record in self._records.get(finding, ()))
 
     def _is_personal(self, key: Any) -> bool:
         return any(column in self.wanted.columns or text in self._needles for column, text in _texts(key))
@@ -382,12 +400,13 @@ class _Erasure:
 
     def _erased_name(self, record: str) -> str:
         """The tombstone of a record: an id with the same number of columns."""
-        return erased_name(self._tombstone(record), columns=len(id_of(record)))
+        return erased_name(self._tombstone(record), record)
 
     def _pairs(self) -> None:
         """Delete judgements of these records, or with a personal key."""
         findings = erasing.some_findings(self.tx, self._findings)
-        personal = {finding.id for finding in findings if self._is_personal(finding.key)}
+        judged = ((finding.id, finding.payload.get("judged", finding.key)) for finding in findings)
+        personal = {finding for finding, values in judged if self._is_personal(values)}
         for pair in erasing.judgements_of(self.tx, self._findings):
             records = self._records.get(pair.finding, set())
             if pair.finding in personal or pair.record_a in records or pair.record_b in records:
@@ -468,6 +487,8 @@ class _Erasure:
                 if data.get("finding") in self._findings and "keeper" in data:
                     masked["key"] = dict.fromkeys(data.get("key") or {}, MASK)
                     masked |= {"keeper": MASK, "surplus": [MASK for _ in data.get("surplus") or ()]}
+                    masked |= {name: [MASK for _ in data[name]] for name in ("left", "right") if name in data}
+                    masked |= {"differences": []} if "differences" in data else {}
                 if data.get("nearby") and data.get("finding") in self._findings | self._near:
                     masked["nearby"] = [MASK for _ in data["nearby"]]
                 return masked

@@ -134,12 +134,13 @@ ReadDataset = Callable[[str], Iterable[Mapping[str, "Value"]]]
 @dataclass(frozen=True)
 class Sample:
     """A record as a rule compares it. `compared` holds each compared column, with its value before and after
-    normalising; `values` are the raw values of the columns that a finding shows.
+    normalising; `values` are the raw values of the columns that a finding shows. `dataset` is as in `Member`.
     """
 
     id: RecordId
     values: Mapping[str, Value]
     compared: tuple[tuple[str, Value, Value], ...]
+    dataset: str | None = None
 
 
 class Fitted(Protocol):

@@ -1,0 +1,204 @@
+"""Findings of rules over several datasets: their records in the store, their identity, decisions and erasure."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from findings_support import BANK, FindingsOffice, discrepancy, ids
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconcile.audit import log
+from reconcile.findings.identity import dataset_of, id_of, record_of, without_dataset
+from reconcile.findings.states import State
+from reconcile.store import tables
+from reconcile.tracking import decide
+from reconcile.upkeep import erasure
+from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Link, Member
+
+
+class BankOffice(FindingsOffice):
+    """An office whose runs compare the bank with the ledger."""
+
+    record = functools.partialmethod(FindingsOffice.record, rule=BANK)
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[FindingsOffice]:
+    office = BankOffice.new("sqlite:///state.db", tmp_path)
+    yield office
+    office.store.close()
+
+
+def names(office: FindingsOffice) -> set[str]:
+    with office.store.read() as tx:
+        return set(tx.connection.execute(sa.select(tables.finding_members.c.record)).scalars())
+
+
+# Names
+
+
+@given(
+    dataset=st.none() | st.text(min_size=1, max_size=9),
+    record=st.tuples(st.none() | st.integers(-9, 9) | st.text(max_size=4), st.text(max_size=4)),
+)
+def test_a_record_is_read_back_from_its_name(dataset: str | None, record: tuple[int | str | None, str]) -> None:
+    name = record_of(record, dataset)
+
+    assert (id_of(name), dataset_of(name)) == (record, dataset)
+    assert without_dataset(name) == record_of(record)
+
+
+def test_records_of_two_datasets_with_the_same_id_are_two_records(office: FindingsOffice) -> None:
+    office.record(discrepancy("mismatch", "A", [1], [1]))
+
+    assert names(office) == {'[["n","1"]]', '[["@","ledger"],["n","1"]]'}
+    assert [(one.role, one.dataset, one.id) for one in office.only().members] == [
+        ("left", None, (1,)),
+        ("right", "ledger", (1,)),
+    ]
+
+
+def test_a_finding_comes_back_from_the_store_with_its_form_its_differences_and_its_reason(
+    office: FindingsOffice,
+) -> None:
+    office.record(discrepancy("mismatch", "A", [1], [7], amounts=("20.00", "18.00"), money="2.00", reason="no date"))
+
+    finding = office.only()
+    assert (finding.form, finding.form_reason, finding.datasets) == ("mismatch", "no date", ("bank", "ledger"))
+    assert finding.differences == (Difference("amount / total", Decimal("20.00"), Decimal("18.00"), "amount", "total"),)
+    assert (finding.keeper, finding.surplus, finding.money) == (None, (), {"EUR": Decimal("2.00")})
+
+
+def test_links_are_kept_between_the_records_that_are_stored(office: FindingsOffice) -> None:
+    """Two records of one id are one record in the store."""
+    twin, crm, shop = Member((1,), {}), Member((1,), {}, "ledger"), Member((2,), {}, "ledger")
+    links = (Link(0, 1, (0,)), Link(0, 2, (0, 1)), Link(2, 3, (1,), bridge=True))
+
+    office.record(DuplicateGroup({"email": "a@x"}, twin, (twin, crm, shop), links=links))
+
+    assert office.only().links == (Link(0, 1, (0, 1)), Link(1, 2, (1,), bridge=True))
+
+
+# Identity
+
+
+def test_a_record_without_a_partner_is_a_finding_until_its_partner_arrives(office: FindingsOffice) -> None:
+    office.record(discrepancy("left_only", "A", [1]))
+
+    again = office.record(discrepancy("left_only", "A", [1]))
+    partner = office.record()
+
+    assert (again.new, again.known, partner.resolved) == (0, 1, 1)
+    assert office.only().state is State.RESOLVED
+
+
+def test_a_missing_partner_that_arrives_with_another_amount_continues_the_finding(office: FindingsOffice) -> None:
+    office.record(discrepancy("left_only", "A", [1]))
+    before = office.only()
+
+    outcome = office.record(discrepancy("mismatch", "A", [1], [7], amounts=("20", "18")))
+
+    assert (outcome.grown, office.only().id, office.only().form) == (1, before.id, "mismatch")
+    assert office.get(before.fingerprint).id == before.id
+
+
+def test_findings_of_one_key_are_told_apart_by_their_records(office: FindingsOffice) -> None:
+    office.record(discrepancy("left_only", "A", [1]), discrepancy("left_only", "A", [2]))
+    marks = {tuple(ids(one.members)): one.fingerprint for one in office.all()}
+
+    office.record(discrepancy("left_only", "A", [2]))
+
+    assert {one.state for one in office.all() if ids(one.members) == [1]} == {State.RESOLVED}
+    assert {tuple(ids(one.members)): one.fingerprint for one in office.all()} == marks
+
+
+# Decisions
+
+
+def test_a_dismissed_record_without_a_partner_is_not_told_again(office: FindingsOffice) -> None:
+    office.record(discrepancy("left_only", "A", [1], money="20"))
+    decide.dismiss(office.store, office.only().id, actor="anna")
+
+    outcome = office.record(discrepancy("left_only", "A", [1], money="20"))
+
+    assert (outcome.settled, office.last_heard, office.only().state) == (1, [], State.DISMISSED)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        discrepancy("mismatch", "A", [1], [7], amounts=("500.00", "18.00"), money="482.00"),
+        discrepancy("mismatch", "A", [1], [7], amounts=("21.00", "19.00"), money="2.00"),
+        discrepancy("ambiguous", "A", [1], [7], money="2.00"),
+    ],
+    ids=["larger", "other amounts", "other form"],
+)
+def test_a_dismissed_difference_comes_back_when_its_amounts_or_its_form_change(
+    changed: Discrepancy, office: FindingsOffice
+) -> None:
+    same = discrepancy("mismatch", "A", [1], [7], amounts=("20.00", "18.00"), money="2.00")
+    office.record(same)
+    decide.dismiss(office.store, office.only().id, actor="anna")
+    silent = office.record(same)
+
+    outcome = office.record(changed)
+
+    assert (silent.settled, outcome.reopened) == (1, 1)
+    assert office.only().reason == "values changed since it was decided"
+
+
+def test_a_pair_that_was_dismissed_across_two_datasets_is_shown_with_a_third_record(office: FindingsOffice) -> None:
+    office.record(discrepancy("ambiguous", "A", [1], [7]))
+    decide.dismiss(office.store, office.only().id, actor="anna")
+
+    outcome = office.record(discrepancy("ambiguous", "A", [1, 2], [7]))
+
+    [pair] = office.only().settled_pairs
+    assert outcome.reopened == 1
+    assert {(one.dataset, one.id) for one in pair} == {(None, (1,)), ("ledger", (7,))}
+
+
+# Erasure
+
+
+@pytest.mark.parametrize(("dataset", "record"), [("bank", 1), ("ledger", 7)])
+def test_a_record_is_erased_from_findings_of_rules_that_read_its_dataset_second(
+    dataset: str, record: int, office: FindingsOffice
+) -> None:
+    """The key holds the same value as the record, under a name of the other dataset."""
+    office.record(discrepancy("mismatch", "ann@x", [1], [7], amounts=("987.65", "123.45")))
+    column = {"bank": "reference", "ledger": "doc_no"}[dataset]
+    wanted = erasure.of_record(office.store, dataset, record_of((record,)), (column,))
+
+    done = erasure.erase(office.store, wanted, actor="dpo")
+
+    state = repr(office.only())
+    assert done.reached["records"] == 1
+    assert "ann@x" not in state
+    assert "987.65" not in state
+    assert record not in ids(office.only().members)
+    assert office.only().form == "mismatch"
+    assert log.verify(office.store).intact
+
+
+def test_a_record_with_the_same_id_in_the_other_dataset_is_not_erased(office: FindingsOffice) -> None:
+    office.record(discrepancy("left_only", "A", [7]), discrepancy("right_only", "B", [], [7]))
+
+    erasure.erase(office.store, erasure.of_record(office.store, "bank", record_of((7,)), ()), actor="dpo")
+
+    assert record_of((7,), "ledger") in names(office)
+    assert record_of((7,)) not in names(office)
+
+
+def test_a_record_of_a_second_dataset_is_found_by_the_id_that_people_type(office: FindingsOffice) -> None:
+    office.record(discrepancy("right_only", "B", [], [7]))
+
+    with office.store.read() as tx:
+        assert erasure.named(tx, "ledger", ["7"]) == record_of((7,))
+        assert erasure.named(tx, "bank", ["7"]) == record_of(("7",))
