@@ -211,6 +211,10 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "functions of other languages": rule(
         "key: [{a: [soundex]}, {b: [{substr: 3}]}]", "where: now() > 3", "having: count(*) > 1"
     ),
+    "words of other languages": rule(KEY, "where: status ilike 'paid'", "having: case when records > 2 then 1 end"),
+    "holidays that nobody has": f"holidays: {{country: GERMANY}}\n{READ}{RULE}",
+    "holidays of a region that is none": f"holidays: {{country: AT, region: BY}}\n{READ}{RULE}",
+    "holidays that are no dates": f"holidays: [24.12.2026]\n{READ}{RULE}",
     "arguments of functions that do not fit": rule(
         "key: [{a: [{suffix: -1}]}, {b: [{translit: fr}]}]",
         "where: suffix(a, -1) = '1'",

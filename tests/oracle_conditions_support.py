@@ -72,6 +72,8 @@ def _value(draw: random.Random, part: Expression, zone: str) -> Expression:
         return part
     if part.kind == "text":
         return draw.choice((_text(draw, part), o.coalesce(part, _constant(draw, part)), o.length(part)))
+    if part.kind in DURATIONS and draw.random() < 0.15:
+        return o.business_days(part, o.constant("date", draw.choice(CONSTANTS["date"])), zone)
     if part.kind in DURATIONS and draw.random() < 0.4:
         return o.field(draw.choice(("year", "quarter", "month", "weekday")), part, zone)
     if part.kind in DURATIONS:
@@ -103,6 +105,7 @@ def _number(draw: random.Random, part: Expression) -> Expression:
     computed = [
         o.absolute(part),
         o.coalesce(part, figure),
+        o.chosen(o.compare(part, draw.choice(SIGNS), figure), part, figure),
         o.arithmetic(part, draw.choice("+-*/"), figure),
         o.arithmetic(part, draw.choice("+-*"), part),
     ]
@@ -148,6 +151,7 @@ def derived(draw: random.Random, columns: Sequence[Column]) -> Expression:
         o.length(part),
         o.concat(part, draw.choice((" ", "-", "")), o.column(other, "text")),
         o.coalesce(part, o.column(other, "text")),
+        o.chosen(o.compare(part, "<", o.column(other, "text")), part, o.column(other, "text")),
         o.coalesce(o.text_function("trim", o.column(other, "text")), o.constant("text", "A1")),
     )
     return draw.choice(computed)

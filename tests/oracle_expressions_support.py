@@ -202,6 +202,17 @@ def coalesce(*parts: Expression) -> Expression:
     return Expression(kind, written, value, parts)
 
 
+def chosen(condition: Expression, first: Expression, second: Expression) -> Expression:
+    """`if`: the first part where the condition is true, else the second."""
+    written = f"if({condition.written}, {first.written}, {second.written})"
+
+    def value(values: Values) -> Value:
+        return (first if condition.value(values) is True else second).value(values)
+
+    kind: Kind = first.kind if first.kind == second.kind else "decimal"
+    return Expression(kind, written, value, (condition, first, second))
+
+
 def absolute(part: Expression) -> Expression:
     return _of(part.kind, f"abs({part.written})", abs, part)
 
@@ -289,3 +300,22 @@ def field(name: str, part: Expression, zone: str) -> Expression:
         return Decimal(fields.get(name, local.weekday() + 1))
 
     return _of("integer", f"{name}({part.written})", value, part)
+
+
+def business_days(part: Expression, until: Expression, zone: str) -> Expression:
+    """The days from Monday to Friday after one day, up to and with the other."""
+
+    def value(first: dt.date, last: dt.date) -> Value:
+        begin, end = (
+            (time.astimezone(ZoneInfo(zone)) if isinstance(time, dt.datetime) else time).toordinal()
+            for time in (first, last)
+        )
+        return Decimal(_workdays(begin, end) if begin <= end else -_workdays(end, begin))
+
+    return _of("integer", f"business_days({part.written}, {until.written})", value, part, until)
+
+
+def _workdays(begin: int, end: int) -> int:
+    """Day 1 of the calendar was a Monday, so of each seven days in a row five are workdays."""
+    weeks, rest = divmod(end - begin, 7)
+    return 5 * weeks + sum((end - day) % 7 not in (6, 0) for day in range(rest))

@@ -151,6 +151,7 @@ CHAINS: Mapping[Kind, tuple[tuple[Any, ...], ...]] = {
             ("trim",),
             ("squeeze",),
             ("lower",),
+            ("upper",),
             ("casefold",),
             ("nfkc",),
             ("unaccent",),
@@ -172,8 +173,8 @@ CHAINS: Mapping[Kind, tuple[tuple[Any, ...], ...]] = {
     "decimal": ((), (), ("abs",), ({"round": 0},), ({"round": 1},), ({"round": -1}, "abs")),
     "float": ((), ("abs",), ({"round": 1},)),
     "boolean": ((),),
-    "date": ((), ("day",), ("month",)),
-    "instant": ((), ("day",), ("hour",), ("month",)),
+    "date": ((), ("day",), ("month",), ("quarter",), ("year",), ("weekday",)),
+    "instant": ((), ("day",), ("hour",), ("month",), ("quarter",), ("year",), ("day", "weekday")),
 }
 REACHES: Mapping[Kind, tuple[tuple[str, Any], ...]] = {
     "instant": (

@@ -198,6 +198,7 @@ TEXT: Mapping[str, Callable[[str], str | None]] = {
     "trim": lambda text: text.strip(WHITE),
     "squeeze": lambda text: re.sub(f"[{WHITE}]+", " ", text.strip(WHITE)),
     "lower": lower,
+    "upper": upper,
     "casefold": str.casefold,
     "nfkc": lambda text: unicodedata.normalize("NFKC", text),
     "unaccent": _unaccent,
@@ -232,14 +233,17 @@ def _step(value: Value, step: Any, zone: str) -> Value:
         return abs(value) if name == "abs" else rounded(value, argument)
     assert isinstance(value, dt.date)
     local = value.astimezone(ZoneInfo(zone)) if isinstance(value, dt.datetime) else value
+    if name in ("year", "weekday"):
+        return Decimal(local.year if name == "year" else local.weekday() + 1)
     if name == "hour":
         assert isinstance(local, dt.datetime)
         return local.replace(minute=0, second=0, microsecond=0).astimezone(dt.UTC)
     if name == "day":
         return dt.date(local.year, local.month, local.day)
-    if isinstance(local, dt.datetime):
-        return local.replace(day=1, hour=0, minute=0, second=0, microsecond=0).astimezone(dt.UTC)
-    return local.replace(day=1)
+    first = local.replace(day=1, month=local.month if name == "month" else (1, 4, 7, 10)[(local.month - 1) // 3])
+    if isinstance(first, dt.datetime):
+        return first.replace(hour=0, minute=0, second=0, microsecond=0).astimezone(dt.UTC)
+    return first
 
 
 def _text_step(text: str, name: str, argument: Any) -> str | None:

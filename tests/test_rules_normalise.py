@@ -139,7 +139,18 @@ def test_sql_of_instants_says_the_same_where_it_claims_so(run: Run) -> None:
     @settings(max_examples=30)
     @given(st.lists(instants, min_size=1, max_size=40))
     def check(values: list[Any]) -> None:
-        check_chains(run, Type.INSTANT, [steps("day"), steps("hour"), steps("month")], "always", values)
+        chains = [steps(*chain) for chain in (["day"], ["hour"], ["month"], ["quarter"], ["year"], ["day", "weekday"])]
+        check_chains(run, Type.INSTANT, chains, "always", values)
+
+    check()
+
+
+@pytest.mark.parametrize("run", ["duckdb", pytest.param("postgresql", marks=pytest.mark.server)], indirect=True)
+def test_sql_of_dates_says_the_same_where_it_claims_so(run: Run) -> None:
+    @settings(max_examples=30)
+    @given(st.lists(st.dates(), min_size=1, max_size=40))
+    def check(values: list[Any]) -> None:
+        check_chains(run, Type.DATE, [steps("year"), steps("weekday")], "always", values)
 
     check()
 
@@ -267,6 +278,12 @@ def instant(text: str) -> dt.datetime:
         ("hour", instant("2026-10-25T01:30:00Z"), instant("2026-10-25T01:00:00Z")),
         ("month", instant("2026-03-31T22:30:00Z"), instant("2026-03-31T22:00:00Z")),
         ("month", dt.date(2026, 3, 31), dt.date(2026, 3, 1)),
+        ("quarter", instant("2026-03-31T22:30:00Z"), instant("2026-03-31T22:00:00Z")),
+        ("quarter", dt.date(2026, 12, 31), dt.date(2026, 10, 1)),
+        ("year", instant("2025-12-31T23:00:00Z"), 2026),
+        ("year", instant("9999-12-31T23:00:00Z"), None),
+        ("year", dt.date(1, 1, 1), 1),
+        ("weekday", dt.date(2026, 3, 29), 7),
     ],
 )
 def test_instants_are_truncated_in_the_datasets_time_zone(name: str, value: Value, expected: Value) -> None:
@@ -322,7 +339,7 @@ def test_null_passes_through_every_chain() -> None:
         (Type.TEXT, ["translit"], "`translit` takes the language of the texts"),
         (Type.TEXT, ["soundex"], "There is no normaliser `soundex`; texts that sound alike are not compared; use ["),
         (Type.TEXT, [("substr", 2)], "There is no normaliser `substr`; use `prefix` or `suffix`, or `regex`"),
-        (Type.TEXT, ["upper"], "There is no normaliser `upper`; use `lower` or `casefold`"),
+        (Type.TEXT, ["ucase"], "There is no normaliser `ucase`; use `upper`"),
         (Type.TEXT, [("map", {False: "x"})], "`map` maps texts that are not empty; put numbers"),
         (Type.TEXT, [("map", {" ": "x"})], "`map` maps texts that are not empty"),
         (Type.TEXT, [("map", {"x": 1})], "`map` maps to texts or null"),

@@ -238,10 +238,12 @@ class _Loading:
         what = f"dataset `{short(name)}`"
         source = self._check_reference(entry, "source", "sources")
         model = self.connectors[source].Dataset if source in self.connectors else None
-        zone = {"timezone": top.timezone if top else "UTC"}
+        project_wide: dict[str, Any] = {"timezone": top.timezone, "holidays": top.holidays} if top else {}
         common_keys = set(known_keys(DatasetEntry))
         model_keys = set(known_keys(model)) - common_keys if model else _keys(entry) - common_keys
-        common_reader = ModelReader(DatasetEntry, what, defaults=zone, also=model_keys, later=_LATER["datasets"])
+        common_reader = ModelReader(
+            DatasetEntry, what, defaults=project_wide, also=model_keys, later=_LATER["datasets"]
+        )
         common = self._read(common_reader, entry.node, entry.key_at)
         self.sections.problems += _dataset_expressions(entry.node)
         if model is None:
@@ -263,6 +265,7 @@ class _Loading:
             common.money,
             common.timezone,
             common.references,
+            common.holidays,
         )
 
     def _rule(self, name: str, entry: Entry) -> Rule | None:

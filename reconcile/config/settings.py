@@ -37,6 +37,7 @@ from reconcile.config.values import (
 )
 from reconcile.schedule.maintenance import Window
 from reconcile.schedule.schedules import Schedule
+from rules.calendar import Holidays, HolidaysField
 from rules.cleaning import Caps, Limits, TargetLimits
 from rules.document.mistakes import Mistake, short, suggestion
 from rules.kinds.base import Rule
@@ -86,6 +87,9 @@ class TopSettings(Strict):
         default=SecretStr(DEFAULT_STATE), description="The database for findings and the audit log."
     )
     timezone: Zone = Field(default="UTC", description="The time zone of times without one.")
+    holidays: HolidaysField | None = Field(
+        default=None, description="Days off besides weekends, for `business_days`: {country: DE, region: BY}, or dates."
+    )
     memory: Size = Field(default=DEFAULT_MEMORY, description="The memory that detection may use.")
     max_parallel: Annotated[int, Field(ge=1, le=64)] = Field(
         default=4, description="How many runs `reconcile serve` executes at once."
@@ -191,6 +195,9 @@ class DatasetEntry(Strict):
     pii: Names = Field(default=(), description="Columns with personal data; messages and commands mask them.")
     money: Money | None = Field(default=None, description="The amount at risk, and its currency.")
     timezone: Zone = Field(default="UTC", description="The time zone of its naive times; default the project's.")
+    holidays: HolidaysField | None = Field(
+        default=None, description="Days off besides weekends; default the project's."
+    )
     references: tuple[LinkEntry, ...] = Field(
         default=(), description="Tables that refer to its records without a foreign key; cleaning respects them."
     )
@@ -299,6 +306,7 @@ class DatasetConfig:
     money: Money | None = None
     timezone: str = "UTC"
     references: tuple[LinkEntry, ...] = ()
+    holidays: Holidays | None = None
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from reconcile.errors import Wrong
 from reconcile.findings.results import LeftOut
 from reconcile.plugins import kind_of
 from rules import grouping
+from rules.calendar import Calendar
 from rules.document.mistakes import listed, suggestion
 from rules.engines.base import Choice, Detection, Pushed, Readable, Records, Relation, Stop, Streamed
 from rules.kinds.base import DoesNotFit, Fitted, Rule
@@ -81,6 +82,7 @@ class Subject:
             where=self.dataset.where,
             derived=self.dataset.derived,
             money=money.columns((*schema.names, *self.dataset.derived)) if money else None,
+            calendar=Calendar.of(self.dataset.holidays),
         )
 
     def warnings(self, columns: Sequence[str] | None = None) -> tuple[UnreadableCells, ...]:
@@ -220,8 +222,13 @@ def detect(
 
 
 def _definition(subjects: Subjects) -> str:
-    definitions = {name: [subject.dataset.where, dict(subject.dataset.derived)] for name, subject in subjects.items()}
+    definitions = {name: _dataset_definition(subject.dataset) for name, subject in subjects.items()}
     return json.dumps(next(iter(definitions.values())) if len(definitions) == 1 else definitions, sort_keys=True)
+
+
+def _dataset_definition(dataset: DatasetConfig) -> list[object]:
+    definition: list[object] = [dataset.where, dict(dataset.derived)]
+    return definition if dataset.holidays is None else [*definition, dataset.holidays.model_dump(mode="json")]
 
 
 def explain(rule: Rule, subjects: Subjects, slot: dt.datetime) -> Choice:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from rules import values as sums
+from rules.calendar import ONLY_WEEKENDS, Calendar
 from rules.values import RecordId, Schema, Value
 
 Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -36,6 +37,7 @@ class Relation:
     where: str | None = None
     derived: Mapping[str, str] = field(default_factory=dict)
     money: MoneyColumns | None = None
+    calendar: Calendar = ONLY_WEEKENDS
 
 
 @dataclass(frozen=True)

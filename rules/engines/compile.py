@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rules import values
+from rules.calendar import ONLY_WEEKENDS, Calendar
 from rules.document.mistakes import listed
 from rules.errors import RuleError
 from rules.expressions import BoundExpression, parse
@@ -57,11 +58,13 @@ class Columns:
     derived: Mapping[str, BoundExpression] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, schema: Schema, derived: Mapping[str, str], timezone: str) -> Columns:
+    def of(
+        cls, schema: Schema, derived: Mapping[str, str], timezone: str, calendar: Calendar = ONLY_WEEKENDS
+    ) -> Columns:
         """Bind derived columns in order; raises RuleError for an expression that does not fit the earlier columns."""
         bound: dict[str, BoundExpression] = {}
         for name, text in derived.items():
-            bound[name] = parse(text).bind(schema, timezone)
+            bound[name] = parse(text).bind(schema, timezone, calendar)
             kept = (c for c in schema if c.name != name)
             typed = bound[name].typed
             schema = Schema((*kept, Column(name, typed.type, pushable=True, stays_ascii=typed.stays_ascii)))

@@ -10,9 +10,10 @@ from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
-from rules.document.mistakes import suggestion
+from rules.calendar import Calendar
 from rules.expressions import comparing, computing
 from rules.expressions.calls import CALLS
+from rules.expressions.hints import column_advice
 from rules.expressions.parser import ExpressionError
 from rules.expressions.tree import (
     Among,
@@ -38,10 +39,11 @@ _TIMES = (Type.DATE, Type.INSTANT)
 class Binder:
     """Types one expression against one schema; times without an offset are in that time zone."""
 
-    def __init__(self, text: str, schema: Schema, timezone: str) -> None:
+    def __init__(self, text: str, schema: Schema, timezone: str, calendar: Calendar) -> None:
         self.text = text
         self.schema = schema
         self.zone = ZoneInfo(timezone)
+        self.calendar = calendar
 
     def error(self, node: Node, problem: str, advice: str = "") -> ExpressionError:
         return ExpressionError(self.text, node.at, problem, advice)
@@ -87,7 +89,7 @@ class Binder:
 
     def name(self, node: Name) -> Typed:
         if node.name not in self.schema:
-            advice = suggestion(node.name, self.schema.names)
+            advice = column_advice(node.name, self.schema.names)
             if self.text[node.at] == '"':
                 advice = f"write texts in single quotes and columns in double quotes; {advice}"
             raise self.error(node, f"There is no column `{node.name}`", advice)
@@ -178,6 +180,8 @@ class Binder:
                 return self.round(node)
             case "coalesce":
                 return self.coalesce(node)
+            case "if":
+                return self.chosen(node)
         return computed(Type.INSTANT, lambda _row, slot: slot)
 
     def round(self, node: Call) -> Typed:
@@ -186,12 +190,19 @@ class Binder:
         return computing.round_to(self.number(number, "round"), int(count))
 
     def coalesce(self, node: Call) -> Typed:
-        parts = [self.bind(a) for a in node.arguments]
+        return computing.coalesce(*self.of_one_kind(node, node.arguments))
+
+    def chosen(self, node: Call) -> Typed:
+        condition, *values = node.arguments
+        return computing.chosen(self.condition(condition), *self.of_one_kind(node, values))
+
+    def of_one_kind(self, node: Node, arguments: Sequence[Node]) -> tuple[Type, list[Typed]]:
+        """Bind values one of which becomes the result: its type, and the values in comparable types."""
+        parts = [self.bind(a) for a in arguments]
         times = next((p for p in parts if p.type in _TIMES and not p.constant), parts[0])
         parts = [self.alike(node, times, p)[1] for p in parts]
         kinds = {p.type for p in parts}
-        kind = parts[0].type if len(kinds) == 1 else Type.DECIMAL
-        return computing.coalesce(kind, parts)
+        return parts[0].type if len(kinds) == 1 else Type.DECIMAL, parts
 
 
 def _constant(node: Constant) -> Typed:

@@ -31,12 +31,33 @@ def _written(node: Node) -> Any:
 
 
 def _field(binder: Binder, call: Call) -> Typed:
-    [argument] = call.arguments
+    return times.field(call.function, _moment(binder, call, 0), binder.zone)
+
+
+def _business_days(binder: Binder, call: Call) -> Typed:
+    first, last = _moment(binder, call, 0), _moment(binder, call, 1)
+    return times.business_days(first, last, binder.zone, binder.calendar)
+
+
+def _add_business_days(binder: Binder, call: Call) -> Typed:
+    moment, argument = _moment(binder, call, 0), call.arguments[1]
+    number = binder.bind(argument)
+    if number.type is not Type.INTEGER:
+        problem = f"`add_business_days` takes a whole number of days but this is of type {number.type.value}"
+        raise binder.error(argument, problem, "write add_business_days(booked, 3)")
+    return times.add_business_days(moment, number, binder.zone, binder.calendar)
+
+
+def _moment(binder: Binder, call: Call, place: int) -> Typed:
+    """Bind an argument that is a date or an instant; a text in quotes may be a date."""
+    argument = call.arguments[place]
     moment = binder.bind(argument)
+    if moment.literal is not None:
+        return binder.as_time(argument, moment, Type.DATE)
     if moment.type not in (Type.DATE, Type.INSTANT):
         problem = f"`{call.function}` takes a date or an instant but this is of type {moment.type.value}"
         raise binder.error(argument, problem, "declare the column's type under columns:")
-    return times.field(call.function, moment, binder.zone)
+    return moment
 
 
 def _concat(binder: Binder, call: Call) -> Typed:
@@ -52,6 +73,8 @@ def _joinable(binder: Binder, argument: Node) -> Typed:
 
 
 CALLS: Mapping[str, BindCall] = {
+    "add_business_days": _add_business_days,
+    "business_days": _business_days,
     "concat": _concat,
     "length": _of_text(texts.length),
     "lower": _of_text(texts.lowered),

@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rules.expressions.typed import EVERYWHERE, FLOATS, NOWHERE, SERVERS, CompileTarget, Typed, derived
+from rules.expressions.typed import EVERYWHERE, FLOATS, NOWHERE, SERVERS, CompileTarget, Typed, derived, no_sql
 from rules.functions import plain
 from rules.normalise import Exactness
 from rules.normalise.numbers import as_decimal, rounded
@@ -36,7 +36,7 @@ def arithmetic(sign: str, left: Typed, right: Typed) -> Typed:
     On DuckDB a result of more than 38 digits ends the rule (TooManyDigits), instead of giving a wrong answer.
     """
     if sign == "/":
-        return derived(Type.DECIMAL, (left, right), _divided(left, right), _no_sql, NOWHERE)
+        return derived(Type.DECIMAL, (left, right), _divided(left, right), no_sql, NOWHERE)
     is_whole = left.type is Type.INTEGER and right.type is Type.INTEGER
     kind = Type.INTEGER if is_whole else Type.DECIMAL
     step = _STEPS[sign]
@@ -84,13 +84,9 @@ def _divided(left: Typed, right: Typed) -> Callable[[Any, Any], Value]:
     return run
 
 
-def _no_sql(target: CompileTarget) -> sa.ColumnElement[Any]:
-    raise AssertionError(f"compiled for {target.dialect} although that is exact nowhere")
-
-
 def opposite(operand: Typed) -> Typed:
     """`-operand`."""
-    zero = derived(Type.INTEGER, (), lambda _row, _slot: 0, _no_sql)
+    zero = derived(Type.INTEGER, (), lambda _row, _slot: 0, no_sql)
     return arithmetic("-", zero, operand)
 
 
@@ -105,7 +101,7 @@ def shifted(sign: str, moment: Typed, by: dt.timedelta) -> Typed:
         except OverflowError:
             return None
 
-    return derived(moment.type, (moment,), run, _no_sql, NOWHERE)
+    return derived(moment.type, (moment,), run, no_sql, NOWHERE)
 
 
 def coalesce(kind: Type, parts: Sequence[Typed]) -> Typed:
@@ -123,6 +119,22 @@ def coalesce(kind: Type, parts: Sequence[Typed]) -> Typed:
         return sa.func.coalesce(*elements)
 
     return derived(kind, parts, run, sql, _where_either({p.type for p in parts}))
+
+
+def chosen(condition: Typed, kind: Type, parts: Sequence[Typed]) -> Typed:
+    """The first part if the condition is true, otherwise the second, or null without one."""
+    first, *second = parts
+
+    def run(row: Any, slot: Any) -> Value:
+        if condition.run(row, slot) is True:
+            return first.run(row, slot)
+        return second[0].run(row, slot) if second else None
+
+    def sql(target: CompileTarget) -> sa.ColumnElement[Any]:
+        elements = [plain(p.sql(target)) if kind is Type.TEXT else p.sql(target) for p in parts]
+        return sa.case((condition.sql(target), elements[0]), else_=elements[1] if second else sa.null())
+
+    return derived(kind, (condition, *parts), run, sql, _where_either({p.type for p in parts}))
 
 
 def _where_either(kinds: set[Type]) -> Mapping[str, Exactness]:

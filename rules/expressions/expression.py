@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from rules.calendar import ONLY_WEEKENDS, Calendar
 from rules.errors import RuleError
 from rules.expressions.parser import ExpressionError, tree
 from rules.expressions.shapes import AGGREGATES, FUNCTIONS, check_calls
@@ -34,18 +35,18 @@ class Expression:
         """The columns it names, each once, in the order they appear."""
         return tuple(dict.fromkeys(n.name for n in walk(self.root) if isinstance(n, Name)))
 
-    def bind(self, schema: Schema, timezone: str = "UTC") -> BoundExpression:
+    def bind(self, schema: Schema, timezone: str = "UTC", calendar: Calendar = ONLY_WEEKENDS) -> BoundExpression:
         """Type it against a dataset. Raises ExpressionError for unknown columns and for types that do not fit."""
-        return BoundExpression(self, schema, self._binder(schema, timezone).bind(self.root))
+        return BoundExpression(self, schema, self._binder(schema, timezone, calendar).bind(self.root))
 
-    def condition(self, schema: Schema, timezone: str = "UTC") -> BoundExpression:
+    def condition(self, schema: Schema, timezone: str = "UTC", calendar: Calendar = ONLY_WEEKENDS) -> BoundExpression:
         """Bind it; also raises ExpressionError when it is not a condition."""
-        return BoundExpression(self, schema, self._binder(schema, timezone).condition(self.root))
+        return BoundExpression(self, schema, self._binder(schema, timezone, calendar).condition(self.root))
 
-    def _binder(self, schema: Schema, timezone: str) -> Binder:
+    def _binder(self, schema: Schema, timezone: str, calendar: Calendar) -> Binder:
         from rules.expressions.binding import Binder  # noqa: PLC0415 - imports SQLAlchemy, which parsing does not need
 
-        return Binder(self.text, schema, timezone)
+        return Binder(self.text, schema, timezone, calendar)
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,11 @@ class GroupExpression:
         named = (n for n in walk(self.root) if isinstance(n, Name) and (n.name != "records" or n in inside))
         return tuple(dict.fromkeys(n.name for n in named))
 
-    def bind(self, schema: Schema, timezone: str = "UTC") -> BoundGroup:
+    def bind(self, schema: Schema, timezone: str = "UTC", calendar: Calendar = ONLY_WEEKENDS) -> BoundGroup:
         """Type it against a dataset; raises ExpressionError when it does not fit or is not a condition."""
         from rules.expressions.grouping import GroupBinder  # noqa: PLC0415 - see Expression
 
-        return BoundGroup(self, GroupBinder(self.text, schema, timezone).condition(self.root))
+        return BoundGroup(self, GroupBinder(self.text, schema, timezone, calendar).condition(self.root))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from rules.expressions.binding import Binder
 from rules.expressions.computing import EXACT
 from rules.expressions.shapes import AGGREGATES
 from rules.expressions.tree import Call, Name
-from rules.expressions.typed import NOWHERE, CompileTarget, Typed
+from rules.expressions.typed import NOWHERE, Typed, no_sql
 from rules.normalise.numbers import as_decimal
 from rules.values import Column, Type, Value, canonical, order_key
 
@@ -54,11 +54,7 @@ class GroupBinder(Binder):
 
 
 def _over_rows(kind: Type, run: Callable[[Any], Value]) -> Typed:
-    return Typed(kind, lambda rows, _slot: run(rows), _python_only, NOWHERE)
-
-
-def _python_only(target: CompileTarget) -> Any:
-    raise AssertionError(f"a group expression was compiled for {target.dialect}")
+    return Typed(kind, lambda rows, _slot: run(rows), no_sql, NOWHERE)
 
 
 def _values(rows: Sequence[Any], column: Column) -> list[Value]:

@@ -14,6 +14,7 @@ from typing import Literal, TypeVar
 
 from rules.document.mistakes import short
 from rules.errors import RuleError
+from rules.expressions.hints import sign_advice, word_advice
 from rules.expressions.tree import (
     Among,
     Binary,
@@ -44,14 +45,6 @@ _TOKEN = re.compile(
       | (?P<sign><>|<=|>=|[=<>+\-*/(),])""",
     re.VERBOSE,
 )
-_ADVICE = {
-    "'": "close the text with a quote; write a quote inside it twice",
-    '"': "close the column name with a double quote",
-    **dict.fromkeys("‘’‚“”„«»", "write texts in straight single quotes"),
-    "!": "write <> for not equal",
-    ";": "remove the semicolon",
-    "`": 'write a column name with spaces in double quotes, like "Order No"',
-}
 
 
 class ExpressionError(RuleError):
@@ -110,7 +103,7 @@ def _token(match: re.Match[str]) -> Token:
 def _unreadable(text: str, at: int) -> ExpressionError:
     if text[at].isdigit():
         return ExpressionError(text, at, "Cannot read the number", "write it with digits and one point, like 1250.50")
-    return ExpressionError(text, at, f"Cannot read `{text[at]!s}`".replace("\x00", "NUL"), _ADVICE.get(text[at], ""))
+    return ExpressionError(text, at, f"Cannot read `{text[at]!s}`".replace("\x00", "NUL"), sign_advice(text, at))
 
 
 MAX_DEPTH = 40
@@ -151,7 +144,7 @@ class _Parser:
     def expect(self, word: str, advice: str = "") -> Token:
         token = self.take(word)
         if token is None:
-            raise self.error(f"Expected `{word}` but found {_shown(self.next)}", advice)
+            raise self.error(f"Expected `{word}` but found {_shown(self.next)}", advice or self.word_advice())
         return token
 
     def error(self, problem: str, advice: str = "", at: int | None = None) -> ExpressionError:
@@ -177,8 +170,12 @@ class _Parser:
         node = self.either()
         if self.next.kind != "end":
             advice = "to compare twice, write a < b and b < c" if self.next.text in _COMPARISONS else ""
-            raise self.error(f"Unexpected {_shown(self.next)}", advice)
+            raise self.error(f"Unexpected {_shown(self.next)}", advice or self.word_advice())
         return node
+
+    def word_advice(self) -> str:
+        before = self.tokens[self.index - 1] if self.index else self.next
+        return word_advice(self.next.text, before.text if before.kind == "name" else "")
 
     def either(self) -> Node:
         return self.joined("or", lambda: self.joined("and", self.condition))
@@ -286,6 +283,8 @@ class _Parser:
             case "keyword" if token.text in ("true", "false"):
                 return self.bounded(Constant(token.at, token.text == "true"))
         advice = _NOT_SQL.get(token.text, "") if token.kind in ("keyword", "sign") else ""
+        if token.text == ">":
+            advice = sign_advice(self.text, token.at - 1)
         raise self.error(f"Expected a value but found {_shown(token)}", advice, token.at)
 
     def call(self, name: Token) -> Node:

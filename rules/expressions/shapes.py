@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from rules.expressions.hints import function_advice
 from rules.expressions.parser import ExpressionError
 from rules.expressions.tree import Call, Constant, Node, walk
 from rules.normalise import NORMALISERS
-from rules.normalise.hints import function_advice
 from rules.normalise.text import MOST_CHARACTERS
 
 Shape = Callable[[str, Call], None]
@@ -30,6 +30,14 @@ def _takes_one(text: str, call: Call) -> None:
         raise ExpressionError(text, call.at, f"`{call.function}` takes one value, not {len(call.arguments)}")
 
 
+def _add_business_days(text: str, call: Call) -> None:
+    _takes(text, call, 2, "a date and a number of days, like add_business_days(booked, 3)")
+
+
+def _business_days(text: str, call: Call) -> None:
+    _takes(text, call, 2, "two dates, like business_days(booked, paid)")
+
+
 def _coalesce(text: str, call: Call) -> None:
     if not call.arguments:
         raise ExpressionError(text, call.at, "`coalesce` takes at least one value")
@@ -49,6 +57,12 @@ def _is_blank(argument: Node) -> bool:
 def _cut(text: str, call: Call) -> None:
     _takes(text, call, 2, f"a text and a number of characters, like {call.function}(iban, 4)")
     _must_count(text, call, call.arguments[1], "number of characters")
+
+
+def _if(text: str, call: Call) -> None:
+    if len(call.arguments) not in (2, 3):
+        problem = f"`if` takes a condition and two values, not {len(call.arguments)} parts"
+        raise ExpressionError(text, call.at, problem, "write if(side = 'S', -amount, amount)")
 
 
 def _replace(text: str, call: Call) -> None:
@@ -101,8 +115,11 @@ def _must_be_filled(text: str, call: Call, node: Node) -> None:
 
 
 _SHAPES: Mapping[str, Shape] = {
+    "add_business_days": _add_business_days,
+    "business_days": _business_days,
     "coalesce": _coalesce,
     "concat": _concat,
+    "if": _if,
     "prefix": _cut,
     "replace": _replace,
     "round": _round,

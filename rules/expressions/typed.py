@@ -75,6 +75,11 @@ def _stay_ascii(kind: Type, parts: Sequence[Typed]) -> bool:
     return kind is not Type.TEXT or all(p.stays_ascii for p in parts)
 
 
+def no_sql(target: CompileTarget) -> sa.ColumnElement[Any]:
+    """Fail: the operation is exact in no SQL, so nothing may compile it."""
+    raise AssertionError(f"compiled for {target.dialect} although that is exact nowhere")
+
+
 def computed(kind: Type, run: Run, literal: str | None = None) -> Typed:
     """Build a constant, such as a literal or `slot() - 90d`."""
 

@@ -23,7 +23,7 @@ from rules.functions.text import (
     trim_sp,
     zeros_stripped,
 )
-from rules.functions.times import calendar_field, micros_between, utc_day, utc_hour, utc_month
+from rules.functions.times import calendar_field, micros_between, utc_day, utc_hour, utc_month, utc_quarter
 
 __all__ = [
     "DIALECTS",
@@ -51,5 +51,6 @@ __all__ = [
     "utc_day",
     "utc_hour",
     "utc_month",
+    "utc_quarter",
     "zeros_stripped",
 ]

@@ -48,6 +48,14 @@ class utc_month(FunctionElement[Any]):  # noqa: N801
     inherit_cache = True
 
 
+class utc_quarter(FunctionElement[Any]):  # noqa: N801
+    """The instant at which the quarter began in UTC. DuckDB and PostgreSQL."""
+
+    type = sa.DateTime(timezone=True)
+    name = "utc_quarter"
+    inherit_cache = True
+
+
 @compiles(utc_day, "duckdb")
 @compiles(utc_day, "postgresql")
 def _utc_day(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
@@ -68,9 +76,12 @@ def _utc_hour(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
 
 @compiles(utc_month, "duckdb")
 @compiles(utc_month, "postgresql")
-def _utc_month(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+@compiles(utc_quarter, "duckdb")
+@compiles(utc_quarter, "postgresql")
+def _utc_begin(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
     [x] = arguments(element, compiler, **kw)
-    return f"timezone('UTC', CAST(date_trunc('month', timezone('UTC', {x})) AS TIMESTAMP))"
+    period = element.name.removeprefix("utc_")
+    return f"timezone('UTC', CAST(date_trunc('{period}', timezone('UTC', {x})) AS TIMESTAMP))"
 
 
 def calendar_field(moment: sa.ColumnElement[Any], field: str) -> sa.ColumnElement[Any]:

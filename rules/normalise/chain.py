@@ -58,7 +58,7 @@ def normalise(value: Value, steps: Sequence[Step], timezone: str = "UTC") -> Val
 
 
 _STRIPS = {"trim", "squeeze", "alnum", "digits", "letters", "docno"}
-_STAYS_STRIPPED = {*_STRIPS, "lower", "casefold", "unaccent", "strip_zeros", "prefix", "suffix", "translit"}
+_STAYS_STRIPPED = {*_STRIPS, "lower", "upper", "casefold", "unaccent", "strip_zeros", "prefix", "suffix", "translit"}
 
 
 def never_blank(steps: Sequence[Step]) -> bool:

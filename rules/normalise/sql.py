@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rules.functions import (
+    calendar_field,
     digits_apart,
     ending,
     exact,
@@ -18,6 +19,7 @@ from rules.functions import (
     utc_day,
     utc_hour,
     utc_month,
+    utc_quarter,
     zeros_stripped,
 )
 from rules.normalise.normaliser import Sql
@@ -53,6 +55,7 @@ FORMS: Mapping[str, Sql] = {
     "trim": lambda x, _a, _z: strip(plain(x)),
     "squeeze": lambda x, _a, _z: squeezed(plain(x)),
     "lower": lambda x, _a, _z: sa.func.lower(plain(x)),
+    "upper": lambda x, _a, _z: sa.func.upper(plain(x)),
     "casefold": lambda x, _a, _z: sa.func.lower(plain(x)),
     "nfkc": lambda x, _a, _z: plain(x),
     "unaccent": lambda x, _a, _z: plain(x),
@@ -71,4 +74,7 @@ FORMS: Mapping[str, Sql] = {
     "day": lambda x, _a, _z: utc_day(x),
     "hour": lambda x, _a, _z: utc_hour(x),
     "month": lambda x, _a, _z: utc_month(x),
+    "quarter": lambda x, _a, _z: utc_quarter(x),
+    "year": lambda x, _a, _z: calendar_field(x, "year"),
+    "weekday": lambda x, _a, _z: calendar_field(x, "isodow"),
 }

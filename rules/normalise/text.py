@@ -201,6 +201,7 @@ TEXT = (
     _text("trim", str.strip, _ALL, "without white space at its ends"),
     _text("squeeze", squeeze, _REGEX_ALWAYS, "with single blanks inside and none at its ends"),
     _text("lower", simple_lower, _ALL_ASCII, "in lower case"),
+    _text("upper", simple_upper, _ALL_ASCII, "in upper case"),
     _text("casefold", str.casefold, _ALL_ASCII, "regardless of case"),
     _text(
         "nfkc", functools.partial(unicodedata.normalize, "NFKC"), _ALL_ASCII, "with full-width letters as plain ones"

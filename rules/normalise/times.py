@@ -1,9 +1,10 @@
-"""Normalisers of instants: truncated in local time of the dataset's time zone."""
+"""Normalisers of instants and dates: truncated, or one field of them, in local time of the dataset's time zone."""
 
 from __future__ import annotations
 
 import datetime as dt
 import functools
+from collections.abc import Callable
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -30,12 +31,22 @@ def hour(value: dt.datetime, timezone: str) -> dt.datetime | None:
 
 def month(value: _DAYS, timezone: str) -> _DAYS | None:
     """The instant in UTC at which the month began in the time zone; for a date, the first day of its month."""
+    return _first_day(value, timezone, lambda month: month)
+
+
+def quarter(value: _DAYS, timezone: str) -> _DAYS | None:
+    """The instant in UTC at which the quarter began in the time zone; for a date, the first day of its quarter."""
+    return _first_day(value, timezone, lambda month: month - (month - 1) % 3)
+
+
+def _first_day(value: _DAYS, timezone: str, first: Callable[[int], int]) -> _DAYS | None:
     if not isinstance(value, dt.datetime):
-        return value.replace(day=1)
+        return value.replace(month=first(value.month), day=1)
     local = _local(value, timezone)
     if local is None:
         return None
-    return _instant(local.replace(day=1, hour=0, minute=0, second=0, microsecond=0, fold=0))
+    begin = local.replace(month=first(local.month), day=1, hour=0, minute=0, second=0, microsecond=0, fold=0)
+    return _instant(begin)
 
 
 def _local(value: dt.datetime, timezone: str) -> dt.datetime | None:
@@ -50,6 +61,23 @@ def _instant(local: dt.datetime) -> dt.datetime | None:
         return local.astimezone(dt.UTC)
     except OverflowError:
         return None
+
+
+def _field(name: str, field: Callable[[dt.date], int]) -> Normaliser:
+    def python(value: _DAYS, _argument: Any, timezone: str) -> int | None:
+        local = day(value, timezone)
+        return None if local is None else field(local)
+
+    return Normaliser(
+        name,
+        python,
+        {Type.INSTANT: Type.INTEGER, Type.DATE: Type.INTEGER},
+        no_argument,
+        built_in(name),
+        {"duckdb": "always", "postgresql": "always"},
+        lambda _argument, kind, timezone: kind is Type.DATE or timezone == "UTC",
+        words=f"its {name}",
+    )
 
 
 def _in_utc(_argument: Any, kind: Type, timezone: str) -> bool:
@@ -88,4 +116,16 @@ TIMES = (
         _in_utc,
         words="its month",
     ),
+    Normaliser(
+        "quarter",
+        lambda value, _argument, timezone: quarter(value, timezone),
+        {Type.INSTANT: Type.INSTANT, Type.DATE: Type.DATE},
+        no_argument,
+        built_in("quarter"),
+        {"duckdb": "always", "postgresql": "always"},
+        _in_utc,
+        words="its quarter",
+    ),
+    _field("year", lambda local: local.year),
+    _field("weekday", lambda local: local.isoweekday()),
 )

@@ -46,7 +46,7 @@ class BoundRule:
         return tuple(self.condition(text) for text in (self.relation.where, self.rule.where) if text is not None)
 
     def condition(self, text: str) -> BoundExpression:
-        return parse(text).condition(self.columns.schema, self.relation.timezone)
+        return parse(text).condition(self.columns.schema, self.relation.timezone, self.relation.calendar)
 
     @cached_property
     def judged(self) -> tuple[str, ...]:
@@ -110,7 +110,8 @@ class BoundRule:
     def having(self) -> BoundGroup | None:
         if self.rule.having is None:
             return None
-        return parse_group(self.rule.having).bind(self.columns.schema, self.relation.timezone)
+        relation = self.relation
+        return parse_group(self.rule.having).bind(self.columns.schema, relation.timezone, relation.calendar)
 
     @cached_property
     def key_names(self) -> tuple[str, ...]:
@@ -168,7 +169,7 @@ class BoundRule:
 def bind(rule: DuplicatesRule, relation: Relation) -> BoundRule:
     """Bind the rule to the dataset it reads. Raises DoesNotFit with every mistake."""
     try:
-        columns = Columns.of(relation.schema, relation.derived, relation.timezone)
+        columns = Columns.of(relation.schema, relation.derived, relation.timezone, relation.calendar)
     except RuleError as error:
         mistake = f"A derived column of dataset `{relation.dataset}` cannot be computed: {error}"
         raise DoesNotFit(rule.name, [mistake]) from error
