@@ -161,6 +161,9 @@ class Queryable(Protocol):
         Answers of a snapshot hold its columns as the dataset declares them, like `Scan`, for any statement.
         """
 
+    def stand_in(self, relation: sa.FromClause, records: pa.Table) -> sa.FromClause:
+        """These few records as a FROM clause with the columns of that relation, and without any table."""
+
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Every query inside sees the same state of the database."""
 

@@ -10,6 +10,8 @@ from rules.document.mistakes import Mistake, listed, nearest, short, suggestion
 from rules.document.reading import ModelReader, name_problem
 from rules.document.tree import Entry, ListNode, MapNode, Node, ScalarNode, locate
 from rules.errors import RuleError
+from rules.examples.example import Example
+from rules.examples.reading import ExampleWords, read_examples
 from rules.expressions import ExpressionError
 from rules.kinds import KINDS
 from rules.kinds.base import Rule
@@ -19,7 +21,6 @@ from rules.normalise.hints import normaliser_advice
 
 NO_MORE: Mapping[str, str] = {}
 LATER_KINDS = ("similar", "reconciliation", "sql")
-LATER_KEYS = ("examples", "use")
 LATER_ACTIONS = ("call", "refund")
 
 
@@ -41,7 +42,7 @@ def load_rule(
     if model is None:
         return None, [*problems, *kind_mistakes]
     clean, clean_mistakes = _clean(entry.node, subject, actions)
-    reader = ModelReader(model, subject, given={"name": name, "clean": clean}, also=("clean",), later=LATER_KEYS)
+    reader = ModelReader(model, subject, given={"name": name, "clean": clean}, also=("clean", "examples"))
     rule, mistakes = reader.read(entry.node, entry.key_at)
     problems += mistakes
     problems += clean_mistakes
@@ -50,7 +51,21 @@ def load_rule(
     if rule is not None:
         problems += _chain_problems(rule, entry.node, normalisers)
         problems += _cleaning_problems(rule, entry.node)
-    return (None if problems else rule), problems
+    examples, example_mistakes = _examples(entry.node, model, rule)
+    problems += example_mistakes
+    if problems or rule is None:
+        return None, problems
+    return rule.model_copy(update={"examples": examples}) if examples else rule, []
+
+
+def _examples(node: MapNode, model: type[Rule], rule: Rule | None) -> tuple[tuple[Example, ...], list[Mistake]]:
+    entry = node.entries.get("examples")
+    if entry is None:
+        return (), []
+    keys = model.dataset_keys()
+    named = {key: node.entries[key].node for key in keys if key in node.entries and len(keys) > 1}
+    sides = {key: value.text for key, value in named.items() if isinstance(value, ScalarNode) and value.text}
+    return read_examples(entry, ExampleWords(sides, rule.datasets if rule else None, model.roles))
 
 
 def expression_problems(node: MapNode, settings: Mapping[str, Callable[[str], object]]) -> Iterator[Mistake]:

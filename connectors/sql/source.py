@@ -36,6 +36,7 @@ from connectors.sql.generic.source import GenericSource
 from connectors.sql.reading import AnswerColumn, AsDeclared, Reading
 from connectors.sql.settings import SqlDataset, SqlSettings, seconds, select_only
 from connectors.sql.snapshot import opened
+from connectors.sql.stand_in import stand_in
 from connectors.sql.stop import read_of, watched
 from connectors.sql.stream import AdbcStream, RowStream, close_connection, has_adbc, translated_errors
 from connectors.sql.values import arrow_type
@@ -136,6 +137,10 @@ class SqlSource(Changing):
         with self._session() as connection:
             base, all_columns = self._columns(connection, dataset)
         return _relation(base, [_declaring(column, dataset) for column in all_columns])
+
+    def stand_in(self, relation: sa.FromClause, records: pa.Table) -> sa.FromClause:
+        """The records as constants, with the column types of the relation."""
+        return stand_in(relation, records, self.dialect)
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Open a read-only transaction; every query in it sees the same state of the database."""

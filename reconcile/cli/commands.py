@@ -10,6 +10,7 @@ from reconcile.cli import (
     configuration,
     decisions,
     doctor,
+    examples,
     explaining,
     log,
     messages,
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 for group in (
     configuration,
+    examples,
     explaining,
     running,
     triggering,

@@ -65,30 +65,36 @@ class Budget:
 
 @dataclass
 class Subject:
-    """A dataset ready to be checked: its settings, its source, and its relation for rules."""
+    """A dataset ready to be checked: its settings, its source, its columns, and its relation for rules."""
 
     dataset: DatasetConfig
     source: Source
+    columns: pa.Schema = field(init=False)
     relation: Relation = field(init=False)
 
     def __post_init__(self) -> None:
-        money = self.dataset.money
-        schema = schema_from_arrow(self.source.describe(self.dataset.settings))
-        self.relation = Relation(
-            dataset=self.dataset.name,
-            schema=schema,
-            id=self.dataset.id,
-            timezone=self.dataset.timezone,
-            where=self.dataset.where,
-            derived=self.dataset.derived,
-            money=money.columns((*schema.names, *self.dataset.derived)) if money else None,
-            calendar=Calendar.of(self.dataset.holidays),
-        )
+        self.columns = self.source.describe(self.dataset.settings)
+        self.relation = relation_of(self.dataset, self.columns)
 
     def warnings(self, columns: Sequence[str] | None = None) -> tuple[UnreadableCells, ...]:
         """Warnings about the whole dataset for a read of these columns, or of any."""
         source = self.source
         return source.warnings(self.dataset.settings, columns) if isinstance(source, Forewarning) else ()
+
+
+def relation_of(dataset: DatasetConfig, columns: pa.Schema) -> Relation:
+    """Return a dataset with these columns as rules see it."""
+    schema = schema_from_arrow(columns)
+    return Relation(
+        dataset=dataset.name,
+        schema=schema,
+        id=dataset.id,
+        timezone=dataset.timezone,
+        where=dataset.where,
+        derived=dataset.derived,
+        money=dataset.money.columns((*schema.names, *dataset.derived)) if dataset.money else None,
+        calendar=Calendar.of(dataset.holidays),
+    )
 
 
 Subjects = Mapping[str, Subject]

@@ -13,6 +13,7 @@ from notifications.errors import ChannelError
 from reconcile.app import Application
 from reconcile.detection import detect
 from reconcile.detection.detect import RuleDoesNotFit, Subject, Subjects
+from reconcile.detection.examples import example_mistakes
 from reconcile.detection.proposals import proposals
 from reconcile.errors import Failed, Wrong
 from reconcile.journal import ownership
@@ -67,22 +68,29 @@ def look(application: Application, source: str | None = None) -> Iterator[Look]:
     looks = {name: _source(application, name) for name in (project.sources if source is None else (source,))}
     yield from looks.values()
     subjects: dict[str, Subject] = {}
-    owners: set[str] = set()
     for dataset in project.datasets.values():
         if dataset.source in looks and looks[dataset.source].wrong:
             sentence = f"skipped: source {dataset.source} is unavailable"
             yield Look(f"dataset {dataset.name}", sentence, looks[dataset.source].code)
         elif dataset.source in looks:
             yield _dataset(application, dataset.name, subjects)
-    for rule in project.rules.values():
-        if subjects.keys() >= set(rule.datasets):
-            rule_look = _rule(rule, {name: subjects[name] for name in rule.datasets})
-            yield rule_look
-            if rule.clean is not None and not rule_look.wrong:
-                yield from _owner(application, rule.dataset, subjects[rule.dataset], owners)
+    yield from _rules(application, subjects)
     if source is None:
         for name in project.channels:
             yield _channel(application, name)
+
+
+def _rules(application: Application, subjects: Subjects) -> Iterator[Look]:
+    """Check every rule whose datasets are all among these, and the owner of what it cleans."""
+    owners: set[str] = set()
+    for rule in application.project.rules.values():
+        if subjects.keys() >= set(rule.datasets):
+            rule_look = _rule(rule, {name: subjects[name] for name in rule.datasets})
+            yield rule_look
+            if not rule_look.wrong:
+                yield from _examples(application, rule, subjects)
+            if rule.clean is not None and not rule_look.wrong:
+                yield from _owner(application, rule.dataset, subjects[rule.dataset], owners)
 
 
 def _source(application: Application, name: str) -> Look:
@@ -117,6 +125,11 @@ def _rule(rule: Rule, subjects: Subjects) -> Look:
         return Look(f"rule {rule.name}", str(error), _WRONG)
     result = Look(f"rule {rule.name}", f"fits; {choice.engine}, because {choice.reason}")
     return result if rule.clean is None else _cleaning(rule, fitted, subjects[rule.dataset], result)
+
+
+def _examples(application: Application, rule: Rule, subjects: Subjects) -> Iterator[Look]:
+    for mistake in example_mistakes(rule, application.project.datasets, subjects.__getitem__):
+        yield Look(f"examples of {rule.name}", str(mistake), _WRONG)
 
 
 def _cleaning(rule: Rule, fitted: Fitted, subject: Subject, result: Look) -> Look:

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol
 
-from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, SkipValidation, WithJsonSchema
 
 from rules.cleaning import APPROVAL_SCHEMA, ApprovalPolicy, Clean, Limits, parse_approval, parse_expiry
 from rules.errors import RuleError
+from rules.examples.example import SCHEMA as EXAMPLES_SCHEMA
+from rules.examples.example import Example
 from rules.expressions import parse
 from rules.models import Duration, Keep, KeyPart, Severity, SeverityField, Strict, parse_duration
 
@@ -32,17 +34,22 @@ class Rule(Strict):
     """The settings that all kinds of rules share. `name` is the key in the `rules:` mapping, not a setting.
 
     `dataset` is the dataset whose records the rule's groups hold; the rule may clean no other. The loader makes
-    `clean` as the model of its action; without it nothing is ever changed.
+    `clean` as the model of its action, without which nothing is ever changed, and reads `examples`.
     """
 
     not_matching: ClassVar[frozenset[str]] = frozenset(
-        ("severity", "owner", "runbook", "was", "engine", "approval", "approval_expires", "limits", "retry", "clean")
+        {
+            *("severity", "owner", "runbook", "was", "engine", "approval", "approval_expires", "limits", "retry"),
+            *("clean", "examples"),
+        }
     )
     """Settings that do not affect what the rule matches: an edit of them does not make it another rule."""
     dataset_settings: ClassVar[tuple[str, ...]] = ("dataset",)
     """Settings that each name a dataset to read; the first is `dataset`."""
     expressions: ClassVar[Mapping[str, Callable[[str], object]]] = {"where": parse}
     """Settings that hold an expression, or a mapping of them, with the function that parses it; `a.b` is b inside a."""
+    roles: ClassVar[Mapping[str, str]] = {"keep": "keeper", "surplus": "surplus"}
+    """The words for the records of a group in `expect` of an example, and the role that each of them names."""
 
     name: str = Field(exclude=True)
     kind: str = Field(description="The kind of rule.")
@@ -74,11 +81,19 @@ class Rule(Strict):
         description="The most the rule may change per run and per 24 hours; more needs approval.",
     )
     retry: str = Field(default="patient", description="How failures are retried: patient, quick, never, or a `retry:`.")
+    examples: Annotated[SkipValidation[tuple[Example, ...]], WithJsonSchema(EXAMPLES_SCHEMA)] = Field(
+        default=(), description="Records, and what the rule must find in them; `reconcile test` runs them."
+    )
 
     @property
     def datasets(self) -> tuple[str, ...]:
         """The datasets the rule reads, each once; the first is `dataset`."""
         return tuple(dict.fromkeys(getattr(self, setting) for setting in self.dataset_settings))
+
+    @classmethod
+    def dataset_keys(cls) -> tuple[str, ...]:
+        """The keys of `dataset_settings` in YAML."""
+        return tuple(cls.model_fields[setting].alias or setting for setting in cls.dataset_settings)
 
     @property
     def ordered_by(self) -> str | None:

@@ -1,0 +1,44 @@
+"""`test`: run the examples of rules."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reconcile.cli import exits
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help="Run the examples of rules on every available engine; changes nothing.")(test)
+
+
+def test(
+    rules: Annotated[list[str] | None, typer.Argument(help="Rules; default: all.", metavar="RULE")] = None,
+    config: Config = FILE,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile.cli.opening import load
+    from reconcile.views import examples
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        report = examples.run(application, rules or ())
+    if json:
+        out.emit(report.to_json())
+    else:
+        for line in report.lines():
+            if not quiet or not line.startswith("ok"):
+                out.say(line)
+        counts, *remarks = report.summary()
+        out.say(counts)
+        for remark in remarks:
+            out.note(remark)
+    for mistake in report.mistakes:
+        exits.remark(str(mistake))
+    raise typer.Exit(
+        exits.first_that_applies(exits.WRONG if report.mistakes else 0, exits.FOUND if report.failed else 0)
+    )
