@@ -7,6 +7,7 @@ import typer.main
 
 from reconcile.cli import (
     cleaning,
+    comparing,
     configuration,
     decisions,
     doctor,
@@ -41,6 +42,7 @@ for group in (
     triggering,
     serving,
     releases,
+    comparing,
     planning,
     decisions,
     cleaning,

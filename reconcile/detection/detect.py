@@ -6,7 +6,7 @@ import datetime as dt
 import functools
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -224,11 +224,13 @@ def detect(
         choice = Choice("embedded", f"column `{misfit.column}` holds a value that the database compares differently")
         detection, problems = work.detect(choice.engine)
     seconds = time.monotonic() - begin
-    return Detected(detection, choice, tuple(problems), seconds, _definition(subjects), subjects, fitted)
+    definition = definition_of(subject.dataset for subject in subjects.values())
+    return Detected(detection, choice, tuple(problems), seconds, definition, subjects, fitted)
 
 
-def _definition(subjects: Subjects) -> str:
-    definitions = {name: _dataset_definition(subject.dataset) for name, subject in subjects.items()}
+def definition_of(datasets: Iterable[DatasetConfig]) -> str:
+    """Return the filters and derived columns of a rule's datasets as text; see `Detected.definition`."""
+    definitions = {dataset.name: _dataset_definition(dataset) for dataset in datasets}
     return json.dumps(next(iter(definitions.values())) if len(definitions) == 1 else definitions, sort_keys=True)
 
 
