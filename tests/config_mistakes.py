@@ -180,7 +180,9 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "anchors in channels that cannot hold one": "audit: {anchors: {a: {type: slack, channel: ops}, "
     "b: {type: slack, channel: opps}}}\n"
     "channels: {ops: {type: file, path: a.txt}}\n" + cleaning("clean: {action: delete}"),
-    "a preset and examples, which come later": rule(KEY, "use: preset/double-charge", "examples: []"),
+    "a misspelt preset": rule(KEY, "use: preset/duble-charge"),
+    "a preset without columns": rule(KEY, "use: preset/shared-iban", "columns: {ibna: account}"),
+    "mistakes in examples": rule(KEY, "examples: [{givn: [], expect: [{kep: 1}]}, {given: 7}, ann]"),
     "no dataset": f"{READ}rules:\n  twice: {{kind: duplicates, key: [a]}}\n",
     "a misspelt dataset": f"{READ}rules:\n  twice: {{kind: duplicates, dataset: charge, key: [a]}}\n",
     "no key": rule("minimum: 2"),

@@ -271,6 +271,9 @@ class _Loading:
     def _rule(self, name: str, entry: Entry) -> Rule | None:
         if name == "all":
             self.sections.tell(entry.key_at, "`all` means every rule in a job; give this rule another name")
+        if not self.sections.use_preset(name):
+            return None
+        entry = self.sections["rules"][name]
         try:
             rule, problems = load_rule(name, entry, Kinds("rules"), Kinds("normalisers"), Kinds("actions"))
         except (ImportError, AttributeError) as error:
