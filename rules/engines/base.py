@@ -297,6 +297,18 @@ class Near:
 
 
 @dataclass(frozen=True)
+class Key:
+    """One of several keys: its values, the condition that they are complete, and the answer's column for it.
+
+    In the answer that column is 1 where the key may repeat, otherwise 0.
+    """
+
+    parts: tuple[sa.ColumnElement[Any], ...]
+    is_complete: sa.ColumnElement[bool]
+    column: str
+
+
+@dataclass(frozen=True)
 class Repeats:
     """A kind's question to an engine: which records have a key that at least `minimum` records share?
 
@@ -305,6 +317,9 @@ class Repeats:
     exactly, in Python, for every engine. So a hash, a prefix of a long text or a double is a good enough key.
 
     `id` are the columns of the dataset's id, by name, and `ids` selects just these for all its records.
+
+    `keys` replaces `key` where records may share any of several keys. Values that more than `most` records share are
+    left out of the answer; without `most`, the kind leaves them out.
 
     `plain` are columns used unchanged in the key. `over` compiles the same question over fewer records.
 
@@ -324,6 +339,8 @@ class Repeats:
     outside: tuple[int, ...] = ()
     near: Near | None = None
     differ: sa.ColumnElement[Any] | None = None
+    keys: tuple[Key, ...] = ()
+    most: int | None = None
     plain: tuple[str, ...] = ()
     over: Callable[[sa.FromClause], Repeats] | None = None
     python: Mapping[str, tuple[Callable[..., str | None], int]] = field(default_factory=dict)
@@ -336,10 +353,13 @@ class Repeats:
 
 @dataclass(frozen=True)
 class RecordCounts:
-    """The number of records in each state, and the problems of the dataset's id."""
+    """The number of records in each state, the problems of the dataset's id, and, for each of several keys, the number
+    of records whose value the engine left out because more than `most` share it.
+    """
 
     states: Mapping[int, int]
     identity: IdentityProblem = IdentityProblem()
+    crowded: tuple[int, ...] = ()
 
     def __add__(self, other: RecordCounts) -> RecordCounts:
         states = {s: self.states.get(s, 0) + other.states.get(s, 0) for s in {*self.states, *other.states}}

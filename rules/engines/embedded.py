@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
-from rules.engines import hashed, windowed
+from rules.engines import crowded, hashed, windowed
 from rules.engines.base import IdentityProblem, Readable, RecordCounts, Repeats, Stop, Streamed
 from rules.engines.session import Session
 from rules.functions import render
@@ -51,10 +51,11 @@ class Embedded(Session):
         """Count all records by state. Raises OutOfMemory."""
         self._mark(question)
         states = {int(state): int(records) for state, records in self.rows(hashed.states())}
+        left_out = self.fitting(functools.partial(self._leave_out, question)) if question.most else ()
         if question.ids is None:
-            return RecordCounts(states)
+            return RecordCounts(states, crowded=left_out)
         inside = sum(records for state, records in states.items() if state not in question.outside)
-        return RecordCounts(states, self._identity(question.ids, inside))
+        return RecordCounts(states, self._identity(question.ids, inside), left_out)
 
     def members(self, question: Repeats) -> pa.Table:
         """Return the columns of the records whose key repeats. Raises OutOfMemory when every way failed."""
@@ -79,7 +80,8 @@ class Embedded(Session):
         self._marked = question
 
     def _find(self, question: Repeats) -> pa.Table:
-        self._repeat(question)
+        if not question.most:  # otherwise `tally` did it
+            self._repeat(question)
         if not question.handle or question.over is None:
             return self.query(hashed.members(question))
         select = render(hashed.candidates(question, self.table), self.dialect)
@@ -90,10 +92,25 @@ class Embedded(Session):
     def _repeat(self, question: Repeats) -> None:
         """Fill the table of repeated hashes."""
         into = "create or replace temp table repeated as "
-        for hashes in self._repeating("key_hash", question.minimum):
-            with self.shown("hashes", pa.table({"key_hash": hashes})):
-                self._db.execute(into + render(hashed.repeated(question), self.dialect))
-            into = "insert into repeated "
+        for column in hashed.key_hashes(question):
+            for hashes in self._repeating(column, question.minimum):
+                with self.shown("hashes", pa.table({"key_hash": hashes})):
+                    self._db.execute(into + render(hashed.repeated(question), self.dialect))
+                into = "insert into repeated "
+
+    def _leave_out(self, question: Repeats) -> tuple[int, ...]:
+        """Fill the table of repeated hashes, without those that too many records share; count these records by key."""
+        self._repeat(question)
+        left_out = []
+        for key, (column, key_hash) in zip(question.keys, hashed.key_hashes(question).items(), strict=True):
+            hashes = render(crowded.hashes(hashed.MARKS, hashed.REPEATED, column, question.most or 0), self.dialect)
+            self._db.execute(f"create or replace temp table crowded as {hashes}")
+            if self._number(crowded.count()):
+                collisions = render(crowded.collisions(question, key, key_hash), self.dialect)
+                self._db.execute(f"delete from crowded where key_hash in ({collisions})")
+                self._db.execute("delete from repeated where key_hash in (select key_hash from crowded)")
+            left_out.append(self._number(crowded.total()))
+        return tuple(left_out)
 
     def _identity(self, ids: sa.Select[Any], inside: int) -> IdentityProblem:
         if not any(len(hashes) for hashes in self._repeating("handle", 2)):

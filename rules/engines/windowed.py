@@ -11,6 +11,8 @@ from rules.engines.base import Repeats
 
 def repeated(question: Repeats) -> sa.Select[Any]:
     """Select records whose key has at least `minimum` records, if required near ones and with different values."""
+    if question.keys:
+        return _repeated_under_any(question)
     keyed, key = question.keyed, question.key
     names = _unused({c.name for c in keyed.c}, "copies", "before", "after", "least", "greatest")
     computed: list[sa.Label[Any]] = [sa.func.count().over(partition_by=key).label(names["copies"])]
@@ -32,6 +34,24 @@ def repeated(question: Repeats) -> sa.Select[Any]:
     if question.differ is not None:
         select = select.where(counted.c[names["least"]] < counted.c[names["greatest"]])
     return select
+
+
+def _repeated_under_any(question: Repeats) -> sa.Select[Any]:
+    """Select records that share any of the keys, each with the marks of `keys`."""
+    keyed = question.keyed
+    copies = (
+        sa.case((key.is_complete, sa.func.count().over(partition_by=key.parts))).label(key.column)
+        for key in question.keys
+    )
+    counted = sa.select(*(keyed.c[name] for name in question.columns), *copies).where(question.takes_part)
+    counts = counted.cte("counted")
+    repeats = {key.column: _joins(question, counts.c[key.column]) for key in question.keys}
+    marks = (sa.case((is_repeated, 1), else_=0).label(name) for name, is_repeated in repeats.items())
+    return sa.select(*(counts.c[name] for name in question.columns), *marks).where(sa.or_(*repeats.values()))
+
+
+def _joins(question: Repeats, copies: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
+    return copies >= question.minimum if question.most is None else copies.between(question.minimum, question.most)
 
 
 def states(question: Repeats) -> sa.Select[Any]:

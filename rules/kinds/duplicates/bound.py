@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import sqlalchemy as sa
 
@@ -31,11 +32,22 @@ class BoundRule:
 
     @cached_property
     def parts(self) -> tuple[KeyPart, ...]:
-        """The parts of the key. `all` is every column except the id, the file and the row."""
+        """The parts of the key, or of all keys. `all` is every column except the id, the file and the row."""
         if self.rule.key != "all":
-            return self.rule.key
+            return tuple(part for parts in self.rule.keys for part in parts)
         excluded = {*self.relation.id, *PLACE}
         return tuple(KeyPart(column=name) for name in self.relation.schema.names if name not in excluded)
+
+    @cached_property
+    def keys(self) -> tuple[range, ...]:
+        """The positions of each key's parts in `parts`; records are joined if one key agrees."""
+        lengths = [len(parts) for parts in self.rule.keys] or [len(self.parts)]
+        return tuple(range(end - length, end) for length, end in zip(lengths, accumulate(lengths), strict=True))
+
+    @property
+    def joins(self) -> bool:
+        """True if several keys join records."""
+        return len(self.keys) > 1
 
     def matches_null(self, part: KeyPart) -> bool:
         return self.rule.key == "all" or part.column in self.rule.nulls
@@ -130,7 +142,7 @@ class BoundRule:
         blank texts match there too.
         """
         parts = self.parts
-        if not any(part.steps or part.column in self.columns.derived for part in parts):
+        if self.joins or not any(part.steps or part.column in self.columns.derived for part in parts):
             return ()
         schema = self.columns.schema
         return tuple(
@@ -182,9 +194,8 @@ def bind(rule: DuplicatesRule, relation: Relation) -> BoundRule:
 def _misfits(bound: BoundRule) -> Iterator[str]:
     rule, relation, schema = bound.rule, bound.relation, bound.columns.schema
     yield from fitting.missing(schema, relation, _named(rule, relation))
-    if rule.key != "all":
-        for part in rule.key:
-            yield from fitting.key_part(schema, part)
+    for _, part in rule.key_parts():
+        yield from fitting.key_part(schema, part)
     if rule.span:
         yield from fitting.span(schema, "gap" if rule.gap else "window", rule.span.column, rule.span.by)
     yield from fitting.money(schema, relation)
@@ -213,8 +224,7 @@ def _misfits(bound: BoundRule) -> Iterator[str]:
 
 def _named(rule: DuplicatesRule, relation: Relation) -> Iterator[tuple[str, str]]:
     yield from (("id", name) for name in relation.id)
-    if rule.key != "all":
-        yield from (("key", part.column) for part in rule.key)
+    yield from (("key", part.column) for _, part in rule.key_parts())
     if rule.span:
         yield ("gap" if rule.gap else "window"), rule.span.column
     if rule.distinct:

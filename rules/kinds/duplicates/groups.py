@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from rules import grouping, survivorship
-from rules.engines.base import DuplicateGroup, Nearby, Positions
+from rules.engines.base import DuplicateGroup, Link, Nearby, Positions
 from rules.kinds.base import Sample
 from rules.kinds.duplicates.bound import BoundRule
 from rules.normalise import chain_function
 from rules.packed import Packed
 from rules.values import Value, order_key
 
-_AT_ONCE = 5_000
+AT_ONCE = 5_000
 """Records that are Python objects at the same time; all records of a key come together, so it may be more."""
 _NO_PART = -1
 _NEAREST = 10  # records near a group that it names
@@ -36,9 +36,9 @@ class Grouping:
     slot: dt.datetime
 
     def groups(self, members: pa.Table, instead_of: pa.Table | None = None) -> Sequence[DuplicateGroup]:
-        """DuplicateGroup the members, and those records of `instead_of` whose key no member has."""
+        """Group the members, and those records of `instead_of` whose key no member has."""
         tables = [table.combine_chunks() for table in (members, instead_of) if table is not None]
-        with _no_collections():
+        with no_collections():
             return Packed(group for rows in self._by_key(tables) for group in self._grouped(self._keyed(rows)))
 
     def _by_key(self, tables: Sequence[pa.Table]) -> Iterator[list[dict[str, Value]]]:
@@ -46,9 +46,9 @@ class Grouping:
         order, ranks = _in_order(*self._numbered(tables))
         begin = 0
         while begin < len(order):
-            last = min(begin + _AT_ONCE, len(order)) - 1
+            last = min(begin + AT_ONCE, len(order)) - 1
             end = int(np.searchsorted(ranks, ranks[last], side="right"))
-            yield list(_rows_at(tables, np.sort(order[begin:end])))
+            yield list(rows_at(tables, np.sort(order[begin:end])))
             begin = end
 
     def _numbered(self, tables: Sequence[pa.Table]) -> tuple[list[tuple[Any, ...]], Positions]:
@@ -61,14 +61,14 @@ class Grouping:
         numbers_by_table = [np.empty(0, np.int64)]
         for table in tables:
             first_new = len(key_numbers)
-            for begin in range(0, len(table), _AT_ONCE):
-                rows = grouping.rows(table.select(columns).slice(begin, _AT_ONCE))
+            for begin in range(0, len(table), AT_ONCE):
+                rows = grouping.rows(table.select(columns).slice(begin, AT_ONCE))
                 numbers = [_number(key, key_numbers) for key, _ in self._with_keys(rows)]
                 numbers_by_table.append(np.array([n if n >= first_new else _NO_PART for n in numbers], np.int64))
         return list(key_numbers), np.concatenate(numbers_by_table)
 
     def of_rows(self, rows: Iterable[Mapping[str, Value]]) -> tuple[DuplicateGroup, ...]:
-        """DuplicateGroup records, all of which take part."""
+        """Group records, all of which take part."""
         return self._grouped(self._keyed(rows))
 
     def samples(self, rows: Iterable[Mapping[str, Value]]) -> list[Sample]:
@@ -92,10 +92,10 @@ class Grouping:
         window = self.bound.rule.window
         parts = self._split(alike)
         for number, records in enumerate(parts):
-            for part in grouping.connected(grouping.once(records), self._excepted):
+            for part in grouping.connected(grouping.once(records), self.excepted):
                 group = self._group(part)
                 if group is not None and window is not None:
-                    reach = grouping.Reach(window.column, window.by, self._excepted)
+                    reach = grouping.Reach(window.column, window.by, self.excepted)
                     yield self._with_nearby(group, grouping.nearby(part, parts, number, reach), window.column)
                 elif group is not None:
                     yield group
@@ -115,10 +115,12 @@ class Grouping:
         for row in rows:
             record = self.bound.columns.complete(row, self.slot)
             key = tuple(function(record[part.column]) for function, part in zip(functions, parts, strict=True))
-            takes_part = None not in key or all(
-                value is not None or self.bound.matches_null(part) for value, part in zip(key, parts, strict=True)
-            )
-            yield key if takes_part else None, record
+            yield key if None not in key or self._is_complete(key) else None, record
+
+    def _is_complete(self, key: _Key) -> bool:
+        """Return True if the key, or one of several, has no empty part that excludes the record."""
+        parts = self.bound.parts
+        return any(all(key[n] is not None or self.bound.matches_null(parts[n]) for n in of) for of in self.bound.keys)
 
     def _split(self, alike: list[grouping.Record]) -> list[list[grouping.Record]]:
         rule = self.bound.rule
@@ -129,25 +131,35 @@ class Grouping:
         return [sorted(alike, key=lambda record: record.place)]
 
     def _group(self, records: list[grouping.Record]) -> DuplicateGroup | None:
-        rule, relation = self.bound.rule, self.bound.relation
-        if len(records) < rule.minimum or not self._matches(records):
-            return None
-        keeper, *surplus = survivorship.in_order(
-            records, self.bound.keep, self.bound.considered, lambda record: record.place
-        )
-        places = (
-            sorted((r.values[self.bound.span_column] for r in records), key=order_key) if self.bound.span_column else []
-        )
+        ordered = self.ordered(records)
+        key = dict(zip(self.bound.key_names, records[0].key, strict=True))
+        return self.group(ordered, key) if ordered else None
+
+    def ordered(self, records: list[grouping.Record]) -> tuple[grouping.Record, ...]:
+        """Return the records, keeper first; empty if they are too few or do not meet the rule's conditions."""
+        if len(records) < self.bound.rule.minimum or not self._matches(records):
+            return ()
+        return survivorship.in_order(records, self.bound.keep, self.bound.considered, lambda record: record.place)
+
+    def group(
+        self, ordered: Sequence[grouping.Record], key: Mapping[str, Value], links: tuple[Link, ...] = ()
+    ) -> DuplicateGroup:
+        """Return the group of these records, keeper first."""
+        keeper, *surplus = ordered
+        column, shown = self.bound.span_column, self.bound.shown
+        places = sorted((record.values[column] for record in ordered), key=order_key) if column else []
         return DuplicateGroup(
-            key=dict(zip(self.bound.key_names, records[0].key, strict=True)),
-            keeper=grouping.member(keeper, self.bound.shown),
-            surplus=tuple(grouping.member(record, self.bound.shown) for record in surplus),
-            money=grouping.money_at_risk(surplus, relation),
+            key=key,
+            keeper=grouping.member(keeper, shown),
+            surplus=tuple(grouping.member(record, shown) for record in surplus),
+            money=grouping.money_at_risk(surplus, self.bound.relation),
             span=(places[0], places[-1]) if places else None,
+            links=links,
         )
 
     @cached_property
-    def _excepted(self) -> frozenset[frozenset[tuple[str, ...]]]:
+    def excepted(self) -> frozenset[frozenset[tuple[str, ...]]]:
+        """The pairs that the rule lists as different, by their written ids."""
         return frozenset(frozenset(pair) for pair in self.bound.rule.except_)
 
     def _matches(self, records: list[grouping.Record]) -> bool:
@@ -171,7 +183,7 @@ def _in_order(keys: list[tuple[Any, ...]], numbers: Positions) -> tuple[Position
     return positions[order], record_ranks[order]
 
 
-def _rows_at(tables: Sequence[pa.Table], positions: Positions) -> Iterator[dict[str, Value]]:
+def rows_at(tables: Sequence[pa.Table], positions: Positions) -> Iterator[dict[str, Value]]:
     """Yield the rows at these ascending positions, counted through all tables."""
     begin = 0
     for table in tables:
@@ -181,14 +193,14 @@ def _rows_at(tables: Sequence[pa.Table], positions: Positions) -> Iterator[dict[
 
 
 def _picked(table: pa.Table, positions: Positions) -> Iterable[dict[str, Value]]:
-    if len(table) > _AT_ONCE:
+    if len(table) > AT_ONCE:
         return grouping.rows(table.take(pa.array(positions)))
     rows = list(grouping.rows(table))  # `take` loads functions of pyarrow, which takes longer than a small file
     return (rows[position] for position in positions.tolist())
 
 
 @contextmanager
-def _no_collections() -> Iterator[None]:
+def no_collections() -> Iterator[None]:
     """Pause garbage collection: groups are many lasting objects without cycles, and a third of the time went there."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
 from rules.document.mistakes import suggestion
 from rules.expressions import parse_group
-from rules.kinds.base import Rule
-from rules.models import PART_SCHEMA, Keep, KeyPart, Strict, as_list, parse_duration, parse_part
+from rules.kinds.base import Rule, SettingPath
+from rules.kinds.duplicates.anykey import AnyKey, KeySetting, check_parts, keys_of
+from rules.models import Keep, KeyPart, Strict, as_list, parse_duration
 
 
 class MaximumDistance(Strict):
@@ -20,10 +21,6 @@ class MaximumDistance(Strict):
 
     column: str
     by: dt.timedelta | Decimal
-
-
-def _key(value: Any) -> Any:
-    return value if value is None or isinstance(value, (list, tuple)) else [value]
 
 
 def _keep(value: Any) -> Any:
@@ -108,17 +105,12 @@ class DuplicatesRule(Rule):
     expressions: ClassVar[Mapping[str, Callable[[str], object]]] = {**Rule.expressions, "having": parse_group}
 
     kind: Literal["duplicates"] = "duplicates"
-    key: Annotated[
-        Annotated[Literal["all"], Tag("all")]
-        | Annotated[
-            tuple[Annotated[KeyPart, BeforeValidator(parse_part)], ...],
-            BeforeValidator(_key),
-            Tag("columns"),
-            Field(),
-        ],
-        Discriminator(lambda value: "all" if value == "all" else "columns"),
-        WithJsonSchema(_one_or_list(PART_SCHEMA)),
-    ] = Field(description="The columns, with normalisers, that are equal in duplicates; or all.")
+    key: KeySetting = Field(
+        description="The columns, with normalisers, that are equal in duplicates; all; or any of several."
+    )
+    max_shared: int = Field(
+        default=50, ge=2, description="With any of several keys, the most records that one value joins."
+    )
     nulls: dict[str, Literal["match"]] = Field(
         default_factory=dict, description="Columns of the key whose empty values match each other."
     )
@@ -149,14 +141,35 @@ class DuplicatesRule(Rule):
             if self.nulls:
                 raise ValueError("nulls has no effect with key: all, where empty values match each other; remove it")
             return self
-        if not self.key:
-            raise ValueError("a key needs at least one column")
-        if len(set(map(repr, self.key))) < len(self.key):
-            raise ValueError("the key names a column twice with the same normalisers; remove one")
-        columns = {part.column for part in self.key}
+        if not isinstance(self.key, AnyKey):
+            check_parts(self.key)
+        columns = {part.column for parts in self.keys for part in parts}
         for column in sorted(self.nulls.keys() - columns):
             raise ValueError(f"nulls names `{column}`, which is not in the key; {suggestion(column, columns)}")
         return self
+
+    @field_validator("gap", "window")
+    @classmethod
+    def _has_one_key(cls, span: MaximumDistance | None, info: ValidationInfo) -> MaximumDistance | None:
+        if span is not None and isinstance(info.data.get("key"), AnyKey):
+            raise ValueError("cannot be combined with `any`, whose groups have no common key to order by; remove it")
+        return span
+
+    @field_validator("max_shared")
+    @classmethod
+    def _has_several_keys(cls, most: int, info: ValidationInfo) -> int:
+        if "key" in info.data and not isinstance(info.data["key"], AnyKey):
+            raise ValueError("has an effect only with `key: {any: …}`; remove it")
+        return most
+
+    @property
+    def keys(self) -> tuple[tuple[KeyPart, ...], ...]:
+        """The keys one of which records share: several with `any`; none if the key is `all`."""
+        return tuple(parts for _, parts in keys_of(self.key))
+
+    def key_parts(self) -> Iterator[tuple[SettingPath, KeyPart]]:
+        for path, parts in keys_of(self.key):
+            yield from (((*path, index), part) for index, part in enumerate(parts))
 
     @property
     def span(self) -> MaximumDistance | None:
@@ -165,6 +178,10 @@ class DuplicatesRule(Rule):
     @property
     def ordered_by(self) -> str | None:
         return self.span.column if self.span else None
+
+    @property
+    def by_records(self) -> bool:
+        return self.ordered_by is not None or isinstance(self.key, AnyKey)
 
     @property
     def kept_by(self) -> tuple[str, ...]:

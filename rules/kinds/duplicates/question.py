@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from rules.engines.base import Near, RecordCounts, Repeats, Skipped
+from rules.engines.base import Key, Near, RecordCounts, Repeats, Skipped
 from rules.engines.compile import Compiler, unused
 from rules.engines.pushdown import Marked, mark
 from rules.kinds.duplicates.bound import BoundRule
@@ -39,15 +39,18 @@ def question(
     return Repeats(
         keyed=keyed,
         columns=bound.needed,
-        key=tuple(c[f"key_{n}"] for n in range(len(bound.parts))),
+        key=tuple(c[f"key_{n}"] for n in bound.keys[0]),
         takes_part=_takes_part(bound, c),
         state=_state(bound, c),
-        minimum=rule.minimum,
+        minimum=2 if bound.joins else rule.minimum,
         id=relation.id,
         ids=_ids(bound, compiler) if relation.id else None,
         outside=(OUTSIDE, OUTSIDE_UNKNOWN) if relation.where is not None else (),
         near=Near(c["place"], compiler.within(rule.span.column, rule.span.by)) if rule.span else None,
-        differ=c.get("differing"),
+        differ=None if bound.joins else c.get("differing"),
+        keys=_keys(bound, c) if bound.joins else (),
+        # MariaDB compares the beginning of a long text, so other texts would count too.
+        most=rule.max_shared if bound.joins and dialect not in ("mysql", "mariadb") else None,
         plain=bound.plain,
         over=lambda narrowed: question(bound, narrowed, dialect, slot, ascii_only),
         python=compiler.python,
@@ -58,7 +61,7 @@ def marked(
     bound: BoundRule, table: sa.FromClause, dialect: str, slot: dt.datetime, guard: tuple[str, ...]
 ) -> Marked | None:
     """Compile the rule to marks, for records whose `guard` columns are ASCII; None if marks are not possible."""
-    if dialect != "postgresql":
+    if dialect != "postgresql" or bound.joins:
         return None
     compiler = Compiler(bound.columns, table, dialect, slot, bound.relation.timezone)
     hashes = [_hash(bound, compiler, n) for n in range(len(bound.parts))]
@@ -127,14 +130,32 @@ def _ids(bound: BoundRule, compiler: Compiler) -> sa.Select[Any]:
     return ids if where is None else ids.where(compiler.condition(bound.condition(where)))
 
 
+def shared_columns(bound: BoundRule) -> list[str]:
+    """Return the name of the answer's column for each of several keys."""
+    return list(unused((f"shared_{n}" for n in range(len(bound.keys))), bound.needed).values())
+
+
+def _keys(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> tuple[Key, ...]:
+    return tuple(
+        Key(tuple(c[f"key_{n}"] for n in parts), sa.and_(*_required(c), _has_values(bound, parts, c)), column)
+        for parts, column in zip(bound.keys, shared_columns(bound), strict=True)
+    )
+
+
 def _takes_part(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[bool]:
-    required = [c[name] for name in ("in_dataset", "in_rule") if name in c]
-    for n, part in enumerate(bound.parts):
-        if not bound.matches_null(part):
-            required.append(c[f"key_{n}"].is_not(None))
-    if "place" in c:
-        required.append(c["place"].is_not(None))
-    return sa.and_(sa.true(), *required)
+    return sa.and_(*_required(c), sa.or_(*(_has_values(bound, parts, c) for parts in bound.keys)))
+
+
+def _required(c: Mapping[str, sa.ColumnElement[Any]]) -> list[sa.ColumnElement[bool]]:
+    required = [sa.true(), *(c[name] for name in ("in_dataset", "in_rule") if name in c)]
+    return [*required, c["place"].is_not(None)] if "place" in c else required
+
+
+def _has_values(
+    bound: BoundRule, parts: Iterable[int], c: Mapping[str, sa.ColumnElement[Any]]
+) -> sa.ColumnElement[bool]:
+    values = (c[f"key_{n}"].is_not(None) for n in parts if not bound.matches_null(bound.parts[n]))
+    return sa.and_(sa.true(), *values)
 
 
 def _state(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[int]:
@@ -182,3 +203,14 @@ def skipped(bound: BoundRule, tally: RecordCounts) -> tuple[Skipped, ...]:
             where = (*reasons[state], state not in (OUTSIDE_UNKNOWN, EXCLUDED_UNKNOWN))
             counted[where] = counted.get(where, 0) + tally.states[state]
     return tuple(Skipped(column, why, records, scanned) for (column, why, scanned), records in counted.items())
+
+
+def crowded(bound: BoundRule, counts: Iterable[Sequence[int]]) -> tuple[Skipped, ...]:
+    """Put in words how many records of each key were not joined by it, because too many share their value."""
+    reason = f"shared by more than {bound.rule.max_shared} records"
+    left_out: dict[str, int] = {}
+    for by_key in counts:
+        for parts, records in zip(bound.keys, by_key, strict=False):
+            column = ", ".join(dict.fromkeys(bound.parts[part].column for part in parts))
+            left_out[column] = left_out.get(column, 0) + records
+    return tuple(Skipped(column, reason, records) for column, records in left_out.items() if records)

@@ -26,6 +26,9 @@ def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
 def _compares(bound: BoundRule) -> Iterator[str]:
     if bound.rule.key == "all":
         yield f"all {len(bound.parts):,} columns except the id: as they are; empty values are equal"
+    elif bound.joins:
+        keys = (", and ".join(_part(bound, bound.parts[n]) for n in parts) for parts in bound.keys)
+        yield from (key if number == 0 else f"or {key}" for number, key in enumerate(keys))
     else:
         yield from (_part(bound, part) for part in bound.parts)
 
@@ -43,6 +46,9 @@ def _takes_part(bound: BoundRule) -> Iterator[str]:
         yield f"records where {condition_in_words(text)} (`where` of {place})"
     if not wheres:
         yield "all records"
+    if bound.joins:
+        yield "not records in which every key has an empty column"
+        return
     needed = [part.column for part in bound.parts if not bound.matches_null(part)]
     needed += [bound.span_column] if bound.span_column else []
     if needed:
@@ -51,7 +57,11 @@ def _takes_part(bound: BoundRule) -> Iterator[str]:
 
 def _groups(bound: BoundRule) -> Iterator[str]:
     rule = bound.rule
-    yield f"{_number(rule.minimum)} or more records that are equal in {_all(bound)}"
+    if bound.joins:
+        yield f"{_number(rule.minimum)} or more records that equal keys connect, directly or through other records"
+        yield f"a value that more than {rule.max_shared:,} records share connects none of them"
+    else:
+        yield f"{_number(rule.minimum)} or more records that are equal in {_all(bound)}"
     if rule.gap:
         yield f"of these, records whose {_column(rule.gap)} is at most {_distance(rule.gap)} after the previous one"
     if rule.window:
