@@ -289,11 +289,13 @@ class Choice:
 class Near:
     """Restricts an answer to records with a near neighbour: `at` orders, `within(earlier, later)` compares.
 
-    `within` may be true too often, never too rarely.
+    `within` may be true too often, never too rarely. With `until`, a record is a period from `at` to there, without
+    end for null, and `earlier` is the latest end.
     """
 
     at: sa.ColumnElement[Any]
     within: Callable[[sa.ColumnElement[Any], sa.ColumnElement[Any]], sa.ColumnElement[bool]]
+    until: sa.ColumnElement[Any] | None = None
 
 
 @dataclass(frozen=True)

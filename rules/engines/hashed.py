@@ -17,6 +17,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from rules.engines.base import Repeats
+from rules.engines.neighbours import is_near, neighbours
 from rules.functions import filled
 
 Hashes = np.ndarray[tuple[int], np.dtype[np.uint64]]
@@ -29,6 +30,7 @@ MARKS = sa.table(
     sa.column("key_hash", sa.BigInteger),
     sa.column("handle", sa.BigInteger),
     sa.column("place"),
+    sa.column("until"),
     sa.column("differ", sa.BigInteger),
 )
 HASHES = sa.table("hashes", sa.column("key_hash", sa.BigInteger))
@@ -49,6 +51,7 @@ def marks(question: Repeats) -> sa.Select[Any]:
         columns.append(_handle(question, question.keyed, _inside(question)).label("handle"))
     if question.near is not None:
         columns.append(question.near.at.label("place"))
+        columns += [] if question.near.until is None else [question.near.until.label("until")]
     if question.differ is not None:
         columns.append(sa.case((question.differ.is_not(None), sa.func.hash(question.differ))).label("differ"))
     return sa.select(*columns).select_from(question.keyed)
@@ -112,20 +115,11 @@ def repeated(question: Repeats) -> sa.Select[Any]:
         )
     if question.near is None:
         return hashes
-    over: dict[str, Any] = {"partition_by": MARKS.c.key_hash, "order_by": MARKS.c.place}
-    ordered = (
-        sa.select(
-            MARKS.c.key_hash,
-            MARKS.c.place,
-            sa.func.lag(MARKS.c.place).over(**over).label("before"),
-            sa.func.lead(MARKS.c.place).over(**over).label("after"),
-        )
-        .where(MARKS.c.key_hash.in_(hashes))
-        .cte("ordered")
-    )
-    place, before, after = (sa.type_coerce(ordered.c[n], question.near.at.type) for n in ("place", "before", "after"))
-    near = sa.or_(question.near.within(before, place), question.near.within(place, after))
-    return sa.select(ordered.c.key_hash, ordered.c.place).where(near).distinct()
+    beside = neighbours([MARKS.c.key_hash], MARKS.c.place, None if question.near.until is None else MARKS.c.until)
+    computed = (column.label(name) for name, column in beside.items())
+    ordered = sa.select(MARKS.c.key_hash, *computed).where(MARKS.c.key_hash.in_(hashes)).cte("ordered")
+    near = is_near(question.near, dict(ordered.c))
+    return sa.select(ordered.c.key_hash, ordered.c["at"].label("place")).where(near).distinct()
 
 
 def candidates(question: Repeats, table: sa.FromClause) -> sa.Select[Any]:

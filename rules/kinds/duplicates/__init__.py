@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from rules.kinds.base import DatasetFacts, Rule, SettingPath
 from rules.kinds.duplicates import barren
-from rules.kinds.duplicates.model import DuplicatesRule, MaximumDistance
+from rules.kinds.duplicates.model import DuplicatesRule
+from rules.kinds.duplicates.spans import MaximumDistance
 
 if TYPE_CHECKING:
     from rules.engines.base import Relation

@@ -15,7 +15,7 @@ from rules.engines.compile import Columns, Uses, column_type, part_exactness
 from rules.errors import RuleError
 from rules.expressions import BoundExpression, BoundGroup, parse, parse_group
 from rules.kinds.base import DatasetFacts, DoesNotFit
-from rules.kinds.duplicates import barren
+from rules.kinds.duplicates import barren, splitting
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.models import Keep, KeyPart
 from rules.normalise import chain_type
@@ -65,18 +65,23 @@ class BoundRule:
         """The columns that decide which records belong together."""
         names = [part.column for part in self.parts]
         names += [name for condition in self.conditions for name in condition.expression.columns]
-        return (*names, *(name for name in (self.span_column, self.rule.distinct) if name))
+        return (*names, *self.span_columns, *([self.rule.distinct] if self.rule.distinct else []))
 
     @property
     def span_column(self) -> str | None:
         return self.rule.span.column if self.rule.span else None
+
+    @property
+    def span_columns(self) -> tuple[str, ...]:
+        """The columns of `gap`, `window` or `overlap`; the first orders."""
+        return self.rule.span.columns if self.rule.span else ()
 
     @cached_property
     def shown(self) -> tuple[str, ...]:
         """The columns that a finding shows, each once."""
         money = self.relation.money
         names = [part.column for part in self.parts]
-        names += [self.span_column or "", self.rule.distinct or "", *(line.column or "" for line in self.rule.keep)]
+        names += [*self.span_columns, self.rule.distinct or "", *(line.column or "" for line in self.rule.keep)]
         names += [money.amount, money.currency_column or ""] if money else []
         names += [name for name in PLACE if name in self.relation.schema and not self.relation.id]
         return tuple(name for name in dict.fromkeys(names) if name)
@@ -103,7 +108,7 @@ class BoundRule:
 
     @cached_property
     def uses(self) -> Uses:
-        plain = tuple(n for n in (self.span_column, self.rule.distinct, *self.relation.id) if n)
+        plain = tuple(n for n in (*self.span_columns, self.rule.distinct, *self.relation.id) if n)
         return Uses(self.columns, self.conditions, self.parts, plain, self.relation.timezone)
 
     @cached_property
@@ -196,8 +201,7 @@ def _misfits(bound: BoundRule) -> Iterator[str]:
     yield from fitting.missing(schema, relation, _named(rule, relation))
     for _, part in rule.key_parts():
         yield from fitting.key_part(schema, part)
-    if rule.span:
-        yield from fitting.span(schema, "gap" if rule.gap else "window", rule.span.column, rule.span.by)
+    yield from splitting.misfits(rule, schema)
     yield from fitting.money(schema, relation)
     if rule.key == "all" and not bound.parts:
         yield f"`key: all` compares nothing: every column of dataset `{relation.dataset}` is in its id."
@@ -226,7 +230,7 @@ def _named(rule: DuplicatesRule, relation: Relation) -> Iterator[tuple[str, str]
     yield from (("id", name) for name in relation.id)
     yield from (("key", part.column) for _, part in rule.key_parts())
     if rule.span:
-        yield ("gap" if rule.gap else "window"), rule.span.column
+        yield from ((rule.span_setting, column) for column in rule.span.columns)
     if rule.distinct:
         yield "distinct", rule.distinct
     yield from (("keep", line.column) for line in rule.keep if line.column)

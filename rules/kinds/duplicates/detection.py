@@ -149,7 +149,7 @@ class FittedDuplicates:
     def _takes_part(self, row: Mapping[str, Value], slot: dt.datetime) -> bool:
         bound = self.bound
         record = bound.columns.complete(row, slot)
-        has_place = bound.span_column is None or record[bound.span_column] is not None
+        has_place = bound.rule.span is None or bound.rule.span.admits(record)
         return has_place and all(condition.evaluate(record, slot) is True for condition in bound.conditions)
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from rules import grouping, survivorship
 from rules.engines.base import DuplicateGroup, Link, Nearby, Positions
 from rules.kinds.base import Sample
+from rules.kinds.duplicates import splitting
 from rules.kinds.duplicates.bound import BoundRule
 from rules.normalise import chain_function
 from rules.packed import Packed
@@ -89,14 +90,14 @@ class Grouping:
         return grouping.in_order(group for alike in grouping.by_key(records) for group in self._of_key(alike))
 
     def _of_key(self, alike: list[grouping.Record]) -> Iterator[DuplicateGroup]:
-        window = self.bound.rule.window
+        window, nearby = self.bound.rule.window, None
         parts = self._split(alike)
         for number, records in enumerate(parts):
             for part in grouping.connected(grouping.once(records), self.excepted):
                 group = self._group(part)
                 if group is not None and window is not None:
-                    reach = grouping.Reach(window.column, window.by, self.excepted)
-                    yield self._with_nearby(group, grouping.nearby(part, parts, number, reach), window.column)
+                    nearby = nearby or splitting.nearby(window, parts, self.excepted)
+                    yield self._with_nearby(group, nearby(part, number), window.column)
                 elif group is not None:
                     yield group
 
@@ -123,12 +124,7 @@ class Grouping:
         return any(all(key[n] is not None or self.bound.matches_null(parts[n]) for n in of) for of in self.bound.keys)
 
     def _split(self, alike: list[grouping.Record]) -> list[list[grouping.Record]]:
-        rule = self.bound.rule
-        if rule.gap:
-            return grouping.chains(alike, rule.gap.column, rule.gap.by)
-        if rule.window:
-            return grouping.windows(alike, rule.window.column, rule.window.by)
-        return [sorted(alike, key=lambda record: record.place)]
+        return splitting.split(self.bound.rule, alike)
 
     def _group(self, records: list[grouping.Record]) -> DuplicateGroup | None:
         ordered = self.ordered(records)

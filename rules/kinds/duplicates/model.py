@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
-from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
@@ -13,14 +11,8 @@ from rules.document.mistakes import suggestion
 from rules.expressions import parse_group
 from rules.kinds.base import Rule, SettingPath
 from rules.kinds.duplicates.anykey import AnyKey, KeySetting, check_parts, keys_of
-from rules.models import Keep, KeyPart, Strict, as_list, parse_duration
-
-
-class MaximumDistance(Strict):
-    """`gap:` or `window:`: the column that orders, and the largest distance (inclusive), a duration or a number."""
-
-    column: str
-    by: dt.timedelta | Decimal
+from rules.kinds.duplicates.spans import SPAN_SCHEMA, MaximumDistance, Overlap, Span, parse_span
+from rules.models import Keep, KeyPart, as_list
 
 
 def _keep(value: Any) -> Any:
@@ -39,26 +31,6 @@ def _keep(value: Any) -> Any:
         "write a line of keep as most_complete, {first: column}, {last: column}, {max: column}, {min: column} "
         "or {prefer: {column: [best, next]}}"
     )
-
-
-def _span(value: Any) -> Any:
-    if isinstance(value, MaximumDistance):
-        return value
-    if isinstance(value, dict) and len(value) == 1:
-        [(column, by)] = value.items()
-        return {"column": column, "by": by if isinstance(by, dt.timedelta) else _distance(by)}
-    raise ValueError("write one column and a distance: {charged_at: 15m}, or {position: 3} for a numeric column")
-
-
-def _distance(by: Any) -> dt.timedelta | Decimal:
-    try:
-        number = Decimal(str(by))
-    except ArithmeticError:
-        duration: dt.timedelta = parse_duration(by)
-        return duration
-    if not number.is_finite() or number < 0:
-        raise ValueError(f"`{by}` is not a distance; write a duration like 15m, or a number that is not negative")
-    return number
 
 
 def _pair(value: Any) -> Any:
@@ -81,12 +53,6 @@ _KEEP_SCHEMA = {
             | {"prefer": {"type": "object", "minProperties": 1, "maxProperties": 1}},
         },
     ]
-}
-_SPAN_SCHEMA = {
-    "type": "object",
-    "minProperties": 1,
-    "maxProperties": 1,
-    "additionalProperties": {"type": ["string", "number"]},
 }
 _PAIR_SCHEMA = {"type": "array", "minItems": 2, "maxItems": 2}
 
@@ -118,11 +84,14 @@ class DuplicatesRule(Rule):
         Annotated[tuple[tuple[str, ...], tuple[str, ...]], BeforeValidator(_pair), WithJsonSchema(_PAIR_SCHEMA)],
         ...,
     ] = Field(default=(), alias="except", description="Pairs of record ids known to be different.")
-    gap: Annotated[MaximumDistance, BeforeValidator(_span), WithJsonSchema(_SPAN_SCHEMA)] | None = Field(
+    gap: Annotated[MaximumDistance, BeforeValidator(parse_span), WithJsonSchema(SPAN_SCHEMA)] | None = Field(
         default=None, description="The largest distance between two neighbours of a group, which is a chain."
     )
-    window: Annotated[MaximumDistance, BeforeValidator(_span), WithJsonSchema(_SPAN_SCHEMA)] | None = Field(
+    window: Annotated[MaximumDistance, BeforeValidator(parse_span), WithJsonSchema(SPAN_SCHEMA)] | None = Field(
         default=None, description="The largest distance from the earliest record of a group."
+    )
+    overlap: Overlap | None = Field(
+        default=None, description="The columns of a period: {from: start, to: end}; records whose periods overlap."
     )
     distinct: str | None = Field(default=None, description="A column that must differ inside a group.")
     having: str | None = Field(default=None, description="A condition over the group, e.g. sum(amount) > 100.")
@@ -135,8 +104,9 @@ class DuplicatesRule(Rule):
 
     @model_validator(mode="after")
     def _fits_together(self) -> DuplicatesRule:
-        if self.gap and self.window:
-            raise ValueError("gap and window cannot be combined; remove one of them")
+        spans = [name for name in ("gap", "window", "overlap") if getattr(self, name)]
+        if len(spans) > 1:
+            raise ValueError(f"{' and '.join(spans)} cannot be combined; keep one of them")
         if self.key == "all":
             if self.nulls:
                 raise ValueError("nulls has no effect with key: all, where empty values match each other; remove it")
@@ -148,9 +118,9 @@ class DuplicatesRule(Rule):
             raise ValueError(f"nulls names `{column}`, which is not in the key; {suggestion(column, columns)}")
         return self
 
-    @field_validator("gap", "window")
+    @field_validator("gap", "window", "overlap")
     @classmethod
-    def _has_one_key(cls, span: MaximumDistance | None, info: ValidationInfo) -> MaximumDistance | None:
+    def _has_one_key(cls, span: Span | None, info: ValidationInfo) -> Span | None:
         if span is not None and isinstance(info.data.get("key"), AnyKey):
             raise ValueError("cannot be combined with `any`, whose groups have no common key to order by; remove it")
         return span
@@ -172,8 +142,13 @@ class DuplicatesRule(Rule):
             yield from (((*path, index), part) for index, part in enumerate(parts))
 
     @property
-    def span(self) -> MaximumDistance | None:
-        return self.gap or self.window
+    def span(self) -> Span | None:
+        return self.gap or self.window or self.overlap
+
+    @property
+    def span_setting(self) -> str:
+        """The name of the setting that `span` is."""
+        return "gap" if self.gap else "window" if self.window else "overlap"
 
     @property
     def ordered_by(self) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,8 +12,10 @@ from rules.engines.base import Key, Near, RecordCounts, Repeats, Skipped
 from rules.engines.compile import Compiler, unused
 from rules.engines.pushdown import Marked, mark
 from rules.kinds.duplicates.bound import BoundRule
+from rules.kinds.duplicates.model import DuplicatesRule
 from rules.values import Type
 
+_PLACES = ("place", "second_place")
 OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, _FIRST_PART = 1, 2, 3, 4, 5
 
 
@@ -46,7 +48,7 @@ def question(
         id=relation.id,
         ids=_ids(bound, compiler) if relation.id else None,
         outside=(OUTSIDE, OUTSIDE_UNKNOWN) if relation.where is not None else (),
-        near=Near(c["place"], compiler.within(rule.span.column, rule.span.by)) if rule.span else None,
+        near=_near(rule, compiler, c),
         differ=None if bound.joins else c.get("differing"),
         keys=_keys(bound, c) if bound.joins else (),
         # MariaDB compares the beginning of a long text, so other texts would count too.
@@ -74,8 +76,7 @@ def marked(
             c[f"given_{n}"] = compiler.given(part.column, table.c[part.column])
         c[f"key_{n}"] = compiler.comparable(part, c[f"key_{n}"])
     takes_part = sa.and_(sa.true(), *(c[name] for name in ("in_dataset", "in_rule") if name in c))
-    if "place" in c:
-        takes_part = sa.and_(takes_part, c["place"].is_not(None))
+    takes_part = sa.and_(takes_part, *_has_place(bound, c))
     others = sa.not_(compiler.ascii_only(guard)) if guard else sa.false()
     reasons = _reasons(bound, c)
     state = sa.case(*reasons, else_=_number(0)) if reasons else _number(0)
@@ -99,9 +100,26 @@ def _computed(bound: BoundRule, compiler: Compiler) -> dict[str, sa.ColumnElemen
     for name, text in (("in_dataset", bound.relation.where), ("in_rule", bound.rule.where)):
         if text is not None:
             computed[name] = compiler.condition(bound.condition(text))
-    if bound.rule.span:
-        computed["place"] = compiler.place(bound.rule.span.column)
-    return computed
+    return computed | {name: compiler.place(column) for name, column in zip(_PLACES, bound.span_columns, strict=False)}
+
+
+def _has_place(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> Iterator[sa.ColumnElement[bool]]:
+    """Yield the conditions that `gap`, `window` or `overlap` has for a record, in the order of the span's `reasons`."""
+    overlap = bound.rule.overlap
+    if overlap is None:
+        yield from (c[name].is_not(None) for name in _PLACES if name in c)
+        return
+    begin, end = (c[name] for name in _PLACES)
+    are_instants = bound.columns.schema[overlap.begin].type is Type.INSTANT
+    yield begin.is_not(None)
+    yield sa.or_(end.is_(None), begin <= end if overlap.includes_ends(are_instants=are_instants) else begin < end)
+
+
+def _near(rule: DuplicatesRule, compiler: Compiler, c: Mapping[str, sa.ColumnElement[Any]]) -> Near | None:
+    if rule.overlap is not None:
+        return Near(c["place"], lambda reach, begin: begin <= reach, c["second_place"])
+    span = rule.gap or rule.window
+    return None if span is None else Near(c["place"], compiler.within(span.column, span.by))
 
 
 def _keyed(
@@ -137,18 +155,17 @@ def shared_columns(bound: BoundRule) -> list[str]:
 
 def _keys(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> tuple[Key, ...]:
     return tuple(
-        Key(tuple(c[f"key_{n}"] for n in parts), sa.and_(*_required(c), _has_values(bound, parts, c)), column)
+        Key(tuple(c[f"key_{n}"] for n in parts), sa.and_(*_required(bound, c), _has_values(bound, parts, c)), column)
         for parts, column in zip(bound.keys, shared_columns(bound), strict=True)
     )
 
 
 def _takes_part(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[bool]:
-    return sa.and_(*_required(c), sa.or_(*(_has_values(bound, parts, c) for parts in bound.keys)))
+    return sa.and_(*_required(bound, c), sa.or_(*(_has_values(bound, parts, c) for parts in bound.keys)))
 
 
-def _required(c: Mapping[str, sa.ColumnElement[Any]]) -> list[sa.ColumnElement[bool]]:
-    required = [sa.true(), *(c[name] for name in ("in_dataset", "in_rule") if name in c)]
-    return [*required, c["place"].is_not(None)] if "place" in c else required
+def _required(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> list[sa.ColumnElement[bool]]:
+    return [sa.true(), *(c[name] for name in ("in_dataset", "in_rule") if name in c), *_has_place(bound, c)]
 
 
 def _has_values(
@@ -179,8 +196,8 @@ def _reasons(
         if not bound.matches_null(part):
             whens.append((c[f"given_{n}"].is_(None), _FIRST_PART + 2 * n))
             whens.append((c[f"key_{n}"].is_(None), _FIRST_PART + 2 * n + 1))
-    if "place" in c:
-        whens.append((c["place"].is_(None), _FIRST_PART + 2 * len(bound.parts)))
+    first_check = _FIRST_PART + 2 * len(bound.parts)
+    whens += [(sa.not_(passes), first_check + n) for n, passes in enumerate(_has_place(bound, c))]
     return [(when, _number(n)) for when, n in whens]
 
 
@@ -192,8 +209,9 @@ def skipped(bound: BoundRule, tally: RecordCounts) -> tuple[Skipped, ...]:
     reasons = {
         OUTSIDE_UNKNOWN: ("where", "the dataset's condition is unknown: a value in it is null"),
         EXCLUDED_UNKNOWN: ("where", "the condition is unknown: a value in it is null"),
-        _FIRST_PART + 2 * len(bound.parts): (bound.span_column or "", "null"),
     }
+    for n, reason in enumerate(bound.rule.span.reasons if bound.rule.span else ()):
+        reasons[_FIRST_PART + 2 * len(bound.parts) + n] = reason
     for n, part in enumerate(bound.parts):
         reasons[_FIRST_PART + 2 * n] = (part.column, "null")
         reasons[_FIRST_PART + 2 * n + 1] = (part.column, "empty after normalising")

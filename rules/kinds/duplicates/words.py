@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rules.expressions.words import condition_in_words, duration_in_words, group_in_words, name_in_words
 from rules.kinds.duplicates.bound import BoundRule
-from rules.kinds.duplicates.model import MaximumDistance
-from rules.models import Keep, KeyPart
+from rules.kinds.duplicates.model import DuplicatesRule
+from rules.kinds.duplicates.spans import MaximumDistance
+from rules.models import Keep, KeyPart, Percent
 from rules.normalise.words import in_words
 from rules.values import Type
 
@@ -50,7 +51,7 @@ def _takes_part(bound: BoundRule) -> Iterator[str]:
         yield "not records in which every key has an empty column"
         return
     needed = [part.column for part in bound.parts if not bound.matches_null(part)]
-    needed += [bound.span_column] if bound.span_column else []
+    needed += bound.span_columns[:1] if bound.rule.overlap else bound.span_columns
     if needed:
         yield f"not records in which {_any(needed)} is empty"
 
@@ -62,10 +63,8 @@ def _groups(bound: BoundRule) -> Iterator[str]:
         yield f"a value that more than {rule.max_shared:,} records share connects none of them"
     else:
         yield f"{_number(rule.minimum)} or more records that are equal in {_all(bound)}"
-    if rule.gap:
-        yield f"of these, records whose {_column(rule.gap)} is at most {_distance(rule.gap)} after the previous one"
-    if rule.window:
-        yield f"of these, records whose {_column(rule.window)} is at most {_distance(rule.window)} after the first one"
+    if rule.span:
+        yield f"of these, {_span(rule)}"
     if rule.distinct:
         yield f"only groups with two or more different values in {name_in_words(rule.distinct)}"
     if rule.having:
@@ -101,11 +100,25 @@ def _criterion(bound: BoundRule, line: Keep) -> str:
     return f"the record with the {'smallest' if is_first else 'largest'} {column}"
 
 
-def _column(span: MaximumDistance) -> str:
-    return name_in_words(span.column)
+def _span(rule: DuplicatesRule) -> str:
+    if rule.overlap:
+        begin, end = name_in_words(rule.overlap.begin), name_in_words(rule.overlap.end)
+        return (
+            f"records whose periods from {begin} to {end} overlap, also through others; without {end}, a period is open"
+        )
+    span = rule.gap or rule.window
+    assert span is not None  # noqa: S101 - the caller looked
+    if span.also is None:
+        other = "the previous one" if rule.gap else "the first one"
+        return f"records whose {name_in_words(span.column)} is at most {_distance(span)} after {other}"
+    other = "of another one, also through others" if rule.gap else "of the first one"
+    limits = " and ".join(f"{name_in_words(limit.column)} at most {_distance(limit)}" for limit in (span, span.also))
+    return f"records with {limits} from that {other}"
 
 
 def _distance(span: MaximumDistance) -> str:
+    if isinstance(span.by, Percent):
+        return f"{span.by.percent} % of the larger"
     return duration_in_words(span.by) if isinstance(span.by, dt.timedelta) else str(span.by)
 
 
