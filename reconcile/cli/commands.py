@@ -7,7 +7,6 @@ import typer.main
 
 from reconcile.cli import (
     cleaning,
-    comparing,
     configuration,
     decisions,
     doctor,
@@ -17,7 +16,6 @@ from reconcile.cli import (
     messages,
     outbox,
     planning,
-    presets,
     releases,
     running,
     serving,
@@ -39,12 +37,10 @@ for group in (
     configuration,
     examples,
     explaining,
-    presets,
     running,
     triggering,
     serving,
     releases,
-    comparing,
     planning,
     decisions,
     cleaning,

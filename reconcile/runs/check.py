@@ -140,4 +140,6 @@ def result_of(
         edited=outcome.edited,
         seconds=round(answer.seconds, 3),
         groups_before=groups_before,
+        read_of=answer.detection.read_of,
+        scanned_of=answer.detection.scanned_of,
     )

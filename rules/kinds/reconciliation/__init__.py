@@ -1,1 +1,0 @@
-"""Rules about two datasets that should agree."""
