@@ -353,6 +353,20 @@ class Application:
             executor.ExecutionContext(self.store, Terms(self.project), self.target, alive, self._sleep)
         )
 
+    def release(self, name: str) -> Application:
+        """Return a release as an application of its own, to be closed by the caller: by the beginning of its hash, as
+        `active`, or by the path of a configuration file.
+
+        Raises ConfigProblems, NothingRemembered, StoreError, and the errors of releases.project_named.
+        """
+        from reconcile.coordination import releases  # noqa: PLC0415 - see above
+
+        if releases.is_path(name):
+            return Application(config.load(name, self._environ), environ=self._environ)
+        with self.memory.read() as tx:
+            project = releases.project_named(tx, name, self.project, self._environ)
+        return Application(project, environ=self._environ)
+
     def readers(self, watch: Callable[[str, int], None] = lambda _rule, _read: None) -> Readers:
         """Return the resources of work that only reads; `watch` gets (rule, records read so far) and may raise."""
         from reconcile.runs.check import Readers  # noqa: PLC0415 - see above

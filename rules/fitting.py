@@ -5,12 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
 
 from rules.document.mistakes import suggestion
 from rules.engines.base import Relation
 from rules.errors import RuleError
-from rules.models import KeyPart
+from rules.models import Distance, KeyPart, Percent
 from rules.normalise import chain_type
 from rules.values import PLACE, Schema, Type
 
@@ -51,8 +50,8 @@ def key_part(schema: Schema, part: KeyPart) -> Iterator[str]:
             yield f"The key column `{part.column}` cannot be normalised this way: {error}"
 
 
-def span(schema: Schema, setting: str, column: str, by: dt.timedelta | Decimal) -> Iterator[str]:
-    """Yield a sentence unless a duration has a time column, or a number a numeric column."""
+def span(schema: Schema, setting: str, column: str, by: Distance) -> Iterator[str]:
+    """Yield a sentence unless a duration has a time column, or a number or percentage a numeric column."""
     if column not in schema:
         return
     type_ = schema[column].type
@@ -64,7 +63,23 @@ def span(schema: Schema, setting: str, column: str, by: dt.timedelta | Decimal) 
             yield f"`{setting}` of the date `{column}` must be whole days; write days or weeks, like 3d."
     elif not type_.is_number:
         advice = "write a duration like 15m" if type_ in TIMES else f"declare `{column}` as a number under columns:"
-        yield f"`{setting}` is a number, but `{column}` is of type {type_.value}; {advice}."
+        what = "percentage" if isinstance(by, Percent) else "number"
+        yield f"`{setting}` is a {what}, but `{column}` is of type {type_.value}; {advice}."
+
+
+def period(schema: Schema, begin: str, end: str) -> Iterator[str]:
+    """Yield a sentence unless both columns of a period have one type: of times, or exact numbers."""
+    if begin not in schema or end not in schema:
+        return
+    types = schema[begin].type, schema[end].type
+    for column, type_ in zip((begin, end), types, strict=True):
+        if type_ not in (*TIMES, Type.INTEGER, Type.DECIMAL):
+            advice = f"declare `{column}` as date, instant, integer or decimal under columns:"
+            yield f"`overlap` compares times or exact numbers, but `{column}` is of type {type_.value}; {advice}."
+            return
+    if types[0] is not types[1]:
+        both = f"`{begin}` is of type {types[0].value} and `{end}` of type {types[1].value}"
+        yield f"`overlap` needs two columns of one type, but {both}; declare them alike under columns:."
 
 
 def money(schema: Schema, relation: Relation) -> Iterator[str]:

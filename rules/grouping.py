@@ -14,7 +14,9 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 
 from rules import values as sums
+from rules.distances import apart, is_near, number
 from rules.engines.base import Group, Member, MoneyColumns, Relation
+from rules.models import Distance
 from rules.values import PLACE, RecordId, Value, canonical, canonical_json, order_key, sameness
 
 G = TypeVar("G", bound=Group)
@@ -24,19 +26,13 @@ G = TypeVar("G", bound=Group)
 class Record:
     """A record that takes part: its id, its key, and its values, derived columns included.
 
-    `order` holds the values that sort records, independent of the order in which they are read. `dataset` is None for
-    a record of the rule's first dataset.
+    `order` holds the values that sort records, independent of the order in which they are read.
     """
 
     id: RecordId
     key: tuple[Value, ...]
     values: Mapping[str, Value]
     order: tuple[Value, ...]
-    dataset: str | None = None
-
-    @property
-    def name(self) -> RecordName:
-        return self.dataset, written_id(self.id)
 
     @cached_property
     def place(self) -> tuple[Any, ...]:
@@ -51,8 +47,6 @@ class Valued(Protocol):
     def values(self) -> Mapping[str, Value]: ...
 
 
-RecordName = tuple[str | None, tuple[str, ...]]
-"""A record as `except:` names it: its dataset (None for the rule's first), and its id."""
 Keyed = tuple[tuple[Value, ...], Mapping[str, Value]]
 """A key and its record."""
 
@@ -105,21 +99,21 @@ def by_key(records: Iterable[Record]) -> list[list[Record]]:
     return list(groups.values())
 
 
-def chains(records: Sequence[Record], column: str, by: dt.timedelta | Decimal) -> list[list[Record]]:
+def chains(records: Sequence[Record], column: str, by: Distance) -> list[list[Record]]:
     """Split the records, in the column's order, where two neighbours are more than `by` apart."""
     return _cut(records, column, by, against=-1)
 
 
-def windows(records: Sequence[Record], column: str, by: dt.timedelta | Decimal) -> list[list[Record]]:
+def windows(records: Sequence[Record], column: str, by: Distance) -> list[list[Record]]:
     """Split the records greedily: the earliest free record opens a window, which holds all up to `by` later."""
     return _cut(records, column, by, against=0)
 
 
-def _cut(records: Sequence[Record], column: str, by: dt.timedelta | Decimal, against: int) -> list[list[Record]]:
+def _cut(records: Sequence[Record], column: str, by: Distance, against: int) -> list[list[Record]]:
     """Cut where a record is more than `by` after the first (0) or the last (-1) record of the previous group."""
     groups: list[list[Record]] = []
     for record in sorted(records, key=lambda record: (order_key(record.values[column]), record.place)):
-        if groups and _distance(groups[-1][against].values[column], record.values[column]) <= by:
+        if groups and is_near(groups[-1][against].values[column], record.values[column], by):
             groups[-1].append(record)
         else:
             groups.append([record])
@@ -140,36 +134,24 @@ class Reach:
     """The limit of nearness: values of the column at most `by` apart, except for `pairs` listed as different."""
 
     column: str
-    by: dt.timedelta | Decimal
-    pairs: frozenset[frozenset[RecordName]]
+    by: Distance
+    pairs: frozenset[frozenset[tuple[str, ...]]]
 
 
 def _reached(part: Sequence[Record], others: Iterable[Record], reach: Reach) -> Iterator[tuple[Any, Record]]:
     """Yield each of the others that is near a record of the part, with its distance; both start where they meet."""
     for record in others:
-        if _apart(part[0], record, reach.column) > reach.by:
+        if not is_near(part[0].values[reach.column], record.values[reach.column], reach.by):
             return
-        same = (member for member in part if frozenset((member.name, record.name)) not in reach.pairs)
+        same = (
+            member for member in part if frozenset((written_id(member.id), written_id(record.id))) not in reach.pairs
+        )
         nearest = next(same, None) if reach.pairs else part[0]
-        if nearest is not None and (distance := _apart(nearest, record, reach.column)) <= reach.by:
-            yield distance, record
-
-
-def _apart(first: Record, second: Record, column: str) -> Any:
-    return _distance(*sorted((first.values[column], second.values[column]), key=order_key))
-
-
-def _distance(earlier: Value, later: Value) -> Any:
-    if isinstance(earlier, dt.date) and isinstance(later, dt.date):
-        return later - earlier
-    return sums.EXACT.subtract(number(later), number(earlier))
-
-
-def number(value: Value) -> Decimal:
-    """Return a number as the decimal it is written as; raises TypeError for anything else."""
-    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-        return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-    raise TypeError(f"a {type(value).__name__} is not a number")
+        if nearest is None:
+            continue
+        values = nearest.values[reach.column], record.values[reach.column]
+        if is_near(*values, reach.by):
+            yield apart(*values), record
 
 
 def once(records: Iterable[Record]) -> list[Record]:
@@ -177,7 +159,7 @@ def once(records: Iterable[Record]) -> list[Record]:
     names: set[Hashable] = set()
     unique = []
     for record in records:
-        name = (record.dataset, sameness(record.id))
+        name = sameness(record.id)
         if name not in names:
             unique.append(record)
         if None not in record.id:
@@ -185,12 +167,12 @@ def once(records: Iterable[Record]) -> list[Record]:
     return unique
 
 
-def connected(records: list[Record], pairs: frozenset[frozenset[RecordName]]) -> list[list[Record]]:
+def connected(records: list[Record], pairs: frozenset[frozenset[tuple[str, ...]]]) -> list[list[Record]]:
     """Split the records into connected parts: all are connected, except `pairs` listed as different. Order is kept.
 
     Such a pair stays in one part if other records connect it: a decision about a third record should show both.
     """
-    named = [(record.name, number) for number, record in enumerate(records)] if pairs else []
+    named = [(written_id(record.id), number) for number, record in enumerate(records)] if pairs else []
     in_a_pair = frozenset(name for pair in pairs for name in pair)
     if not all(name in in_a_pair for name, _ in named):
         return [records]  # a record without any pair connects all others
@@ -255,7 +237,7 @@ def different(records: Iterable[Record], column: str) -> int:
 
 
 def member(record: Record, shown: Sequence[str]) -> Member:
-    return Member(record.id, {name: record.values[name] for name in shown}, record.dataset)
+    return Member(record.id, {name: record.values[name] for name in shown})
 
 
 def in_order(groups: Iterable[G]) -> tuple[G, ...]:

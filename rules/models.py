@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import re
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
@@ -125,6 +126,15 @@ PART_SCHEMA = {
         },
     ]
 }
+
+
+class Percent(Strict):
+    """A distance between two numbers, in per cent of the larger of their sizes; less than 100."""
+
+    percent: Decimal
+
+
+Distance = dt.timedelta | Decimal | Percent
 
 
 class Keep(Strict):

@@ -19,18 +19,6 @@ def rule(*lines: str) -> str:
 
 
 KEY = "key: [order_id]"
-SEVERAL = """\
-sources: {shop: {type: files}}
-datasets: {crm: {source: shop, path: a.csv, id: id}, shop: {source: shop, path: b.csv, id: id}}
-"""
-
-
-def several(datasets: str, *lines: str) -> str:
-    """A whole configuration whose one rule is over these datasets and has these lines."""
-    body = "".join(f"    {line}\n" for line in lines)
-    return f"{SEVERAL}rules:\n  twins:\n    kind: duplicates\n    datasets: {datasets}\n    key: [email]\n{body}"
-
-
 DATABASE = """\
 sources: {shop: {type: sql, url: "sqlite:///shop.db"}, files: {type: files}}
 datasets:
@@ -69,15 +57,6 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "a merge key": f"{READ}rules:\n  twice:\n    <<: {{kind: duplicates}}\n    dataset: charges\n    key: [a]\n",
     "a tag": rule("key: !!python/object:os.system [a]"),
     "a second document": f"{READ}{RULE}---\nversion: 1\n",
-    "a dataset that is not there among several": several("[crm, shp]"),
-    "several datasets that are one": several("[crm]"),
-    "one dataset and several": several("[crm, shop]", "dataset: crm"),
-    "a name for a column of another dataset": several("[crm, shop]", "columns: {shp: {email: mail}}"),
-    "a mistake in the condition of one of several datasets": several("[crm, shop]", 'where: {shop: "status == 1"}'),
-    "a condition that no record of one of several datasets meets": several(
-        "[crm, shop]", "where: {shop: status = 'a' and status = 'b'}"
-    ),
-    "several datasets that are cleaned": several("[crm, shop]", "clean: {action: delete}"),
     "another version": f"version: 2\n{READ}{RULE}",
     "nothing to check": READ,
     "an empty section": f"{READ}rules:\n",
@@ -201,7 +180,9 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "anchors in channels that cannot hold one": "audit: {anchors: {a: {type: slack, channel: ops}, "
     "b: {type: slack, channel: opps}}}\n"
     "channels: {ops: {type: file, path: a.txt}}\n" + cleaning("clean: {action: delete}"),
-    "a preset and examples, which come later": rule(KEY, "use: preset/double-charge", "examples: []"),
+    "a misspelt preset": rule(KEY, "use: preset/duble-charge"),
+    "a preset without columns": rule(KEY, "use: preset/shared-iban", "columns: {ibna: account}"),
+    "mistakes in examples": rule(KEY, "examples: [{givn: [], expect: [{kep: 1}]}, {given: 7}, ann]"),
     "no dataset": f"{READ}rules:\n  twice: {{kind: duplicates, key: [a]}}\n",
     "a misspelt dataset": f"{READ}rules:\n  twice: {{kind: duplicates, dataset: charge, key: [a]}}\n",
     "no key": rule("minimum: 2"),
@@ -221,7 +202,16 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     + f"  again: {{kind: duplicates, dataset: charges, {KEY}, gap: {{charged_at: {'9' * 400}w}}}}\n",
     "a window without a column": rule(KEY, "window: 15m"),
     "a negative window": rule(KEY, "gap: {position: -3}"),
+    "a percentage of a whole": rule(KEY, "gap: {amount: 100%}"),
+    "three distances": rule(KEY, "gap: {at: 1m, amount: 1%, position: 3}"),
+    "a period without end": rule(KEY, "overlap: {from: start}"),
+    "a period of one column": rule(KEY, "overlap: {from: start, to: start}"),
+    "ends that are nothing": rule(KEY, "overlap: {from: start, to: end, ends: open}"),
+    "overlap and gap together": rule(KEY, "gap: {at: 1m}", "overlap: {from: start, to: end}"),
     "gap and window together": rule(KEY, "gap: {at: 1m}", "window: {at: 1m}"),
+    "any of one key": rule("key: {any: [[email]]}"),
+    "any with a window": rule("key: {any: [[email], [phone]]}", "window: {at: 1m}"),
+    "a limit of shared values without any": rule(KEY, "max_shared: 10"),
     "keep that is not known": rule(KEY, "keep: [newest]"),
     "a minimum of one": rule(KEY, "minimum: 1"),
     "a minimum in words": rule(KEY, "minimum: two"),

@@ -71,13 +71,14 @@ def settings() -> set[Setting]:
     found |= _of("datasets", dict(zip(CONNECTORS, by_section["datasets"], strict=False)))
     found |= _of("channels", dict(zip(CHANNELS, by_section["channels"], strict=False)))
     found |= _of("rules", {"duplicates": by_section["rules"][0]})
+    found |= _of("rules", {"preset": next(one for one in by_section["rules"] if one.get("title") == "preset")})
     actions = _alternatives(by_section["rules"][0]["properties"]["clean"])
     found |= _of("clean", {one["properties"]["action"]["const"]: one for one in actions})
     return found | _of("jobs", {"": by_section["jobs"][0]})
 
 
 def _alternatives(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [schema] if "properties" in schema else list(schema.get("anyOf", [schema]))
+    return list(schema.get("anyOf", [schema]))
 
 
 def _of(section: str, kinds: Mapping[str, Mapping[str, Any]]) -> set[Setting]:

@@ -30,6 +30,32 @@ class Column:
         return f"{self.kind} {' | '.join(self.formats)}" if self.formats else self.kind
 
 
+class Percent(Decimal):
+    """A distance in per cent of the larger number."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """`gap` or `window` with the columns and their reach, as it is written and as it is added; or `overlap`.
+
+    The columns of `overlap` are those of begin and end, and their reach is what `ends` says.
+    """
+
+    way: str
+    limits: tuple[tuple[str, str, Any], ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name, _, _ in self.limits)
+
+    @property
+    def written(self) -> dict[str, str]:
+        if self.way != "overlap":
+            return {name: text for name, text, _ in self.limits}
+        (begin, ends, _), (end, _, _) = self.limits
+        return {"from": begin, "to": end} | ({"ends": ends} if ends else {})
+
+
 @dataclass(frozen=True)
 class Rule:
     """The settings of a rule, as they are written; conditions are expressions."""
@@ -38,8 +64,7 @@ class Rule:
     """Columns with their chains; None is `all`."""
     nulls: frozenset[str] = frozenset()
     where: Expression | None = None
-    cut: tuple[str, str, str, Any] | None = None
-    """`gap` or `window`, the column, the reach as it is written and as it is added."""
+    cut: Cut | None = None
     distinct: str | None = None
     having: Expression | None = None
     minimum: int = 2
@@ -101,7 +126,7 @@ def named_columns(case: Case) -> set[str]:
     """The columns of the table that the rule names, through derived columns too."""
     rule = case.rule
     names = {name for name, _ in rule.key or ()} | ({rule.distinct} if rule.distinct else set())
-    names |= {rule.cut[1]} if rule.cut else set()
+    names |= {*rule.cut.columns} if rule.cut else set()
     for line in (line for line in rule.keep if isinstance(line, Mapping)):
         names |= {
             name for argument in line.values() for name in ([argument] if isinstance(argument, str) else argument)

@@ -72,10 +72,10 @@ def _value(draw: random.Random, part: Expression, zone: str) -> Expression:
         return part
     if part.kind == "text":
         return draw.choice((_text(draw, part), o.coalesce(part, _constant(draw, part)), o.length(part)))
-    if part.kind in DURATIONS and draw.random() < 0.15:
-        return o.business_days(part, o.constant("date", draw.choice(CONSTANTS["date"])), zone)
-    if part.kind in DURATIONS and draw.random() < 0.4:
-        return o.field(draw.choice(("year", "quarter", "month", "weekday")), part, zone)
+    if part.kind in DURATIONS and draw.random() < 0.6:
+        days = o.business_days(part, o.constant("date", draw.choice(CONSTANTS["date"])), zone)
+        fields = [o.field(name, part, zone) for name in ("year", "quarter", "month", "weekday")]
+        return draw.choice((days, *fields))
     if part.kind in DURATIONS:
         return o.moved(part, draw.choice("+-"), *draw.choice(DURATIONS[part.kind]))
     return _number(draw, part)

@@ -145,7 +145,7 @@ def rule_of(case: Case, engine: str) -> Json:
     settings: Json = {"kind": "duplicates", "dataset": name_of(case), "key": key, "engine": engine}
     settings |= {"nulls": dict.fromkeys(sorted(rule.nulls), "match")} if rule.nulls else {}
     settings |= {"where": rule.where.written} if rule.where else {}
-    settings |= {rule.cut[0]: {rule.cut[1]: rule.cut[2]}} if rule.cut else {}
+    settings |= {rule.cut.way: rule.cut.written} if rule.cut else {}
     settings |= {"distinct": rule.distinct} if rule.distinct else {}
     settings |= {"having": rule.having.written} if rule.having else {}
     settings |= {"minimum": rule.minimum} if rule.minimum != 2 else {}
@@ -234,7 +234,8 @@ def _group(case: Case, finding: Json) -> Group:
     ids = [tuple(map(_exact, record)) for record in (finding["keeper"], *finding["surplus"])]
     if not case.id:
         ids = [(Decimal(row - 1),) if case.is_file else () for _, row in finding.get("places", [(0, 0)] * len(ids))]
-    kinds = case.kinds
+    counted = (name for name, chain in case.rule.key or () if {"year", "weekday"} & {*map(str, chain)})
+    kinds = case.kinds | dict.fromkeys(counted, "integer")
     key = tuple((name, _key_value(value, kinds[name])) for name, value in finding["key"].items())
     money = tuple(sorted((code, Decimal(amount)) for code, amount in finding.get("money", {}).items()))
     nearby = finding.get("nearby", {}).get("records", 0)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from oracle_case_support import Case, Cell, Column, Rule
+from oracle_case_support import Case, Cell, Column, Cut, Percent, Rule
 from oracle_conditions_support import condition, derived, having
 from oracle_support import answer
 from oracle_values_support import Kind
@@ -133,6 +133,8 @@ KINDS: Mapping[str, Kind] = {
     "b": "boolean",
     "d": "date",
     "at": "instant",
+    "until": "instant",
+    "m": "integer",
 }
 SPECIAL: Mapping[str, tuple[str, ...]] = {
     "mail": MAILS,
@@ -176,14 +178,15 @@ CHAINS: Mapping[Kind, tuple[tuple[Any, ...], ...]] = {
     "date": ((), ("day",), ("month",), ("quarter",), ("year",), ("weekday",)),
     "instant": ((), ("day",), ("hour",), ("month",), ("quarter",), ("year",), ("day", "weekday")),
 }
+PERIODS = (("at", "until"), ("until", "at"), ("n", "m"))
 REACHES: Mapping[Kind, tuple[tuple[str, Any], ...]] = {
     "instant": (
         *(("15m", dt.timedelta(minutes=15)), ("6h", dt.timedelta(hours=6)), ("14m", dt.timedelta(minutes=14))),
         ("1d", dt.timedelta(days=1)),
     ),
     "date": (("1d", dt.timedelta(days=1)), ("3d", dt.timedelta(days=3))),
-    "integer": (("1", Decimal(1)), ("10", Decimal(10))),
-    "decimal": (("0.05", Decimal("0.05")), ("10", Decimal(10))),
+    "integer": (("1", Decimal(1)), ("10", Decimal(10)), ("50%", Percent(50))),
+    "decimal": (("0.05", Decimal("0.05")), ("10", Decimal(10)), ("1%", Percent(1)), ("99.5%", Percent("99.5"))),
 }
 
 
@@ -301,7 +304,7 @@ class _Draw:
         whole = self.chance(0.04)
         free = {name: kind for name, kind in kinds.items() if name not in names and not whole}
         cut = self._cut(free)
-        others = [name for name in free if cut is None or name != cut[1]]
+        others = [name for name in free if cut is None or name not in cut.columns]
         return Rule(
             key=None if whole else tuple((name, self._chain(name, kinds[name])) for name in names),
             nulls=frozenset() if whole else frozenset(name for name in names if self.chance(0.1)),
@@ -322,12 +325,18 @@ class _Draw:
         chain: tuple[Any, ...] = self.random.choice(CHAINS[kind])
         return () if self.plain and chain and kind in ("float", "date") else chain
 
-    def _cut(self, kinds: Mapping[str, Kind]) -> tuple[str, str, str, Any] | None:
+    def _cut(self, kinds: Mapping[str, Kind]) -> Cut | None:
         names = [name for name, kind in kinds.items() if kind in REACHES]
-        if not names or self.chance(0.65):
+        if not names or self.chance(0.6):
             return None
-        name = self.random.choice(names)
-        return (self.random.choice(("gap", "window")), name, *self.random.choice(REACHES[kinds[name]]))
+        periods = [pair for pair in PERIODS if kinds.keys() >= {*pair}]
+        if periods and self.chance(0.4):
+            begin, end = self.random.choice(periods)
+            ends = self.random.choice(("", "", "included", "excluded"))
+            return Cut("overlap", ((begin, ends, None), (end, "", None)))
+        chosen = self.random.sample(names, min(len(names), self.random.choice((1, 1, 2))))
+        limits = tuple((name, *self.random.choice(REACHES[kinds[name]])) for name in chosen)
+        return Cut(self.random.choice(("gap", "window")), limits)
 
     def _line(self, kinds: Mapping[str, Kind]) -> Any:
         numbers = [name for name, kind in kinds.items() if kind in ("integer", "decimal", "float")]

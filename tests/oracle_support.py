@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import Any
 
-from oracle_case_support import Answer, Case, Cell, Column, Group, Rule, named_columns, read_columns
+from oracle_case_support import Answer, Case, Cell, Column, Cut, Group, Percent, named_columns, read_columns
 from oracle_expressions_support import EXACT, Expression
 from oracle_values_support import Unreadable, Value, in_utc, is_blank, normalised, read
 
@@ -46,7 +46,7 @@ def _answer(case: Case) -> Answer | None:
     groups = [
         _shown(case, key, counted, [member for member in members if member not in cut])
         for key, members in keys.items()
-        for cut in _cut(members, case.rule)
+        for cut in _cut(case, members)
         for part in _apart(cut, case.rule.excepted)
         if _counts(case, counted := _once(case, part))
     ]
@@ -104,32 +104,58 @@ def _by_key(
         if gaps:
             reason = "null" if record.values[gaps[0]] is None else "empty after normalising"
             skipped[gaps[0], reason] += 1
-        elif rule.cut and record.values[rule.cut[1]] is None:
-            skipped[rule.cut[1], "null"] += 1
+        elif rule.cut and (missing := [name for name in _needed(rule.cut) if record.values[name] is None]):
+            skipped[missing[0], "null"] += 1
+        elif rule.cut and rule.cut.way == "overlap" and not _lasts(case, record, record):
+            skipped[rule.cut.columns[1], "empty period"] += 1
         else:
             groups.setdefault(tuple(key), []).append(record)
     return groups
 
 
-def _cut(members: list[Record], rule: Rule) -> list[list[Record]]:
-    """A chain of neighbours is a group under `gap`; what is within reach of the first is one under `window`."""
-    if rule.cut is None:
+def _needed(cut: Cut) -> tuple[str, ...]:
+    return cut.columns[:1] if cut.way == "overlap" else cut.columns
+
+
+def _cut(case: Case, members: list[Record]) -> list[list[Record]]:
+    """Under `gap` and `overlap`, what is connected by near or overlapping pairs; under `window`, what is near the
+    first record that is in no window yet."""
+    cut = case.rule.cut
+    if cut is None:
         return [members]
-    way, name, _, reach = rule.cut
     groups: list[list[Record]] = []
-    place: Callable[[Record], Any] = _by(name)
-    for record in sorted(members, key=place):
-        before = groups[-1][-1 if way == "gap" else 0] if groups else None
-        if before is not None and _within(reach, place(before), place(record)):
-            groups[-1].append(record)
-        else:
-            groups.append([record])
+    free = sorted(_in_order(case, members), key=_by(cut.columns[0]))
+    while free:
+        group = [free.pop(0)]
+        for record in group if cut.way != "window" else group[:1]:
+            group += [other for other in free if _belong(case, record, other)]
+            free = [other for other in free if other not in group]
+        groups.append(group)
     return groups
 
 
-def _within(reach: Any, first: Any, last: Any) -> bool:
-    """Whether the last is at most that far after the first; the end of the calendar has no later day to compare."""
-    return bool(last - first <= reach if isinstance(reach, dt.timedelta) else last <= first + reach)
+def _belong(case: Case, first: Record, second: Record) -> bool:
+    cut = case.rule.cut
+    assert cut is not None
+    if cut.way == "overlap":
+        return _lasts(case, first, second) and _lasts(case, second, first)
+    return all(_near(reach, first.values[name], second.values[name]) for name, _, reach in cut.limits)
+
+
+def _near(reach: Any, first: Any, second: Any) -> bool:
+    if isinstance(reach, Percent):
+        return bool(abs(first - second) * 100 <= reach * max(abs(first), abs(second)))
+    return bool(abs(first - second) <= reach)
+
+
+def _lasts(case: Case, first: Record, second: Record) -> bool:
+    """Whether the first period lasts until the second begins; the day or number where it ends is part of it."""
+    assert case.rule.cut is not None
+    (name, ends, _), (end_name, _, _) = case.rule.cut.limits
+    begin: Any = second.values[name]
+    end: Any = first.values[end_name]
+    included = ends == "included" or (not ends and case.kinds[name] != "instant")
+    return bool(end is None or begin < end or (begin == end and included))
 
 
 def _apart(members: list[Record], excepted: Sequence[tuple[Any, Any]]) -> list[list[Record]]:
@@ -150,13 +176,27 @@ def _id(written: Any) -> Id:
 def _once(case: Case, members: list[Record]) -> list[Record]:
     """The records, keeper first; of those that share an id the one that counts."""
     rule = case.rule
-    named = [column.name for column in case.columns if column.name in named_columns(case) | {*(case.money or ())}]
-    first = ([rule.cut[1]] if rule.cut else []) + named
+    named = _named(case)
+    first = ([rule.cut.columns[0]] if rule.cut else []) + named
     members = sorted(members, key=lambda member: [_empty_last(member.values[name]) for name in first])
     counted: dict[Any, Record] = {}
     for record in members:
         counted.setdefault(record.row if None in record.id else record.id, record)
     return _ordered(case, list(counted.values()))
+
+
+def _named(case: Case) -> list[str]:
+    return [column.name for column in case.columns if column.name in named_columns(case) | {*(case.money or ())}]
+
+
+def _in_order(case: Case, members: list[Record]) -> list[Record]:
+    """The records by id, those with the same one by their values; without id by their place, or by all values."""
+    names = _named(case) if case.id else [] if case.is_file else [column.name for column in case.columns]
+    ids = case.id or case.is_file
+    return sorted(
+        members,
+        key=lambda record: [_empty_last(v) for v in (*(record.id if ids else ()), *(record.values[n] for n in names))],
+    )
 
 
 def _empty_last(value: Value) -> tuple[bool, Any]:
@@ -187,7 +227,7 @@ def _figures(case: Case, members: list[Record]) -> dict[str, Value]:
 def _ordered(case: Case, members: list[Record]) -> list[Record]:
     """The members in the order that `keep` prefers; ties end at the id, and without one at the place in the file."""
     rule = case.rule
-    lines = rule.keep or (({"first": rule.cut[1]},) if rule.cut else ())
+    lines = rule.keep or (({"first": rule.cut.columns[0]},) if rule.cut else ())
     ordered = sorted(members, key=lambda member: [_empty_last(value) for value in member.id])
     if not (case.id or case.is_file):
         ordered.sort(key=lambda member: [_empty_last(member.values[column.name]) for column in case.columns])
@@ -222,24 +262,23 @@ def _preference(name: str, listed: Sequence[str]) -> Callable[[Record], int]:
 
 def _shown(case: Case, key: tuple[tuple[str, Value], ...], members: list[Record], others: list[Record]) -> Group:
     keeper, *surplus = (record.id for record in members)
-    nearby, money = len(_nearby(case.rule, members, others)), _money(case, members[1:])
+    nearby, money = len(_nearby(case, members, others)), _money(case, members[1:])
     if not (case.id or case.is_file):
         return Group((), tuple(() for _ in surplus), key, money, nearby)
     return Group(keeper, tuple(sorted(surplus, key=repr)), key, money, nearby)
 
 
-def _nearby(rule: Rule, members: list[Record], others: list[Record]) -> set[Id]:
+def _nearby(case: Case, members: list[Record], others: list[Record]) -> set[Id]:
     """The records of other windows that are within reach of a record of the group and may be the same as it."""
-    if rule.cut is None or rule.cut[0] == "gap":
+    rule = case.rule
+    if rule.cut is None or rule.cut.way != "window":
         return set()
-    _, name, _, reach = rule.cut
     pairs = {frozenset((_id(left), _id(right))) for left, right in rule.excepted}
-    place: Callable[[Record], Any] = _by(name)
     return {
         other.id
         for other in others
         for member in members
-        if _within(reach, place(member), place(other)) and _within(reach, place(other), place(member))
+        if _belong(case, member, other)
         if frozenset((other.id, member.id)) not in pairs
     }
 

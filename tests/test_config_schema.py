@@ -96,6 +96,7 @@ rules:
     runbook: https://wiki.example.com/x
     was: before
     engine: embedded
+  ready: {use: preset/shared-iban, dataset: charges, columns: {vendor_id: vendor, iban: account}, severity: low}
   all-columns: {kind: duplicates, dataset: charges, key: all, gap: {position: 3}, keep: most_complete}
 jobs:
   nightly: {rules: all, notify: pager, existing: report}
@@ -109,6 +110,7 @@ jobs:
 }
 
 INVALID = {
+    "a preset that is none": READ + "rules: {x: {use: preset/shared-ibn, dataset: charges}}\n",
     "a misspelt section": READ + RULE + "chanels: {}\n",
     "a misspelt setting": READ + RULE.replace("key:", "keys:"),
     "a rule without a key": READ + RULE.replace(", key: [order_id]", ""),
@@ -149,12 +151,13 @@ def test_what_the_schema_allows_is_what_the_loader_reads(tmp_path: Path) -> None
 
     project = loaded(tmp_path, text.replace("gap: {position: 3}, ", "gap: {position: 3}, where: id > 0, "))
 
-    assert list(project.rules) == ["twice", "all-columns"]
+    assert list(project.rules) == ["twice", "ready", "all-columns"]
 
 
 def test_every_setting_of_ours_says_what_it_is_for() -> None:
     top = json_schema()["properties"]
-    rule = top["rules"]["additionalProperties"]["properties"]
+    rules = top["rules"]["additionalProperties"]["anyOf"]
+    rule = {key: schema for kind in rules for key, schema in kind["properties"].items()}
     job = top["jobs"]["additionalProperties"]["properties"]
 
     told = {**top, **rule, **job}

@@ -107,6 +107,16 @@ def test_keep_and_where_and_minimum_mean_what_they_mean_in_a_rule() -> None:
     assert set(reconcile.find_duplicates(frame, "order", minimum=3)["order"]) == {"A"}
 
 
+def test_rows_that_share_any_of_several_keys_come_back_together() -> None:
+    frame = pd.DataFrame({"email": ["a", "a", None, "b"], "phone": [None, "1", "1", "2"], "fax": ["0"] * 4})
+
+    found = reconcile.find_duplicates(frame, {"any": ["email", ["phone"]]})
+    capped = reconcile.find_duplicates(frame, {"any": ["email", "fax"]}, max_shared=3)
+
+    assert roles(found) == [(0, "keeper", 0), (0, "surplus", 1), (0, "surplus", 2)]
+    assert list(capped.index) == [0, 1]
+
+
 def test_whole_rows_are_compared_where_the_key_is_all() -> None:
     frame = pd.DataFrame({"a": [1, 1, 1], "b": ["x", "x", None]})
 

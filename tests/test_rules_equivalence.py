@@ -18,7 +18,8 @@ from rules_support import Rows, databases, pushed
 
 from rules.engines.base import Detection
 from rules.errors import RuleError
-from rules.kinds.duplicates import DuplicatesRule
+from rules.kinds.duplicates import DuplicatesRule, MaximumDistance
+from rules.models import Keep, Percent
 from rules.normalise import NORMALISERS
 from rules.values import Type
 
@@ -32,6 +33,8 @@ TYPES = {
     "amount": Type.DECIMAL,
     "position": Type.INTEGER,
     "at": Type.INSTANT,
+    "until": Type.INSTANT,
+    "last": Type.INTEGER,
 }
 # Pairs that some engine, locale or collation takes for one another, or fails to.
 TRICKY = (
@@ -60,6 +63,8 @@ row = st.fixed_dictionaries(
         "amount": decimals,
         "position": st.one_of(st.none(), st.integers(-3, 6), st.sampled_from([-(2**63), 2**63 - 1])),
         "at": instants,
+        "until": instants,
+        "last": st.one_of(st.none(), st.integers(-3, 8)),
     }
 )
 rows = st.lists(row, max_size=14).map(lambda found: [{"id": n, **one} for n, one in enumerate(found)])
@@ -85,16 +90,32 @@ KEEP: list[list[Any]] = [
 ]
 
 
+DISTANCES: dict[str, list[Any]] = {
+    "at": ["10m", "1h", "0s"],
+    "position": [0, 1, 2, "50%", "99.9%"],
+    "amount": ["0.1", "9%", "10%", 1],
+}
+PERIODS = [
+    *({"from": "at", "to": "until", **ends} for ends in ({}, {"ends": "included"}, {"ends": "excluded"})),
+    *({"from": "position", "to": "last", **ends} for ends in ({}, {"ends": "excluded"})),
+]
+
+
 @st.composite
 def rules(draw: st.DrawFn) -> dict[str, Any]:
     """A rule's settings: keys with normalisers, filters, spans, null matching, minimum and keepers."""
     key: list[Any] = [{"name": draw(chains)}] if draw(st.booleans()) else []
     key += draw(st.lists(st.sampled_from(["code", "amount"]), unique=True, min_size=0 if key else 1))
     settings: dict[str, Any] = {"key": key, "where": draw(st.sampled_from(list(WHERE)))}
-    column = draw(st.sampled_from([None, "at", "position"]))
-    if column:
-        by = draw(st.sampled_from(["10m", "1h", "0s"] if column == "at" else [0, 1, 2]))
-        settings[draw(st.sampled_from(["gap", "window"]))] = {column: by}
+    column = draw(st.sampled_from([None, "at", "position", "amount", "overlap"]))
+    if column == "overlap":
+        settings["overlap"] = draw(st.sampled_from(PERIODS))
+    elif column:
+        span = {column: draw(st.sampled_from(DISTANCES[column]))}
+        second = draw(st.sampled_from([None, *DISTANCES]))
+        if second is not None and second != column:
+            span[second] = draw(st.sampled_from(DISTANCES[second]))
+        settings[draw(st.sampled_from(["gap", "window"]))] = span
     named = [part if isinstance(part, str) else "name" for part in key]
     settings["nulls"] = dict.fromkeys(draw(st.lists(st.sampled_from(named), unique=True)), "match")
     settings["minimum"] = draw(st.sampled_from([2, 2, 3]))
@@ -110,14 +131,14 @@ def rules(draw: st.DrawFn) -> dict[str, Any]:
 
 def tricky(**same: Any) -> list[dict[str, Any]]:
     """A record for each tricky text, otherwise alike."""
-    alike = {"code": "a1", "amount": Decimal(1), "position": 1, "at": BERLIN_FOLD} | same
+    alike = {"code": "a1", "amount": Decimal(1), "position": 1, "at": BERLIN_FOLD, "until": None, "last": 1} | same
     return [{"id": n, "name": name, **alike} for n, name in enumerate(TRICKY)]
 
 
 def apart(*seconds: float, amount: str = "1") -> list[dict[str, Any]]:
     """Records that are alike but for their time."""
     times = [BERLIN_FOLD + dt.timedelta(seconds=one) for one in seconds]
-    alike = {"name": "a", "code": "a1", "amount": Decimal(amount), "position": 1}
+    alike = {"name": "a", "code": "a1", "amount": Decimal(amount), "position": 1, "until": None, "last": None}
     return [{"id": n, "at": at, **alike} for n, at in enumerate(times)]
 
 
@@ -136,6 +157,21 @@ def apart(*seconds: float, amount: str = "1") -> list[dict[str, Any]]:
 @example(
     data=[{**one, "id": n, "amount": Decimal(f"9007199254740993.0{n % 2}")} for n, one in enumerate(apart(0, 0, 0, 0))],
     settings={"key": ["amount"], "window": {"position": 0}},
+)
+@example(
+    data=[{**one, "amount": Decimal(n)} for one, n in zip(apart(0, 60, 120, 180), (20, 50, 20, 50), strict=True)],
+    settings={"key": ["code"], "gap": {"at": "10m", "amount": "1%"}},
+)
+@example(
+    data=[{**one, "amount": Decimal(n)} for one, n in zip(apart(0, 60, 540, 660), (100, 101, 102, 100), strict=True)],
+    settings={"key": ["code"], "window": {"at": "10m", "amount": 1}},
+)
+@example(
+    data=[
+        {**one, "until": end and BERLIN_FOLD + dt.timedelta(seconds=end)}
+        for one, end in zip(apart(0, 60, 120, 400, 500, 500), (300, 120, 130, 400, 600, None), strict=True)
+    ],
+    settings={"key": ["code"], "overlap": {"from": "at", "to": "until"}},
 )
 def test_every_engine_answers_as_plain_python_does(
     data: list[dict[str, Any]],
@@ -321,8 +357,10 @@ def oracle(rule: DuplicatesRule, data: list[dict[str, Any]]) -> Answer:
         if empty:
             column = empty[0][0].column
             _count(skipped, column, "null" if _normal(record[column], []) is None else "empty after normalising")
-        elif rule.span and record[rule.span.column] is None:
-            _count(skipped, rule.span.column, "null")
+        elif rule.span and (missing := [column for column in _needed(rule) if record[column] is None]):
+            _count(skipped, missing[0], "null")
+        elif rule.overlap and not _covers(rule, record, record):
+            _count(skipped, rule.overlap.end, "empty period")
         else:
             taking_part.append((key, record))
     groups = set()
@@ -346,27 +384,54 @@ def _clusters(rule: DuplicatesRule, taking_part: list[tuple[Any, dict[str, Any]]
         if rule.span is None:
             yield records
             continue
-        column, by = rule.span.column, rule.span.by
+        column = rule.span.column
         while records:
             records.sort(key=lambda record: (record[column], record["id"]))
             cluster = [records[0]]
-            for record in records[1:]:
-                anchor = cluster[-1] if rule.gap else cluster[0]
-                if record[column] - anchor[column] <= by:
-                    cluster.append(record)
-            yield cluster
+            for record in cluster if rule.window is None else cluster[:1]:
+                cluster += [other for other in records if other not in cluster and _belong(rule, record, other)]
+            yield sorted(cluster, key=lambda record: (record[column], record["id"]))
             records = [record for record in records if record not in cluster]
 
 
+def _belong(rule: DuplicatesRule, first: dict[str, Any], second: dict[str, Any]) -> bool:
+    """Whether two records of one key are near, or overlap; each other record is compared with them too."""
+    if rule.overlap:
+        return _covers(rule, first, second) and _covers(rule, second, first)
+    limit = rule.gap or rule.window
+    while limit is not None:
+        values = first[limit.column], second[limit.column]
+        reach = limit.by.percent / 100 * max(map(abs, values)) if isinstance(limit.by, Percent) else limit.by
+        if abs(values[0] - values[1]) > reach:
+            return False
+        limit = limit.also
+    return True
+
+
+def _covers(rule: DuplicatesRule, first: dict[str, Any], second: dict[str, Any]) -> bool:
+    """Whether the first period lasts until the second begins."""
+    assert rule.overlap is not None
+    end, begin = first[rule.overlap.end], second[rule.overlap.begin]
+    includes = rule.overlap.ends == "included" or (rule.overlap.ends is None and rule.overlap.begin != "at")
+    return end is None or (begin <= end if includes else begin < end)
+
+
+def _needed(rule: DuplicatesRule) -> list[str]:
+    if rule.overlap:
+        return [rule.overlap.begin]
+    assert isinstance(rule.span, MaximumDistance)
+    return [rule.span.column, *([rule.span.also.column] if rule.span.also else [])]
+
+
 def _wishes(rule: DuplicatesRule, record: dict[str, Any]) -> Iterator[Any]:
-    for line in rule.keep:
+    for line in rule.keep or ([Keep(how="first", column=rule.span.column)] if rule.span else []):
         value = record[line.column]
         if line.how == "prefer":
             yield line.prefer.index(value) if value in line.prefer else len(line.prefer) + (value is None)
         elif value is None:
             yield (1, 0)
         else:
-            number = value if isinstance(value, int) else (value - BERLIN_FOLD) // dt.timedelta(microseconds=1)
+            number = value - BERLIN_FOLD if isinstance(value, dt.datetime) else value
             yield (0, number if line.how in ("first", "min") else -number)
 
 

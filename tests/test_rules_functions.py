@@ -17,6 +17,7 @@ from rules.functions import (
     characters,
     exact,
     find,
+    in_calendar,
     is_ascii,
     micros_between,
     plain,
@@ -198,3 +199,32 @@ def test_decimals_are_rendered_exactly_for_duckdb() -> None:
     statement = sa.select(sa.cast(sa.literal("9007199254740993.01", sa.String()), sa.Numeric()))
 
     assert render(statement, "duckdb") == "SELECT CAST('9007199254740993.01' AS DECIMAL(38, 10)) AS anon_1"
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    ("database", "texts"),
+    [
+        ("postgres_url", ["0001-01-01", "9999-12-31", "infinity", "-infinity", "0044-03-15 BC"]),
+        ("mariadb_url", ["0001-01-01", "9999-12-31", "0000-00-00", "2026-00-15", "2026-03-00"]),
+    ],
+)
+def test_days_that_python_has_not_are_null_in_a_calendar(
+    database: str, texts: list[str], request: pytest.FixtureRequest
+) -> None:
+    engine = sa.create_engine(request.getfixturevalue(database))
+    with engine.begin() as connection:
+        if engine.dialect.name != "postgresql":
+            connection.execute(sa.text("set sql_mode = ''"))
+        instant = "timestamptz" if engine.dialect.name == "postgresql" else "datetime"
+        connection.execute(sa.text(f"create table t (n int, d date, at {instant})"))
+        insert = sa.text("insert into t values (:n, :d, :at)")
+        connection.execute(insert, [{"n": n, "d": t, "at": t} for n, t in enumerate(texts)])
+        columns = sa.column("d", sa.Date()), sa.column("at", sa.DateTime(timezone=True))
+        days = [in_calendar(column, engine.dialect.name).is_(None) for column in columns]
+        statement = sa.select(*(d.label(f"x{n}") for n, d in enumerate(days))).select_from(sa.table("t"))
+
+        answers = connection.execute(statement.order_by(sa.column("n"))).all()
+
+        assert [tuple(map(bool, row)) for row in answers] == [(False,) * 2] * 2 + [(True,) * 2] * 3
+    engine.dispose()

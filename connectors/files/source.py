@@ -1,4 +1,4 @@
-"""Source `files`: CSV, TSV, JSON Lines and Parquet below one directory, `.gz` too.
+"""Source `files`: CSV, TSV, JSON Lines, Parquet and statements of banks below one directory, `.gz` too.
 
 All files that match a dataset's `path` are one dataset. Columns are text unless `columns:` declares them (Parquet: as
 stored). `_file` is the file's path below the root, `_row` the number of the data record in its file, from 1.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import pyarrow as pa
 from pydantic import Field
@@ -21,12 +21,15 @@ from connectors.disk.opened_file import make_room, open_beneath, unpacked_limit
 from connectors.disk.paths import folder_columns, format_of, listed, matching, refuse_other_folders, state
 from connectors.errors import ColumnMissing, ConnectorError, FileRefused, HeadersDiffer
 from connectors.files import parquet as parquet_files
+from connectors.files.bank import formats as bank
+from connectors.files.bank.statement import BankFile
 from connectors.files.csv import reader as csv_files
 from connectors.files.csv.dialect import CsvDialect, CsvWish
 from connectors.files.csv.reader import CsvFile
 from connectors.files.jsonl import JsonLines
 from connectors.files.left_out import numbered, skipped, without_footer
 from connectors.files.parquet import ParquetFile
+from connectors.files.preamble import SkipTo, lines_above
 
 if TYPE_CHECKING:
     pass
@@ -35,8 +38,10 @@ ROWS = 65_536
 FILE: pa.Field[Any] = pa.field("_file", pa.string(), nullable=False)
 ROW: pa.Field[Any] = pa.field("_row", pa.int64(), nullable=False)
 PLACES = pa.schema([FILE, ROW])
+_NAMES = {"parquet": "Parquet", "camt053": "CAMT.053", "mt940": "MT940"}
+_FORMATS = "csv, tsv, jsonl, parquet, camt053 or mt940"
 _TEXT_ONLY = "`malformed` and `skip_footer` are for CSV, TSV and JSON Lines: leave them out"
-OneFile = CsvFile | JsonLines | ParquetFile
+OneFile = CsvFile | JsonLines | ParquetFile | BankFile
 
 
 class FilesSettings(SourceSettings):
@@ -54,21 +59,23 @@ class FilesDataset(DatasetSettings):
     """`path` is a file or a pattern (`bank-*.csv`) below the root; the file decides all settings not given here.
 
     `header` is true, false (columns are column_1, column_2, …) or a list of names for a file without header. `skip` is
-    the number of physical lines before the header, `skip_footer` that of lines at the end, blank ones not counted;
-    `max_line` is in bytes. With `partitions`, folders like year=2026 are columns.
+    the number of physical lines before the header, or `{to: TEXT}` with one of its fields. `skip_footer` is the number
+    of lines at the end, blank ones not counted; `max_line` is in bytes. With `partitions`, folders like year=2026 are
+    columns. `batches: split` makes a record of each transaction that a bank booked in one sum (CAMT.053).
     """
 
     path: str
-    format: Literal["csv", "tsv", "jsonl", "parquet"] | None = None
+    format: Literal["csv", "tsv", "jsonl", "parquet", "camt053", "mt940"] | None = None
     delimiter: str | None = Field(default=None, min_length=1, max_length=1)
     quote: str = Field(default='"', min_length=1, max_length=1)
     encoding: str | None = None
     header: bool | tuple[str, ...] = True
-    skip: int = Field(default=0, ge=0)
+    skip: Annotated[int, Field(ge=0)] | SkipTo = 0
     skip_footer: int = Field(default=0, ge=0, le=1_000)
     malformed: Literal["refuse", "skip"] = "refuse"
     max_line: int = Field(default=csv_files.DUCKDB_LINE, ge=1_000, le=1_000_000_000)
     partitions: bool = False
+    batches: Literal["whole", "split"] = "whole"
 
 
 class FilesSource:
@@ -181,10 +188,13 @@ class FilesSource:
         if path.suffix == ".gz":
             file.limit = limit
         if kind is None:
-            raise FileRefused(name, "its name does not say its format", "set `format` to csv, tsv, jsonl or parquet")
-        if kind == "parquet":
+            raise FileRefused(name, "its name does not say its format", f"set `format` to {_FORMATS}")
+        if kind in ("parquet", *bank.FORMATS):
             if skips or dataset.skip_footer:
-                raise FileRefused(name, "Parquet has no malformed records and no footer", _TEXT_ONLY)
+                raise FileRefused(name, f"{_NAMES[kind]} has no malformed records and no footer", _TEXT_ONLY)
+            if kind in bank.FORMATS:
+                split = dataset.batches == "split"
+                return bank.opened(self.name, file, kind, encoding=dataset.encoding, split=split)
             parquet = ParquetFile(file)
             parquet.weigh(limit)
             return parquet
@@ -194,7 +204,10 @@ class FilesSource:
             lines = JsonLines(text, dataset.max_line, tuple(name for name in dataset.columns if name not in folders))
             return lines.without_malformed() if skips else lines
         delimiter = dataset.delimiter or ("\t" if kind == "tsv" else None)
-        wish = CsvWish(delimiter, dataset.quote, dataset.skip, dataset.header, dataset.skip_footer, skips)
+        above = dataset.skip
+        if isinstance(above, SkipTo):
+            above = lines_above(file, above.to, dataset.quote, delimiter, dataset.encoding)
+        wish = CsvWish(delimiter, dataset.quote, above, dataset.header, dataset.skip_footer, skips)
         key, stamp = (name, wish, dataset.encoding, dataset.max_line), file.stamp
         before, prepared = self._prepared.get(key, (None, None))
         if prepared is None or before != stamp:

@@ -7,6 +7,7 @@ import typer.main
 
 from reconcile.cli import (
     cleaning,
+    comparing,
     configuration,
     decisions,
     doctor,
@@ -16,6 +17,7 @@ from reconcile.cli import (
     messages,
     outbox,
     planning,
+    presets,
     releases,
     running,
     serving,
@@ -37,10 +39,12 @@ for group in (
     configuration,
     examples,
     explaining,
+    presets,
     running,
     triggering,
     serving,
     releases,
+    comparing,
     planning,
     decisions,
     cleaning,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -178,29 +179,35 @@ def hold(
 def promote(
     release: Asked = None,
     config: Config = FILE,
+    no_diff: Annotated[bool, typer.Option("--no-diff", help="Do not compare the findings first.")] = False,
     note: Note = None,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
+    from reconcile.cli import comparing
     from reconcile.cli.opening import load, load_for_state
     from reconcile.coordination import releases as promoted
 
     out = Output(json, quiet, no_color)
-    with (load if release is None else load_for_state)(config) as application, application.store.begin() as tx:
-        before = promoted.current(tx)
-        now = promoted.promote(tx, application.project, release, by=people.person(), note=note)
-        kept = promoted.is_kept(tx, now.release)
-    _tell(out, before, now, kept=kept)
+    with (load if release is None else load_for_state)(config) as application:
+        compared = None if no_diff or quiet else comparing.of_promotion(application, release, out)
+        with application.store.begin() as tx:
+            before = promoted.current(tx)
+            now = promoted.promote(tx, application.project, release, by=people.person(), note=note)
+            kept = promoted.is_kept(tx, now.release)
+    _tell(out, before, now, kept=kept, more={} if compared is None else {"diff": compared})
 
 
-def _tell(out: Output, before: Current | None, now: Current | None, *, kept: bool) -> None:
+def _tell(
+    out: Output, before: Current | None, now: Current | None, *, kept: bool, more: Mapping[str, Any] | None = None
+) -> None:
     """Print the current release and the consequences."""
     from reconcile.coordination.releases import shortened
 
     if out.json:
         shown = {"release": now and now.release, "held": now is not None and now.held, "changed": now != before}
-        out.emit(shown | {"before": before and before.release, "kept": kept})
+        out.emit(shown | {"before": before and before.release, "kept": kept, **(more or {})})
         return
     if now is None:
         return

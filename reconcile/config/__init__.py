@@ -271,6 +271,9 @@ class _Loading:
     def _rule(self, name: str, entry: Entry) -> Rule | None:
         if name == "all":
             self.sections.tell(entry.key_at, "`all` means every rule in a job; give this rule another name")
+        if not self.sections.use_preset(name):
+            return None
+        entry = self.sections["rules"][name]
         try:
             rule, problems = load_rule(name, entry, Kinds("rules"), Kinds("normalisers"), Kinds("actions"))
         except (ImportError, AttributeError) as error:
@@ -279,8 +282,8 @@ class _Loading:
             )
             return None
         self.sections.problems += problems
-        for key in (*rule.dataset_keys(), *rule.dataset_lists) if rule is not None else ("dataset",):
-            self._check_references(entry, key, "datasets")
+        for setting in rule.dataset_settings if rule is not None else ("dataset",):
+            self._check_reference(entry, setting, "datasets")
         return rule
 
     def _job(self, name: str, entry: Entry, top: TopSettings | None) -> JobConfig | None:
@@ -362,13 +365,6 @@ class _Loading:
         if written and name is not None and name not in self.sections[section]:
             self._tell_unknown(written.node.at, section[:-1], name, self.sections[section])
         return name
-
-    def _check_references(self, entry: Entry, key: str, section: str) -> None:
-        """Report each name under a key, one or a list, that the section does not have."""
-        written = entry.node.entries.get(key) if isinstance(entry.node, MapNode) else None
-        for at, name in _names_in(written.node) if written else ():
-            if name not in self.sections[section]:
-                self._tell_unknown(at, section[:-1], name, self.sections[section])
 
     def _tell_unknown(self, at: Position, kind: str, name: str, names: Iterable[str]) -> None:
         if self.sections.whole:

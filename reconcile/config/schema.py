@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from reconcile.config.settings import DEFAULT_MEMORY, DEFAULT_STATE, DatasetEntry, JobEntry, TopSettings
 from reconcile.plugins import Kinds, PluginBroken
+from rules.presets.preset import PREFIX, names
 
 Schema = dict[str, Any]
 
@@ -24,7 +25,7 @@ def json_schema() -> Schema:
     sections = {
         "sources": ("The sources of records.", _any_of([_typed("connectors", name) for name in Kinds("connectors")])),
         "datasets": ("The records that rules read.", _any_of([_dataset(name) for name in Kinds("connectors")])),
-        "rules": ("Rules that records must not break.", _any_of([_rule(name) for name in Kinds("rules")])),
+        "rules": ("Rules that records must not break.", _any_of([*map(_rule, Kinds("rules")), _preset()])),
         "jobs": ("Rules that run together.", _of(JobEntry)),
         "channels": ("Destinations of messages.", _any_of([_typed("channels", name) for name in Kinds("channels")])),
     }
@@ -76,6 +77,14 @@ def _rule(kind: str) -> Schema:
     schema["properties"]["clean"] = _clean(schema["properties"]["clean"]["description"])
     schema["required"] = [key for key in schema["required"] if key != "name"]
     return _told_by(schema, "kind", kind)
+
+
+def _preset() -> Schema:
+    """Return the schema of a rule that uses a preset; its other settings are those of the preset's kind."""
+    choices = [{"enum": [PREFIX + name for name in names()]}]
+    use = {"anyOf": choices, "description": "A preset, whose settings it takes over."}
+    columns = {"type": "object", "description": "The preset's columns, each with the dataset's: {order_id: reference}."}
+    return {"title": "preset", "type": "object", "required": ["use"], "properties": {"use": use, "columns": columns}}
 
 
 def _clean(description: str) -> Schema:

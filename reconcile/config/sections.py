@@ -12,6 +12,8 @@ from reconcile.config.settings import TopSettings
 from rules.document.mistakes import Mistake, Position, short
 from rules.document.reading import known_keys, not_yet, unknown_key
 from rules.document.tree import Entry, ListNode, MapNode, Node, ParsedFile, ScalarNode, parse, read, walk
+from rules.presets.preset import Preset, preset
+from rules.presets.using import named_preset, resolved, uses_preset
 
 SECTIONS = ("sources", "datasets", "rules", "jobs", "channels")
 
@@ -54,6 +56,21 @@ class Sections:
     def tell(self, at: Position, sentence: str) -> None:
         self.problems.append(Mistake.at(at, hide_in_addresses(sentence)))
 
+    def use_preset(self, name: str) -> bool:
+        """Put a rule's preset under its own settings, also in `written`, which is kept; False for mistakes in that."""
+        entry = self["rules"][name]
+        if not isinstance(entry.node, MapNode) or not uses_preset(entry.node):
+            return True
+        node, mistakes = resolved(entry.node)
+        self.problems += mistakes
+        chosen = named_preset(entry.node)
+        if mistakes or chosen is None:
+            return False
+        self["rules"][name] = replace(entry, node=node)
+        for file, root in self.written.items():
+            self.written[file] = _with_preset(root, entry, preset(chosen))
+        return True
+
     def set_aside(self) -> None:
         """Set aside entries that only lack a secret or a variable: sources, channels, `heartbeat` and `encryption_key`.
 
@@ -81,6 +98,21 @@ class Sections:
         if problems:
             return problems[0].sentence
         return NOT_KEPT if any(HIDDEN in (scalar.text or "") for scalar in scalars) else None
+
+
+def _with_preset(root: MapNode, rule: Entry, chosen: Preset) -> MapNode:
+    """Return a file as written, with the preset under the settings of that rule if the file holds it."""
+    rules = root.entries.get("rules")
+    if rules is None or not isinstance(rules.node, MapNode):
+        return root
+    entries = {
+        name: replace(entry, node=resolved(entry.node, chosen)[0])
+        if entry.key_at == rule.key_at and isinstance(entry.node, MapNode)
+        else entry
+        for name, entry in rules.node.entries.items()
+    }
+    section = replace(rules, node=MapNode(rules.node.at, entries))
+    return MapNode(root.at, {**root.entries, "rules": section})
 
 
 def gather(path: Path, environ: Mapping[str, str]) -> Sections:

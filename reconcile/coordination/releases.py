@@ -26,6 +26,8 @@ from reconcile.store.releases import Current
 from rules.document.mistakes import listed, nearest, short
 
 SHORT = 12
+ACTIVE = "active"
+"""The name of the current release on the command line."""
 _SHOWN = 5
 
 
@@ -54,6 +56,16 @@ class ReleaseAmbiguous(Wrong):
         examples = listed(shortened(release) for release in releases[:_SHOWN])
         more = f" and {len(releases) - _SHOWN} more" if len(releases) > _SHOWN else ""
         super().__init__(f"Several releases begin with {short(name)!r}: {examples}{more}; type more of yours")
+
+
+class NoneIsActive(Wrong):
+    """The command names the active release, but there is none."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "No release is active yet: `reconcile serve` or `reconcile promote` makes one active. "
+            "`reconcile releases` lists those that ran"
+        )
 
 
 class WhichRelease(Wrong):
@@ -211,6 +223,25 @@ def refuse_another(tx: Transaction, project: Project) -> None:
     now = stored.current(tx)
     if now is not None and now.held and now.release != project.release:
         raise AnotherIsHeld(now, project.release)
+
+
+def is_path(name: str) -> bool:
+    """Return True if a release is given as the path of a configuration file."""
+    return "/" in name or name.endswith((".yaml", ".yml"))
+
+
+def project_named(tx: Transaction, name: str, project: Project, environ: Mapping[str, str]) -> Project:
+    """Return a release by the beginning of its hash, or the current one as `active`; `project` is the file's release.
+
+    Raises NoneIsActive, ReleaseUnknown, ReleaseAmbiguous, and the errors of `project_of`.
+    """
+    if name == ACTIVE:
+        now = stored.current(tx)
+        if now is None:
+            raise NoneIsActive
+        name = now.release
+    release = named(tx, name, project)
+    return project if release == project.release else project_of(tx, release, project.path, environ)
 
 
 def to_run(tx: Transaction, project: Project, environ: Mapping[str, str]) -> Project:

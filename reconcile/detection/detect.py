@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,7 +26,7 @@ from reconcile.plugins import kind_of
 from rules import grouping
 from rules.calendar import Calendar
 from rules.document.mistakes import listed, suggestion
-from rules.engines.base import Choice, Detection, IdentityProblem, Pushed, Readable, Records, Relation, Stop, Streamed
+from rules.engines.base import Choice, Detection, Pushed, Readable, Records, Relation, Stop, Streamed
 from rules.kinds.base import DoesNotFit, Fitted, Rule
 from rules.values import Value, schema_from_arrow
 
@@ -112,8 +112,7 @@ class Detected:
 
     detection: Detection
     choice: Choice
-    problems: Mapping[str, Sequence[UnreadableCells]]
-    """The unreadable cells of each dataset."""
+    problems: tuple[UnreadableCells, ...]
     seconds: float
     definition: str
     """The filters and derived columns of the datasets as text: an edit of it changes what the rule matches."""
@@ -124,16 +123,9 @@ class Detected:
     def left_out(self) -> tuple[LeftOut, ...]:
         """The records and cells that were not compared, by column and reason."""
         detection = self.detection
-        records = (
-            LeftOut(column=s.column, reason=s.reason, records=s.records, dataset=s.dataset) for s in detection.skipped
-        )
-        of_datasets: Iterable[tuple[str | None, IdentityProblem]] = detection.identity_of.items()
-        ids = (
-            LeftOut(column="id", reason=reason, records=number, dataset=dataset)
-            for dataset, problem in of_datasets or ((None, detection.identity),)
-            for reason, number in (("null", problem.nulls), ("not unique", problem.repeated))
-            if number
-        )
+        records = (LeftOut(column=s.column, reason=s.reason, records=s.records) for s in detection.skipped)
+        id_problems = (("null", detection.identity.nulls), ("not unique", detection.identity.repeated))
+        ids = (LeftOut(column="id", reason=reason, records=number) for reason, number in id_problems if number)
         return (*records, *self.unreadable, *ids)
 
     @property
@@ -145,15 +137,9 @@ class Detected:
                 records=problem.records,
                 first=problem.first,
                 read_as="" if problem.skipped else None,
-                dataset=dataset if len(self.problems) > 1 else None,
             )
-            for dataset, problems in self.problems.items()
-            for problem in problems
+            for problem in self.problems
         )
-
-    def of(self, dataset: str) -> Detected:
-        """Return what one of the rule's datasets contributed, with all groups."""
-        return replace(self, detection=self.detection.of(dataset), problems={dataset: self.problems[dataset]})
 
 
 def fit(rule: Rule, subjects: Subjects) -> Fitted:
@@ -238,11 +224,13 @@ def detect(
         choice = Choice("embedded", f"column `{misfit.column}` holds a value that the database compares differently")
         detection, problems = work.detect(choice.engine)
     seconds = time.monotonic() - begin
-    return Detected(detection, choice, problems, seconds, _definition(subjects), subjects, fitted)
+    definition = definition_of(subject.dataset for subject in subjects.values())
+    return Detected(detection, choice, tuple(problems), seconds, definition, subjects, fitted)
 
 
-def _definition(subjects: Subjects) -> str:
-    definitions = {name: _dataset_definition(subject.dataset) for name, subject in subjects.items()}
+def definition_of(datasets: Iterable[DatasetConfig]) -> str:
+    """Return the filters and derived columns of a rule's datasets as text; see `Detected.definition`."""
+    definitions = {dataset.name: _dataset_definition(dataset) for dataset in datasets}
     return json.dumps(next(iter(definitions.values())) if len(definitions) == 1 else definitions, sort_keys=True)
 
 
@@ -256,7 +244,7 @@ def explain(rule: Rule, subjects: Subjects, slot: dt.datetime) -> Choice:
     fitted = fit(rule, subjects)
     choice = choose(rule, fitted, subjects)
     work = _DetectionWork(fitted, subjects, slot, Budget(""), lambda _: None, None)
-    with work.records(choice.engine, {name: [] for name in subjects}, {}) as records:
+    with work.records(choice.engine, [], {}) as records:
         return Choice(choice.engine, choice.reason, tuple(fitted.explain(records, slot)))
 
 
@@ -281,8 +269,10 @@ class _DetectionWork:
     progress: Callable[[int], None]
     stop: Stop | None
 
-    def detect(self, engine: str) -> tuple[Detection, Mapping[str, Sequence[UnreadableCells]]]:
-        problems = {name: list(subject.warnings(self.fitted.named[name])) for name, subject in self.subjects.items()}
+    def detect(self, engine: str) -> tuple[Detection, list[UnreadableCells]]:
+        problems: list[UnreadableCells] = []
+        for name, subject in self.subjects.items():
+            problems += subject.warnings(self.fitted.named[name])
         confirm: dict[str, Callable[[int], None]] = {}
         with self.records(engine, problems, confirm) as records:
             budget = self.budget
@@ -293,13 +283,13 @@ class _DetectionWork:
 
     @contextmanager
     def records(
-        self, engine: str, problems: Mapping[str, list[UnreadableCells]], confirm: dict[str, Callable[[int], None]]
+        self, engine: str, problems: list[UnreadableCells], confirm: dict[str, Callable[[int], None]]
     ) -> Iterator[dict[str, Records]]:
         """Provide the records of each dataset; see `_records`."""
         with ExitStack() as stack:
             yield {
                 name: stack.enter_context(
-                    _records(name, engine, subject, self.fitted.needed[name], problems[name], self.progress, confirm)
+                    _records(name, engine, subject, self.fitted.needed[name], problems, self.progress, confirm)
                 )
                 for name, subject in self.subjects.items()
             }

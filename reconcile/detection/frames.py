@@ -25,7 +25,7 @@ _ADDED = ("group", "role")
 
 def find_duplicates(
     frame: pd.DataFrame,
-    key: str | Sequence[Any],
+    key: str | Sequence[Any] | Mapping[str, Any],
     *,
     window: Mapping[str, Any] | None = None,
     gap: Mapping[str, Any] | None = None,
@@ -33,10 +33,11 @@ def find_duplicates(
     where: str | None = None,
     nulls: Mapping[str, str] | None = None,
     minimum: int = 2,
+    max_shared: int | None = None,
     timezone: str = "UTC",
     slot: dt.datetime | None = None,
 ) -> pd.DataFrame:
-    """Return the rows of `frame` that share a key, group by group, keeper first.
+    """Return the rows of `frame` that share a key, or any of several, group by group, keeper first.
 
     The rows are unchanged and keep their index; two columns come first: `group` (0, 1, …) and `role` (`keeper` or
     `surplus`). The settings are those of a rule of kind `duplicates` (docs/rules.md); naive times are in `timezone`.
@@ -54,6 +55,7 @@ def find_duplicates(
         where=where,
         nulls=dict(nulls or {}),
         minimum=minimum,
+        **({} if max_shared is None else {"max_shared": max_shared}),
     )
     relation = Relation(dataset="frame", schema=schema_from_arrow(table.schema), id=(_POSITION,), timezone=timezone)
     try:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 class LeftOut:
     """Records or cells that a rule did not compare: their column, the reason, their number and the first place.
 
-    `read_as` is None if the cells were treated as empty and their records took part. `dataset` is theirs, in a rule
-    over several.
+    `read_as` is None if the cells were treated as empty and their records took part.
     """
 
     column: Ours[str]
@@ -33,15 +32,10 @@ class LeftOut:
     records: int
     first: Ours[str | None] = None
     read_as: str | None = ""
-    dataset: str | None = None
 
     @property
     def sentence(self) -> str:
         """Describe it without a full stop."""
-        return self._sentence if self.dataset is None else f"{self.dataset}: {self._sentence}"
-
-    @property
-    def _sentence(self) -> str:
         column, reason, records = self.column, self.reason, plural(self.records, "record", "records")
         first = f", first at {self.first}" if self.first else ""
         if column == "id" and reason == "not unique":
@@ -116,8 +110,7 @@ class CleaningResult:
 class RuleResult:
     """The result of a rule that was checked: its engine, the records it read and left out, and its findings.
 
-    `read_of` and `scanned_of` count the records of each of several datasets. `money` is the sum per currency over the
-    undecided findings. `groups_before` are the numbers of groups in earlier
+    `money` is the sum per currency over the undecided findings. `groups_before` are the numbers of groups in earlier
     runs, newest first; None in a dry run.
     """
 
@@ -136,8 +129,6 @@ class RuleResult:
     edited: bool
     seconds: float
     groups_before: tuple[int, ...] | None = None
-    read_of: Mapping[str, int] = field(default_factory=dict)
-    scanned_of: Mapping[str, int] = field(default_factory=dict)
     cleaning: CleaningResult = CleaningResult()
 
 

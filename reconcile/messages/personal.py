@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -14,7 +14,6 @@ from reconcile.findings.identity import is_of_content, public
 from reconcile.findings.results import Outcome, RuleResult, to_json
 from reconcile.findings.shown import Finding, Foreseen, Named
 from rules.engines.base import DuplicateGroup, Nearby
-from rules.kinds.base import Rule
 from rules.values import PLACE, Value
 
 _IDENTIFYING = 3
@@ -37,7 +36,7 @@ class Hidden:
 
     @classmethod
     def of(cls, project: Project, dataset: str, rule: str, show: Collection[str] = ()) -> Hidden:
-        """Return the masked columns of a rule's findings, personal in any of its datasets, without those in `show`.
+        """Return the masked columns of a rule's findings, without those in `show`.
 
         For a dataset that is no longer in the configuration all columns are masked: its `pii` is unknown.
         """
@@ -46,8 +45,7 @@ class Hidden:
             return cls(None)
         span = rule_settings.ordered_by if rule_settings else None
         amount = settings.money.amount if settings.money else None
-        columns = {*settings.pii, *(_personal(project, rule_settings) if rule_settings else ())}
-        return cls(frozenset(columns) - frozenset(show), settings.id, span, amount)
+        return cls(frozenset(settings.pii) - frozenset(show), settings.id, span, amount)
 
     def hides(self, column: str | None) -> bool:
         """Return True if the column's values are masked; an unknown column (None) could be any of them.
@@ -197,13 +195,6 @@ class Hidden:
             return {"places": [list(map(self.value, PLACE, place)) for place in at]}
         rows = (member.values.items() for member in members)
         return {"values": [{name: self.value(name, public(value)) for name, value in row} for row in rows]}
-
-
-def _personal(project: Project, rule: Rule) -> Iterator[str]:
-    """Yield the personal columns of the rule's datasets under the names that its findings show."""
-    for name in rule.datasets:
-        if name in project.datasets:
-            yield from rule.shown_as(name, project.datasets[name].pii)
 
 
 def _text(value: Any) -> str:

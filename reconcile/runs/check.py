@@ -140,6 +140,4 @@ def result_of(
         edited=outcome.edited,
         seconds=round(answer.seconds, 3),
         groups_before=groups_before,
-        read_of=answer.detection.read_of,
-        scanned_of=answer.detection.scanned_of,
     )

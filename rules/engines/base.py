@@ -6,7 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, ClassVar, Protocol
 
@@ -85,15 +85,13 @@ Records = Streamed | Readable | Pushed
 class Skipped:
     """Records that a rule skipped: the reason and the number; nothing is dropped silently.
 
-    `scanned` is False if their `where` is unknown: they are not among the detection's `scanned` records. `dataset` is
-    given by a rule over several.
+    `scanned` is False if their `where` is unknown: they are not among the detection's `scanned` records.
     """
 
     column: str
     reason: str
     records: int
     scanned: bool = field(default=True, compare=False)
-    dataset: str | None = None
 
 
 @dataclass(frozen=True)
@@ -256,8 +254,8 @@ class IdentityProblem:
 
 @dataclass(frozen=True)
 class Detection:
-    """One rule's answer. `scanned` counts records after `where`, `read` before it; `scanned_of`, `read_of` and
-    `identity_of` are those of each of several datasets.
+    """One rule's answer. `scanned` counts records after `where`; `read` before it, and `read_of` each of several
+    datasets.
 
     A comparison of two datasets also gives its `balance`, the number of `matched` pairs, the records `not_yet_due`,
     and the pairs that are `interchangeable` with others.
@@ -272,20 +270,10 @@ class Detection:
     identity: IdentityProblem = IdentityProblem()
     statements: tuple[str, ...] = ()
     read_of: Mapping[str, int] = field(default_factory=dict)
-    scanned_of: Mapping[str, int] = field(default_factory=dict)
-    identity_of: Mapping[str, IdentityProblem] = field(default_factory=dict)
     balance: tuple[BalanceLine, ...] = ()
     matched: int | None = None
     not_yet_due: int = 0
     interchangeable: int = 0
-
-    def of(self, dataset: str) -> Detection:
-        """Return what was counted in one of the rule's datasets, with all groups."""
-        if dataset not in self.read_of:
-            return self
-        read = self.read_of[dataset]
-        skipped = tuple(entry for entry in self.skipped if entry.dataset == dataset)
-        return replace(self, read=read, scanned=self.scanned_of.get(dataset, read), skipped=skipped)
 
 
 @dataclass(frozen=True)
@@ -301,11 +289,25 @@ class Choice:
 class Near:
     """Restricts an answer to records with a near neighbour: `at` orders, `within(earlier, later)` compares.
 
-    `within` may be true too often, never too rarely.
+    `within` may be true too often, never too rarely. With `until`, a record is a period from `at` to there, without
+    end for null, and `earlier` is the latest end.
     """
 
     at: sa.ColumnElement[Any]
     within: Callable[[sa.ColumnElement[Any], sa.ColumnElement[Any]], sa.ColumnElement[bool]]
+    until: sa.ColumnElement[Any] | None = None
+
+
+@dataclass(frozen=True)
+class Key:
+    """One of several keys: its values, the condition that they are complete, and the answer's column for it.
+
+    In the answer that column is 1 where the key may repeat, otherwise 0.
+    """
+
+    parts: tuple[sa.ColumnElement[Any], ...]
+    is_complete: sa.ColumnElement[bool]
+    column: str
 
 
 @dataclass(frozen=True)
@@ -316,7 +318,10 @@ class Repeats:
     them. The answer may hold too many records, never too few, and of each key all or none: the kind groups them
     exactly, in Python, for every engine. So a hash, a prefix of a long text or a double is a good enough key.
 
-    `id` are the columns of the dataset's id, by name, without derived ones none; `ids` selects the ids of all records.
+    `id` are the columns of the dataset's id, by name, and `ids` selects just these for all its records.
+
+    `keys` replaces `key` where records may share any of several keys. Values that more than `most` records share are
+    left out of the answer; without `most`, the kind leaves them out.
 
     `plain` are columns used unchanged in the key. `over` compiles the same question over fewer records.
 
@@ -336,6 +341,8 @@ class Repeats:
     outside: tuple[int, ...] = ()
     near: Near | None = None
     differ: sa.ColumnElement[Any] | None = None
+    keys: tuple[Key, ...] = ()
+    most: int | None = None
     plain: tuple[str, ...] = ()
     over: Callable[[sa.FromClause], Repeats] | None = None
     python: Mapping[str, tuple[Callable[..., str | None], int]] = field(default_factory=dict)
@@ -348,10 +355,13 @@ class Repeats:
 
 @dataclass(frozen=True)
 class RecordCounts:
-    """The number of records in each state, and the problems of the dataset's id."""
+    """The number of records in each state, the problems of the dataset's id, and, for each of several keys, the number
+    of records whose value the engine left out because more than `most` share it.
+    """
 
     states: Mapping[int, int]
     identity: IdentityProblem = IdentityProblem()
+    crowded: tuple[int, ...] = ()
 
     def __add__(self, other: RecordCounts) -> RecordCounts:
         states = {s: self.states.get(s, 0) + other.states.get(s, 0) for s in {*self.states, *other.states}}

@@ -16,13 +16,14 @@ from rules.calendar import ONLY_WEEKENDS, Calendar
 from rules.document.mistakes import listed
 from rules.errors import RuleError
 from rules.expressions import BoundExpression, parse
-from rules.functions import exact, filled, is_ascii, micros_between, plain, strip
-from rules.models import KeyPart
+from rules.functions import exact, filled, in_calendar, is_ascii, micros_between, plain, strip
+from rules.models import Distance, KeyPart, Percent
 from rules.normalise import Exactness, chain_function, chain_sql, chain_type, never_blank, weakest
 from rules.normalise.shortcuts import simple_forms
 from rules.values import Column, Schema, Type, Value, canonical
 
 DATABASES = {"postgresql": "PostgreSQL", "mysql": "MariaDB or MySQL", "mariadb": "MariaDB", "sqlite": "SQLite"}
+_TIMES = (Type.DATE, Type.INSTANT)
 _MYSQL_PREFIX = 250  # characters: sorting there looks at the first 1,024 bytes of a value only
 _TYPES: dict[Type, sa.types.TypeEngine[Any]] = {
     Type.TEXT: sa.Text(),
@@ -204,14 +205,14 @@ class Compiler:
         return exact(element) if self.columns.schema[name].type is Type.TEXT else element
 
     def place(self, name: str) -> sa.ColumnElement[Any]:
-        """Return a `gap` or `window` column; null where it is not a finite number."""
+        """Return a column of `gap`, `window` or `overlap`; null where it is no finite number or no day."""
         element = self.column(name)
         if self.columns.schema[name].type is Type.FLOAT:
             return sa.case((element - element == 0, element), else_=sa.null())
-        return element
+        return in_calendar(element, self.dialect) if self.columns.schema[name].type in _TIMES else element
 
     def within(
-        self, name: str, by: dt.timedelta | Decimal
+        self, name: str, by: Distance
     ) -> Callable[[sa.ColumnElement[Any], sa.ColumnElement[Any]], sa.ColumnElement[bool]]:
         """Return the condition that two values are at most `by` apart; for floats slightly more, and Python decides."""
         kind = self.columns.schema[name].type
@@ -219,6 +220,8 @@ class Compiler:
         def judge(earlier: sa.ColumnElement[Any], later: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
             if isinstance(by, dt.timedelta):
                 return micros_between(earlier, later) <= by // dt.timedelta(microseconds=1)
+            if isinstance(by, Percent):
+                return _within_percent(earlier, later, by.percent)
             if kind is Type.FLOAT:
                 slack = 1e-9 * (sa.func.abs(earlier) + sa.func.abs(later) + float(by))
                 return later - earlier <= float(by) + slack
@@ -254,6 +257,16 @@ class Compiler:
         if compiled is None:
             return called
         return sa.case((is_ascii(column), compiled[0]), else_=called)
+
+
+def _within_percent(
+    earlier: sa.ColumnElement[Any], later: sa.ColumnElement[Any], percent: Decimal
+) -> sa.ColumnElement[bool]:
+    one: sa.ColumnElement[Any] = sa.literal_column("1e0", sa.Double())
+    sizes: list[sa.ColumnElement[Any]] = [sa.func.abs(value * one, type_=sa.Double()) for value in (earlier, later)]
+    larger = sa.case((sizes[0] > sizes[1], sizes[0]), else_=sizes[1])
+    share: sa.ColumnElement[Any] = sa.literal_column(repr(float(percent) / 100 * (1 + 1e-9) + 1e-9), sa.Double())
+    return later * one - earlier * one <= larger * share
 
 
 def _text_function(kind: Type, part: KeyPart, timezone: str) -> Callable[[str | None], str | None]:

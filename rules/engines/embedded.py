@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
-from rules.engines import hashed, windowed
+from rules.engines import crowded, hashed, windowed
 from rules.engines.base import IdentityProblem, Readable, RecordCounts, Repeats, Stop, Streamed
 from rules.engines.session import Session
 from rules.functions import render
@@ -23,30 +22,20 @@ _SORTERS = 2
 _BATCH = 1_000_000
 
 
-@dataclass(frozen=True)
-class Several:
-    """Records of several datasets, each in a table of its own; `select` makes one table of them."""
-
-    tables: tuple[tuple[sa.TableClause, Streamed | Readable], ...]
-    select: sa.Select[Any]
-
-
 class Embedded(Session):
-    """DuckDB over one set of records, inside a `with`.
-
-    `table` has the columns to read; for several datasets, those of their `select`.
-    """
+    """DuckDB over one set of records, inside a `with`. `table` names the columns to read."""
 
     def __init__(
         self,
         table: sa.TableClause,
-        records: Streamed | Readable | Several,
+        records: Streamed | Readable,
         memory: str | None = None,
         temp: Path | None = None,
         stop: Stop | None = None,
     ) -> None:
         super().__init__(memory, temp, stop)
         self._table = table
+        self._columns = tuple(column.name for column in table.c)
         self._records = records
         self._marked: Repeats | None = None
 
@@ -56,44 +45,32 @@ class Embedded(Session):
 
     def append(self, reader: pa.RecordBatchReader) -> None:
         """Add batches with the columns of the schema to the streamed records."""
-        self.take(reader, tuple(column.name for column in self._table.c), "insert into records by name")
-        self._marked = None
+        self._take(reader, "insert into records by name")
 
     def tally(self, question: Repeats) -> RecordCounts:
         """Count all records by state. Raises OutOfMemory."""
         self._mark(question)
         states = {int(state): int(records) for state, records in self.rows(hashed.states())}
+        left_out = self.fitting(functools.partial(self._leave_out, question)) if question.most else ()
         if question.ids is None:
-            return RecordCounts(states)
-        if not question.id:
-            return RecordCounts(states, self.identity(question.ids))
+            return RecordCounts(states, crowded=left_out)
         inside = sum(records for state, records in states.items() if state not in question.outside)
-        return RecordCounts(states, self._identity(question.ids, inside))
+        return RecordCounts(states, self._identity(question.ids, inside), left_out)
 
     def members(self, question: Repeats) -> pa.Table:
         """Return the columns of the records whose key repeats. Raises OutOfMemory when every way failed."""
         self._mark(question)
         return self.fitting(functools.partial(self._find, question))
 
-    def identity(self, ids: sa.Select[Any]) -> IdentityProblem:
-        """Count the ids that are empty or repeat. Raises OutOfMemory."""
-        [(records, named, different)] = self.fitting(functools.partial(self.rows, windowed.identity(ids)))
-        return IdentityProblem(records - named, named - different)
-
     def load(self) -> None:
-        if not isinstance(self._records, Several):
-            self._load_table(self._table, self._records)
-            return
-        for table, records in self._records.tables:
-            self._load_table(table, records)
-        self.execute(_together(self._records))
-
-    def _load_table(self, table: sa.TableClause, records: Streamed | Readable) -> None:
-        columns = tuple(column.name for column in table.c)
-        if isinstance(records, Readable):
-            self.execute(f"create temp view {table.name} as {records.sql(columns)}")
+        if isinstance(self._records, Readable):
+            self.execute(f"create temp view records as {self._records.sql(self._columns)}")
         else:
-            self.take(records.open(columns), columns, f"create temp table {table.name} as")
+            self._take(self._records.open(self._columns), "create temp table records as")
+
+    def _take(self, reader: pa.RecordBatchReader, into: str) -> None:
+        self.take(reader, self._columns, into)
+        self._marked = None
 
     def _mark(self, question: Repeats) -> None:
         if self._marked is question:
@@ -103,7 +80,8 @@ class Embedded(Session):
         self._marked = question
 
     def _find(self, question: Repeats) -> pa.Table:
-        self._repeat(question)
+        if not question.most:  # otherwise `tally` did it
+            self._repeat(question)
         if not question.handle or question.over is None:
             return self.query(hashed.members(question))
         select = render(hashed.candidates(question, self.table), self.dialect)
@@ -114,15 +92,32 @@ class Embedded(Session):
     def _repeat(self, question: Repeats) -> None:
         """Fill the table of repeated hashes."""
         into = "create or replace temp table repeated as "
-        for hashes in self._repeating("key_hash", question.minimum):
-            with self.shown("hashes", pa.table({"key_hash": hashes})):
-                self._db.execute(into + render(hashed.repeated(question), self.dialect))
-            into = "insert into repeated "
+        for column in hashed.key_hashes(question):
+            for hashes in self._repeating(column, question.minimum):
+                with self.shown("hashes", pa.table({"key_hash": hashes})):
+                    self._db.execute(into + render(hashed.repeated(question), self.dialect))
+                into = "insert into repeated "
+
+    def _leave_out(self, question: Repeats) -> tuple[int, ...]:
+        """Fill the table of repeated hashes, without those that too many records share; count these records by key."""
+        self._repeat(question)
+        left_out = []
+        for key, (column, key_hash) in zip(question.keys, hashed.key_hashes(question).items(), strict=True):
+            hashes = render(crowded.hashes(hashed.MARKS, hashed.REPEATED, column, question.most or 0), self.dialect)
+            self._db.execute(f"create or replace temp table crowded as {hashes}")
+            if self._number(crowded.count()):
+                collisions = render(crowded.collisions(question, key, key_hash), self.dialect)
+                self._db.execute(f"delete from crowded where key_hash in ({collisions})")
+                self._db.execute("delete from repeated where key_hash in (select key_hash from crowded)")
+            left_out.append(self._number(crowded.total()))
+        return tuple(left_out)
 
     def _identity(self, ids: sa.Select[Any], inside: int) -> IdentityProblem:
         if not any(len(hashes) for hashes in self._repeating("handle", 2)):
             return IdentityProblem(nulls=inside - self._number(hashed.named()))
-        return self.identity(ids)  # two ids may share a hash, so equal hashes are only a hint
+        # Two ids may share a hash, so equal hashes are only a hint: the ids themselves decide.
+        [(_, named, different)] = self.fitting(functools.partial(self.rows, windowed.identity(ids)))
+        return IdentityProblem(inside - named, named - different)
 
     def _repeating(self, column: str, minimum: int) -> Iterator[hashed.Hashes]:
         """Yield, a few slices at a time, the hashes that at least `minimum` marks have in that column."""
@@ -150,10 +145,9 @@ class Embedded(Session):
         return int(number)
 
 
-def statements(question: Repeats, table: sa.FromClause, several: Several | None = None) -> tuple[str, ...]:
+def statements(question: Repeats, table: sa.FromClause) -> tuple[str, ...]:
     """Return the SQL for display."""
-    texts = {} if several is None else {"records of several datasets": _together(several)}
-    texts |= {
+    texts = {
         "marks": "create temp table marks as\n" + _text(hashed.marks(question)),
         "repeated, where hashes are the key hashes that repeat among the marks, found by sorting": (
             "create temp table repeated as\n" + _text(hashed.repeated(question))
@@ -165,10 +159,6 @@ def statements(question: Repeats, table: sa.FromClause, several: Several | None 
         question = question.over(_candidates(table))
     texts["members"] = _text(hashed.members(question))
     return tuple(f"-- {name}\n{text}" for name, text in texts.items())
-
-
-def _together(several: Several) -> str:
-    return f"create temp view records as\n{_text(several.select)}"
 
 
 def _candidates(table: sa.FromClause) -> sa.TableClause:

@@ -17,6 +17,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from rules.engines.base import Repeats
+from rules.engines.neighbours import is_near, neighbours
 from rules.functions import filled
 
 Hashes = np.ndarray[tuple[int], np.dtype[np.uint64]]
@@ -29,12 +30,14 @@ MARKS = sa.table(
     sa.column("key_hash", sa.BigInteger),
     sa.column("handle", sa.BigInteger),
     sa.column("place"),
+    sa.column("until"),
     sa.column("differ", sa.BigInteger),
 )
 HASHES = sa.table("hashes", sa.column("key_hash", sa.BigInteger))
 HALVES = sa.table("halves", sa.column("half", sa.BigInteger))
 REPEATED = sa.table("repeated", sa.column("key_hash", sa.BigInteger), sa.column("place"))
 CANDIDATES = "candidates"
+_ONE: sa.ColumnElement[int] = sa.literal_column("1")
 _NO_ID: sa.ColumnElement[int] = sa.literal_column("0")
 
 
@@ -42,12 +45,13 @@ def marks(question: Repeats) -> sa.Select[Any]:
     """Select one small row per record; the key hash is null where it takes no part, the handle where it has no id."""
     columns: list[sa.ColumnElement[Any]] = [
         sa.cast(question.state, sa.SmallInteger).label("state"),
-        _key_hash(question).label("key_hash"),
+        *(hashed.label(name) for name, hashed in key_hashes(question).items()),
     ]
     if question.handle:
         columns.append(_handle(question, question.keyed, _inside(question)).label("handle"))
     if question.near is not None:
         columns.append(question.near.at.label("place"))
+        columns += [] if question.near.until is None else [question.near.until.label("until")]
     if question.differ is not None:
         columns.append(sa.case((question.differ.is_not(None), sa.func.hash(question.differ))).label("differ"))
     return sa.select(*columns).select_from(question.keyed)
@@ -69,8 +73,8 @@ def named() -> sa.Select[Any]:
 
 def halves(column: str, slices: int, number: int) -> sa.Select[Any]:
     """Select the upper halves of one slice of that column's hashes, without nulls."""
-    hashed = MARKS.c[column]
-    return sa.select(_upper_half(hashed)).where(hashed % slices == number)
+    hashed = sa.column(column, sa.BigInteger)
+    return sa.select(_upper_half(hashed)).select_from(MARKS).where(hashed % slices == number)
 
 
 def one_array(pieces: Iterable[Hashes]) -> Halves:
@@ -82,9 +86,9 @@ def one_array(pieces: Iterable[Hashes]) -> Halves:
 
 def alike(column: str, slices: int, numbers: Sequence[int]) -> sa.Select[Any]:
     """Select the full hashes in those slices whose upper halves repeat."""
-    hashed = MARKS.c[column]
+    hashed = sa.column(column, sa.BigInteger)
     is_repeated = _upper_half(hashed).in_(sa.select(HALVES.c.half))
-    return sa.select(hashed).where((hashed % slices).between(numbers[0], numbers[-1]), is_repeated)
+    return sa.select(hashed).select_from(MARKS).where((hashed % slices).between(numbers[0], numbers[-1]), is_repeated)
 
 
 def _upper_half(hashed: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
@@ -111,25 +115,18 @@ def repeated(question: Repeats) -> sa.Select[Any]:
         )
     if question.near is None:
         return hashes
-    over: dict[str, Any] = {"partition_by": MARKS.c.key_hash, "order_by": MARKS.c.place}
-    ordered = (
-        sa.select(
-            MARKS.c.key_hash,
-            MARKS.c.place,
-            sa.func.lag(MARKS.c.place).over(**over).label("before"),
-            sa.func.lead(MARKS.c.place).over(**over).label("after"),
-        )
-        .where(MARKS.c.key_hash.in_(hashes))
-        .cte("ordered")
-    )
-    place, before, after = (sa.type_coerce(ordered.c[n], question.near.at.type) for n in ("place", "before", "after"))
-    near = sa.or_(question.near.within(before, place), question.near.within(place, after))
-    return sa.select(ordered.c.key_hash, ordered.c.place).where(near).distinct()
+    beside = neighbours([MARKS.c.key_hash], MARKS.c.place, None if question.near.until is None else MARKS.c.until)
+    computed = (column.label(name) for name, column in beside.items())
+    ordered = sa.select(MARKS.c.key_hash, *computed).where(MARKS.c.key_hash.in_(hashes)).cte("ordered")
+    near = is_near(question.near, dict(ordered.c))
+    return sa.select(ordered.c.key_hash, ordered.c["at"].label("place")).where(near).distinct()
 
 
 def candidates(question: Repeats, table: sa.FromClause) -> sa.Select[Any]:
     """Select the records with the handle of a repeated mark: few extra records, found without computing keys."""
-    handles = sa.select(sa.func.coalesce(MARKS.c.handle, _NO_ID)).where(_is_repeated(question, MARKS.c))
+    marks = {name: sa.column(name, sa.BigInteger) for name in key_hashes(question)}
+    repeats = sa.or_(*(_is_repeated(question, hashed, MARKS.c.place) for hashed in marks.values()))
+    handles = sa.select(sa.func.coalesce(MARKS.c.handle, _NO_ID)).select_from(MARKS).where(repeats)
     return sa.select(table).where(sa.func.coalesce(_handle(question, table), _NO_ID).in_(handles))
 
 
@@ -137,20 +134,35 @@ def members(question: Repeats) -> sa.Select[Any]:
     """Select the records whose hash repeats."""
     # One expression, as in the marks: a condition on the key of its own would be moved into the scan, and computed
     # there once more for every place it mentions the key.
-    place = {} if question.near is None else {"place": question.near.at}
-    select = sa.select(*(question.keyed.c[name] for name in question.columns))
-    return select.where(_is_repeated(question, {"key_hash": _key_hash(question), **place}))
+    columns, hashes = [question.keyed.c[name] for name in question.columns], key_hashes(question)
+    if not question.keys:
+        [key_hash], place = hashes.values(), None if question.near is None else question.near.at
+        return sa.select(*columns).where(_is_repeated(question, key_hash, place))
+    hashed = sa.select(*columns, *(value.label(name) for name, value in hashes.items())).subquery("hashed")
+    repeats = (sa.case((_is_repeated(question, hashed.c[name], None), 1), else_=0) for name in hashes)
+    marked = (column.label(key.column) for column, key in zip(repeats, question.keys, strict=True))
+    found = sa.select(*(hashed.c[name] for name in question.columns), *marked).subquery("compared")
+    return sa.select(found).where(sa.or_(*(found.c[key.column] == _ONE for key in question.keys)))
 
 
-def _is_repeated(question: Repeats, mark: Any) -> sa.ColumnElement[bool]:
-    if question.near is None:
-        condition: sa.ColumnElement[bool] = mark["key_hash"].in_(sa.select(REPEATED.c.key_hash))
+def key_hashes(question: Repeats) -> dict[str, sa.ColumnElement[Any]]:
+    """Return the hash of the key, or of each of several keys; null where it takes no part."""
+    if not question.keys:
+        return {"key_hash": sa.case((question.takes_part, sa.func.hash(*question.key)))}
+    # The number of the key is hashed too: all repeating hashes are in one table.
+    return {
+        f"key_hash_{number}": sa.case((key.is_complete, sa.func.hash(sa.literal_column(str(number)), *key.parts)))
+        for number, key in enumerate(question.keys)
+    }
+
+
+def _is_repeated(
+    question: Repeats, key_hash: sa.ColumnElement[Any], place: sa.ColumnElement[Any] | None
+) -> sa.ColumnElement[bool]:
+    if question.near is None or place is None:
+        condition: sa.ColumnElement[bool] = key_hash.in_(sa.select(REPEATED.c.key_hash))
         return condition
-    return sa.tuple_(mark["key_hash"], mark["place"]).in_(sa.select(REPEATED.c.key_hash, REPEATED.c.place))
-
-
-def _key_hash(question: Repeats) -> sa.ColumnElement[Any]:
-    return sa.case((question.takes_part, sa.func.hash(*question.key)))
+    return sa.tuple_(key_hash, place).in_(sa.select(REPEATED.c.key_hash, REPEATED.c.place))
 
 
 def _handle(question: Repeats, table: sa.FromClause, *also: sa.ColumnElement[bool]) -> sa.ColumnElement[Any]:

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import sqlalchemy as sa
 
-from rules.engines import windowed
+from rules.engines import crowded, windowed
 from rules.engines.base import IdentityProblem, Pushed, RecordCounts, Repeats
 from rules.engines.embedded import Embedded
 from rules.functions import exact, render
@@ -170,6 +170,13 @@ class Pushdown:
         row = self._row(windowed.identity(question.ids))
         return IdentityProblem(row["records"] - row["named"], row["named"] - row["different"])
 
+    def crowded(self, question: Repeats) -> tuple[int, ...]:
+        """Count, for each of several keys, the records whose value the answer leaves out as shared by too many."""
+        most = question.most
+        if most is None:
+            return ()
+        return tuple(self._row(crowded.records(question, key, most))["records"] for key in question.keys)
+
     def _version(self) -> int:
         return int(self._whole(prepare()).column("version")[0].as_py())
 
@@ -207,6 +214,9 @@ def statements(question: Repeats, marked: Marked | None, dialect: str) -> tuple[
             f"members, for up to {MOST:,} marks": alike(marked, question, sa.literal_column("'{the marks}'::bigint[]")),
             "members, for more marks": windowed.repeated(question),
         }
+    for number, key in enumerate(question.keys if question.most else (), 1):
+        name = f"records left out of key {number}: their value is shared by more than {question.most:,}"
+        texts[name] = crowded.records(question, key, question.most or 0)
     if question.ids is not None:
         texts["identity, unless an index of the table keeps it unique"] = windowed.identity(question.ids)
     return tuple(f"-- {name}\n{render(text, dialect)}" for name, text in texts.items())

@@ -7,18 +7,19 @@ from typing import Any
 import sqlalchemy as sa
 
 from rules.engines.base import Repeats
+from rules.engines.neighbours import is_near, neighbours
 
 
 def repeated(question: Repeats) -> sa.Select[Any]:
     """Select records whose key has at least `minimum` records, if required near ones and with different values."""
+    if question.keys:
+        return _repeated_under_any(question)
     keyed, key = question.keyed, question.key
-    names = _unused({c.name for c in keyed.c}, "copies", "before", "after", "least", "greatest")
+    names = _unused({c.name for c in keyed.c}, "copies", "at", "before", "reach", "after", "least", "greatest")
     computed: list[sa.Label[Any]] = [sa.func.count().over(partition_by=key).label(names["copies"])]
     if question.near is not None:
-        at = question.near.at
-        computed.append(at.label(names["before"] + "_at"))
-        for name, neighbour in (("before", sa.func.lag(at, type_=at.type)), ("after", sa.func.lead(at, type_=at.type))):
-            computed.append(neighbour.over(partition_by=key, order_by=at).label(names[name]))
+        beside = neighbours(key, question.near.at, question.near.until)
+        computed += [column.label(names[name]) for name, column in beside.items()]
     if question.differ is not None:
         for name, end in (("least", sa.func.min), ("greatest", sa.func.max)):
             computed.append(end(question.differ).over(partition_by=key).label(names[name]))
@@ -27,11 +28,28 @@ def repeated(question: Repeats) -> sa.Select[Any]:
     select = sa.select(*(counted.c[name] for name in question.columns))
     select = select.where(counted.c[names["copies"]] >= question.minimum)
     if question.near is not None:
-        place, previous, following = (counted.c[n] for n in (names["before"] + "_at", names["before"], names["after"]))
-        select = select.where(sa.or_(question.near.within(previous, place), question.near.within(place, following)))
+        select = select.where(is_near(question.near, {name: counted.c[names[name]] for name in beside}))
     if question.differ is not None:
         select = select.where(counted.c[names["least"]] < counted.c[names["greatest"]])
     return select
+
+
+def _repeated_under_any(question: Repeats) -> sa.Select[Any]:
+    """Select records that share any of the keys, each with the marks of `keys`."""
+    keyed = question.keyed
+    copies = (
+        sa.case((key.is_complete, sa.func.count().over(partition_by=key.parts))).label(key.column)
+        for key in question.keys
+    )
+    counted = sa.select(*(keyed.c[name] for name in question.columns), *copies).where(question.takes_part)
+    counts = counted.cte("counted")
+    repeats = {key.column: _joins(question, counts.c[key.column]) for key in question.keys}
+    marks = (sa.case((is_repeated, 1), else_=0).label(name) for name, is_repeated in repeats.items())
+    return sa.select(*(counts.c[name] for name in question.columns), *marks).where(sa.or_(*repeats.values()))
+
+
+def _joins(question: Repeats, copies: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
+    return copies >= question.minimum if question.most is None else copies.between(question.minimum, question.most)
 
 
 def states(question: Repeats) -> sa.Select[Any]:
@@ -65,6 +83,6 @@ def _is_named(ids: sa.Subquery) -> sa.ColumnElement[bool]:
 
 def _unused(used: set[str], *names: str) -> dict[str, str]:
     tail = ""
-    while any(name + tail in used or name + tail + "_at" in used for name in names):
+    while any(name + tail in used for name in names):
         tail += "_"
     return {name: name + tail for name in names}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rules.document.mistakes import Mistake, Position, listed, short, suggestion
+from rules.document.mistakes import Mistake, Position, listed, nearest, short, suggestion
 from rules.document.reading import unknown_key
 from rules.document.tree import Entry, ListNode, MapNode, Node, ScalarNode
 from rules.examples.example import DEFAULT_SLOT, Cell, Example, ExpectedGroup, GivenRecord, WrittenId
@@ -53,11 +53,13 @@ class _Reader:
         if not isinstance(node, MapNode):
             self.tell(node.at, "an example is a mapping with `given` and `expect`")
             return None
-        for key, entry in node.entries.items():
-            if key not in _OWN and key not in self.words.sides:
-                self.tell(entry.key_at, unknown_key(key, (*_OWN, *self.words.sides)))
-        given = self._given(node)
-        expect = self._expect(node)
+        allowed = (*_OWN, *self.words.sides)
+        unknown = {key: entry.key_at for key, entry in node.entries.items() if key not in allowed}
+        for key, at in unknown.items():
+            self.tell(at, unknown_key(key, allowed))
+        misspelt = {nearest(key, allowed) for key in unknown}
+        given = self._given(node, misspelt)
+        expect = self._expect(node, misspelt)
         name, slot = self._text(node, "name"), self._text(node, "at")
         if given is None or expect is None:
             return None
@@ -73,13 +75,14 @@ class _Reader:
         entry = node.entries.get(key)
         return self._cell(entry.node, f"`{key}` must be a text") if entry is not None else None
 
-    def _given(self, node: MapNode) -> dict[str, tuple[GivenRecord, ...]] | None:
+    def _given(self, node: MapNode, misspelt: set[str | None]) -> dict[str, tuple[GivenRecord, ...]] | None:
         sides = self.words.sides
         written = [(dataset, node.entries[side]) for side, dataset in sides.items() if side in node.entries]
         entry = node.entries.get("given")
         if entry is None and not written:
             keys = listed(sides, "or") if sides else "`given`"
-            self.tell(node.at, f"an example needs {keys}: the records that the rule reads")
+            if misspelt.isdisjoint({"given", *sides}):
+                self.tell(node.at, f"an example needs {keys}: the records that the rule reads")
             return None
         given: dict[str, tuple[GivenRecord, ...]] = {}
         for dataset, records in [*written, *(self._by_dataset(entry) if entry else ())]:
@@ -127,10 +130,11 @@ class _Reader:
         self.tell(node.at, otherwise)
         return None
 
-    def _expect(self, node: MapNode) -> tuple[ExpectedGroup, ...] | None:
+    def _expect(self, node: MapNode, misspelt: set[str | None]) -> tuple[ExpectedGroup, ...] | None:
         entry = node.entries.get("expect")
         if entry is None:
-            self.tell(node.at, "an example needs `expect`: the groups that the rule must find; [] for none")
+            if "expect" not in misspelt:
+                self.tell(node.at, "an example needs `expect`: the groups that the rule must find; [] for none")
             return None
         if not isinstance(entry.node, ListNode):
             self.tell(entry.key_at, f"`expect` must be a list of groups, like {self._form()}; [] for none")

@@ -23,7 +23,7 @@ from rules.functions.text import (
     trim_sp,
     zeros_stripped,
 )
-from rules.functions.times import calendar_field, micros_between, utc_day, utc_hour, utc_month, utc_quarter
+from rules.functions.times import calendar_field, in_calendar, micros_between, utc_day, utc_hour, utc_month, utc_quarter
 
 __all__ = [
     "DIALECTS",
@@ -36,6 +36,7 @@ __all__ = [
     "exact",
     "filled",
     "find",
+    "in_calendar",
     "is_ascii",
     "joined",
     "micros_between",

@@ -89,12 +89,30 @@ def calendar_field(moment: sa.ColumnElement[Any], field: str) -> sa.ColumnElemen
 
     Null outside the years 1 to 9999, as in Python: PostgreSQL has infinity and years before 1.
     """
-    local, first, last = moment, "DATE '0001-01-01'", "DATE '9999-12-31'"
+    local = moment
     if not isinstance(moment.type, sa.Date):
         local = sa.func.timezone(sa.literal_column("'UTC'"), moment, type_=sa.DateTime())
-        first, last = "TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999'"
-    is_in_calendar = local.between(sa.literal_column(first), sa.literal_column(last))
-    return sa.case((is_in_calendar, sa.cast(sa.extract(field, local), sa.BigInteger())), else_=sa.null())
+    return sa.case((_has_year(local), sa.cast(sa.extract(field, local), sa.BigInteger())), else_=sa.null())
+
+
+def in_calendar(moment: sa.ColumnElement[Any], dialect: str) -> sa.ColumnElement[Any]:
+    """Return a date or an instant, or null where Python has no such day: infinity, years before 1, zeros of MariaDB."""
+    if dialect == "postgresql":
+        return sa.case((_has_year(moment), moment), else_=sa.null())
+    if dialect in ("mysql", "mariadb"):
+        has_day = (sa.extract(field, moment) > 0 for field in ("year", "month", "day"))
+        return sa.case((sa.and_(*has_day), moment), else_=sa.null())
+    return moment
+
+
+def _has_year(moment: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+    kind, first, last, offset = "DATE", "0001-01-01", "9999-12-31", ""
+    if not isinstance(moment.type, sa.Date):
+        has_zone = isinstance(moment.type, sa.DateTime) and moment.type.timezone
+        kind, offset = ("TIMESTAMPTZ", "+00") if has_zone else ("TIMESTAMP", "")
+        first, last = f"{first} 00:00:00", f"{last} 23:59:59.999999"
+    ends: list[sa.ColumnElement[Any]] = [sa.literal_column(f"{kind} '{end}{offset}'") for end in (first, last)]
+    return moment.between(ends[0], ends[1])
 
 
 def _are_dates(element: FunctionElement[Any]) -> bool:

@@ -46,8 +46,6 @@ class Rule(Strict):
     """Settings that do not affect what the rule matches: an edit of them does not make it another rule."""
     dataset_settings: ClassVar[tuple[str, ...]] = ("dataset",)
     """Settings that each name a dataset to read; the first is `dataset`."""
-    dataset_lists: ClassVar[tuple[str, ...]] = ()
-    """Keys in YAML that each hold a list of datasets to read, in place of `dataset_settings`."""
     expressions: ClassVar[Mapping[str, Callable[[str], object]]] = {"where": parse}
     """Settings that hold an expression, or a mapping of them, with the function that parses it; `a.b` is b inside a."""
     roles: ClassVar[Mapping[str, str]] = {"keep": "keeper", "surplus": "surplus"}
@@ -111,10 +109,6 @@ class Rule(Strict):
     def kept_by(self) -> tuple[str, ...]:
         """The columns that choose which record of a group stays."""
         return ()
-
-    def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:  # noqa: ARG002 - kinds that rename need it
-        """Yield the names under which findings show these columns of one of the rule's datasets."""
-        yield from columns
 
     def key_parts(self) -> Iterator[tuple[SettingPath, KeyPart]]:
         """Yield the path of each key part and the part: a column with its normalisers."""

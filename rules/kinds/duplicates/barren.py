@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
 
@@ -11,24 +11,18 @@ from rules.errors import RuleError
 from rules.expressions import parse, parse_group
 from rules.expressions.possible import Range, Ranges, narrowed
 from rules.kinds.base import DatasetFacts, SettingPath
-from rules.kinds.duplicates import datasets
+from rules.kinds.duplicates.anykey import AnyKey, keys_of
 from rules.kinds.duplicates.model import DuplicatesRule
+from rules.models import KeyPart
 from rules.normalise import emptying_step
 from rules.values import PLACE
 
 
-def reasons(
-    rule: DuplicatesRule, dataset: DatasetFacts, *, among_several: bool = False
-) -> Iterator[tuple[SettingPath, str]]:
-    """Yield why the rule cannot find anything: the path of a setting, and a sentence about it.
-
-    `among_several`: the rule compares the dataset's records also with those of others.
-    """
-    if not among_several:
-        yield from _emptied(rule)
-    where = rule.where if isinstance(rule.where, str) else None
+def reasons(rule: DuplicatesRule, dataset: DatasetFacts) -> Iterator[tuple[SettingPath, str]]:
+    """Yield why the rule cannot find anything: the path of a setting, and a sentence about it."""
+    yield from _emptied(rule)
     try:
-        conditions = [parse(text).root for text in (dataset.where, where) if text is not None]
+        conditions = [parse(text).root for text in (dataset.where, rule.where) if text is not None]
     except RuleError:
         return  # reported where expressions are read
     ranges = narrowed(conditions, {})
@@ -38,11 +32,9 @@ def reasons(
         both = " together with the dataset's `where`" if rule.where is not None and dataset.where is not None else ""
         yield path, f"no record can meet {condition}{both}; correct it"
         return
+    is_fixed = _fixed_test(rule, dataset, ranges, rule.keys)
+    yield from _unequal(rule, dataset, ranges)
     yield from _empty(rule, ranges)
-    if among_several:
-        return  # what is equal in this dataset may differ in others
-    is_fixed = _fixed_test(rule, dataset, ranges)
-    yield from _unequal(dataset, is_fixed)
     if rule.distinct is not None and is_fixed(rule.distinct):
         yield ("distinct",), f"`{rule.distinct}` has at most one value in every group; remove it or name another column"
     if rule.having is not None:
@@ -50,28 +42,18 @@ def reasons(
             yield from _having(rule, rule.having, is_fixed)
 
 
-def reasons_of_several(rule: DuplicatesRule, facts: Mapping[str, DatasetFacts]) -> Iterator[tuple[SettingPath, str]]:
-    """Yield why the rule cannot find anything, or nothing in one of its datasets."""
-    yield from _emptied(rule)
-    key = rule.key if rule.key != "all" else ()
-    for dataset in rule.datasets:
-        of_one = datasets.of_dataset(rule, dataset, rule.columns.get(dataset, {}).get, key)
-        for path, sentence in reasons(of_one, facts[dataset], among_several=True):
-            inside = (dataset,) if path == ("where",) and isinstance(rule.where, dict) else ()
-            yield (*path, *inside), f"in dataset `{dataset}`, {sentence}"
-    if rule.distinct is not None and rule.distinct in {part.column for part in key if not part.steps}:
-        yield ("distinct",), f"`{rule.distinct}` has at most one value in every group; remove it or name another column"
-
-
 def _emptied(rule: DuplicatesRule) -> Iterator[tuple[SettingPath, str]]:
-    for index, part in enumerate(rule.key if rule.key != "all" else ()):
+    for path, part in rule.key_parts():
         if (step := emptying_step(part.steps)) is not None:
-            yield ("key", index, part.column), f"`{step.name}` leaves nothing of any text; remove a normaliser"
+            yield (*path, part.column), f"`{step.name}` leaves nothing of any text; remove a normaliser"
 
 
-def _fixed_test(rule: DuplicatesRule, dataset: DatasetFacts, ranges: Ranges) -> Callable[[str], bool]:
-    """Return a function that is True for a column with at most one value in every group."""
-    plain = {part.column for part in rule.key if not part.steps} if rule.key != "all" else set()
+def _fixed_test(
+    rule: DuplicatesRule, dataset: DatasetFacts, ranges: Ranges, keys: Sequence[Sequence[KeyPart]]
+) -> Callable[[str], bool]:
+    """Return a function that is True for a column with at most one value in every group joined by any of the keys."""
+    columns = [{part.column for part in parts if not part.steps} for parts in keys]
+    plain = set.intersection(*columns) if columns else set()
     excluded = {*dataset.id, *PLACE}
 
     def is_fixed(name: str, within: frozenset[str] = frozenset()) -> bool:
@@ -85,19 +67,32 @@ def _fixed_test(rule: DuplicatesRule, dataset: DatasetFacts, ranges: Ranges) -> 
     return is_fixed
 
 
-def _unequal(dataset: DatasetFacts, is_fixed: Callable[[str], bool]) -> Iterator[tuple[SettingPath, str]]:
+def _unequal(rule: DuplicatesRule, dataset: DatasetFacts, ranges: Ranges) -> Iterator[tuple[SettingPath, str]]:
     names: Sequence[tuple[Sequence[str], str]] = ((dataset.id, "the whole id"), (PLACE, "file and row"))
-    for columns, subject in names:
-        if columns and all(map(is_fixed, columns)):
-            sentence = f"it holds {subject} ({listed(columns)}), so no two records are equal; remove a column"
-            yield ("key",), sentence
+    for path, keys in _each_key(rule):
+        is_fixed = _fixed_test(rule, dataset, ranges, keys)
+        for columns, subject in names:
+            if columns and all(map(is_fixed, columns)):
+                yield path, f"it holds {subject} ({listed(columns)}), so no two records are equal; remove a column"
 
 
 def _empty(rule: DuplicatesRule, ranges: Ranges) -> Iterator[tuple[SettingPath, str]]:
-    required = [part.column for part in rule.key if part.column not in rule.nulls] if rule.key != "all" else []
-    for column in dict.fromkeys([*required, *([rule.span.column] if rule.span else [])]):
-        if ranges.get(column, Range()).is_null:
-            yield ("where",), f"it lets through only empty values of `{column}`, and such records are skipped"
+    joins = isinstance(rule.key, AnyKey)
+    for path, keys in _each_key(rule):
+        required = [part.column for parts in keys for part in parts if part.column not in rule.nulls]
+        for column in dict.fromkeys([*required, *([rule.span.column] if rule.span else [])]):
+            if ranges.get(column, Range()).is_null and joins:
+                yield (
+                    path,
+                    f"`where` lets through only empty values of `{column}`, so this key joins nothing; remove it",
+                )
+            elif ranges.get(column, Range()).is_null:
+                yield ("where",), f"it lets through only empty values of `{column}`, and such records are skipped"
+
+
+def _each_key(rule: DuplicatesRule) -> list[tuple[SettingPath, tuple[tuple[KeyPart, ...], ...]]]:
+    """Return the path of each key and the key, alone in a tuple; no key for `all`."""
+    return [(path, (parts,)) for path, parts in keys_of(rule.key)] or [(("key",), ())]
 
 
 def _having(rule: DuplicatesRule, having: str, is_fixed: Callable[[str], bool]) -> Iterator[tuple[SettingPath, str]]:

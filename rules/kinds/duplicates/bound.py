@@ -2,133 +2,86 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import sqlalchemy as sa
 
 from rules import fitting, survivorship
-from rules.engines.base import Group, Relation
+from rules.engines.base import Relation
 from rules.engines.compile import Columns, Uses, column_type, part_exactness
 from rules.errors import RuleError
 from rules.expressions import BoundExpression, BoundGroup, parse, parse_group
-from rules.grouping import RecordName, written_id
 from rules.kinds.base import DatasetFacts, DoesNotFit
-from rules.kinds.duplicates import barren
+from rules.kinds.duplicates import barren, splitting
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.models import Keep, KeyPart
 from rules.normalise import chain_type
-from rules.values import PLACE, Type, Value
+from rules.values import PLACE, Type
 
 
 @dataclass(frozen=True)
-class Criteria(ABC):
-    """How a rule makes groups of records with known keys, and what it shows of them."""
-
-    rule: DuplicatesRule
-
-    @property
-    @abstractmethod
-    def parts(self) -> tuple[KeyPart, ...]:
-        """The parts of the key, also for `key: all`."""
-
-    @property
-    @abstractmethod
-    def shown(self) -> tuple[str, ...]:
-        """The columns that a finding shows, each once."""
-
-    @property
-    @abstractmethod
-    def considered(self) -> tuple[str, ...]:
-        """The columns whose values `most_complete` counts."""
-
-    @property
-    @abstractmethod
-    def having(self) -> BoundGroup | None:
-        """The condition over a group, if any."""
-
-    @cached_property
-    def excepted(self) -> frozenset[frozenset[RecordName]]:
-        """The pairs of records that are known to be different."""
-        return self.rule.excepted
-
-    def is_excepted(self, group: Group) -> bool:
-        """Return True if two records of the group are known to be different."""
-        names = {(member.dataset, written_id(member.id)) for member in group.members}
-        return any(names >= pair for pair in self.excepted)
-
-    def matches_null(self, part: KeyPart) -> bool:
-        return self.rule.key == "all" or part.column in self.rule.nulls
-
-    @property
-    def span_column(self) -> str | None:
-        return self.rule.span.column if self.rule.span else None
-
-    @cached_property
-    def keep(self) -> tuple[Keep, ...]:
-        """The criteria that choose the keeper; with a span and no `keep`, the first record stays."""
-        if self.rule.keep or self.span_column is None:
-            return self.rule.keep
-        return (Keep(how="first", column=self.span_column),)
-
-    @cached_property
-    def key_names(self) -> tuple[str, ...]:
-        """The column names of the key; a column that it holds twice also names its normalisers."""
-        names: list[str] = []
-        for part in self.parts:
-            steps = ", ".join(step.name for step in part.steps) or "as it is"
-            names.append(f"{part.column} ({steps})" if part.column in names else part.column)
-        return tuple(names)
-
-
-@dataclass(frozen=True)
-class BoundRule(Criteria):
+class BoundRule:
     """A rule with the dataset it reads, and everything that follows from both."""
 
+    rule: DuplicatesRule
     relation: Relation
     columns: Columns
 
     @cached_property
-    def where(self) -> str | None:
-        return self.rule.where if isinstance(self.rule.where, str) else None
-
-    @cached_property
     def parts(self) -> tuple[KeyPart, ...]:
-        """The parts of the key. `all` is every column except the id, the file and the row."""
+        """The parts of the key, or of all keys. `all` is every column except the id, the file and the row."""
         if self.rule.key != "all":
-            return self.rule.key
+            return tuple(part for parts in self.rule.keys for part in parts)
         excluded = {*self.relation.id, *PLACE}
         return tuple(KeyPart(column=name) for name in self.relation.schema.names if name not in excluded)
 
     @cached_property
+    def keys(self) -> tuple[range, ...]:
+        """The positions of each key's parts in `parts`; records are joined if one key agrees."""
+        lengths = [len(parts) for parts in self.rule.keys] or [len(self.parts)]
+        return tuple(range(end - length, end) for length, end in zip(lengths, accumulate(lengths), strict=True))
+
+    @property
+    def joins(self) -> bool:
+        """True if several keys join records."""
+        return len(self.keys) > 1
+
+    def matches_null(self, part: KeyPart) -> bool:
+        return self.rule.key == "all" or part.column in self.rule.nulls
+
+    @cached_property
     def conditions(self) -> tuple[BoundExpression, ...]:
         """The filters of the dataset and of the rule, if any."""
-        return tuple(self.condition(text) for text in (self.relation.where, self.where) if text is not None)
+        return tuple(self.condition(text) for text in (self.relation.where, self.rule.where) if text is not None)
 
     def condition(self, text: str) -> BoundExpression:
         return parse(text).condition(self.columns.schema, self.relation.timezone, self.relation.calendar)
-
-    def takes_part(self, row: Mapping[str, Value], slot: dt.datetime) -> bool:
-        """Return True if a record meets the conditions and has a place in the order; its key may still be empty."""
-        record = self.columns.complete(row, slot)
-        has_place = self.span_column is None or record[self.span_column] is not None
-        return has_place and all(condition.evaluate(record, slot) is True for condition in self.conditions)
 
     @cached_property
     def judged(self) -> tuple[str, ...]:
         """The columns that decide which records belong together."""
         names = [part.column for part in self.parts]
         names += [name for condition in self.conditions for name in condition.expression.columns]
-        return (*names, *(name for name in (self.span_column, self.rule.distinct) if name))
+        return (*names, *self.span_columns, *([self.rule.distinct] if self.rule.distinct else []))
+
+    @property
+    def span_column(self) -> str | None:
+        return self.rule.span.column if self.rule.span else None
+
+    @property
+    def span_columns(self) -> tuple[str, ...]:
+        """The columns of `gap`, `window` or `overlap`; the first orders."""
+        return self.rule.span.columns if self.rule.span else ()
 
     @cached_property
     def shown(self) -> tuple[str, ...]:
+        """The columns that a finding shows, each once."""
         money = self.relation.money
         names = [part.column for part in self.parts]
-        names += [self.span_column or "", self.rule.distinct or "", *(line.column or "" for line in self.rule.keep)]
+        names += [*self.span_columns, self.rule.distinct or "", *(line.column or "" for line in self.rule.keep)]
         names += [money.amount, money.currency_column or ""] if money else []
         names += [name for name in PLACE if name in self.relation.schema and not self.relation.id]
         return tuple(name for name in dict.fromkeys(names) if name)
@@ -155,11 +108,19 @@ class BoundRule(Criteria):
 
     @cached_property
     def uses(self) -> Uses:
-        plain = tuple(n for n in (self.span_column, self.rule.distinct, *self.relation.id) if n)
+        plain = tuple(n for n in (*self.span_columns, self.rule.distinct, *self.relation.id) if n)
         return Uses(self.columns, self.conditions, self.parts, plain, self.relation.timezone)
 
     @cached_property
+    def keep(self) -> tuple[Keep, ...]:
+        """The criteria that choose the keeper; with a span and no `keep`, the first record stays."""
+        if self.rule.keep or self.span_column is None:
+            return self.rule.keep
+        return (Keep(how="first", column=self.span_column),)
+
+    @cached_property
     def considered(self) -> tuple[str, ...]:
+        """The columns whose values `most_complete` counts."""
         return survivorship.columns_of(self.rule.keep, self.relation.schema)
 
     @cached_property
@@ -170,6 +131,15 @@ class BoundRule(Criteria):
         return parse_group(self.rule.having).bind(self.columns.schema, relation.timezone, relation.calendar)
 
     @cached_property
+    def key_names(self) -> tuple[str, ...]:
+        """The column names of the key; a column that it holds twice also names its normalisers."""
+        names: list[str] = []
+        for part in self.parts:
+            steps = ", ".join(step.name for step in part.steps) or "as it is"
+            names.append(f"{part.column} ({steps})" if part.column in names else part.column)
+        return tuple(names)
+
+    @cached_property
     def plain(self) -> tuple[str, ...]:
         """The unnormalised columns of a key in which another part is normalised or derived.
 
@@ -177,7 +147,7 @@ class BoundRule(Criteria):
         blank texts match there too.
         """
         parts = self.parts
-        if not any(part.steps or part.column in self.columns.derived for part in parts):
+        if self.joins or not any(part.steps or part.column in self.columns.derived for part in parts):
             return ()
         schema = self.columns.schema
         return tuple(
@@ -215,40 +185,31 @@ class BoundRule(Criteria):
 
 def bind(rule: DuplicatesRule, relation: Relation) -> BoundRule:
     """Bind the rule to the dataset it reads. Raises DoesNotFit with every mistake."""
-    bound = BoundRule(rule, relation, bound_columns(rule, relation))
-    if mistakes := list(dict.fromkeys(misfits(bound))):
+    try:
+        columns = Columns.of(relation.schema, relation.derived, relation.timezone, relation.calendar)
+    except RuleError as error:
+        mistake = f"A derived column of dataset `{relation.dataset}` cannot be computed: {error}"
+        raise DoesNotFit(rule.name, [mistake]) from error
+    bound = BoundRule(rule, relation, columns)
+    if mistakes := list(dict.fromkeys(_misfits(bound))):
         raise DoesNotFit(rule.name, mistakes)
     return bound
 
 
-def bound_columns(rule: DuplicatesRule, relation: Relation) -> Columns:
-    """Bind the derived columns of a dataset. Raises DoesNotFit if one of them cannot be computed."""
-    try:
-        return Columns.of(relation.schema, relation.derived, relation.timezone, relation.calendar)
-    except RuleError as error:
-        mistake = f"A derived column of dataset `{relation.dataset}` cannot be computed: {error}"
-        raise DoesNotFit(rule.name, [mistake]) from error
-
-
-def misfits(bound: BoundRule, *, among_several: bool = False) -> Iterator[str]:
-    """Yield a sentence for each mistake in the rule's settings for this dataset, one of several or the only one."""
+def _misfits(bound: BoundRule) -> Iterator[str]:
     rule, relation, schema = bound.rule, bound.relation, bound.columns.schema
     yield from fitting.missing(schema, relation, _named(rule, relation))
-    if rule.key != "all":
-        for part in rule.key:
-            yield from fitting.key_part(schema, part)
-    if rule.span:
-        yield from fitting.span(schema, "gap" if rule.gap else "window", rule.span.column, rule.span.by)
+    for _, part in rule.key_parts():
+        yield from fitting.key_part(schema, part)
+    yield from splitting.misfits(rule, schema)
     yield from fitting.money(schema, relation)
     if rule.key == "all" and not bound.parts:
         yield f"`key: all` compares nothing: every column of dataset `{relation.dataset}` is in its id."
     facts = DatasetFacts(relation.id, relation.where, relation.derived)
-    yield from (
-        f"`{path[0]}`: {sentence}." for path, sentence in barren.reasons(rule, facts, among_several=among_several)
-    )
+    yield from (f"`{path[0]}`: {sentence}." for path, sentence in barren.reasons(rule, facts))
     tests: tuple[tuple[str, Callable[[], object]], ...] = (
         ("The dataset's where", lambda: relation.where and bound.condition(relation.where)),
-        ("where", lambda: bound.where and bound.condition(bound.where)),
+        ("where", lambda: rule.where and bound.condition(rule.where)),
         ("having", lambda: bound.having),
         ("keep", lambda: survivorship.check_keep([k for k in rule.keep if k.column in schema], schema)),
     )
@@ -257,25 +218,19 @@ def misfits(bound: BoundRule, *, among_several: bool = False) -> Iterator[str]:
             test()
         except RuleError as error:
             yield f"{setting}: {error}"
-    yield from excepted(relation, [record for pair in rule.except_ for record in pair if isinstance(record, tuple)])
-
-
-def excepted(relation: Relation, records: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Yield a sentence if `except` names records of this dataset by ids of another form."""
-    other_form = next((record for record in records if len(record) != len(relation.id)), None)
-    if records and not relation.id:
+    misfits = [record for pair in rule.except_ for record in pair if len(record) != len(relation.id)]
+    if rule.except_ and not relation.id:
         yield f"`except` names records by their id, but dataset `{relation.dataset}` has none; give it an `id`."
-    elif other_form is not None:
-        parts = len(other_form)
+    elif misfits:
+        parts = len(misfits[0])
         yield f"`except` has an id of {parts} parts, but the id of `{relation.dataset}` has {len(relation.id)}."
 
 
 def _named(rule: DuplicatesRule, relation: Relation) -> Iterator[tuple[str, str]]:
     yield from (("id", name) for name in relation.id)
-    if rule.key != "all":
-        yield from (("key", part.column) for part in rule.key)
+    yield from (("key", part.column) for _, part in rule.key_parts())
     if rule.span:
-        yield ("gap" if rule.gap else "window"), rule.span.column
+        yield from ((rule.span_setting, column) for column in rule.span.columns)
     if rule.distinct:
         yield "distinct", rule.distinct
     yield from (("keep", line.column) for line in rule.keep if line.column)

@@ -11,8 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 import sqlalchemy as sa
 
+from rules import grouping
+from rules.document.mistakes import listed
 from rules.engines import embedded, pushdown
-from rules.engines.base import Detection, Group, Pushed, RecordCounts, Records, Relation, Stop, Streamed
+from rules.engines.base import Detection, Group, Pushed, RecordCounts, Records, Relation, Skipped, Stop, Streamed
 from rules.engines.compile import Columns, Compiler
 from rules.engines.embedded import Embedded
 from rules.errors import RuleError
@@ -20,10 +22,21 @@ from rules.expressions import parse_group
 from rules.kinds.base import ReadDataset, Rows, Sample
 from rules.kinds.duplicates import words
 from rules.kinds.duplicates.bound import BoundRule, bind
-from rules.kinds.duplicates.groups import DatasetGrouping
+from rules.kinds.duplicates.groups import Grouping
+from rules.kinds.duplicates.joining import Joining
 from rules.kinds.duplicates.model import DuplicatesRule
-from rules.kinds.duplicates.question import marked, question, scanned, skipped
+from rules.kinds.duplicates.question import (
+    EXCLUDED,
+    EXCLUDED_UNKNOWN,
+    OUTSIDE,
+    OUTSIDE_UNKNOWN,
+    crowded,
+    marked,
+    question,
+    skipped,
+)
 from rules.models import Keep
+from rules.values import Value
 
 
 @dataclass(frozen=True)
@@ -63,7 +76,7 @@ class FittedDuplicates:
         return self.bound.keep
 
     def obstacle(self, dialect: str) -> str | None:
-        return self.bound.uses.obstacle(dialect)
+        return _obstacle(self.bound, dialect)
 
     def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
         bound, source = self.bound, records[self.relation.dataset]
@@ -86,7 +99,6 @@ class FittedDuplicates:
         stop: Stop | None = None,
     ) -> Detection:
         bound, source = self.bound, records[self.relation.dataset]
-        groups = DatasetGrouping(bound, slot)
         if isinstance(source, Pushed):
             answer = _ask_source(bound, source, slot, memory, temp, stop)
         else:
@@ -99,13 +111,17 @@ class FittedDuplicates:
                     None,
                     embedded.statements(repeats, engine.table),
                 )
+        states = answer.tally.states
+        read = sum(states.values())
+        excluded = (OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN)
+        groups, left_out = self._groups(answer, slot)
         return Detection(
             rule=bound.rule.name,
             engine=answer.engine,
-            read=sum(answer.tally.states.values()),
-            scanned=scanned(answer.tally),
-            skipped=skipped(bound, answer.tally),
-            groups=groups.groups(answer.members, answer.instead_of),
+            read=read,
+            scanned=read - sum(states.get(state, 0) for state in excluded),
+            skipped=(*skipped(bound, answer.tally), *left_out),
+            groups=groups,
             identity=answer.tally.identity,
             statements=answer.statements,
         )
@@ -114,14 +130,27 @@ class FittedDuplicates:
         return words.describe(self.bound)
 
     def sample(self, dataset: str, rows: Rows, slot: dt.datetime) -> Sequence[Sample]:  # noqa: ARG002 - it has only one
-        return DatasetGrouping(self.bound, slot).samples(row for row in rows if self.bound.takes_part(row, slot))
+        return Grouping(self.bound, slot).samples(row for row in rows if self._takes_part(row, slot))
+
+    def _groups(self, answer: _Answer, slot: dt.datetime) -> tuple[Sequence[Group], tuple[Skipped, ...]]:
+        if not self.bound.joins:
+            return Grouping(self.bound, slot).groups(answer.members, answer.instead_of), ()
+        joined = Joining(self.bound, slot).groups(answer.members)
+        return joined.groups, crowded(self.bound, [answer.tally.crowded, joined.left_out])
 
     def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:  # noqa: ARG002 - one dataset, nothing else to read
-        groups = DatasetGrouping(self.bound, slot)
-        return [groups.of_rows(row for row in rows if self.bound.takes_part(row, slot)) for rows in candidates]
+        groups = Joining(self.bound, slot) if self.bound.joins else Grouping(self.bound, slot)
+        return [groups.of_rows([row for row in rows if self._takes_part(row, slot)]) for rows in candidates]
 
     def is_excepted(self, group: Group) -> bool:
-        return self.bound.is_excepted(group)
+        ids = {grouping.written_id(member.id) for member in group.members}
+        return any(ids.issuperset(pair) for pair in self.bound.rule.except_)
+
+    def _takes_part(self, row: Mapping[str, Value], slot: dt.datetime) -> bool:
+        bound = self.bound
+        record = bound.columns.complete(row, slot)
+        has_place = bound.rule.span is None or bound.rule.span.admits(record)
+        return has_place and all(condition.evaluate(record, slot) is True for condition in bound.conditions)
 
 
 @dataclass(frozen=True)
@@ -148,9 +177,8 @@ def _ask_source(
         marks = marked(bound, source.table, source.dialect, slot, guard_columns)
         answer = source.ask(everything, marks)
         texts = pushdown.statements(everything, marks, source.dialect)
-        return _Answer(
-            source.name, RecordCounts(answer.states, source.identity(everything)), answer.members, None, texts
-        )
+        counts = RecordCounts(answer.states, source.identity(everything), source.crowded(everything))
+        return _Answer(source.name, counts, answer.members, None, texts)
     guard = _guard(bound, source.table, source.dialect, slot, guard_columns)
     texts = guard.statements(source.dialect)
     answer = source.ask(guard.source, guard.marked)
@@ -163,8 +191,15 @@ def _ask_source(
     return _Answer(source.name, tally, members, answer.members, texts)
 
 
-def _refuse_obstacle(bound: BoundRule, dialect: str) -> None:
+def _obstacle(bound: BoundRule, dialect: str) -> str | None:
     obstacle = bound.uses.obstacle(dialect)
+    if obstacle is None and bound.joins and (guarded := bound.uses.guard(dialect)):
+        return f"with several keys, the texts of {listed(guarded)} compare there as here only if all are ASCII"
+    return obstacle
+
+
+def _refuse_obstacle(bound: BoundRule, dialect: str) -> None:
+    obstacle = _obstacle(bound, dialect)
     if obstacle is not None:
         raise RuleError(
             f"Rule `{bound.rule.name}` cannot run inside the database: {obstacle}. "

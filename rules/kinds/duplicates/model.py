@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from decimal import Decimal
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
 from rules.document.mistakes import suggestion
 from rules.expressions import parse_group
-from rules.kinds.base import Rule
-from rules.kinds.duplicates import datasets
-from rules.models import PART_SCHEMA, Keep, KeyPart, Strict, as_list, parse_duration, parse_part
-
-
-class MaximumDistance(Strict):
-    """`gap:` or `window:`: the column that orders, and the largest distance (inclusive), a duration or a number."""
-
-    column: str
-    by: dt.timedelta | Decimal
-
-
-def _key(value: Any) -> Any:
-    return value if value is None or isinstance(value, (list, tuple)) else [value]
+from rules.kinds.base import Rule, SettingPath
+from rules.kinds.duplicates.anykey import AnyKey, KeySetting, check_parts, keys_of
+from rules.kinds.duplicates.spans import SPAN_SCHEMA, MaximumDistance, Overlap, Span, parse_span
+from rules.models import Keep, KeyPart, as_list
 
 
 def _keep(value: Any) -> Any:
@@ -45,59 +33,12 @@ def _keep(value: Any) -> Any:
     )
 
 
-def _span(value: Any) -> Any:
-    if isinstance(value, MaximumDistance):
-        return value
-    if isinstance(value, dict) and len(value) == 1:
-        [(column, by)] = value.items()
-        return {"column": column, "by": by if isinstance(by, dt.timedelta) else _distance(by)}
-    raise ValueError("write one column and a distance: {charged_at: 15m}, or {position: 3} for a numeric column")
-
-
-def _distance(by: Any) -> dt.timedelta | Decimal:
-    try:
-        number = Decimal(str(by))
-    except ArithmeticError:
-        duration: dt.timedelta = parse_duration(by)
-        return duration
-    if not number.is_finite() or number < 0:
-        raise ValueError(f"`{by}` is not a distance; write a duration like 15m, or a number that is not negative")
-    return number
-
-
-class RecordOf(Strict):
-    """The id of a record of one of several datasets: `{shop: "4"}`."""
-
-    dataset: str
-    id: tuple[str, ...]
-
-
 def _pair(value: Any) -> Any:
     if isinstance(value, (list, tuple)) and len(value) == 2:
-        first, second = (_record(record) for record in value)
-        if first != second and None not in (first, second):
-            return first, second
+        ids = tuple(tuple(record) if isinstance(record, (list, tuple)) else (record,) for record in value)
+        if ids[0] != ids[1] and all(isinstance(part, str) for record in ids for part in record):
+            return ids
     raise ValueError("write a line of except as two different ids: [id, id]; an id of two columns is itself a list")
-
-
-def _record(value: Any) -> Any:
-    """Return the id of a record as a tuple, or with its dataset as RecordOf; None if it is neither."""
-    if isinstance(value, RecordOf):
-        return value
-    if isinstance(value, dict) and len(value) == 1:
-        [(dataset, written)] = value.items()
-        record = _record(written)
-        return RecordOf(dataset=dataset, id=record) if isinstance(record, tuple) else None
-    record = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-    return record if all(isinstance(part, str) for part in record) else None
-
-
-def _where(value: Any) -> Any:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, dict) and all(isinstance(text, str) for text in value.values()):
-        return value
-    raise ValueError("write one condition, or with `datasets` one for each: {crm: active, shop: status = 'open'}")
 
 
 _KEEP_SCHEMA = {
@@ -113,20 +54,7 @@ _KEEP_SCHEMA = {
         },
     ]
 }
-_SPAN_SCHEMA = {
-    "type": "object",
-    "minProperties": 1,
-    "maxProperties": 1,
-    "additionalProperties": {"type": ["string", "number"]},
-}
 _PAIR_SCHEMA = {"type": "array", "minItems": 2, "maxItems": 2}
-_WHERE_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}
-
-
-def _one_dataset_or_several(schema: dict[str, Any]) -> None:
-    """Require `dataset` or `datasets` in place of `dataset`."""
-    schema["required"] = [name for name in schema["required"] if name != "dataset"]
-    schema["anyOf"] = [{"required": ["dataset"]}, {"required": ["datasets"]}]
 
 
 def _one_or_list(schema: dict[str, Any]) -> dict[str, Any]:
@@ -136,53 +64,34 @@ def _one_or_list(schema: dict[str, Any]) -> dict[str, Any]:
 class DuplicatesRule(Rule):
     """The settings of kind `duplicates`, described in docs/rules.md.
 
-    With `datasets`, the records of all of them are compared, and `dataset` is the first. `except_` holds pairs of
-    record ids; each id is a tuple with one text per column of the dataset's `id`.
+    `except_` holds pairs of record ids; each id is a tuple with one text per column of the dataset's `id`.
     """
 
-    model_config = ConfigDict(json_schema_extra=_one_dataset_or_several)
     not_matching: ClassVar[frozenset[str]] = Rule.not_matching | {"keep"}
-    dataset_lists: ClassVar[tuple[str, ...]] = ("datasets",)
     expressions: ClassVar[Mapping[str, Callable[[str], object]]] = {**Rule.expressions, "having": parse_group}
 
     kind: Literal["duplicates"] = "duplicates"
-    several: tuple[str, ...] = Field(
-        default=(), alias="datasets", description="Several datasets to compare, in place of `dataset`."
+    key: KeySetting = Field(
+        description="The columns, with normalisers, that are equal in duplicates; all; or any of several."
     )
-    columns: dict[str, dict[str, str]] = Field(
-        default_factory=dict,
-        description="For each of several datasets, its columns with other names, e.g. {shop: {email: customer_email}}.",
+    max_shared: int = Field(
+        default=50, ge=2, description="With any of several keys, the most records that one value joins."
     )
-    where: Annotated[str | dict[str, str] | None, BeforeValidator(_where), WithJsonSchema(_WHERE_SCHEMA)] = Field(  # type: ignore[assignment]  # several datasets can have one each
-        default=None, description="The records that take part, e.g. status = 'succeeded'."
-    )
-    key: Annotated[
-        Annotated[Literal["all"], Tag("all")]
-        | Annotated[
-            tuple[Annotated[KeyPart, BeforeValidator(parse_part)], ...],
-            BeforeValidator(_key),
-            Tag("columns"),
-            Field(),
-        ],
-        Discriminator(lambda value: "all" if value == "all" else "columns"),
-        WithJsonSchema(_one_or_list(PART_SCHEMA)),
-    ] = Field(description="The columns, with normalisers, that are equal in duplicates; or all.")
     nulls: dict[str, Literal["match"]] = Field(
         default_factory=dict, description="Columns of the key whose empty values match each other."
     )
     except_: tuple[
-        Annotated[
-            tuple[tuple[str, ...] | RecordOf, tuple[str, ...] | RecordOf],
-            BeforeValidator(_pair),
-            WithJsonSchema(_PAIR_SCHEMA),
-        ],
+        Annotated[tuple[tuple[str, ...], tuple[str, ...]], BeforeValidator(_pair), WithJsonSchema(_PAIR_SCHEMA)],
         ...,
     ] = Field(default=(), alias="except", description="Pairs of record ids known to be different.")
-    gap: Annotated[MaximumDistance, BeforeValidator(_span), WithJsonSchema(_SPAN_SCHEMA)] | None = Field(
+    gap: Annotated[MaximumDistance, BeforeValidator(parse_span), WithJsonSchema(SPAN_SCHEMA)] | None = Field(
         default=None, description="The largest distance between two neighbours of a group, which is a chain."
     )
-    window: Annotated[MaximumDistance, BeforeValidator(_span), WithJsonSchema(_SPAN_SCHEMA)] | None = Field(
+    window: Annotated[MaximumDistance, BeforeValidator(parse_span), WithJsonSchema(SPAN_SCHEMA)] | None = Field(
         default=None, description="The largest distance from the earliest record of a group."
+    )
+    overlap: Overlap | None = Field(
+        default=None, description="The columns of a period: {from: start, to: end}; records whose periods overlap."
     )
     distinct: str | None = Field(default=None, description="A column that must differ inside a group.")
     having: str | None = Field(default=None, description="A condition over the group, e.g. sum(amount) > 100.")
@@ -193,60 +102,66 @@ class DuplicatesRule(Rule):
         WithJsonSchema(_one_or_list(_KEEP_SCHEMA)),
     ] = Field(default=(), description="The criteria that choose the record to keep, most important first.")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _first_dataset(cls, settings: Any) -> Any:
-        return datasets.with_first(settings)
-
     @model_validator(mode="after")
     def _fits_together(self) -> DuplicatesRule:
-        datasets.check(self)
-        if self.gap and self.window:
-            raise ValueError("gap and window cannot be combined; remove one of them")
+        spans = [name for name in ("gap", "window", "overlap") if getattr(self, name)]
+        if len(spans) > 1:
+            raise ValueError(f"{' and '.join(spans)} cannot be combined; keep one of them")
         if self.key == "all":
             if self.nulls:
                 raise ValueError("nulls has no effect with key: all, where empty values match each other; remove it")
             return self
-        if not self.key:
-            raise ValueError("a key needs at least one column")
-        if len(set(map(repr, self.key))) < len(self.key):
-            raise ValueError("the key names a column twice with the same normalisers; remove one")
-        columns = {part.column for part in self.key}
+        if not isinstance(self.key, AnyKey):
+            check_parts(self.key)
+        columns = {part.column for parts in self.keys for part in parts}
         for column in sorted(self.nulls.keys() - columns):
             raise ValueError(f"nulls names `{column}`, which is not in the key; {suggestion(column, columns)}")
         return self
 
-    @property
-    def datasets(self) -> tuple[str, ...]:
-        return self.several or (self.dataset,)
+    @field_validator("gap", "window", "overlap")
+    @classmethod
+    def _has_one_key(cls, span: Span | None, info: ValidationInfo) -> Span | None:
+        if span is not None and isinstance(info.data.get("key"), AnyKey):
+            raise ValueError("cannot be combined with `any`, whose groups have no common key to order by; remove it")
+        return span
+
+    @field_validator("max_shared")
+    @classmethod
+    def _has_several_keys(cls, most: int, info: ValidationInfo) -> int:
+        if "key" in info.data and not isinstance(info.data["key"], AnyKey):
+            raise ValueError("has an effect only with `key: {any: …}`; remove it")
+        return most
 
     @property
-    def excepted(self) -> frozenset[frozenset[tuple[str | None, tuple[str, ...]]]]:
-        """The pairs of `except`, each record as its dataset (None for the first) and its id."""
-        return frozenset(frozenset(map(self._named, pair)) for pair in self.except_)
+    def keys(self) -> tuple[tuple[KeyPart, ...], ...]:
+        """The keys one of which records share: several with `any`; none if the key is `all`."""
+        return tuple(parts for _, parts in keys_of(self.key))
 
-    def _named(self, record: tuple[str, ...] | RecordOf) -> tuple[str | None, tuple[str, ...]]:
-        if isinstance(record, tuple):
-            return None, record
-        return None if record.dataset == self.dataset else record.dataset, record.id
-
-    def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:
-        return datasets.in_rule(self.columns.get(dataset, {}), columns)
+    def key_parts(self) -> Iterator[tuple[SettingPath, KeyPart]]:
+        for path, parts in keys_of(self.key):
+            yield from (((*path, index), part) for index, part in enumerate(parts))
 
     @property
-    def span(self) -> MaximumDistance | None:
-        return self.gap or self.window
+    def span(self) -> Span | None:
+        return self.gap or self.window or self.overlap
+
+    @property
+    def span_setting(self) -> str:
+        """The name of the setting that `span` is."""
+        return "gap" if self.gap else "window" if self.window else "overlap"
 
     @property
     def ordered_by(self) -> str | None:
         return self.span.column if self.span else None
 
     @property
+    def by_records(self) -> bool:
+        return self.ordered_by is not None or isinstance(self.key, AnyKey)
+
+    @property
     def kept_by(self) -> tuple[str, ...]:
         return tuple(line.column for line in self.keep if line.column is not None)
 
     def not_cleanable(self) -> Iterator[tuple[str, str]]:
-        if self.several:
-            yield "clean", "a rule over several datasets only reports; clean in a rule over one `dataset`"
         if self.minimum != 2:
             yield "minimum", "a rule with `clean` must also find pairs, or it misses what a cleaning leaves; remove it"

@@ -1,0 +1,146 @@
+"""Bank statements of any format as records: one for each entry of the account, with typed columns.
+
+What is read is proven: each format counts its entries a second time, and the entries of a statement must explain its
+balances to the cent.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import decimal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+
+import pyarrow as pa
+
+from connectors.base import UnreadableCells
+from connectors.disk.opened_file import OpenedFile
+from connectors.errors import ConnectorError, FileUnreadable
+from connectors.files.left_out import NONE, MalformedRecords, confirm_count
+
+EXACT = decimal.Context(prec=1_000)
+"""Sums of any number of amounts are exact."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A booking of an account. `amount` is negative for money that leaves it; `line` is the entry's line in the file.
+
+    `reversal` says that it takes an earlier booking back; its amount has the sign of the money that moves now. `entry`
+    is its number in its statement, from 1. `transactions` is the number of payments that a bank booked in one sum.
+    """
+
+    statement: str
+    account: str | None
+    entry: int
+    booked: dt.date | None
+    valued: dt.date | None
+    amount: Decimal
+    currency: str
+    status: str
+    reversal: bool
+    transactions: int
+    code: str | None
+    reference: str | None
+    bank_reference: str | None
+    name: str | None
+    iban: str | None
+    purpose: str | None
+    line: int
+
+
+SCHEMA = pa.schema(
+    [
+        pa.field("statement", pa.string(), nullable=False),
+        pa.field("account", pa.string()),
+        pa.field("entry", pa.int64(), nullable=False),
+        pa.field("booked", pa.date32()),
+        pa.field("valued", pa.date32()),
+        pa.field("amount", pa.decimal128(24, 6), nullable=False),
+        pa.field("currency", pa.string(), nullable=False),
+        pa.field("status", pa.string(), nullable=False),
+        pa.field("reversal", pa.bool_(), nullable=False),
+        pa.field("transactions", pa.int64(), nullable=False),
+        pa.field("code", pa.string()),
+        pa.field("reference", pa.string()),
+        pa.field("bank_reference", pa.string()),
+        pa.field("name", pa.string()),
+        pa.field("iban", pa.string()),
+        pa.field("purpose", pa.string()),
+    ]
+)
+"""The columns of every format, named as the attributes of `Entry`."""
+
+
+@dataclass(frozen=True)
+class BankFile:
+    """One file of statements. `read` yields its entries in order, `count_entries` counts them without reading them."""
+
+    file: OpenedFile
+    read: Callable[[OpenedFile], Iterator[Entry]]
+    count_entries: Callable[[OpenedFile], int]
+    left_out: MalformedRecords = NONE
+
+    @property
+    def name(self) -> str:
+        return self.file.name
+
+    @property
+    def columns(self) -> pa.Schema:
+        return SCHEMA
+
+    def warnings(self, columns: Sequence[str] | None) -> Iterator[UnreadableCells]:  # noqa: ARG002 - of the port
+        """Yield nothing: a statement that is not wholly plain is refused."""
+        yield from ()
+
+    def batches(self, columns: Sequence[str], nulls: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """The entries' columns, in the order of the file. Raises FileUnreadable with the line, RecordsLost."""
+        schema = pa.schema([SCHEMA.field(name) for name in columns])
+        entries, bookings = self.read(self.file), 0
+        while part := list(islice(entries, rows)):
+            bookings += sum(entry.line > 0 for entry in part)
+            arrays = [_array([getattr(entry, field.name) for entry in part], field, nulls) for field in schema]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+        confirm_count(self.name, self.count_entries(self.file), bookings)
+
+    def place(self, record: int) -> str:
+        entry = next(islice(self.read(self.file), record, None))
+        return f"{self.name}:{abs(entry.line)}"
+
+    def failure(self, error: Exception) -> ConnectorError:
+        return FileUnreadable(self.name, f"it cannot be read ({type(error).__name__})", "fetch it again")
+
+    def confirm(self, returned: int) -> None:
+        """Raise RecordsLost if it holds another number of records."""
+        confirm_count(self.name, sum(1 for _ in self.read(self.file)), returned)
+
+
+def _array(values: list[object], field: pa.Field, nulls: Sequence[str]) -> pa.Array:
+    if pa.types.is_string(field.type) and nulls:
+        values = [None if value in nulls and field.nullable else value for value in values]
+    return pa.array(values, field.type)
+
+
+@dataclass
+class Proof:
+    """The sums of one statement: its entries must explain the way from its opening to its closing balance."""
+
+    place: str
+    currency: str | None = None
+    opening: Decimal | None = None
+    closing: Decimal | None = None
+    entries: Decimal = dataclasses.field(default=Decimal(0))
+
+    def add(self, amount: Decimal) -> None:
+        self.entries = EXACT.add(self.entries, amount)
+
+    def check(self) -> None:
+        """Raise FileUnreadable if both balances are there and the entries do not explain them."""
+        if self.opening is None or self.closing is None:
+            return
+        if EXACT.add(self.opening, self.entries) != self.closing:
+            reason = "its entries do not add up to the difference of its opening and closing balances"
+            raise FileUnreadable(self.place, reason, "fetch the statement again from the bank")

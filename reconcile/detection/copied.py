@@ -1,0 +1,87 @@
+"""A dataset read once: all later reads of the copy see the same records, whatever happens to the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from connectors.base import DatasetSettings, Forewarning, Scan, Source, SourceSettings, UnreadableCells
+
+
+class CopiedSource:
+    """The records of one dataset of a source, in a file of this process. Rules run here, never in the source.
+
+    It has the columns it was made with; `describe` tells the schema of the whole dataset.
+    """
+
+    Settings: ClassVar[type[SourceSettings]] = SourceSettings
+    Dataset: ClassVar[type[DatasetSettings]] = DatasetSettings
+
+    def __init__(
+        self,
+        source: Source,
+        settings: Any,
+        columns: Sequence[str],
+        path: Path,
+        progress: Callable[[int], None] = lambda _read: None,
+    ) -> None:
+        """Read the columns into the new file `path`. `progress` gets the number of records read so far.
+
+        Raises a ConnectorError like a scan.
+        """
+        self.name = source.name
+        self._schema = source.describe(settings)
+        self._warnings = _warnings(source, settings, columns)
+        self._path = path
+        scan = source.scan(settings, columns)
+        try:
+            with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, scan.reader.schema, options=_PACKED) as out:
+                self.records = 0
+                for batch in scan.reader:
+                    out.write_batch(batch)
+                    self.records += batch.num_rows
+                    progress(self.records)
+            self._problems = scan.problems()
+        finally:
+            scan.close()
+
+    def datasets(self) -> Sequence[str]:
+        return ()
+
+    def describe(self, dataset: Any) -> pa.Schema:  # noqa: ARG002 - the port's
+        return self._schema
+
+    def scan(self, dataset: Any, columns: Sequence[str]) -> Scan:  # noqa: ARG002 - the port's
+        with pa.OSFile(str(self._path)) as file:
+            stored = pa.ipc.open_file(file).schema
+        schema = pa.schema([stored.field(name) for name in columns])
+        reader = pa.RecordBatchReader.from_batches(schema, self._batches(stored, columns))
+        problems = tuple(problem for problem in self._problems if problem.skipped or problem.column in (*columns, "*"))
+        return Scan(reader, lambda: problems)
+
+    def warnings(self, dataset: Any, columns: Sequence[str] | None) -> tuple[UnreadableCells, ...]:  # noqa: ARG002 - the port's
+        return self._warnings
+
+    def skips_by_any_but(self, columns: Sequence[str]) -> bool:
+        """Return True if a record is missing for a cell in none of these columns: a reader of only these has it."""
+        return any(problem.skipped and problem.column not in (*columns, "*") for problem in self._problems)
+
+    def close(self) -> None:
+        self._path.unlink(missing_ok=True)
+
+    def _batches(self, stored: pa.Schema, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        options = pa.ipc.IpcReadOptions(included_fields=[stored.names.index(name) for name in columns])
+        with pa.OSFile(str(self._path)) as file:
+            reader = pa.ipc.open_file(file, options=options)
+            for number in range(reader.num_record_batches):
+                yield reader.get_batch(number).select(list(columns))
+
+
+_PACKED = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+def _warnings(source: Source, settings: Any, columns: Sequence[str]) -> tuple[UnreadableCells, ...]:
+    return source.warnings(settings, columns) if isinstance(source, Forewarning) else ()

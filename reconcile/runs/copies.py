@@ -1,0 +1,86 @@
+"""Copies of datasets for a comparison: readers of the same place share one copy, so that they see the same records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from connectors.base import DatasetSettings, SourceSettings
+from connectors.errors import ConnectorError, SourceUnavailable
+from reconcile.config.settings import Project
+from reconcile.detection.copied import CopiedSource
+from reconcile.detection.detect import Subject
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the records of a dataset come from and how they are read; equal places hold equal records."""
+
+    source: SourceSettings
+    directory: Path
+    dataset: DatasetSettings
+
+    @classmethod
+    def of(cls, project: Project, dataset: str) -> Place:
+        settings = project.datasets[dataset]
+        return cls(project.sources[settings.source].settings, project.directory, settings.settings)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A dataset that a rule reads in one release, with the columns it needs."""
+
+    place: Place
+    subject: Subject
+    columns: tuple[str, ...]
+
+
+class Copies:
+    """Makes copies in a folder of this process, and removes them at the end of the block."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: list[CopiedSource] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for copy in self._made:
+            copy.close()
+
+    def read(self, wishes: Sequence[Wish], progress: Callable[[int], None]) -> list[CopiedSource | ConnectorError]:
+        """Return the copy for each wish, or the error of reading it. Wishes for one place share a copy.
+
+        They get separate copies if a column that only one of them needs cannot be read, or leaves out records.
+        """
+        copies: dict[int, CopiedSource | ConnectorError] = {}
+        for number, wish in enumerate(wishes):
+            if number not in copies:
+                alike = [other for other in range(number, len(wishes)) if wishes[other].place == wish.place]
+                read = self._together([wishes[place] for place in alike], progress)
+                copies.update(zip(alike, read, strict=True))
+        return [copies[number] for number in range(len(wishes))]
+
+    def _together(self, wishes: Sequence[Wish], progress: Callable[[int], None]) -> list[CopiedSource | ConnectorError]:
+        columns = tuple(dict.fromkeys(column for wish in wishes for column in wish.columns))
+        copy = self._copy(wishes[0], columns, progress)
+        if isinstance(copy, CopiedSource):
+            is_shared = not any(copy.skips_by_any_but(wish.columns) for wish in wishes)
+        else:
+            is_shared = isinstance(copy, SourceUnavailable) or all(len(wish.columns) == len(columns) for wish in wishes)
+        return [copy if is_shared else self._copy(wish, wish.columns, progress) for wish in wishes]
+
+    def _copy(
+        self, wish: Wish, columns: Sequence[str], progress: Callable[[int], None]
+    ) -> CopiedSource | ConnectorError:
+        path = self._folder / f"copy-{len(self._made)}.arrow"
+        try:
+            copy = CopiedSource(wish.subject.source, wish.subject.dataset.settings, columns, path, progress)
+        except ConnectorError as error:
+            return error
+        self._made.append(copy)
+        return copy

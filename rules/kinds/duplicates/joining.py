@@ -1,0 +1,176 @@
+"""Group records that share any of several keys: exact, in Python, and the same for every engine."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, count
+
+import numpy as np
+import pyarrow as pa
+
+from rules import grouping, links
+from rules.engines.base import DuplicateGroup, Positions
+from rules.kinds.duplicates.bound import BoundRule
+from rules.kinds.duplicates.component import Component
+from rules.kinds.duplicates.groups import AT_ONCE, Grouping, no_collections, rows_at
+from rules.kinds.duplicates.question import shared_columns
+from rules.kinds.duplicates.shared import NO_VALUE, Comparable, SharedValues, components
+from rules.normalise import chain_function
+from rules.packed import Packed
+from rules.values import Value, canonical, order_key
+
+Row = Mapping[str, Value]
+Ranked = tuple[tuple[int, ...], Row]
+"""The rank of a record's value under each key, see `SharedValues`, and the record."""
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Groups, and for each key the number of records whose value too many records share."""
+
+    groups: Sequence[DuplicateGroup]
+    left_out: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Joining:
+    """Builds exact groups from the records that an engine returned."""
+
+    bound: BoundRule
+    slot: dt.datetime
+
+    def groups(self, members: pa.Table) -> Joined:
+        """Group the members; their `shared_columns` tell which of their keys may repeat."""
+        table = members.combine_chunks()
+        with no_collections():
+            shared = [self._shared(table, number) for number in range(len(self.bound.keys))]
+            groups = Packed(group for records in _by_component(table, shared) for group in self._grouped(records))
+        return Joined(groups, tuple(values.left_out for values in shared))
+
+    def of_rows(self, rows: Sequence[Row]) -> tuple[DuplicateGroup, ...]:
+        """Group records that meet the rule's conditions."""
+        shared = []
+        for number in range(len(self.bound.keys)):
+            values: dict[Comparable, int] = {}
+            numbers = [self._numbered(row, number, values) for row in rows]
+            shared.append(SharedValues.of(np.array(numbers, np.int64), list(values), self.bound.rule.max_shared))
+        order, places = components(shared)
+        parts: dict[int, list[Ranked]] = defaultdict(list)
+        for place, position, ranks in zip(places.tolist(), order.tolist(), _ranks(shared, order), strict=True):
+            parts[place].append((ranks, rows[position]))
+        return tuple(group for part in parts.values() for group in self._grouped(part))
+
+    def _shared(self, table: pa.Table, number: int) -> SharedValues:
+        """Return the shared values of a key; only records where it may repeat are looked at."""
+        may_repeat = np.flatnonzero(table.column(shared_columns(self.bound)[number]).to_numpy())
+        table, numbers = table.select(self._sources(number)), np.full(len(table), NO_VALUE)
+        values: dict[Comparable, int] = {}
+        number_by_row: dict[tuple[Value, ...], int] = {}
+        for begin in range(0, len(may_repeat), AT_ONCE):
+            positions = may_repeat[begin : begin + AT_ONCE]
+            of_rows = []
+            for row in rows_at([table], positions):
+                given = tuple(row.values())
+                if given not in number_by_row:
+                    number_by_row[given] = self._numbered(row, number, values)
+                of_rows.append(number_by_row[given])
+            numbers[positions] = of_rows
+        return SharedValues.of(numbers, list(values), self.bound.rule.max_shared)
+
+    def _sources(self, number: int) -> list[str]:
+        """Return the dataset's columns behind a key."""
+        return list(self.bound.columns.sources([self.bound.parts[part].column for part in self.bound.keys[number]]))
+
+    def _numbered(self, row: Row, number: int, values: dict[Comparable, int]) -> int:
+        """Return the number of the row's value under a key, a new one for a new value; -1 if it is incomplete."""
+        value = self._comparable(self._key(self.bound.columns.complete(row, self.slot), number), number)
+        return NO_VALUE if value is None else values.setdefault(value, len(values))
+
+    def _key(self, record: Row, number: int) -> tuple[Value, ...]:
+        parts = self.bound.parts
+        return tuple(self._normal[part](record[parts[part].column]) for part in self.bound.keys[number])
+
+    def _comparable(self, key: tuple[Value, ...], number: int) -> Comparable | None:
+        """Return the key's value in comparable form; None if an empty part excludes it."""
+        parts = (self.bound.parts[part] for part in self.bound.keys[number])
+        if None in key and any(v is None and not self.bound.matches_null(p) for v, p in zip(key, parts, strict=True)):
+            return None
+        return tuple(map(order_key, key))
+
+    def _grouped(self, ranked: Iterable[Ranked]) -> Sequence[DuplicateGroup]:
+        """Return the groups of one component."""
+        keyed = ((ranks, self.bound.columns.complete(row, self.slot)) for ranks, row in ranked)
+        identified = grouping.identified(keyed, self.bound.relation, self.bound.content)
+        records = grouping.once(sorted(identified, key=lambda record: record.place))
+        component = Component(records, self._apart(records))
+        groups = []
+        for part in component.parts:
+            ordered = self._grouping.ordered([records[position] for position in part])
+            if ordered:
+                groups.append(self._grouping.group(ordered, self._linking(component, part), component.links(ordered)))
+        return grouping.in_order(groups) if len(groups) > 1 else groups
+
+    def _linking(self, component: Component, part: Sequence[int]) -> dict[str, Value]:
+        """Return the values that link a group; a column that has several is named `email`, `email (2)` and so on."""
+        key: dict[str, Value] = {}
+        for number, record in component.linking(part):
+            columns = (self.bound.parts[part].column for part in self.bound.keys[number])
+            for column, value in zip(columns, self._key(record.values, number), strict=True):
+                names = chain([column], (f"{column} ({place})" for place in count(2)))
+                name = next(name for name in names if name not in key or canonical(key[name]) == canonical(value))
+                key[name] = value
+        return key
+
+    def _apart(self, records: Sequence[grouping.Record]) -> frozenset[links.Pair]:
+        """Return the pairs of these records that the rule lists as different."""
+        if not self._different:
+            return frozenset()
+        positions = {grouping.written_id(record.id): position for position, record in enumerate(records)}
+        return frozenset(
+            links.pair(position, positions[name])
+            for written, position in positions.items()
+            for name in self._different.get(written, ())
+            if name in positions
+        )
+
+    @cached_property
+    def _different(self) -> Mapping[tuple[str, ...], Sequence[tuple[str, ...]]]:
+        """The records that the rule lists as different from a record, by their written ids."""
+        different: dict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
+        for first, second in self.bound.rule.except_:
+            different[first].append(second)
+            different[second].append(first)
+        return different
+
+    @cached_property
+    def _normal(self) -> Sequence[Callable[[Value], Value]]:
+        return [chain_function(part.steps, self.bound.relation.timezone) for part in self.bound.parts]
+
+    @cached_property
+    def _grouping(self) -> Grouping:
+        return Grouping(self.bound, self.slot)
+
+
+def _by_component(table: pa.Table, shared: Sequence[SharedValues]) -> Iterator[list[Ranked]]:
+    """Yield the rows of each component; few rows are Python objects at the same time."""
+    order, places = components(shared)
+    begin = 0
+    while begin < len(order):
+        last = min(begin + AT_ONCE, len(order)) - 1
+        end = int(np.searchsorted(places, places[last], side="right"))
+        ascending = np.argsort(order[begin:end])
+        positions = order[begin:end][ascending]
+        rows = zip(_ranks(shared, positions), rows_at([table], positions), strict=True)
+        parts: dict[int, list[Ranked]] = defaultdict(list)
+        for place, row in zip(places[begin:end][ascending].tolist(), rows, strict=True):
+            parts[place].append(row)
+        yield from (parts[place] for place in sorted(parts))
+        begin = end
+
+
+def _ranks(shared: Sequence[SharedValues], positions: Positions) -> Iterator[tuple[int, ...]]:
+    return zip(*(values.ranks[positions].tolist() for values in shared), strict=True)

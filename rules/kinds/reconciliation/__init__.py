@@ -1,0 +1,1 @@
+"""Rules about two datasets that should agree."""

@@ -1,0 +1,149 @@
+"""Candidates as connected components with one exact cost each, numbered so that one vectorised step serves them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
+Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
+Amounts = np.ndarray[tuple[int], np.dtype[Any]]
+"""int64, or Python ints in an object array where they can be larger."""
+
+_WIDEST = 2**61
+"""Twice a smaller number fits into int64."""
+
+_DOUBLE = 2**1000
+"""A smaller number fits into a double."""
+
+_LARGE = 64
+"""A dense component with more pairs is a network of its own: alone, by a dense solver, it is solved faster."""
+
+_SPARSE = 32
+"""A component with more possible pairs for each candidate is not dense: the solver would need too much memory."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Possible pairs: arrays of equal length, all numbers at least 0.
+
+    `days` is the distance in whole days, or in microseconds for instants; `money` that in the smallest unit.
+    """
+
+    left: Integers
+    right: Integers
+    days: Integers
+    money: Amounts
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def __getitem__(self, which: Integers | Flags | slice) -> Candidates:
+        return Candidates(self.left[which], self.right[which], self.days[which], self.money[which])
+
+
+@dataclass(frozen=True)
+class Network:
+    """Edges between lefts and rights, sorted by right, then left. The numbers of a component are consecutive.
+
+    Assignments with equally many pairs compare by total `cost` as by total days, then total money. `far` is more than
+    any path costs. `lefts` and `rights` are the caller's numbers, `part_of_…` the components.
+    """
+
+    left: Integers
+    right: Integers
+    cost: Amounts
+    far: int
+    lefts: Integers
+    rights: Integers
+    part_of_left: Integers
+    part_of_right: Integers
+    is_dense: bool
+
+    @property
+    def parts(self) -> int:
+        return int(self.part_of_left[-1]) + 1
+
+
+def networks(edges: Candidates) -> Iterator[Network]:
+    """Yield all components: large dense ones each, the others in two networks by whether int64 holds their costs."""
+    if not len(edges):
+        return
+    left, right = dense(edges.left)[0], dense(edges.right)[0]
+    of_left, of_right = components(left, right, int(left.max()) + 1, int(right.max()) + 1)
+    lefts, rights, part = np.bincount(of_left), np.bincount(of_right), of_left[left]
+    day, scale, far = _bounds(edges, part, np.minimum(lefts, rights))
+    is_dense = (np.minimum(lefts, rights) > _LARGE) & (lefts * rights <= _SPARSE * np.bincount(part)) & (far < _DOUBLE)
+    group = (far >= _WIDEST).astype(np.int64)
+    group[is_dense] = 2 + np.arange(is_dense.sum())
+    for inside in _grouped(group[part]):
+        chosen, of = edges[inside], part[inside]
+        widest = int(far[of].max())
+        amount = np.int64 if widest < _WIDEST else object
+        cost = (chosen.days // scale[of]).astype(amount) * day[of].astype(amount) + chosen.money.astype(amount)
+        yield _network(chosen, dense(of)[0], cost, widest, is_dense=bool(is_dense[of[0]]))
+
+
+def components(left: Integers, right: Integers, lefts: int, rights: int) -> tuple[Integers, Integers]:
+    """Return the component of each left and of each right, as dense numbers."""
+    ones = np.ones(len(left), dtype=np.int8)
+    graph = coo_array((ones, (left, lefts + right)), shape=(lefts + rights, lefts + rights))
+    labels = connected_components(graph, directed=False)[1].astype(np.int64)
+    return labels[:lefts], labels[lefts:]
+
+
+def dense(numbers: Integers) -> tuple[Integers, Integers]:
+    """Return the rank of each number among the different ones, and these in order."""
+    present = np.zeros(int(numbers.max()) + 1, dtype=bool)
+    present[numbers] = True
+    return (np.cumsum(present) - 1)[numbers], np.flatnonzero(present)
+
+
+def starts(ordered: Integers) -> Integers:
+    """Return where each run of equal numbers, all at least 0, begins."""
+    return np.flatnonzero(np.diff(ordered, prepend=-1))
+
+
+def _bounds(edges: Candidates, part: Integers, pairs: Integers) -> tuple[Amounts, Integers, Amounts]:
+    """Return for each component the cost of a day, the days it stands for, and more than any path costs.
+
+    A day costs more than the money of any assignment. A path has an edge to each matched right and to two open ones.
+    """
+    days, scale = np.zeros(len(pairs), np.int64), np.zeros(len(pairs), np.int64)
+    money = np.zeros(len(pairs), edges.money.dtype)
+    np.maximum.at(money, part, edges.money)
+    np.gcd.at(scale, part, edges.days)  # instants to the second need fewer digits
+    scale = np.maximum(scale, 1)
+    np.maximum.at(days, part, edges.days // scale[part])
+    day = pairs.astype(object) * money.astype(object) + 1
+    return day, scale, (pairs.astype(object) + 2) * (days.astype(object) * day + money) + 1
+
+
+def _grouped(group: Integers) -> list[Integers]:
+    """Return the positions of each group."""
+    order = np.argsort(group, kind="stable")
+    return np.split(order, starts(group[order])[1:])
+
+
+def _network(edges: Candidates, part: Integers, cost: Amounts, far: int, *, is_dense: bool) -> Network:
+    left, lefts, part_of_left = _numbered(edges.left, part)
+    right, rights, part_of_right = _numbered(edges.right, part)
+    order = np.argsort(right * len(lefts) + left)
+    sides = (lefts, rights, part_of_left, part_of_right)
+    return Network(left[order], right[order], cost[order], far, *sides, is_dense=is_dense)
+
+
+def _numbered(side: Integers, part: Integers) -> tuple[Integers, Integers, Integers]:
+    """Number the records of one side by component, then as the caller does; return edges, records and components."""
+    at, numbers = dense(side)
+    of = np.empty_like(numbers)
+    of[at] = part
+    order = np.argsort(of, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rank[at], numbers[order], of[order]
