@@ -2,4 +2,5 @@
 
 KINDS: dict[str, str] = {
     "duplicates": "rules.kinds.duplicates:Duplicates",
+    "sql": "rules.kinds.custom_sql:CustomSql",
 }

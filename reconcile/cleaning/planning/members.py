@@ -34,6 +34,8 @@ def members_now(
     [group] = groups
     if not isinstance(group, DuplicateGroup):
         raise AsksPerson("Its records have no keeper, so only a person can decide about them.")
+    if not group.surplus:
+        raise NothingToDo("It has a single record, so there is no surplus to clean.")
     if record_of(group.keeper.id) != names[0]:
         raise Stale("Its records changed since it was found: a different one would be kept now.")
     if finding.settled_pairs or fitted.is_excepted(group):
