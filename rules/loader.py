@@ -20,7 +20,7 @@ from rules.normalise import NORMALISERS, register
 from rules.normalise.hints import normaliser_advice
 
 NO_MORE: Mapping[str, str] = {}
-LATER_KINDS = ("similar", "reconciliation")
+LATER_KINDS = ("similar",)
 LATER_ACTIONS = ("call", "refund")
 
 

@@ -284,7 +284,7 @@ class _Loading:
             )
             return None
         self.sections.problems += problems
-        for setting in rule.dataset_settings if rule is not None else ("dataset",):
+        for setting in rule.dataset_keys() if rule is not None else ("dataset",):
             self._check_reference(entry, setting, "datasets")
         return rule
 

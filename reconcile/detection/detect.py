@@ -340,7 +340,8 @@ def _records(
         assert isinstance(source, DuckReadable)  # noqa: S101 - _duck_scan() checked it
         confirm[name] = scan.confirm
         try:
-            yield Readable(lambda columns: _read(scans, columns).sql)
+            failure = functools.partial(source.failure, reading)
+            yield Readable(lambda columns: _read(scans, columns).sql, failure)
             problems += scan.problems()
         except duckdb.Error as error:
             raise source.failure(reading, error) from error

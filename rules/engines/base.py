@@ -58,9 +58,13 @@ class Streamed:
 
 @dataclass(frozen=True)
 class Readable:
-    """Records DuckDB can read itself, repeatedly: `sql(columns)` is a SELECT of just those columns."""
+    """Records DuckDB can read itself, repeatedly: `sql(columns)` is a SELECT of just those columns.
+
+    `failure` returns the source's error for one of DuckDB's; a kind with several datasets knows which of them failed.
+    """
 
     sql: Callable[[tuple[str, ...]], str]
+    failure: Callable[[Exception], Exception] | None = None
 
 
 @dataclass(frozen=True)
