@@ -23,7 +23,7 @@ def missing(schema: Schema, relation: Relation, named: Iterable[tuple[str, str]]
     columns_listed = False
     for setting, column in named:
         if column not in schema:
-            hint = suggestion(column, schema.names)
+            hint = _inside(column, schema) or suggestion(column, schema.names)
             is_list = hint.startswith("known")
             advice = [
                 "write a column, or a currency as three capitals like EUR" if is_list and setting == "money" else "",
@@ -33,6 +33,13 @@ def missing(schema: Schema, relation: Relation, named: Iterable[tuple[str, str]]
             columns_listed = columns_listed or is_list
             mistake = f"`{setting}` names `{column}`, but dataset `{relation.dataset}` has no such column"
             yield "; ".join([mistake, *filter(None, advice)])
+
+
+def _inside(column: str, schema: Schema) -> str:
+    """Return how to reach a value inside a column of JSON texts, if the name looks like one."""
+    document, _, path = column.partition(".")
+    is_inside = path and document in schema and schema[document].type is Type.TEXT
+    return f"declare it under columns: (JSON Lines), or derive it: json({document}, '{path}')" if is_inside else ""
 
 
 def _is_without_heading(names: Iterable[str]) -> bool:

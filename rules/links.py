@@ -45,47 +45,39 @@ def _forest(items: Sequence[int], apart: Collection[Pair]) -> Iterator[Pair]:
 def parts(items: int, pairs: Iterable[Pair]) -> list[list[int]]:
     """Return the items that the pairs connect, part by part, in ascending order."""
     neighbours = _neighbours(pairs)
-    visited = [False] * items
-    found = []
+    waiting, connected = set(range(items)), []
     for start in range(items):
-        if not visited[start]:
-            visited[start] = True
+        if start in waiting:
             part = [start]
             for item in part:
-                for neighbour in neighbours[item]:
-                    if not visited[neighbour]:
-                        visited[neighbour] = True
-                        part.append(neighbour)
-            found.append(sorted(part))
-    return found
+                waiting.discard(item)
+                near = [neighbour for neighbour in neighbours[item] if neighbour in waiting]
+                waiting.difference_update(near)
+                part += near
+            connected.append(sorted(part))
+    return connected
 
 
-def bridges(pairs: Collection[Pair]) -> set[Pair]:
+def bridges(pairs: Iterable[Pair]) -> set[Pair]:
     """Return the pairs without which a part falls apart (Tarjan 1974)."""
     neighbours = _neighbours(pairs)
     entered: dict[int, int] = {}
-    lowest: dict[int, int] = {}
-    found = set()
-    for root in sorted(neighbours):
-        if root in entered:
-            continue
-        entered[root] = lowest[root] = len(entered)
-        path = [(root, -1, iter(neighbours[root]))]
+    parent: dict[int, int | None] = {}
+    for root in tuple(neighbours):
+        path: list[tuple[int, int | None]] = [(root, None)]
         while path:
-            item, parent, following = path[-1]
-            neighbour = next(following, None)
-            if neighbour is None:
-                path.pop()
-                if parent >= 0:
-                    lowest[parent] = min(lowest[parent], lowest[item])
-                    if lowest[item] > entered[parent]:
-                        found.add(pair(parent, item))
-            elif neighbour not in entered:
-                entered[neighbour] = lowest[neighbour] = len(entered)
-                path.append((neighbour, item, iter(neighbours[neighbour])))
-            elif neighbour != parent:
-                lowest[item] = min(lowest[item], entered[neighbour])
-    return found
+            item, previous = path.pop()
+            if item not in entered:
+                entered[item], parent[item] = len(entered), previous
+                path += [(neighbour, item) for neighbour in neighbours[item] if neighbour not in entered]
+    lowest = dict(entered)
+    for item in reversed(entered):
+        for neighbour in neighbours[item]:
+            if neighbour != parent[item]:
+                reached = lowest if parent[neighbour] == item else entered
+                lowest[item] = min(lowest[item], reached[neighbour])
+    above = ((item, parent[item]) for item in entered if lowest[item] == entered[item])
+    return {pair(item, previous) for item, previous in above if previous is not None}
 
 
 def _neighbours(pairs: Iterable[Pair]) -> dict[int, list[int]]:

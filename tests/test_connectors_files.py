@@ -282,6 +282,33 @@ def test_json_lines_keep_digits_and_nested_values(put):
     assert by_duckdb(root, "a.jsonl", ["a"]) is None
 
 
+def test_a_declared_path_leads_into_nested_json(put):
+    lines = (
+        '{"id": 1, "payload": {"customer": {"id": "c-1"}, "total": 19.90, "items": [{"sku": "A"}, {"sku": 7}]}}',
+        '{"id": 2, "payload": {"customer": null, "items": []}, "payload.total": 5}',
+        '{"id": 3}',
+    )
+    root = put("a.jsonl", "\n".join(lines))
+    columns = {"payload.customer.id": "text", "payload.items.1.sku": "integer", "payload.customer": "text"}
+
+    rows, problems = records(root, "a.jsonl", ["id", *columns, "payload.total"], columns=columns)
+
+    assert rows == [
+        ("1", "c-1", 7, '{"id":"c-1"}', None),
+        ("2", None, None, None, "5"),
+        ("3", None, None, None, None),
+    ]
+    assert problems == ()
+
+
+def test_a_nested_decimal_keeps_its_digits(put):
+    root = put("a.jsonl", '{"money": {"amount": 9007199254740993.01}}')
+
+    rows, _ = records(root, "a.jsonl", ["money.amount"], columns={"money.amount": "decimal"})
+
+    assert rows == [(Decimal("9007199254740993.01"),)]
+
+
 def test_json_lines_are_typed_by_declaration(put):
     root = put("a.jsonl", '{"a": 1}\n\n{"a": "x"}\n')
 

@@ -23,9 +23,10 @@ from rules_support import Rows, databases, pushed
 from rules import links
 from rules.engines import hashed
 from rules.engines.base import Detection, DuplicateGroup, Group, IdentityProblem, Readable, Relation, Repeats
+from rules.kinds.base import JudgedPairs, linking_values
 from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.detection import FittedDuplicates
-from rules.values import Type
+from rules.values import Type, canonical_json
 
 __all__ = ["databases"]
 EXAMPLES = int(os.environ.get("RECONCILE_EXAMPLES", "25"))
@@ -330,6 +331,32 @@ def test_pairs_known_to_be_different_split_a_component_into_what_its_other_links
     assert [dict(group.key) for group in split] == [{"phone": "1"}, {"email": "a@x"}]
     assert ids(around) == [[0, 1, 2, 3]]
     assert Numbered(around[0]).links == {(0, 3): ((0,), True), (1, 3): ((0,), True), (1, 2): ((1,), True)}
+
+
+def judged(first: int, second: int, **values: Any) -> JudgedPairs:
+    """Two records that people judged to be different when these values linked them."""
+    names = frozenset((None, canonical_json((n,))) for n in (first, second))
+    return {names: linking_values(values.items())}
+
+
+def test_a_pair_that_people_judged_to_be_different_is_joined_only_by_a_new_value() -> None:
+    rule = twins().keeping_apart(judged(0, 1, email="a@x"))
+    pair = [{"email": "a@x"}, {"email": "a@x", "phone": "1"}]
+
+    def groups(*rows: Mapping[str, Any]) -> list[list[Any]]:
+        return ids(found(rule, these(*rows)).groups)
+
+    assert groups(*pair) == []
+    assert groups(*pair, {"phone": "1"}) == [[1, 2]]
+    assert groups(*pair, {"email": "a@x"}) == [[0, 1, 2]]
+    assert groups({"email": "a@x", "phone": "1"}, pair[1]) == [[0, 1]]
+    assert groups({"email": "b@x"}, {"email": "b@x"}) == [[0, 1]]
+
+
+def test_with_one_key_people_s_judgements_are_left_to_tracking() -> None:
+    rule = twins(key=["email"])
+
+    assert rule.keeping_apart(judged(0, 1, email="a@x")) is rule
 
 
 def test_records_without_id_are_joined_like_others() -> None:

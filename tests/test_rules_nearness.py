@@ -191,6 +191,10 @@ def test_a_record_without_begin_and_an_empty_period_are_counted() -> None:
     [
         ({"gap": {"at": "1%"}}, "`gap` is a percentage, but `at` is of type instant; write a duration like 15m."),
         ({"window": {"at": "1h", "card": 3}}, "`window` is a number, but `card` is of type text; declare `card`"),
+        (
+            {"gap": {"card.at": "1h"}},
+            "`gap` names `card.at`, but dataset `things` has no such column; declare it under",
+        ),
         ({"gap": {"at": "1h", "amuont": "1%"}}, "`gap` names `amuont`, but dataset `things` has no such column"),
         ({"overlap": {"from": "at", "to": "amount"}}, "`overlap` needs two columns of one type, but `at` is of type"),
         ({"overlap": {"from": "card", "to": "at"}}, "`overlap` compares times or exact numbers, but `card` is of type"),

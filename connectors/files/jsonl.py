@@ -1,8 +1,13 @@
-"""JSON Lines: one object per line. Numbers keep their written digits, nested values are JSON text."""
+"""JSON Lines: one object per line. Numbers keep their written digits, nested values are JSON text.
+
+A declared column whose name has dots, like `payload.items.0.sku`, is a path into nested objects and lists, unless a
+record has a key of that name.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,11 +46,20 @@ class JsonLines:
         return pa.schema([pa.field(name, pa.string()) for name in self._keys])
 
     @cached_property
+    def _written(self) -> Mapping[str, None]:
+        return dict.fromkeys(key for _, record in self._records() for key in record)
+
+    @cached_property
     def _keys(self) -> Mapping[str, str]:
         """The key of each column by its name: every key of any record, in the order of their first use."""
-        keys = list(dict.fromkeys(key for _, record in self._records() for key in record))
+        keys = list(self._written)
         by_name = dict(zip(stable_names(keys), keys, strict=True))
         return {**by_name, **{name: name for name in self.declared if name not in by_name}}
+
+    @cached_property
+    def _paths(self) -> Mapping[str, tuple[str, ...]]:
+        """The keys from a record down to the value of each column."""
+        return {name: (key,) if key in self._written else tuple(key.split(".")) for name, key in self._keys.items()}
 
     def warnings(self, columns: Sequence[str] | None) -> Iterator[UnreadableCells]:
         """Warnings for readers of these columns, or of any."""
@@ -59,7 +73,7 @@ class JsonLines:
         waiting: list[dict[str, str | None]] = []
         for line, record in self._records():
             try:
-                waiting.append({name: _cell(record.get(self._keys[name]), empty) for name in columns})
+                waiting.append({name: _cell(_at(record, self._paths[name]), empty) for name in columns})
             except UnicodeEncodeError as error:
                 raise FileUnreadable(f"{self.name}:{line}", "a character is incomplete", "repair the line") from error
             if len(waiting) >= rows:
@@ -141,7 +155,21 @@ def _refuse(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 
 
+_INDEX = re.compile("0|[1-9][0-9]{0,8}")
 _DECODER = json.JSONDecoder(parse_float=_Digits, parse_int=_Digits, parse_constant=_refuse)
+
+
+def _at(record: Mapping[str, Any], path: Sequence[str]) -> Any:
+    """Return the value at a path; None where it does not lead to one."""
+    value: Any = record
+    for key in path:
+        if isinstance(value, dict):
+            value = value.get(key)
+        elif isinstance(value, list) and _INDEX.fullmatch(key) and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            return None
+    return value
 
 
 def _cell(value: Any, nulls: frozenset[str]) -> str | None:

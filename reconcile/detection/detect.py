@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import datetime as dt
 import functools
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -77,15 +76,6 @@ class Subject:
         self.columns = self.source.describe(self.dataset.settings)
         self.relation = relation_of(self.dataset, self.columns)
 
-    def at(self, slot: dt.datetime) -> Subject:
-        """Return the dataset as it is read for that slot."""
-        settings = self.dataset.settings.at(slot)
-        if settings is self.dataset.settings:
-            return self
-        subject = copy.copy(self)
-        subject.dataset = replace(self.dataset, settings=settings)
-        return subject
-
     def warnings(self, columns: Sequence[str] | None = None) -> tuple[UnreadableCells, ...]:
         """Warnings about the whole dataset for a read of these columns, or of any."""
         source = self.source
@@ -111,10 +101,9 @@ Subjects = Mapping[str, Subject]
 """The datasets of a rule by name, ready to be checked."""
 
 
-def subjects_of(rule: Rule, subject: Callable[[str], Subject], slot: dt.datetime | None = None) -> Subjects:
-    """Open the rule's datasets, to be read for that slot. Raises the errors of opening and describing their sources."""
-    subjects = {name: subject(name) for name in rule.datasets}
-    return subjects if slot is None else {name: subject.at(slot) for name, subject in subjects.items()}
+def subjects_of(rule: Rule, subject: Callable[[str], Subject]) -> Subjects:
+    """Open the rule's datasets. Raises the errors of opening and describing their sources."""
+    return {name: subject(name) for name in rule.datasets}
 
 
 @dataclass(frozen=True)
@@ -134,7 +123,10 @@ class Detected:
     def left_out(self) -> tuple[LeftOut, ...]:
         """The records and cells that were not compared, by column and reason."""
         detection = self.detection
-        records = (LeftOut(column=s.column, reason=s.reason, records=s.records) for s in detection.skipped)
+        records = (
+            LeftOut(column=s.column, reason=s.reason, records=s.records, read_as="" if s.whole else None)
+            for s in detection.skipped
+        )
         id_problems = (("null", detection.identity.nulls), ("not unique", detection.identity.repeated))
         ids = (LeftOut(column="id", reason=reason, records=number) for reason, number in id_problems if number)
         return (*records, *self.unreadable, *ids)
@@ -340,8 +332,7 @@ def _records(
         assert isinstance(source, DuckReadable)  # noqa: S101 - _duck_scan() checked it
         confirm[name] = scan.confirm
         try:
-            failure = functools.partial(source.failure, reading)
-            yield Readable(lambda columns: _read(scans, columns).sql, failure)
+            yield Readable(lambda columns: _read(scans, columns).sql)
             problems += scan.problems()
         except duckdb.Error as error:
             raise source.failure(reading, error) from error

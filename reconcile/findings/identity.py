@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
 
-from rules.engines.base import Discrepancy, Group
-from rules.kinds.base import Rule
+from rules.engines.base import Discrepancy, DuplicateGroup, Group
+from rules.kinds.base import LinkingValues, Rule, linking_values
 from rules.models import Severity
 from rules.normalise import NORMALISERS
 from rules.values import RecordId, Value, canonical, canonical_instant, canonical_json
 
+_LINKING = "@by "
 _DOMAIN = "reconcile/finding/1"
 _CROCKFORD = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 _MISREAD = str.maketrans("OIL", "011")
@@ -138,8 +139,11 @@ def without_dataset(record: str) -> str:
 def judged_values(group: Group) -> dict[str, Value]:
     """Return the values a decision about the group is about: if one of them changes, it needs another decision.
 
-    These are the values of the key and, for a discrepancy, also its form, its amounts and the fields that differ.
+    These are the values of the key and, for a discrepancy, also its form, its amounts and the fields that differ. For a
+    group with links they are the values that link its records; then another value that does needs another decision.
     """
+    if isinstance(group, DuplicateGroup) and group.links:
+        return {f"{_LINKING}{column}": value for column, value in group.key.items()}
     judged = dict(group.key)
     if isinstance(group, Discrepancy):
         judged |= {"@form": group.form} | {f"@at risk {name}": amount for name, amount in group.at_risk.items()}
@@ -148,18 +152,34 @@ def judged_values(group: Group) -> dict[str, Value]:
     return judged
 
 
+def linking_in(judged: Mapping[str, Value]) -> LinkingValues:
+    """Return the values that link records among those of `judged_values`."""
+    items = judged.items()
+    return linking_values((name.removeprefix(_LINKING), value) for name, value in items if name.startswith(_LINKING))
+
+
 def key_text(key: Mapping[str, Value]) -> str:
     """Return a key as one canonical line, independent of the order of its columns."""
     return json.dumps([[name, canonical(key[name])] for name in sorted(key)], separators=(",", ":"))
 
 
 def holds(judged: Mapping[str, Value], now: Mapping[str, Value]) -> bool:
-    """Return True if every value a decision was about is still the same; a missing column counts as a change."""
+    """Return True if every value a decision was about is still the same; a missing column counts as a change.
+
+    Of values that link records, none may be new.
+    """
+    if linking := linking_in(now):
+        return linking <= linking_in(judged)
     return all(name in now and canonical(now[name]) == canonical(value) for name, value in judged.items())
 
 
 def stands(judged: Mapping[str, Value], now: Mapping[str, Value]) -> bool:
-    """Return True if no value a decision was about is known to differ: a rule may not read all of them."""
+    """Return True if no value a decision was about is known to differ: a rule may not read all of them.
+
+    Of values that linked records, one must still do so.
+    """
+    if (linking := linking_in(now)) and (former := linking_in(judged)):
+        return not linking.isdisjoint(former)
     return all(name not in now or canonical(now[name]) == canonical(value) for name, value in judged.items())
 
 

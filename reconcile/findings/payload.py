@@ -37,7 +37,8 @@ def written(group: Group, datasets: Sequence[str]) -> dict[str, Any]:
     parts: dict[str, Any] = {"span": [encode(end) for end in group.span] if group.span else None}
     parts |= {"datasets": list(datasets)} if len(datasets) > 1 else {}
     if isinstance(group, DuplicateGroup):
-        return parts | _nearby(group) | _links(group)
+        judged = {"judged": encoded(judged_values(group))} if group.links else {}
+        return parts | judged | _nearby(group) | _links(group)
     parts |= {"form": group.form, "judged": encoded(judged_values(group))}
     if isinstance(group, Discrepancy):
         parts["differing"] = [

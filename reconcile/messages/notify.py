@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 
 from notifications.base import MASK, NOT_UNDONE, CleaningNotice, FailureNotice, GroupNotice, Notice, RuleNotice
 from notifications.wording.words import plural
@@ -33,6 +33,7 @@ from rules.values import Value
 MOST_GROUPS = 40
 """The most groups of a rule in a notice. A message shows three, its thread some more; a count stands for the rest."""
 
+_MOST_VALUES = 6  # values that link the records of a group
 _COMPARED = 10
 """Records of a group whose places in files are compared."""
 _MOST_SHIFTS = 10_000
@@ -283,8 +284,8 @@ def _group(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         finding=finding.id,
         state=finding.change.value,
         key={
-            column: MASK if hidden.hides(column) else _text(raw.get(column, value))
-            for column, value in finding.key.items()
+            column: MASK if hidden.hides(column) else _text(value if finding.links else raw.get(column, value))
+            for column, value in islice(finding.key.items(), None if not finding.links else _MOST_VALUES)
         },
         keeper=names[0] if keeper else "",
         surplus=tuple(names[1:] if keeper else names),

@@ -14,7 +14,7 @@ from reconcile.runs import plausible
 from reconcile.runs.check import Order, Readers, check, result_of
 from reconcile.runs.report import RunReport
 from reconcile.store import Store
-from reconcile.tracking import remember
+from reconcile.tracking import apart, remember
 from rules.kinds.base import Rule
 from rules.packed import Packed
 
@@ -26,7 +26,7 @@ def rehearse(order: Order, tools: Readers, store: Store | None) -> RunReport:
     outcomes: list[Outcome] = []
     for name in order.chosen:
         rule = tools.project.rules[name]
-        checked = check(rule, order, tools, dry_run.judge)
+        checked = check(dry_run.keeping_apart(rule), order, tools, dry_run.judge)
         if isinstance(checked, RuleFailure):
             outcomes.append(checked)
             continue
@@ -53,6 +53,12 @@ class _DryRun:
     order: Order
     tools: Readers
     store: Store | None
+
+    def keeping_apart(self, rule: Rule) -> Rule:
+        if self.store is None:
+            return rule
+        with self.store.read() as tx:
+            return apart.keeping_apart(tx, rule)
 
     def judge(self, rule: Rule, identity: RuleIdentity, answer: Detected) -> _Judged:
         groups = answer.detection.groups

@@ -47,12 +47,10 @@ class FarFewerCompared(RuleUnchecked):
 def refuse(rule: Rule, identity: RuleIdentity, detected: Detected, tx: Transaction | None, run: str = "") -> None:
     """Raise RuleUnchecked for such a result. `tx` is None if there is no store yet; `run` is the id of this run."""
     detection = detected.detection
-    if rule.question is not None and detection.read == 0:
-        return  # a query that lists nothing any more is what its author hopes for
     before = None if tx is None else next(iter(stored.seen_before(tx, rule.dataset, rule.name, run, 1)), None)
     if detection.read == 0 and before is not None and before.read:
         raise DatasetEmptied(rule.dataset, before.read)
-    skipped = [entry for entry in detection.skipped if entry.scanned]
+    skipped = [entry for entry in detection.skipped if entry.scanned and entry.whole]
     if detection.scanned and sum(entry.records for entry in skipped) == detection.scanned:
         raise NothingChecked(rule.name, f"every record was skipped ({_reasons(detected)})")
     if tx is not None and before is not None:
@@ -64,9 +62,10 @@ def refuse(rule: Rule, identity: RuleIdentity, detected: Detected, tx: Transacti
 def counts_of(detected: Detected) -> EarlierCounts:
     """Return what a later run compares its own counts with."""
     detection = detected.detection
-    not_compared = sum(entry.records for entry in detection.skipped if entry.scanned)
-    unreadable = max((entry.records for entry in detected.unreadable), default=0)  # may not even pass `where`
-    return EarlierCounts(detection.read, detection.scanned, max(not_compared, unreadable), len(detection.groups))
+    not_compared = sum(entry.records for entry in detection.skipped if entry.scanned and entry.whole)
+    values = [entry.records for entry in detection.skipped if not entry.whole]
+    values += [entry.records for entry in detected.unreadable]  # may not even pass `where`
+    return EarlierCounts(detection.read, detection.scanned, max((not_compared, *values)), len(detection.groups))
 
 
 def _refuse_far_fewer(tx: Transaction, identity: RuleIdentity, detected: Detected, before: EarlierCounts) -> None:

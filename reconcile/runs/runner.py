@@ -35,7 +35,7 @@ from reconcile.store import Store, Transaction, finding_memory, plans
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
 from reconcile.telemetry import traces
-from reconcile.tracking import progress, remember
+from reconcile.tracking import apart, progress, remember
 from rules.kinds.base import Rule
 from rules.packed import Packed
 
@@ -231,7 +231,9 @@ class _Run:
                 stored.checkpoint(tx, self.id, rule.name, "done", results.to_json(result))
                 return result
 
-        return check(rule, self.order, self.tools, judge, fail=self._keep_failure, alive=self.heart.progress)
+        with self.tools.store.read() as tx:
+            known = apart.keeping_apart(tx, rule)
+        return check(known, self.order, self.tools, judge, fail=self._keep_failure, alive=self.heart.progress)
 
     def _shape_reason(self, tx: Transaction, rule: Rule, answer: Detected) -> str | None:
         binding = binding_of(self.tools.project, rule)

@@ -405,7 +405,7 @@ class _Erasure:
     def _pairs(self) -> None:
         """Delete judgements of these records, or with a personal key."""
         findings = erasing.some_findings(self.tx, self._findings)
-        judged = ((finding.id, finding.payload.get("judged", finding.key)) for finding in findings)
+        judged = ((finding.id, [*finding.key, *finding.payload.get("judged", ())]) for finding in findings)
         personal = {finding for finding, values in judged if self._is_personal(values)}
         for pair in erasing.judgements_of(self.tx, self._findings):
             records = self._records.get(pair.finding, set())

@@ -58,13 +58,9 @@ class Streamed:
 
 @dataclass(frozen=True)
 class Readable:
-    """Records DuckDB can read itself, repeatedly: `sql(columns)` is a SELECT of just those columns.
-
-    `failure` returns the source's error for one of DuckDB's; a kind with several datasets knows which of them failed.
-    """
+    """Records DuckDB can read itself, repeatedly: `sql(columns)` is a SELECT of just those columns."""
 
     sql: Callable[[tuple[str, ...]], str]
-    failure: Callable[[Exception], Exception] | None = None
 
 
 @dataclass(frozen=True)
@@ -89,13 +85,15 @@ Records = Streamed | Readable | Pushed
 class Skipped:
     """Records that a rule skipped: the reason and the number; nothing is dropped silently.
 
-    `scanned` is False if their `where` is unknown: they are not among the detection's `scanned` records.
+    `scanned` is False if their `where` is unknown: they are not among the detection's `scanned` records. `whole` is
+    False if only their value in the column was left out, and they were compared by other keys.
     """
 
     column: str
     reason: str
     records: int
     scanned: bool = field(default=True, compare=False)
+    whole: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True)
@@ -165,11 +163,10 @@ class Link:
 
 @dataclass(frozen=True)
 class DuplicateGroup(Group):
-    """A group of records for the same thing: the keeper, then surplus in the order to handle it.
+    """A group of records for the same thing: the keeper, then surplus (at least one) in the order to handle it.
 
-    A record that a query lists alone is a keeper without surplus. `money` is the sum over the surplus, if there is any.
-    `nearby` are the nearest of the `nearby_records` with the same key that are in another window but near a record of
-    the group. `links` say which pairs agree by which keys.
+    `money` is the sum over the surplus. `nearby` are the nearest of the `nearby_records` with the same key that are in
+    another window but near a record of the group. `links` say which pairs agree by which of several keys.
     """
 
     keeper: Member

@@ -141,8 +141,8 @@ def members(question: Repeats) -> sa.Select[Any]:
     hashed = sa.select(*columns, *(value.label(name) for name, value in hashes.items())).subquery("hashed")
     repeats = (sa.case((_is_repeated(question, hashed.c[name], None), 1), else_=0) for name in hashes)
     marked = (column.label(key.column) for column, key in zip(repeats, question.keys, strict=True))
-    found = sa.select(*(hashed.c[name] for name in question.columns), *marked).subquery("compared")
-    return sa.select(found).where(sa.or_(*(found.c[key.column] == _ONE for key in question.keys)))
+    compared = sa.select(*(hashed.c[name] for name in question.columns), *marked).subquery("compared")
+    return sa.select(compared).where(sa.or_(*(compared.c[key.column] == _ONE for key in question.keys)))
 
 
 def key_hashes(question: Repeats) -> dict[str, sa.ColumnElement[Any]]:

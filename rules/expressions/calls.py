@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from rules.expressions import texts, times
+from rules.expressions import documents, readings, texts, times
 from rules.expressions.tree import Call, Constant, Node
 from rules.expressions.typed import Typed, computed
 from rules.values import Type
@@ -60,6 +60,27 @@ def _moment(binder: Binder, call: Call, place: int) -> Typed:
     return moment
 
 
+def _json(binder: Binder, call: Call) -> Typed:
+    document, path = call.arguments
+    return documents.value_at(binder.text_value(document, "json"), _written(path))
+
+
+def _number(binder: Binder, call: Call) -> Typed:
+    return readings.number(binder.text_value(call.arguments[0], "number"))
+
+
+def _date(binder: Binder, call: Call) -> Typed:
+    operand = binder.bind(call.arguments[0])
+    if operand.type not in (Type.TEXT, Type.DATE, Type.INSTANT):
+        problem = f"`date` takes a text, a date or an instant but this is of type {operand.type.value}"
+        raise binder.error(call.arguments[0], problem)
+    return readings.date(operand, binder.zone)
+
+
+def _instant(binder: Binder, call: Call) -> Typed:
+    return readings.instant(binder.text_value(call.arguments[0], "instant"), binder.zone)
+
+
 def _concat(binder: Binder, call: Call) -> Typed:
     return texts.concatenated([_joinable(binder, argument) for argument in call.arguments])
 
@@ -76,9 +97,13 @@ CALLS: Mapping[str, BindCall] = {
     "add_business_days": _add_business_days,
     "business_days": _business_days,
     "concat": _concat,
+    "date": _date,
+    "instant": _instant,
+    "json": _json,
     "length": _of_text(texts.length),
     "lower": _of_text(texts.lowered),
     "month": _field,
+    "number": _number,
     "prefix": _of_text(texts.first_characters),
     "quarter": _field,
     "replace": _of_text(texts.replaced_part),

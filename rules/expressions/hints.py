@@ -11,7 +11,7 @@ _PARTS = "use prefix(x, n), suffix(x, n) or split_part(x, '/', n)"
 _FIRST = "use coalesce(x, 'none')"
 _SOUND = "texts that sound alike are not compared; normalise the key, like [unaccent, letters, lower]"
 _FIELDS = "use year(x), quarter(x), month(x) or weekday(x)"
-_TYPE = "declare the column's type under columns:"
+_TYPE = "declare the column's type under columns:, or use number(x), date(x) or instant(x)"
 _PATTERN = "use x like 'INV-%', or the normaliser `regex` in a key"
 _IF = "write if(condition, a, b)"
 _JSON = "write json(payload, 'customer.id')"
@@ -31,6 +31,7 @@ FUNCTION_HINTS: Mapping[str, str] = {
     **dict.fromkeys(("to_char", "date_format", "strftime", "extract", "date_part", "datepart"), _FIELDS),
     **dict.fromkeys(("date_trunc", "trunc", "truncate"), _BEGIN),
     **dict.fromkeys(("to_date", "str_to_date", "to_timestamp", "to_number", "cast", "convert", "try_cast"), _TYPE),
+    **dict.fromkeys(("datetime", "to_decimal", "decimal", "integer", "int", "val", "parse_date"), _TYPE),
     **dict.fromkeys(("regexp", "regexp_like", "regexp_replace", "regexp_matches", "rlike", "ilike"), _PATTERN),
     **dict.fromkeys(("case", "iif", "decode", "choose"), _IF),
     **dict.fromkeys(("json_extract", "json_value", "json_extract_string", "jsonb_extract_path_text"), _JSON),

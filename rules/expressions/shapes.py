@@ -65,6 +65,14 @@ def _if(text: str, call: Call) -> None:
         raise ExpressionError(text, call.at, problem, "write if(side = 'S', -amount, amount)")
 
 
+def _json(text: str, call: Call) -> None:
+    _takes(text, call, 2, "a text and a path, like json(payload, 'customer.id')")
+    path = call.arguments[1]
+    _must_be_filled(text, call, path)
+    if isinstance(path, Constant) and "" in str(path.value).split("."):
+        raise ExpressionError(text, path.at, "`json` takes names joined by single points", "write 'items.0.sku'")
+
+
 def _replace(text: str, call: Call) -> None:
     _takes(text, call, 3, "a text, the part to replace and its replacement, like replace(iban, ' ', '')")
     _must_be_filled(text, call, call.arguments[1])
@@ -120,6 +128,7 @@ _SHAPES: Mapping[str, Shape] = {
     "coalesce": _coalesce,
     "concat": _concat,
     "if": _if,
+    "json": _json,
     "prefix": _cut,
     "replace": _replace,
     "round": _round,
@@ -127,6 +136,7 @@ _SHAPES: Mapping[str, Shape] = {
     "split_part": _split_part,
     "suffix": _cut,
 }
-_OF_ONE_VALUE = ("abs", "length", "lower", "month", "quarter", "trim", "upper", "weekday", "year")
+_OF_TEXT = ("date", "instant", "length", "lower", "number", "trim", "upper")
+_OF_ONE_VALUE = (*_OF_TEXT, "abs", "month", "quarter", "weekday", "year")
 FUNCTIONS = tuple(sorted((*_SHAPES, *_OF_ONE_VALUE)))
 AGGREGATES = ("count_distinct", "max", "min", "sum")

@@ -7,10 +7,11 @@ answers those that need a dataset's columns. `Kind.fit` makes it once and loads 
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, SkipValidation, WithJsonSchema
 
@@ -20,6 +21,7 @@ from rules.examples.example import SCHEMA as EXAMPLES_SCHEMA
 from rules.examples.example import Example
 from rules.expressions import parse
 from rules.models import Duration, Keep, KeyPart, Severity, SeverityField, Strict, parse_duration
+from rules.values import canonical_json
 
 if TYPE_CHECKING:  # a configuration is read without the engines
     from rules.engines.base import Detection, Group, Records, Relation, Stop
@@ -28,6 +30,19 @@ if TYPE_CHECKING:  # a configuration is read without the engines
 
 SettingPath = tuple[str | int, ...]
 """The path of a setting in a rule: its key, then keys and positions inside."""
+LinkingValues = frozenset[tuple[str, str]]
+"""Columns with values by which records agree, in canonical JSON."""
+JudgedPairs = Mapping[frozenset[tuple[str | None, str]], LinkingValues]
+"""Pairs that people judged to be different, with the values that linked them then. A record is named by its dataset
+(None for the rule's first one) and its id in canonical JSON."""
+
+
+def linking_values(items: Iterable[tuple[str, Value]]) -> LinkingValues:
+    """Return the columns and values of a key, which may name a second value of a column `email (2)`."""
+    return frozenset((_NUMBER.sub("", column), canonical_json([value])) for column, value in items)
+
+
+_NUMBER = re.compile(r" \([0-9]+\)$")
 
 
 class Rule(Strict):
@@ -50,8 +65,6 @@ class Rule(Strict):
     """Settings that hold an expression, or a mapping of them, with the function that parses it; `a.b` is b inside a."""
     roles: ClassVar[Mapping[str, str]] = {"keep": "keeper", "surplus": "surplus"}
     """The words for the records of a group in `expect` of an example, and the role that each of them names."""
-    without_examples: ClassVar[str | None] = None
-    """Why rules of this kind take no examples, as a clause; None if they do."""
 
     name: str = Field(exclude=True)
     kind: str = Field(description="The kind of rule.")
@@ -89,19 +102,8 @@ class Rule(Strict):
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The datasets the rule reads, each once; the first is `dataset`, the last the answer of its `question`."""
-        named = [getattr(self, setting) for setting in self.dataset_settings]
-        return tuple(dict.fromkeys([*named, self.answer] if self.question is not None else named))
-
-    @property
-    def question(self) -> str | None:
-        """A query in the language of the source of `dataset`, if the rule has one."""
-        return None
-
-    @property
-    def answer(self) -> str:
-        """The name of the answer to `question`, which the project has as a dataset of the same source."""
-        return f"{self.name}/query"
+        """The datasets the rule reads, each once; the first is `dataset`."""
+        return tuple(dict.fromkeys(getattr(self, setting) for setting in self.dataset_settings))
 
     @classmethod
     def dataset_keys(cls) -> tuple[str, ...]:
@@ -117,6 +119,18 @@ class Rule(Strict):
     def by_records(self) -> bool:
         """True if a finding is known again by its records, because one key can have several groups."""
         return self.ordered_by is not None
+
+    @property
+    def joins(self) -> bool:
+        """True if groups have links, because any of several keys joins records."""
+        return False
+
+    def keeping_apart(self, pairs: JudgedPairs) -> Self:  # noqa: ARG002 - for rules whose groups have links
+        """Return the rule for a detection that keeps these pairs apart while no other value links them.
+
+        Only a rule that `joins` does; the others find such pairs, and tracking settles them.
+        """
+        return self
 
     @property
     def kept_by(self) -> tuple[str, ...]:

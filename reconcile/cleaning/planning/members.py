@@ -11,6 +11,7 @@ from reconcile.findings.identity import record_of
 from reconcile.findings.shown import Finding
 from rules.engines.base import DuplicateGroup, Group
 from rules.kinds.base import Fitted
+from rules.values import canonical, filled
 
 
 def members_now(
@@ -34,8 +35,8 @@ def members_now(
     [group] = groups
     if not isinstance(group, DuplicateGroup):
         raise AsksPerson("Its records have no keeper, so only a person can decide about them.")
-    if not group.surplus:
-        raise NothingToDo("It has a single record, so there is no surplus to clean.")
+    if group.links and _differ(finding, present, fitted):
+        raise Stale("Its records changed since it was found: they may no longer agree by the same values.")
     if record_of(group.keeper.id) != names[0]:
         raise Stale("Its records changed since it was found: a different one would be kept now.")
     if finding.settled_pairs or fitted.is_excepted(group):
@@ -49,6 +50,19 @@ def members_now(
     if not surplus:
         raise NothingToDo("A decision covers every record except the keeper; there is nothing to do.")
     return Members(records[names[0]], surplus, tuple(record for record in surplus_records if record.name in settled))
+
+
+def _differ(finding: Finding, rows: Sequence[Row], fitted: Fitted) -> bool:
+    """Return True if a value by which the rule decides has changed since the finding was last found.
+
+    Only a detection sees all records, and so which values too many of them share to join any.
+    """
+    columns = [name for name in fitted.columns.sources(fitted.deciding) if name in finding.members[0].values]
+    return any(
+        canonical(filled(row.values[name])) != canonical(filled(member.values[name]))
+        for member, row in zip(finding.members, rows, strict=True)
+        for name in columns
+    )
 
 
 def _record(name: str, row: Row, fitted: Fitted, slot: dt.datetime) -> CurrentRecord:

@@ -12,8 +12,10 @@ from itertools import chain, count
 import numpy as np
 import pyarrow as pa
 
-from rules import grouping, links
+from rules import grouping
 from rules.engines.base import DuplicateGroup, Positions
+from rules.kinds.base import LinkingValues, linking_values
+from rules.kinds.duplicates.apart import Apart
 from rules.kinds.duplicates.bound import BoundRule
 from rules.kinds.duplicates.component import Component
 from rules.kinds.duplicates.groups import AT_ONCE, Grouping, no_collections, rows_at
@@ -106,9 +108,9 @@ class Joining:
         keyed = ((ranks, self.bound.columns.complete(row, self.slot)) for ranks, row in ranked)
         identified = grouping.identified(keyed, self.bound.relation, self.bound.content)
         records = grouping.once(sorted(identified, key=lambda record: record.place))
-        component = Component(records, self._apart(records))
+        component = Component(records, self._apart.of(records))
         groups = []
-        for part in component.parts:
+        for part in component.parts():
             ordered = self._grouping.ordered([records[position] for position in part])
             if ordered:
                 groups.append(self._grouping.group(ordered, self._linking(component, part), component.links(ordered)))
@@ -118,33 +120,26 @@ class Joining:
         """Return the values that link a group; a column that has several is named `email`, `email (2)` and so on."""
         key: dict[str, Value] = {}
         for number, record in component.linking(part):
-            columns = (self.bound.parts[part].column for part in self.bound.keys[number])
-            for column, value in zip(columns, self._key(record.values, number), strict=True):
+            for column, value in self._values(record, number):
                 names = chain([column], (f"{column} ({place})" for place in count(2)))
                 name = next(name for name in names if name not in key or canonical(key[name]) == canonical(value))
                 key[name] = value
         return key
 
-    def _apart(self, records: Sequence[grouping.Record]) -> frozenset[links.Pair]:
-        """Return the pairs of these records that the rule lists as different."""
-        if not self._different:
-            return frozenset()
-        positions = {grouping.written_id(record.id): position for position, record in enumerate(records)}
-        return frozenset(
-            links.pair(position, positions[name])
-            for written, position in positions.items()
-            for name in self._different.get(written, ())
-            if name in positions
-        )
+    def _agree_by(self, first: grouping.Record, second: grouping.Record) -> LinkingValues:
+        """Return the values by which two records agree."""
+        ranks = enumerate(zip(first.key, second.key, strict=True))
+        keys = [number for number, (one, two) in ranks if one == two != NO_VALUE]
+        return linking_values(item for number in keys for item in self._values(first, number))
+
+    def _values(self, record: grouping.Record, number: int) -> Iterator[tuple[str, Value]]:
+        """Yield the columns of a key with the record's values."""
+        columns = (self.bound.parts[part].column for part in self.bound.keys[number])
+        return zip(columns, self._key(record.values, number), strict=True)
 
     @cached_property
-    def _different(self) -> Mapping[tuple[str, ...], Sequence[tuple[str, ...]]]:
-        """The records that the rule lists as different from a record, by their written ids."""
-        different: dict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
-        for first, second in self.bound.rule.except_:
-            different[first].append(second)
-            different[second].append(first)
-        return different
+    def _apart(self) -> Apart:
+        return Apart(self.bound.rule, self._agree_by)
 
     @cached_property
     def _normal(self) -> Sequence[Callable[[Value], Value]]:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from rules.document.mistakes import suggestion
 from rules.expressions import parse_group
-from rules.kinds.base import Rule, SettingPath
+from rules.kinds.base import JudgedPairs, Rule, SettingPath
 from rules.kinds.duplicates.anykey import AnyKey, KeySetting, check_parts, keys_of
 from rules.kinds.duplicates.spans import SPAN_SCHEMA, MaximumDistance, Overlap, Span, parse_span
 from rules.models import Keep, KeyPart, as_list
@@ -102,6 +110,8 @@ class DuplicatesRule(Rule):
         WithJsonSchema(_one_or_list(_KEEP_SCHEMA)),
     ] = Field(default=(), description="The criteria that choose the record to keep, most important first.")
 
+    _judged: JudgedPairs = PrivateAttr(default_factory=dict)
+
     @model_validator(mode="after")
     def _fits_together(self) -> DuplicatesRule:
         spans = [name for name in ("gap", "window", "overlap") if getattr(self, name)]
@@ -156,7 +166,23 @@ class DuplicatesRule(Rule):
 
     @property
     def by_records(self) -> bool:
-        return self.ordered_by is not None or isinstance(self.key, AnyKey)
+        return self.ordered_by is not None or self.joins
+
+    @property
+    def joins(self) -> bool:
+        return isinstance(self.key, AnyKey)
+
+    def keeping_apart(self, pairs: JudgedPairs) -> Self:
+        if not self.joins:
+            return self
+        rule = self.model_copy()
+        rule._judged = pairs  # noqa: SLF001 - its own
+        return rule
+
+    @property
+    def judged(self) -> JudgedPairs:
+        """The pairs that people judged to be different; see `keeping_apart`."""
+        return self._judged
 
     @property
     def kept_by(self) -> tuple[str, ...]:

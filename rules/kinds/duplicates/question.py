@@ -231,4 +231,4 @@ def crowded(bound: BoundRule, counts: Iterable[Sequence[int]]) -> tuple[Skipped,
         for parts, records in zip(bound.keys, by_key, strict=False):
             column = ", ".join(dict.fromkeys(bound.parts[part].column for part in parts))
             left_out[column] = left_out.get(column, 0) + records
-    return tuple(Skipped(column, reason, records) for column, records in left_out.items() if records)
+    return tuple(Skipped(column, reason, records, whole=False) for column, records in left_out.items() if records)
