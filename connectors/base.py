@@ -104,7 +104,8 @@ class Source(Protocol):
     def describe(self, dataset: Any) -> pa.Schema:
         """Columns, types, nullability; raises DatasetMissing or ColumnMissing with the nearest names.
 
-        Field metadata `pushdown: exact` marks a column that the source compares exactly as we do.
+        Field metadata `pushdown: exact` marks a column that the source compares exactly as we do, and `json: jsonb` one
+        whose texts are PostgreSQL's jsonb, so that its functions find in them what is written there.
         """
 
     def scan(self, dataset: Any, columns: Sequence[str]) -> Scan:

@@ -50,7 +50,7 @@ class Column:
 
     `pushable` is the connector's claim that the source compares this column exactly as we do, once text is compared
     binary; without it the planner reads the column and compares it here. `stays_ascii` is False for a derived column
-    whose text may not be ASCII although the dataset's texts are.
+    whose text may not be ASCII although the dataset's texts are. `is_jsonb`: its texts are PostgreSQL's jsonb.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Column:
     nullable: bool = True
     pushable: bool = False
     stays_ascii: bool = True
+    is_jsonb: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,9 @@ def schema_from_arrow(schema: pa.Schema) -> Schema:
     for arrow_field in schema:
         kind = type_of(arrow_field.type)
         if kind is not None:
-            pushable = (arrow_field.metadata or {}).get(b"pushdown") == b"exact"
-            columns.append(Column(arrow_field.name, kind, arrow_field.nullable, pushable))
+            metadata = arrow_field.metadata or {}
+            pushable, is_jsonb = metadata.get(b"pushdown") == b"exact", metadata.get(b"json") == b"jsonb"
+            columns.append(Column(arrow_field.name, kind, arrow_field.nullable, pushable, is_jsonb=is_jsonb))
     return Schema(tuple(columns))
 
 

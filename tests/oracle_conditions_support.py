@@ -74,7 +74,8 @@ def _value(draw: random.Random, part: Expression, zone: str) -> Expression:
         return draw.choice((_text(draw, part), o.coalesce(part, _constant(draw, part)), o.length(part)))
     if part.kind in DURATIONS and draw.random() < 0.6:
         days = o.business_days(part, o.constant("date", draw.choice(CONSTANTS["date"])), zone)
-        fields = [o.field(name, part, zone) for name in ("year", "quarter", "month", "weekday")]
+        fields = [o.field(name, part, zone) for name in ("year", "quarter", "month", "day", "weekday")]
+        fields += [o.field("hour", part, zone)] if part.kind == "instant" else []
         return draw.choice((days, *fields))
     if part.kind in DURATIONS:
         return o.moved(part, draw.choice("+-"), *draw.choice(DURATIONS[part.kind]))

@@ -296,7 +296,9 @@ def field(name: str, part: Expression, zone: str) -> Expression:
 
     def value(time: dt.date) -> Value:
         local = time.astimezone(ZoneInfo(zone)) if isinstance(time, dt.datetime) else time
-        fields = {"year": local.year, "month": local.month, "quarter": -(-local.month // 3)}
+        fields = {"year": local.year, "month": local.month, "quarter": -(-local.month // 3), "day": local.day}
+        if isinstance(local, dt.datetime):
+            fields["hour"] = local.hour
         return Decimal(fields.get(name, local.weekday() + 1))
 
     return _of("integer", f"{name}({part.written})", value, part)

@@ -175,8 +175,8 @@ CHAINS: Mapping[Kind, tuple[tuple[Any, ...], ...]] = {
     "decimal": ((), (), ("abs",), ({"round": 0},), ({"round": 1},), ({"round": -1}, "abs")),
     "float": ((), ("abs",), ({"round": 1},)),
     "boolean": ((),),
-    "date": ((), ("day",), ("month",), ("quarter",), ("year",), ("weekday",)),
-    "instant": ((), ("day",), ("hour",), ("month",), ("quarter",), ("year",), ("day", "weekday")),
+    "date": ((), ("day",), ("month",), ("week",), ("quarter",), ("year",), ("weekday",)),
+    "instant": ((), ("day",), ("hour",), ("week",), ("month",), ("quarter",), ("year",), ("day", "weekday")),
 }
 PERIODS = (("at", "until"), ("until", "at"), ("n", "m"))
 REACHES: Mapping[Kind, tuple[tuple[str, Any], ...]] = {

@@ -240,7 +240,12 @@ def _step(value: Value, step: Any, zone: str) -> Value:
         return local.replace(minute=0, second=0, microsecond=0).astimezone(dt.UTC)
     if name == "day":
         return dt.date(local.year, local.month, local.day)
-    first = local.replace(day=1, month=local.month if name == "month" else (1, 4, 7, 10)[(local.month - 1) // 3])
+    monday = dt.timedelta(days=local.weekday())
+    first = (
+        local - monday
+        if name == "week"
+        else local.replace(day=1, month=local.month if name == "month" else (1, 4, 7, 10)[(local.month - 1) // 3])
+    )
     if isinstance(first, dt.datetime):
         return first.replace(hour=0, minute=0, second=0, microsecond=0).astimezone(dt.UTC)
     return first

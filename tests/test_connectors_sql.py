@@ -299,6 +299,20 @@ def test_only_what_postgresql_compares_as_we_do_is_pushable(postgres_url: str) -
     assert pushable(shop, table("t", columns={"c": "integer"}, null_values=["-"])) == set("befh")
 
 
+@pytest.mark.server
+def test_only_jsonb_is_said_to_be_jsonb(postgres_url: str) -> None:
+    execute(
+        postgres_url, "create table t (a jsonb, b json, c text)", """insert into t values ('{"x": 1.50}', '{}', '')"""
+    )
+    shop = source(postgres_url)
+
+    schema = shop.describe(table("t"))
+
+    assert {f.name for f in schema if (f.metadata or {}).get(b"json") == b"jsonb"} == {"a"}
+    assert read(shop, table("t")) == [{"a": '{"x": 1.50}', "b": "{}", "c": ""}]
+    assert b"json" not in (shop.describe(table("t", null_values=["{}"])).field("a").metadata or {})
+
+
 def test_sqlite_columns_are_pushable_only_while_every_cell_fits(sqlite_file: Path) -> None:
     shop = source(f"sqlite:///{sqlite_file}")
     dataset = query("select * from loose where id <> 2")

@@ -95,7 +95,7 @@ SETTINGS = {
     *("translit", "suffix", "length(", "concat(", "prefix(", "suffix(", "replace(", "split_part(", "upper("),
     *("year(", "quarter(", "month(", "weekday("),
     *("docno", "prefix", "map", "regex", "email", "mailbox", "phone", "round", "abs", "day", "hour", "month"),
-    *("upper", "quarter", "year", "weekday", "if(", "business_days("),
+    *("upper", "week", "quarter", "year", "weekday", "day(", "hour(", "if(", "business_days("),
 }
 
 

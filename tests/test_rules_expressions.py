@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import json
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
@@ -99,6 +100,8 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
         ("quarter(booked)", {"booked": dt.date(2026, 10, 1)}, 4),
         ("month(booked)", {"booked": dt.date(2026, 10, 1)}, 10),
         ("weekday(booked)", {"booked": dt.date(2026, 3, 29)}, 7),
+        ("day(charged_at)", {"charged_at": dt.datetime(2026, 3, 28, 23, tzinfo=dt.UTC)}, 29),
+        ("hour(charged_at)", {"charged_at": dt.datetime(2026, 3, 29, 1, tzinfo=dt.UTC)}, 3),
         ("weekday(booked) in (6, 7)", {"booked": dt.date(2026, 3, 30)}, False),
         ("year(booked)", {}, None),
         ("year(charged_at)", {"charged_at": dt.datetime(2025, 12, 31, 23, tzinfo=dt.UTC)}, 2026),
@@ -278,6 +281,7 @@ def test_an_expression_means_what_it_says(text: str, values: dict[str, Value] | 
             "`json` takes names joined by single points at column 12 of `json(name, 'a..b')`; write",
         ),
         ("json(count, 'a')", "`json` takes text but this is of type integer at column 6"),
+        ("hour(booked)", "`hour` takes an instant but this is of type date at column 6"),
         ("number(count)", "`number` takes text but this is of type integer at column 8"),
         ("date(amount)", "`date` takes a text, a date or an instant but this is of type decimal at column 6"),
         (
@@ -457,7 +461,8 @@ EXPRESSIONS = [
     "if(paid, name, other)", "if(name < other, name, 'É')", "if(count > 0, count)", "if(paid, big, 0) > 1",
     "if(count > big, booked, '2026-01-31')", "if(paid and count > 0, charged_at, slot())", "if(paid, amount, fee)",
     "if(paid, paid, count > 0)", "if(paid, ratio)", "if(lower(name) = 'a', 1, 2)",
-    "date(charged_at)", "date(charged_at) = booked", "date(coalesce(booked, '2026-01-01'))", "number(name) > 1",
+    "day(booked)", "day(charged_at)", "hour(charged_at) > 12", "date(charged_at)",
+    "date(charged_at) = booked", "date(coalesce(booked, '2026-01-01'))", "number(name) > 1",
     "business_days(booked, charged_at)", "add_business_days(charged_at, -3)",
     "1 = 1", "'a' = 'b' or paid", "count in (1, 2, 3)", "amount / 3", "1 / 0 > 1 or paid", "slot()", "name",
 ]  # fmt: skip
@@ -698,3 +703,42 @@ def test_a_mistake_in_a_group_expression_is_told_with_its_column(text: str, sent
 
 def test_a_group_expression_knows_its_columns() -> None:
     assert parse_group("records > 1 and sum(amount) > max(fee)").columns == ("amount", "fee")
+
+
+NESTED = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.sampled_from(["", " ", "a", 'é"\\', "[1]", "1.50"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "0", "01", "é"]), inner),
+    max_leaves=8,
+)
+PATHS = ("a", "a.b", "a.0", "a.0.b", "0", "b.01", "é.a", "a.a.a", "b.-1", "a.1", 'a".b', "a\\.b", "x,y")
+
+
+@pytest.mark.server
+def test_what_is_inside_jsonb_is_the_same_in_postgresql(postgres_url: str) -> None:
+    schema = Schema((Column("p", Type.TEXT, pushable=True, is_jsonb=True),))
+    bound = [parse(f"json(p, '{path}')").bind(schema) for path in PATHS]
+    exact = [each for each in bound if each.exactness("postgresql") == "always"]
+    column = sa.cast(sa.column("p"), sa.Text())
+    engine = sa.create_engine(postgres_url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("create temporary table t (n int, p jsonb)"))
+
+        @settings(max_examples=40)
+        @given(st.lists(NESTED, min_size=1, max_size=8))
+        @example([{"a": 1.50, "b": 1e300}, {"a": [{"b": True}]}, {"a": {"b": 12345678901234567890.12}}])
+        def check(documents: list[Any]) -> None:
+            connection.execute(sa.text("truncate t"))
+            rows = [{"n": n, "p": json.dumps(document)} for n, document in enumerate(documents)]
+            connection.execute(sa.text("insert into t values (:n, cast(:p as jsonb))"), rows)
+            compiled = [each.sql({"p": column}, SLOT, "postgresql").label(f"x{n}") for n, each in enumerate(exact)]
+            query = sa.select(column.label("p"), *compiled).select_from(sa.table("t")).order_by(sa.column("n"))
+
+            for written, *answers in connection.execute(query):
+                assert answers == [each.evaluate({"p": written}, SLOT) for each in exact]
+
+        check()
+    engine.dispose()
+    assert {each.expression.text for each in bound} - {each.expression.text for each in exact} == {
+        "json(p, 'b.01')",
+        "json(p, 'b.-1')",
+    }

@@ -139,7 +139,10 @@ def test_sql_of_instants_says_the_same_where_it_claims_so(run: Run) -> None:
     @settings(max_examples=30)
     @given(st.lists(instants, min_size=1, max_size=40))
     def check(values: list[Any]) -> None:
-        chains = [steps(*chain) for chain in (["day"], ["hour"], ["month"], ["quarter"], ["year"], ["day", "weekday"])]
+        chains = [
+            steps(*chain)
+            for chain in (["day"], ["hour"], ["week"], ["month"], ["quarter"], ["year"], ["day", "weekday"])
+        ]
         check_chains(run, Type.INSTANT, chains, "always", values)
 
     check()
@@ -280,6 +283,10 @@ def instant(text: str) -> dt.datetime:
         ("month", dt.date(2026, 3, 31), dt.date(2026, 3, 1)),
         ("quarter", instant("2026-03-31T22:30:00Z"), instant("2026-03-31T22:00:00Z")),
         ("quarter", dt.date(2026, 12, 31), dt.date(2026, 10, 1)),
+        ("week", instant("2026-03-29T21:59:59Z"), instant("2026-03-22T23:00:00Z")),
+        ("week", instant("2026-03-29T22:00:00Z"), instant("2026-03-29T22:00:00Z")),
+        ("week", dt.date(2026, 1, 1), dt.date(2025, 12, 29)),
+        ("week", dt.date(1, 1, 1), dt.date(1, 1, 1)),
         ("year", instant("2025-12-31T23:00:00Z"), 2026),
         ("year", instant("9999-12-31T23:00:00Z"), None),
         ("year", dt.date(1, 1, 1), 1),

@@ -31,6 +31,7 @@ class SqlColumn:
     cast: bool = False
     nullable: bool = True
     pushable: bool = False
+    jsonb: bool = False
 
 
 def columns(connection: sa.Connection, base: Base, zone: str) -> list[SqlColumn]:
@@ -64,6 +65,7 @@ _POSTGRESQL: dict[int, Callable[[str], Kind]] = {
     1184: lambda _: sa.DateTime(timezone=True),
 }
 _NUMERIC = 1700
+_JSONB = 3802
 
 
 def _postgresql(connection: sa.Connection, base: Base, zone: str) -> list[SqlColumn]:
@@ -85,7 +87,8 @@ def _postgresql(connection: sa.Connection, base: Base, zone: str) -> list[SqlCol
             pushable = exactly_compared(kind) and (unicode or not isinstance(kind, sa.Text))
             column = SqlColumn(field.name, kind, nullable=nullable, pushable=pushable)
         else:
-            column = SqlColumn(field.name, sa.Text(), cast=True, nullable=field.name not in required, pushable=unicode)
+            nullable, is_jsonb = field.name not in required, field.type_code == _JSONB
+            column = SqlColumn(field.name, sa.Text(), cast=True, nullable=nullable, pushable=unicode, jsonb=is_jsonb)
         columns_found.append(column)
     return columns_found
 

@@ -91,7 +91,7 @@ class SqlSource(Changing):
             return _names(connection)
 
     def describe(self, dataset: SqlDataset) -> pa.Schema:
-        """Columns in their order, with the types of `scan`; metadata `pushdown: exact` as in the port."""
+        """Columns in their order, with the types of `scan`; metadata as in the port."""
         with self._session() as connection:
             base, all_columns = self._columns(connection, dataset)
             with translated_errors(self._place, read_of(connection)):
@@ -102,9 +102,8 @@ class SqlSource(Changing):
         for field, column in zip(reading.schema, all_columns, strict=True):
             declared = _is_declared(column, dataset)
             exact = column.pushable and not declared and column.name not in unfit
-            fields.append(
-                field.with_nullable(column.nullable or declared).with_metadata({"pushdown": "exact"} if exact else {})
-            )
+            claims = ({"pushdown": "exact"} if exact else {}) | ({"json": "jsonb"} if exact and column.jsonb else {})
+            fields.append(field.with_nullable(column.nullable or declared).with_metadata(claims))
         return pa.schema(fields)
 
     def scan(self, dataset: SqlDataset, columns: Sequence[str]) -> Scan:

@@ -223,7 +223,7 @@ def _column(column: Column) -> Typed:
 
     exact: dict[str, Exactness] = {d: "always" for d in DIALECTS if d == "duckdb" or column.pushable}
     own = exact if not column.pushable else EVERYWHERE
-    return Typed(column.type, run, sql, own, stays_ascii=column.stays_ascii)
+    return Typed(column.type, run, sql, own, stays_ascii=column.stays_ascii, is_jsonb=column.is_jsonb)
 
 
 def _read_time(text: str, kind: Type, zone: ZoneInfo) -> dt.date | dt.datetime:

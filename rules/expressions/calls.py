@@ -30,6 +30,13 @@ def _written(node: Node) -> Any:
     return node.value if isinstance(node, Constant) else None
 
 
+def _hour(binder: Binder, call: Call) -> Typed:
+    moment = _moment(binder, call, 0)
+    if moment.type is not Type.INSTANT:
+        raise binder.error(call.arguments[0], f"`hour` takes an instant but this is of type {moment.type.value}")
+    return times.field("hour", moment, binder.zone)
+
+
 def _field(binder: Binder, call: Call) -> Typed:
     return times.field(call.function, _moment(binder, call, 0), binder.zone)
 
@@ -98,6 +105,8 @@ CALLS: Mapping[str, BindCall] = {
     "business_days": _business_days,
     "concat": _concat,
     "date": _date,
+    "day": _field,
+    "hour": _hour,
     "instant": _instant,
     "json": _json,
     "length": _of_text(texts.length),

@@ -137,6 +137,6 @@ _SHAPES: Mapping[str, Shape] = {
     "suffix": _cut,
 }
 _OF_TEXT = ("date", "instant", "length", "lower", "number", "trim", "upper")
-_OF_ONE_VALUE = (*_OF_TEXT, "abs", "month", "quarter", "weekday", "year")
+_OF_ONE_VALUE = (*_OF_TEXT, "abs", "day", "hour", "month", "quarter", "weekday", "year")
 FUNCTIONS = tuple(sorted((*_SHAPES, *_OF_ONE_VALUE)))
 AGGREGATES = ("count_distinct", "max", "min", "sum")

@@ -1,4 +1,4 @@
-"""Functions of dates and instants: `year`, `quarter`, `month`, `weekday`, `business_days`, `add_business_days`."""
+"""Functions of dates and instants: their fields, such as `year`, and `business_days`, `add_business_days`."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from rules.calendar import Calendar
 from rules.expressions.typed import NOWHERE, Typed, derived, no_sql
 from rules.functions import calendar_field
 from rules.normalise import Exactness
-from rules.normalise.times import day
+from rules.normalise.times import day, in_zone
 from rules.values import Type, Value
 
 # MariaDB's dates may be 0000-00-00, or have a month or day of zero.
 _CALENDARS: Mapping[str, Exactness] = {"duckdb": "always", "postgresql": "always"}
 
-_FIELDS: Mapping[str, tuple[str, Callable[[dt.date], int]]] = {
+_FIELDS: Mapping[str, tuple[str, Callable[[Any], int]]] = {
     "year": ("year", lambda local: local.year),
     "quarter": ("quarter", lambda local: (local.month + 2) // 3),
     "month": ("month", lambda local: local.month),
+    "day": ("day", lambda local: local.day),
     "weekday": ("isodow", lambda local: local.isoweekday()),
+    "hour": ("hour", lambda local: local.hour),
 }
 
 
@@ -30,7 +32,8 @@ def field(name: str, moment: Typed, zone: ZoneInfo) -> Typed:
     sql_name, of_day = _FIELDS[name]
 
     def run(row: Any, slot: Any) -> Value:
-        local = _local(moment.run(row, slot), zone)
+        value = moment.run(row, slot)
+        local = in_zone(value, zone.key) if isinstance(value, dt.datetime) else value
         return None if local is None else of_day(local)
 
     # Another zone's rules come from the database's copy of the zone database, which may differ from ours.

@@ -39,6 +39,7 @@ class Typed:
 
     A constant depends on no column; `literal` is the text of a text literal, which may become a date. `stays_ascii` is
     False if texts that are not ASCII can come of ASCII columns: SQL that is exact on ASCII is not exact there.
+    `is_jsonb` is True for a column whose texts are PostgreSQL's jsonb.
     """
 
     type: Type
@@ -48,6 +49,7 @@ class Typed:
     constant: bool = False
     literal: str | None = None
     stays_ascii: bool = True
+    is_jsonb: bool = False
 
 
 def everywhere_all(parts: Sequence[Typed], own: Mapping[str, Exactness] = EVERYWHERE) -> dict[str, Exactness]:

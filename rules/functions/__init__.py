@@ -23,7 +23,16 @@ from rules.functions.text import (
     trim_sp,
     zeros_stripped,
 )
-from rules.functions.times import calendar_field, in_calendar, micros_between, utc_day, utc_hour, utc_month, utc_quarter
+from rules.functions.times import (
+    calendar_field,
+    in_calendar,
+    micros_between,
+    utc_day,
+    utc_hour,
+    utc_month,
+    utc_quarter,
+    utc_week,
+)
 
 __all__ = [
     "DIALECTS",
@@ -53,5 +62,6 @@ __all__ = [
     "utc_hour",
     "utc_month",
     "utc_quarter",
+    "utc_week",
     "zeros_stripped",
 ]

@@ -48,6 +48,14 @@ class utc_month(FunctionElement[Any]):  # noqa: N801
     inherit_cache = True
 
 
+class utc_week(FunctionElement[Any]):  # noqa: N801
+    """The instant at which the week began in UTC, on Monday. DuckDB and PostgreSQL."""
+
+    type = sa.DateTime(timezone=True)
+    name = "utc_week"
+    inherit_cache = True
+
+
 class utc_quarter(FunctionElement[Any]):  # noqa: N801
     """The instant at which the quarter began in UTC. DuckDB and PostgreSQL."""
 
@@ -76,6 +84,8 @@ def _utc_hour(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
 
 @compiles(utc_month, "duckdb")
 @compiles(utc_month, "postgresql")
+@compiles(utc_week, "duckdb")
+@compiles(utc_week, "postgresql")
 @compiles(utc_quarter, "duckdb")
 @compiles(utc_quarter, "postgresql")
 def _utc_begin(element: Any, compiler: SQLCompiler, **kw: Any) -> str:

@@ -20,6 +20,7 @@ from rules.functions import (
     utc_hour,
     utc_month,
     utc_quarter,
+    utc_week,
     zeros_stripped,
 )
 from rules.normalise.normaliser import Sql
@@ -74,6 +75,7 @@ FORMS: Mapping[str, Sql] = {
     "day": lambda x, _a, _z: utc_day(x),
     "hour": lambda x, _a, _z: utc_hour(x),
     "month": lambda x, _a, _z: utc_month(x),
+    "week": lambda x, _a, _z: utc_week(x),
     "quarter": lambda x, _a, _z: utc_quarter(x),
     "year": lambda x, _a, _z: calendar_field(x, "year"),
     "weekday": lambda x, _a, _z: calendar_field(x, "isodow"),

@@ -19,37 +19,44 @@ def day(value: _DAYS, timezone: str) -> dt.date | None:
     """The calendar day in the time zone; a date is its own day. None outside the years 1 to 9999."""
     if not isinstance(value, dt.datetime):
         return value
-    local = _local(value, timezone)
+    local = in_zone(value, timezone)
     return local.date() if local else None
 
 
 def hour(value: dt.datetime, timezone: str) -> dt.datetime | None:
     """The instant in UTC at which the wall clock's hour began; the two hours of a clock set back stay two."""
-    local = _local(value, timezone)
+    local = in_zone(value, timezone)
     return _instant(local.replace(minute=0, second=0, microsecond=0)) if local else None
 
 
 def month(value: _DAYS, timezone: str) -> _DAYS | None:
     """The instant in UTC at which the month began in the time zone; for a date, the first day of its month."""
-    return _first_day(value, timezone, lambda month: month)
+    return _first_day(value, timezone, lambda local: local.replace(day=1))
+
+
+def week(value: _DAYS, timezone: str) -> _DAYS | None:
+    """The instant in UTC at which the week, from Monday on, began in the time zone; for a date, its Monday."""
+    return _first_day(value, timezone, lambda local: local - dt.timedelta(days=local.weekday()))
 
 
 def quarter(value: _DAYS, timezone: str) -> _DAYS | None:
     """The instant in UTC at which the quarter began in the time zone; for a date, the first day of its quarter."""
-    return _first_day(value, timezone, lambda month: month - (month - 1) % 3)
+    return _first_day(value, timezone, lambda local: local.replace(month=local.month - (local.month - 1) % 3, day=1))
 
 
-def _first_day(value: _DAYS, timezone: str, first: Callable[[int], int]) -> _DAYS | None:
-    if not isinstance(value, dt.datetime):
-        return value.replace(month=first(value.month), day=1)
-    local = _local(value, timezone)
-    if local is None:
+def _first_day(value: _DAYS, timezone: str, first: Callable[[dt.date], dt.date]) -> _DAYS | None:
+    local = day(value, timezone)
+    try:
+        begin = None if local is None else first(local)
+    except OverflowError:  # the first week of year 1
         return None
-    begin = local.replace(month=first(local.month), day=1, hour=0, minute=0, second=0, microsecond=0, fold=0)
-    return _instant(begin)
+    if begin is None or not isinstance(value, dt.datetime):
+        return begin
+    return _instant(dt.datetime.combine(begin, dt.time(), _zone(timezone)))
 
 
-def _local(value: dt.datetime, timezone: str) -> dt.datetime | None:
+def in_zone(value: dt.datetime, timezone: str) -> dt.datetime | None:
+    """The local time of an instant; None outside the years 1 to 9999."""
     try:
         return value.astimezone(_zone(timezone))
     except OverflowError:
@@ -115,6 +122,16 @@ TIMES = (
         {"duckdb": "always", "postgresql": "always"},
         _in_utc,
         words="its month",
+    ),
+    Normaliser(
+        "week",
+        lambda value, _argument, timezone: week(value, timezone),
+        {Type.INSTANT: Type.INSTANT, Type.DATE: Type.DATE},
+        no_argument,
+        built_in("week"),
+        {"duckdb": "always", "postgresql": "always"},
+        _in_utc,
+        words="its week",
     ),
     Normaliser(
         "quarter",
