@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -39,6 +40,10 @@ class DatasetSettings(BaseModel):
     decimal: Literal[".", ","] | None = None
     null_values: tuple[str, ...] = ()
     timezone: str = "UTC"
+
+    def at(self, slot: dt.datetime) -> DatasetSettings:  # noqa: ARG002 - for connectors whose datasets depend on it
+        """The settings for a run at this due time."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -167,6 +172,18 @@ class Queryable(Protocol):
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Every query inside sees the same state of the database."""
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """A connector's class whose sources run queries that a rule brings along."""
+
+    @staticmethod
+    def answer(settings: Any, dataset: Any, query: str) -> DatasetSettings:
+        """The settings of a dataset that is the answer of the query: as `dataset`, but for its place in the source.
+
+        Connects to nothing. Raises ValueError with a clause for a query that would not be sent.
+        """
 
 
 @runtime_checkable

@@ -103,6 +103,13 @@ class Calendar:
         """Count the business days after `first`, up to and with `last`; negative where `last` is earlier."""
         return self._until(last.toordinal()) - self._until(first.toordinal())
 
+    def rank(self, day: dt.date) -> int:
+        """Return the number of business days before the day: a day off counts as the next business day.
+
+        So from Friday to Monday is one business day, and from Saturday to Monday none.
+        """
+        return self._until(day.toordinal() - 1)
+
     def moved(self, day: dt.date, by: int) -> dt.date | None:
         """Return the business day that many after the day, or before it; None outside the years 1 to 9999."""
         first = day.toordinal()

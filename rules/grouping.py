@@ -72,7 +72,7 @@ def identified(keyed: Iterable[Keyed], relation: Relation, content: Sequence[str
     count_by_text: dict[str, int] = defaultdict(int)
     records = []
     for text, key, row in rows:
-        digest = hashlib.sha256(text.encode()).hexdigest()[:32]
+        digest = _digest(text)
         place = (*(row.get(name) for name in PLACE), *(row[name] for name in content), count_by_text[text])
         records.append(Record((digest, count_by_text[text]), key, row, place))
         count_by_text[text] += 1
@@ -85,6 +85,15 @@ def _named(keyed: Iterable[Keyed], id_columns: Sequence[str], content: Sequence[
     repeats = any(times > 1 for times in counts.values())
     extra = content if repeats else ()
     return [Record(name, key, row, (*name, *(row[column] for column in extra))) for name, key, row in identified]
+
+
+def content_digest(row: Mapping[str, Value], columns: Sequence[str]) -> str:
+    """Return the hash that names a record without id, together with the number of equal ones before it."""
+    return _digest(_content(row, columns))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _content(row: Mapping[str, Value], columns: Sequence[str]) -> str:

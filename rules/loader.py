@@ -20,7 +20,7 @@ from rules.normalise import NORMALISERS, register
 from rules.normalise.hints import normaliser_advice
 
 NO_MORE: Mapping[str, str] = {}
-LATER_KINDS = ("similar", "reconciliation", "sql")
+LATER_KINDS = ("similar",)
 LATER_ACTIONS = ("call", "refund")
 
 
@@ -62,6 +62,8 @@ def _examples(node: MapNode, model: type[Rule], rule: Rule | None) -> tuple[tupl
     entry = node.entries.get("examples")
     if entry is None:
         return (), []
+    if model.without_examples is not None:
+        return (), [Mistake.at(entry.key_at, f"`examples`: {model.without_examples}; remove them")]
     keys = model.dataset_keys()
     named = {key: node.entries[key].node for key in keys if key in node.entries and len(keys) > 1}
     sides = {key: value.text for key, value in named.items() if isinstance(value, ScalarNode) and value.text}

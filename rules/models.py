@@ -143,3 +143,47 @@ class Keep(Strict):
     how: Literal["first", "last", "most_complete", "max", "min", "prefer"]
     column: str | None = None
     prefer: tuple[str, ...] = ()
+
+
+def parse_keep(value: Any) -> Any:
+    """Return a line of `keep:`, `most_complete` or `{first: charged_at}`, as the fields of Keep; raises ValueError."""
+    if isinstance(value, Keep):
+        return value
+    if value == "most_complete":
+        return {"how": "most_complete"}
+    if isinstance(value, dict) and len(value) == 1:
+        [(how, argument)] = value.items()
+        if how == "prefer" and isinstance(argument, dict) and len(argument) == 1:
+            [(column, order)] = argument.items()
+            return {"how": how, "column": column, "prefer": as_list(order)}
+        if how in ("first", "last", "max", "min") and isinstance(argument, str):
+            return {"how": how, "column": argument}
+    raise ValueError(
+        "write a line of keep as most_complete, {first: column}, {last: column}, {max: column}, {min: column} "
+        "or {prefer: {column: [best, next]}}"
+    )
+
+
+def one_or_list(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a value that may be a list of such values."""
+    return {"anyOf": [schema, {"type": "array", "items": schema, "minItems": 1}]}
+
+
+KEEP_SCHEMA = one_or_list(
+    {
+        "anyOf": [
+            {"const": "most_complete"},
+            {
+                "type": "object",
+                "minProperties": 1,
+                "maxProperties": 1,
+                "additionalProperties": False,
+                "properties": {how: {"type": "string"} for how in ("first", "last", "max", "min")}
+                | {"prefer": {"type": "object", "minProperties": 1, "maxProperties": 1}},
+            },
+        ]
+    }
+)
+KeepLines = Annotated[
+    tuple[Annotated[Keep, BeforeValidator(parse_keep)], ...], BeforeValidator(as_list), WithJsonSchema(KEEP_SCHEMA)
+]

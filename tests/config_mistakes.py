@@ -71,7 +71,7 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     ),
     "a misspelt key for the kind": f"{READ}rules:\n  twice: {{kidn: duplicates, dataset: charges, key: [a]}}\n",
     "a misspelt kind": f"{READ}rules:\n  twice: {{kind: duplicate, dataset: charges, key: [a]}}\n",
-    "a kind of a later version": f"{READ}rules:\n  twice: {{kind: reconciliation, left: a, right: b}}\n",
+    "a kind of a later version": f"{READ}rules:\n  twice: {{kind: similar, dataset: a, block: b}}\n",
     "actions that come later": cleaning("clean: {action: call, url: x}")
     + "  again: {kind: duplicates, dataset: customers, key: [a], clean: {action: refund}}\n",
     "a misspelt action": cleaning("clean: {action: delte}"),

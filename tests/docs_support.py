@@ -12,6 +12,7 @@ from typing import Any
 from connectors import KINDS as CONNECTORS
 from notifications import KINDS as CHANNELS
 from reconcile.config.schema import json_schema
+from rules.kinds import KINDS
 
 ROOT = Path(__file__).resolve().parents[1]
 TOP = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
@@ -70,7 +71,7 @@ def settings() -> set[Setting]:
     found |= _of("sources", dict(zip(CONNECTORS, by_section["sources"], strict=False)))
     found |= _of("datasets", dict(zip(CONNECTORS, by_section["datasets"], strict=False)))
     found |= _of("channels", dict(zip(CHANNELS, by_section["channels"], strict=False)))
-    found |= _of("rules", {"duplicates": by_section["rules"][0]})
+    found |= _of("rules", dict(zip(KINDS, by_section["rules"], strict=False)))
     found |= _of("rules", {"preset": next(one for one in by_section["rules"] if one.get("title") == "preset")})
     actions = _alternatives(by_section["rules"][0]["properties"]["clean"])
     found |= _of("clean", {one["properties"]["action"]["const"]: one for one in actions})

@@ -124,6 +124,8 @@ def postgresql_session(seconds: float) -> list[str]:
         "SET IntervalStyle = 'postgres'",
         "SET bytea_output = 'hex'",
         "SET lc_monetary = 'C'",
+        # A backslash in a text is an ordinary character, as `read_only` takes it.
+        "SET standard_conforming_strings = on",
     ]
 
 

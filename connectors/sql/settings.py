@@ -1,10 +1,8 @@
-"""The settings of a database and of its tables and queries, for every reader.
-
-The only entry of a user's own SQL: a dataset's `query`, which must be a single select.
-"""
+"""The settings of a database and of its tables and queries, for every reader."""
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Iterable
 
@@ -12,8 +10,9 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 
 from connectors.base import DatasetSettings, SourceSettings
 from connectors.declared import Declared, Notation, declared
-from connectors.errors import ColumnMissing, NotReadOnly
+from connectors.errors import ColumnMissing
 from connectors.sql.address import parsed
+from connectors.sql.read_only import read_only, with_value
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -61,6 +60,10 @@ class SqlDataset(DatasetSettings):
         """The declaration of a column in `columns:`. Raises ColumnTypeUnknown."""
         return declared(column, self.columns[column]) if column in self.columns else None
 
+    def statement(self, source: str, dialect: str) -> str:
+        """The query, ready to be sent in parentheses. Raises NotReadOnly."""
+        return read_only(source, self.query or "", dialect)
+
     def must_have(self, source: str, columns: Iterable[str], names: Iterable[str]) -> None:
         """Raise ColumnMissing for the first of these columns that is not among the names."""
         names = list(names)
@@ -78,44 +81,27 @@ def seconds(text: str) -> float:
     return float(match[1]) * _UNITS[match[2]]
 
 
-_READS = ("select", "with", "values", "table")
-_PASSED_OVER = re.compile(
-    r"""--[^\n]*                           # a comment to the end of the line
-      | /\*.*?\*/                          # a comment
-      | '(?:[^']|'')*'                     # text
-      | "(?:[^"]|"")*" | `(?:[^`]|``)*`    # a quoted name
-      | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$    # PostgreSQL's dollar quotes
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+class SqlAnswer(SqlDataset):
+    """The answer of a rule's query. `slot` is the due time, in the query `:slot`.
 
-
-def select_only(source: str, query: str) -> str:
-    """The query without a closing semicolon, usable in parentheses. Raises NotReadOnly for anything but a select.
-
-    This catches mistakes and pasted scripts; the read-only session keeps a hostile query from writing.
+    It has the notation and declared columns of the dataset that it is about, as far as it has these columns.
     """
-    text = query.strip()
-    bare = _PASSED_OVER.sub(lambda match: "''" if match[0][0] in "'\"`$" else " ", text)
-    if bare.rstrip().endswith(";"):
-        text, bare = text[: text.rindex(";")], bare.rstrip()[:-1]
-    word = re.match(r"[\s(]*(\w*)", bare)
-    first = word[1].lower() if word else ""
-    if first not in _READS:
-        raise NotReadOnly(source, f"it starts with {first!r}" if first else "it is empty")
-    if ";" in bare:
-        raise NotReadOnly(source, "it holds more than one statement")
-    if not _balanced(bare):
-        raise NotReadOnly(source, "its parentheses do not match")
-    if re.search(r"['\"`]", bare.replace("''", "")):
-        raise NotReadOnly(source, "a quotation mark in it is not closed")
-    return text + "\n"
+
+    slot: dt.datetime = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
+
+    def at(self, slot: dt.datetime) -> SqlAnswer:
+        return self.model_copy(update={"slot": slot})
+
+    def statement(self, source: str, dialect: str) -> str:
+        return with_value(super().statement(source, dialect), "slot", _literal(self.slot, dialect), dialect)
+
+    def must_have(self, source: str, columns: Iterable[str], names: Iterable[str]) -> None:
+        super().must_have(source, [name for name in columns if name not in self.columns], names)
 
 
-def _balanced(bare: str) -> bool:
-    depth = 0
-    for character in bare:
-        depth += (character == "(") - (character == ")")
-        if depth < 0:
-            return False
-    return depth == 0
+def _literal(slot: dt.datetime, dialect: str) -> str:
+    """Return the time as a constant of the database, in UTC, which is the time zone of our sessions."""
+    text = slot.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+    if dialect == "postgresql":
+        return f"timestamptz '{text}+00'"
+    return f"timestamp'{text}'" if dialect == "mysql" else f"'{text[:19]}'"

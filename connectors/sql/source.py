@@ -33,8 +33,9 @@ from connectors.sql.changing import Changing
 from connectors.sql.columns import Base, SqlColumn, columns, unfit_in_sqlite
 from connectors.sql.errors import ErrorContext
 from connectors.sql.generic.source import GenericSource
+from connectors.sql.read_only import refusal
 from connectors.sql.reading import AnswerColumn, AsDeclared, Reading
-from connectors.sql.settings import SqlDataset, SqlSettings, seconds, select_only
+from connectors.sql.settings import SqlAnswer, SqlDataset, SqlSettings, seconds
 from connectors.sql.snapshot import opened
 from connectors.sql.stand_in import stand_in
 from connectors.sql.stop import read_of, watched
@@ -84,6 +85,17 @@ class SqlSource(Changing):
         """The file of a SQLite database; None for a database on a server."""
         url = parsed(settings.url)
         return root / str(url.database) if url.get_backend_name() == "sqlite" else None
+
+    @staticmethod
+    def answer(settings: SqlSettings, dataset: SqlDataset, query: str) -> SqlAnswer:
+        """The answer of a query as a dataset; see connectors.base.Answering."""
+        url = parsed(settings.url)
+        if not has_own_reader(url):
+            raise ValueError(f"only PostgreSQL, MariaDB, MySQL and SQLite run it, not {url.get_backend_name()}")
+        reason = refusal(query, url.get_backend_name())
+        if reason is not None:
+            raise ValueError(f"{reason}; write a single read-only select")
+        return SqlAnswer(**{**dict(dataset), "table": None, "query": query})
 
     def datasets(self) -> Sequence[str]:
         """Tables and views; those outside the default schema as `schema.table`."""
@@ -194,7 +206,7 @@ class SqlSource(Changing):
 
     def _base(self, connection: sa.Connection, dataset: SqlDataset) -> Base:
         if dataset.query is not None:
-            return sa.text(select_only(self.name, dataset.query).replace(":", "\\:"))
+            return sa.text(dataset.statement(self.name, self.dialect).replace(":", "\\:"))
         name = str(dataset.table)
         inspector = sa.inspect(connection)
         schema, _, bare_name = name.rpartition(".")

@@ -69,7 +69,7 @@ def _tell_sql(application: Application, rule: Rule, due: dt.datetime, out: Outpu
     from reconcile.detection import detect
     from reconcile.views.explanation import engine_in_words
 
-    choice = detect.explain(rule, detect.subjects_of(rule, application.subject), due)
+    choice = detect.explain(rule, detect.subjects_of(rule, application.subject, due), due)
     if out.json:
         out.emit({"rule": rule.name, "engine": choice.engine, "reason": choice.reason, "sql": list(choice.statements)})
         return

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, SecretStr
 
+from reconcile.config.answers import answers
 from reconcile.config.cleanable import CleaningCheck
 from reconcile.config.secrets import hide_in_addresses
 from reconcile.config.sections import Sections, gather, gather_kept
@@ -120,9 +121,10 @@ class _Loading:
         if any(job.watch for job in jobs.values()):
             self._check_watched(jobs, datasets)
         self._check_something_is_checked()
+        answered = answers(self.sections, sources, datasets, rules, self.connectors)
         self._check_former_names(rules)
         if not self.is_kept:
-            self._check_findable(datasets, rules)
+            self._check_findable(datasets | answered, rules)
         cleanable = CleaningCheck(self.sections, top, sources, datasets, rules, self.connectors)
         self.sections.problems += cleanable.problems()
         if self.sections.problems:
@@ -138,7 +140,7 @@ class _Loading:
             timezone=top.timezone,
             memory=top.memory,
             sources=sources,
-            datasets=datasets,
+            datasets=datasets | answered,
             rules=rules,
             jobs=jobs or {DEFAULT_JOB: JobConfig(DEFAULT_JOB, tuple(rules), tuple(channels))},
             channels=channels,
@@ -282,7 +284,7 @@ class _Loading:
             )
             return None
         self.sections.problems += problems
-        for setting in rule.dataset_settings if rule is not None else ("dataset",):
+        for setting in rule.dataset_keys() if rule is not None else ("dataset",):
             self._check_reference(entry, setting, "datasets")
         return rule
 

@@ -116,7 +116,7 @@ def detected(
     interrupt = Stop()
 
     def work(tell: Callable[[int], None]) -> Detected:
-        subjects = subjects_of(rule, subject)
+        subjects = subjects_of(rule, subject, slot)
         tell(0)
         return detect(rule, subjects, slot, budget, tell, interrupt)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import functools
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -76,6 +77,15 @@ class Subject:
         self.columns = self.source.describe(self.dataset.settings)
         self.relation = relation_of(self.dataset, self.columns)
 
+    def at(self, slot: dt.datetime) -> Subject:
+        """Return the dataset as it is read for that slot."""
+        settings = self.dataset.settings.at(slot)
+        if settings is self.dataset.settings:
+            return self
+        subject = copy.copy(self)
+        subject.dataset = replace(self.dataset, settings=settings)
+        return subject
+
     def warnings(self, columns: Sequence[str] | None = None) -> tuple[UnreadableCells, ...]:
         """Warnings about the whole dataset for a read of these columns, or of any."""
         source = self.source
@@ -101,9 +111,10 @@ Subjects = Mapping[str, Subject]
 """The datasets of a rule by name, ready to be checked."""
 
 
-def subjects_of(rule: Rule, subject: Callable[[str], Subject]) -> Subjects:
-    """Open the rule's datasets. Raises the errors of opening and describing their sources."""
-    return {name: subject(name) for name in rule.datasets}
+def subjects_of(rule: Rule, subject: Callable[[str], Subject], slot: dt.datetime | None = None) -> Subjects:
+    """Open the rule's datasets, to be read for that slot. Raises the errors of opening and describing their sources."""
+    subjects = {name: subject(name) for name in rule.datasets}
+    return subjects if slot is None else {name: subject.at(slot) for name, subject in subjects.items()}
 
 
 @dataclass(frozen=True)
@@ -332,7 +343,8 @@ def _records(
         assert isinstance(source, DuckReadable)  # noqa: S101 - _duck_scan() checked it
         confirm[name] = scan.confirm
         try:
-            yield Readable(lambda columns: _read(scans, columns).sql)
+            failure = functools.partial(source.failure, reading)
+            yield Readable(lambda columns: _read(scans, columns).sql, failure)
             problems += scan.problems()
         except duckdb.Error as error:
             raise source.failure(reading, error) from error

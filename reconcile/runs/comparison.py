@@ -154,7 +154,7 @@ class _RulePair:
         order = Order.to_read(tools.project, rule.name, self.slot)
 
         def prepare(_: Callable[[int], None]) -> _Side:
-            subjects = subjects_of(rule, tools.subject)
+            subjects = subjects_of(rule, tools.subject, self.slot)
             fitted = fit(rule, subjects)
             choose(rule, fitted, subjects)
             wishes = {

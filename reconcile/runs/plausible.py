@@ -47,6 +47,8 @@ class FarFewerCompared(RuleUnchecked):
 def refuse(rule: Rule, identity: RuleIdentity, detected: Detected, tx: Transaction | None, run: str = "") -> None:
     """Raise RuleUnchecked for such a result. `tx` is None if there is no store yet; `run` is the id of this run."""
     detection = detected.detection
+    if rule.question is not None and detection.read == 0:
+        return  # a query that lists nothing any more is what its author hopes for
     before = None if tx is None else next(iter(stored.seen_before(tx, rule.dataset, rule.name, run, 1)), None)
     if detection.read == 0 and before is not None and before.read:
         raise DatasetEmptied(rule.dataset, before.read)

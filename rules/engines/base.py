@@ -58,9 +58,13 @@ class Streamed:
 
 @dataclass(frozen=True)
 class Readable:
-    """Records DuckDB can read itself, repeatedly: `sql(columns)` is a SELECT of just those columns."""
+    """Records DuckDB can read itself, repeatedly: `sql(columns)` is a SELECT of just those columns.
+
+    `failure` returns the source's error for one of DuckDB's; a kind with several datasets knows which of them failed.
+    """
 
     sql: Callable[[tuple[str, ...]], str]
+    failure: Callable[[Exception], Exception] | None = None
 
 
 @dataclass(frozen=True)
@@ -163,10 +167,11 @@ class Link:
 
 @dataclass(frozen=True)
 class DuplicateGroup(Group):
-    """A group of records for the same thing: the keeper, then surplus (at least one) in the order to handle it.
+    """A group of records for the same thing: the keeper, then surplus in the order to handle it.
 
-    `money` is the sum over the surplus. `nearby` are the nearest of the `nearby_records` with the same key that are in
-    another window but near a record of the group. `links` say which pairs agree by which of several keys.
+    A record that a query lists alone is a keeper without surplus. `money` is the sum over the surplus, if there is any.
+    `nearby` are the nearest of the `nearby_records` with the same key that are in another window but near a record of
+    the group. `links` say which pairs agree by which keys.
     """
 
     keeper: Member

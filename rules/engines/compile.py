@@ -112,7 +112,7 @@ class Compiler:
     """Expressions over `table` in one dialect.
 
     DuckDB compiles everything: where SQL is not exact, DuckDB calls back a function in `python`, only for texts that
-    are not ASCII where that is enough. For a database, check `obstacle` first.
+    are not ASCII where that is enough; their names begin with `prefix`. For a database, check `obstacle` first.
     """
 
     columns: Columns
@@ -121,6 +121,7 @@ class Compiler:
     slot: dt.datetime
     timezone: str = "UTC"
     python: dict[str, tuple[Callable[..., str | None], int]] = field(default_factory=dict)
+    prefix: str = "python"
 
     def column(self, name: str) -> sa.ColumnElement[Any]:
         """Return a column of the dataset or a derived one, null where it is empty; every column use starts here."""
@@ -236,9 +237,14 @@ class Compiler:
         """Return the condition that these text columns are all ASCII or null; it is never null itself."""
         return _all_ascii([self.table.c[name] for name in names])
 
+    def canonical_text(self, element: sa.ColumnElement[Any], kind: Type) -> sa.ColumnElement[Any]:
+        """Return a value of that type as its canonical text, equal for equal values of any type of number."""
+        read = _READ[kind]
+        return self._called(lambda text: None if text is None else _written(read(text)), element)
+
     def _called(self, function: Callable[..., str | None], *columns: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
         """Call a Python function over the columns as texts."""
-        name = f"python_{len(self.python) + 1}"
+        name = f"{self.prefix}_{len(self.python) + 1}"
         self.python[name] = (function, len(columns))
         return sa.Function(name, *(sa.cast(column, sa.Text) for column in columns), type_=sa.Text())
 

@@ -2,4 +2,6 @@
 
 KINDS: dict[str, str] = {
     "duplicates": "rules.kinds.duplicates:Duplicates",
+    "reconciliation": "rules.kinds.reconciliation:Reconciliation",
+    "sql": "rules.kinds.custom_sql:CustomSql",
 }

@@ -65,6 +65,8 @@ class Rule(Strict):
     """Settings that hold an expression, or a mapping of them, with the function that parses it; `a.b` is b inside a."""
     roles: ClassVar[Mapping[str, str]] = {"keep": "keeper", "surplus": "surplus"}
     """The words for the records of a group in `expect` of an example, and the role that each of them names."""
+    without_examples: ClassVar[str | None] = None
+    """Why rules of this kind take no examples, as a clause; None if they do."""
 
     name: str = Field(exclude=True)
     kind: str = Field(description="The kind of rule.")
@@ -102,8 +104,19 @@ class Rule(Strict):
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The datasets the rule reads, each once; the first is `dataset`."""
-        return tuple(dict.fromkeys(getattr(self, setting) for setting in self.dataset_settings))
+        """The datasets the rule reads, each once; the first is `dataset`, the last the answer of its `question`."""
+        named = [getattr(self, setting) for setting in self.dataset_settings]
+        return tuple(dict.fromkeys([*named, self.answer] if self.question is not None else named))
+
+    @property
+    def question(self) -> str | None:
+        """A query in the language of the source of `dataset`, if the rule has one."""
+        return None
+
+    @property
+    def answer(self) -> str:
+        """The name of the answer to `question`, which the project has as a dataset of the same source."""
+        return f"{self.name}/query"
 
     @classmethod
     def dataset_keys(cls) -> tuple[str, ...]:

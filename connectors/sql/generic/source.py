@@ -49,7 +49,7 @@ from connectors.sql.address import parsed, where
 from connectors.sql.errors import ErrorContext
 from connectors.sql.generic.values import GenericColumn, GenericReading, answer_column, described, inspected
 from connectors.sql.reading import ROWS
-from connectors.sql.settings import SqlDataset, SqlSettings, seconds, select_only
+from connectors.sql.settings import SqlDataset, SqlSettings, seconds
 from connectors.sql.stop import interrupt, read_of, watched
 from connectors.sql.stream import close_connection
 
@@ -284,7 +284,7 @@ class GenericSource:
 
     def _base(self, connection: sa.Connection, dataset: SqlDataset) -> Base:
         if dataset.query is not None:
-            return sa.text(select_only(self.name, dataset.query).replace(":", "\\:"))
+            return sa.text(dataset.statement(self.name, "").replace(":", "\\:"))
         name = str(dataset.table)
         schema, _, bare_name = name.rpartition(".")
         inspector = sa.inspect(connection)

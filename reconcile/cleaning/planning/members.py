@@ -35,6 +35,8 @@ def members_now(
     [group] = groups
     if not isinstance(group, DuplicateGroup):
         raise AsksPerson("Its records have no keeper, so only a person can decide about them.")
+    if not group.surplus:
+        raise NothingToDo("It has a single record, so there is no surplus to clean.")
     if group.links and _differ(finding, present, fitted):
         raise Stale("Its records changed since it was found: they may no longer agree by the same values.")
     if record_of(group.keeper.id) != names[0]:

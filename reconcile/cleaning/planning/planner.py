@@ -39,9 +39,10 @@ class Planner:
         `slot` is the value of `slot()` in its conditions, by default the store's time. Raises TargetRefused,
         ConnectorError, StoreError.
         """
-        subjects = subjects_of(rule, self.subject)
+        slot = slot or self._now()
+        subjects = subjects_of(rule, self.subject, slot)
         target = self.target(self.project.datasets[rule.dataset].source)
-        tools = PlanningContext.of(target, subjects, rule, slot or self._now(), binding=binding_of(self.project, rule))
+        tools = PlanningContext.of(target, subjects, rule, slot, binding=binding_of(self.project, rule))
         if self.store is None:
             return RulePlanner(tools)
         journal = JournalGenerations(self.store, tools.identity, tools.catalogue.table)

@@ -1,1 +1,37 @@
-"""Rules about two datasets that should agree."""
+"""kind: reconciliation. Two datasets that should agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from rules.kinds.base import DatasetFacts, Rule, SettingPath
+from rules.kinds.reconciliation import barren
+from rules.kinds.reconciliation.model import ReconciliationRule
+
+if TYPE_CHECKING:
+    from rules.engines.base import Relation
+    from rules.kinds.reconciliation.detection import FittedReconciliation
+
+__all__ = ["Reconciliation", "ReconciliationRule"]
+
+
+class Reconciliation:
+    """The kind `reconciliation`; see `rules.kinds.base.Kind`."""
+
+    Settings = ReconciliationRule
+
+    def barren(self, rule: Rule, datasets: Mapping[str, DatasetFacts]) -> Iterator[tuple[SettingPath, str]]:
+        return barren.reasons(_checked(rule), datasets)
+
+    def fit(self, rule: Rule, relations: Mapping[str, Relation]) -> FittedReconciliation:
+        # Reading a configuration must not load the engines.
+        from rules.kinds.reconciliation.detection import FittedReconciliation  # noqa: PLC0415 - see above
+
+        return FittedReconciliation.of(_checked(rule), relations)
+
+
+def _checked(rule: Rule) -> ReconciliationRule:
+    if not isinstance(rule, ReconciliationRule):
+        raise TypeError(f"a rule of kind {rule.kind} is not of kind reconciliation")
+    return rule

@@ -1,0 +1,109 @@
+"""Where every record and every amount went: the sums of what matching did with each side, against what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import sqlalchemy as sa
+
+from rules import distances
+from rules.engines.base import BalanceLine, Unanswerable
+from rules.kinds.reconciliation import balance
+from rules.kinds.reconciliation.outcomes import CODES, NOT_YET_DUE, Outcomes
+from rules.kinds.reconciliation.workspace import Workspace
+from rules.values import EXACT
+
+MATCHED = len(CODES)
+_ZERO = Decimal(0)
+
+
+class RecordsLost(Unanswerable):
+    """Matching did not account for each record exactly once."""
+
+    def __init__(self, rule: str, dataset: str, records: int, accounted: int) -> None:
+        super().__init__(
+            f"Rule {rule!r} does not balance: of {records:,} records of dataset {dataset!r}, {accounted:,} are in its "
+            "matches and findings. Nothing was reported. Run it again; if it fails again, report this as a defect."
+        )
+
+
+@dataclass
+class Sums:
+    """The number of records and the sum of their money, by currency."""
+
+    records: int = 0
+    money: dict[str, Decimal] = field(default_factory=dict)
+
+    def add(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Add rows of currency, number of records, and the sum of their money; of floats, the value of each."""
+        for currency, records, money in rows:
+            self.records += records
+            is_float = isinstance(money, float)
+            if money is None or currency is None or (is_float and money - money != 0):
+                continue
+            amount = distances.number(money)
+            self._add(str(currency), EXACT.multiply(amount, Decimal(records)) if is_float else amount)
+
+    def plus(self, sums: Sums) -> None:
+        self.records += sums.records
+        for currency, amount in sums.money.items():
+            self._add(currency, amount)
+
+    def _add(self, currency: str, amount: Decimal) -> None:
+        self.money[currency] = EXACT.add(self.money.get(currency, _ZERO), amount)
+
+
+@dataclass(frozen=True)
+class Account:
+    """The records of one side: all that were read, and what became of them, by the code of their form or MATCHED."""
+
+    total: Sums
+    parts: Mapping[int, Sums]
+
+    def of(self, *codes: int) -> Mapping[str, Decimal]:
+        sums = Sums()
+        for code in codes:
+            sums.plus(self.parts.get(code, Sums()))
+        return sums.money
+
+
+def accounts(workspace: Workspace, outcomes: Outcomes, settled: Sequence[Sums]) -> tuple[Account, Account]:
+    """Sum up each side twice: as its records were read, and by what became of them."""
+    members, forms = outcomes.members, outcomes.forms
+    both = []
+    for side, table in enumerate(workspace.tables):
+        chosen = members.side == side
+        rows = [members.row[chosen], outcomes.agreeing(side)]
+        codes = np.concatenate([forms[members.number[chosen]], np.full(len(rows[1]), MATCHED)])
+        total = Sums()
+        total.add(workspace.rows(table.sums(table.is_scanned)))
+        placed = sa.table("placed", sa.column("row", sa.BigInteger()), sa.column("code", sa.BigInteger()))
+        statement = table.sums(sa.true(), placed.c.code).select_from(
+            table.table.join(placed, table.row == placed.c.row)
+        )
+        parts = {MATCHED: Sums(settled[side].records, dict(settled[side].money))}
+        with workspace.shown("placed", pa.table({"row": np.concatenate(rows), "code": codes})):
+            for code, *sums in workspace.rows(statement):
+                parts.setdefault(int(code), Sums()).add([sums])
+        both.append(Account(total, parts))
+    return both[0], both[1]
+
+
+def proven(
+    rule: str, datasets: Sequence[str], left: Account, right: Account, *, has_money: bool
+) -> tuple[BalanceLine, ...]:
+    """Return the balance by currency. Raises RecordsLost or BalanceBroken unless everything is accounted for."""
+    for dataset, account in zip(datasets, (left, right), strict=True):
+        accounted = sum(sums.records for sums in account.parts.values())
+        if accounted != account.total.records:
+            raise RecordsLost(rule, dataset, account.total.records, accounted)
+    if not has_money:
+        return ()
+    findings = [code for name, code in CODES.items() if name != NOT_YET_DUE]
+    parts = (balance.Sides(left.of(*codes), right.of(*codes)) for codes in ([MATCHED], findings, [CODES[NOT_YET_DUE]]))
+    return balance.balance(rule, balance.Sides(left.total.money, right.total.money), *parts)

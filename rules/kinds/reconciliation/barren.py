@@ -1,0 +1,47 @@
+"""Detect rules whose records can never match, from the settings of the rule and its datasets alone. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rules.document.mistakes import listed
+from rules.errors import RuleError
+from rules.expressions import parse
+from rules.expressions.possible import Range, narrowed
+from rules.kinds.base import DatasetFacts, SettingPath
+from rules.kinds.reconciliation.model import ReconciliationRule
+from rules.kinds.reconciliation.pairs import SIDES
+from rules.normalise import emptying_step
+
+
+def reasons(rule: ReconciliationRule, datasets: Mapping[str, DatasetFacts]) -> Iterator[tuple[SettingPath, str]]:
+    """Yield why no records can match: the path of a setting, and a sentence about it."""
+    for path, part in rule.key_parts():
+        if path[0] != "compare" and (step := emptying_step(part.steps)) is not None:
+            yield (*path, part.column), f"`{step.name}` leaves nothing of any text; remove a normaliser"
+    texts = [getattr(rule.where, side) if rule.where else None for side in SIDES]
+    if rule.dataset == rule.right and texts[0] == texts[1]:
+        yield ("right",), "a dataset always agrees with itself; name another one, or give each side its own `where`"
+    for side, dataset, text in zip(SIDES, (rule.dataset, rule.right), texts, strict=True):
+        yield from _conditions(rule, side, datasets[dataset].where, text)
+    if not set(rule.report) & set(rule.possible_forms):
+        yield ("report",), f"this rule finds only {listed(rule.possible_forms)}; name one of these"
+
+
+def _conditions(
+    rule: ReconciliationRule, side: str, of_dataset: str | None, of_rule: str | None
+) -> Iterator[tuple[SettingPath, str]]:
+    try:
+        conditions = [parse(text).root for text in (of_dataset, of_rule) if text is not None]
+    except RuleError:
+        return  # reported where expressions are read
+    ranges = narrowed(conditions, {})
+    path: SettingPath = ("where", side) if of_rule is not None else ("dataset",)
+    if ranges is None:
+        both = " together with the dataset's `where`" if of_rule is not None and of_dataset is not None else ""
+        yield path, f"no record of `{side}` can meet the condition{both}; correct it"
+        return
+    pairs = rule.totals.by if rule.totals else rule.key
+    for column in dict.fromkeys(pair.side(side).column for pair in pairs):
+        if ranges.get(column, Range()).is_null:
+            yield path, f"it lets through only empty values of `{column}`, and such records match nothing"

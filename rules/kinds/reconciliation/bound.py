@@ -1,0 +1,243 @@
+"""A rule fitted to its two datasets: what each side compares, by which columns, and which columns it reads."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+
+from rules.calendar import Calendar
+from rules.engines.base import Relation
+from rules.engines.compile import Columns, unused
+from rules.expressions import BoundExpression, parse
+from rules.expressions.tree import Name
+from rules.kinds.reconciliation.model import DateTolerance, Grace, ReconciliationRule
+from rules.kinds.reconciliation.pairs import SIDES, ComparedPair, Pair
+from rules.models import KeyPart
+from rules.values import PLACE, Type
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The largest difference of two numbers: an amount, per cent of the larger one, or both; zero if neither."""
+
+    by: Decimal | None = None
+    percent: Decimal | None = None
+
+
+@dataclass(frozen=True)
+class BoundSide:
+    """One side of a rule.
+
+    `amount` is the column of the amounts that the rule compares, `money` and `currency` those of the dataset's money.
+    `made` are columns that the rule adds for these: an expression, or a currency that is the same for all records.
+    """
+
+    name: str
+    relation: Relation
+    columns: Columns
+    where: str | None
+    key: tuple[KeyPart, ...]
+    compare: tuple[KeyPart, ...]
+    date: str | None
+    amount: str | None
+    money: str | None
+    currency: str | None
+    grace: Grace | None
+    made: frozenset[str] = field(default=frozenset())
+
+    @cached_property
+    def conditions(self) -> tuple[BoundExpression | None, BoundExpression | None]:
+        """The filters of the dataset and of the rule."""
+        texts = (self.relation.where, self.where)
+        dataset, rule = (None if text is None else self.condition(text) for text in texts)
+        return dataset, rule
+
+    def condition(self, text: str) -> BoundExpression:
+        return parse(text).condition(self.columns.schema, self.relation.timezone, self.relation.calendar)
+
+    def type_of(self, column: str) -> Type:
+        return self.columns.schema[column].type
+
+    @cached_property
+    def deciding(self) -> tuple[str, ...]:
+        """The columns that decide which records belong together, and whether they agree."""
+        names = [part.column for part in (*self.key, *self.compare)]
+        names += [name for bound in self.conditions if bound for name in bound.expression.columns]
+        names += [self.date or "", self.amount or "", self.grace.column if self.grace else ""]
+        return tuple(dict.fromkeys(filter(None, (*names, self.money, self.currency))))
+
+    @cached_property
+    def shown(self) -> tuple[str, ...]:
+        """The columns that a finding shows, each once; for a column that the rule adds, its sources."""
+        names = [part.column for part in (*self.key, *self.compare)]
+        names += [self.date or "", self.grace.column if self.grace else "", self.amount or ""]
+        names += [self.money or "", self.currency or ""]
+        names += [name for name in PLACE if name in self.relation.schema and not self.relation.id]
+        shown = (self.origins(name) for name in names if name)
+        return tuple(dict.fromkeys(name for origins in shown for name in origins))
+
+    def origins(self, column: str) -> tuple[str, ...]:
+        """Return the column; for one that the rule adds, the dataset's columns that it is computed from."""
+        return self.columns.derived[column].expression.columns if column in self.made else (column,)
+
+    @cached_property
+    def named(self) -> tuple[str, ...]:
+        """The dataset's columns that the rule or the dataset names; for a derived column, its source columns."""
+        sources = set(self.columns.sources((*self.relation.id, *self.deciding, *self.shown)))
+        return tuple(name for name in self.relation.schema.names if name in sources)
+
+    @cached_property
+    def needed(self) -> tuple[str, ...]:
+        return self.named if self.relation.id else self.relation.schema.names
+
+    @cached_property
+    def content(self) -> tuple[str, ...]:
+        """The columns that identify a record without id: all, but file and row only if the rule uses them."""
+        sources = set(self.columns.sources(self.deciding))
+        return tuple(name for name in self.needed if name not in PLACE or name in sources)
+
+
+@dataclass(frozen=True)
+class BoundRule:
+    """A rule with its two sides.
+
+    `pairs` are the parts of the key, `compared` the columns that must agree in matched records, money included.
+    `limits` are those of the amounts, or None if the rule compares none.
+    """
+
+    rule: ReconciliationRule
+    left: BoundSide
+    right: BoundSide
+    pairs: tuple[Pair, ...]
+    compared: tuple[ComparedPair, ...]
+    limits: Limits | None
+
+    @property
+    def sides(self) -> tuple[BoundSide, BoundSide]:
+        return self.left, self.right
+
+    @property
+    def date(self) -> DateTolerance | None:
+        return self.rule.tolerance.date
+
+    def rank(self, day: dt.date) -> int:
+        """Return the number of a day, as the date tolerance counts days."""
+        return self.calendar.rank(day) if self.calendar else day.toordinal()
+
+    @property
+    def calendar(self) -> Calendar | None:
+        """The business days that the date tolerance counts; None if it counts all days."""
+        date = self.date
+        if date is None or date.business_days is None:
+            return None
+        return Calendar.of(date.holidays) if date.holidays else self.left.relation.calendar
+
+    @property
+    def is_of_one_dataset(self) -> bool:
+        return self.left.relation.dataset == self.right.relation.dataset
+
+
+def bind(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundRule:
+    """Bind the rule to its datasets. Raises RuleError where a derived column or an amount cannot be computed."""
+    both = (relations[rule.dataset], relations[rule.right])
+    amounts = _amounts(rule, both)
+    drafts = [_Draft.of(relation, amounts[number] if amounts else None) for number, relation in enumerate(both)]
+    compared = (*rule.compare, *_money_pairs(rule, drafts[0], drafts[1]))
+    left, right = (
+        draft.side(rule, name, tuple(pair.side(name) for pair in compared))
+        for draft, name in zip(drafts, SIDES, strict=True)
+    )
+    amount = rule.tolerance.amount
+    limits = Limits(amount.by, amount.percent) if amount else Limits()
+    return BoundRule(rule, left, right, _pairs(rule), compared, limits if amounts else None)
+
+
+def _pairs(rule: ReconciliationRule) -> tuple[Pair, ...]:
+    return rule.totals.by if rule.totals else rule.key
+
+
+def _amounts(rule: ReconciliationRule, both: tuple[Relation, Relation]) -> tuple[str, str] | None:
+    """Return the expressions of the amounts of both sides; None if the rule compares none."""
+    amount = rule.tolerance.amount
+    sums = rule.totals.sum if rule.totals else rule.sum
+    if sums is not None:
+        return sums.left, sums.right
+    if amount is not None and amount.left is not None and amount.right is not None:
+        return _quoted(amount.left), _quoted(amount.right)
+    left, right = (relation.money for relation in both)
+    return (_quoted(left.amount), _quoted(right.amount)) if rule.is_bundled and left and right else None
+
+
+def _quoted(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """The columns of one side, before it is known which of them are compared."""
+
+    relation: Relation
+    derived: Mapping[str, str]
+    amount: str | None
+    currency: str | None
+
+    @classmethod
+    def of(cls, relation: Relation, amount: str | None) -> _Draft:
+        derived, money = dict(relation.derived), relation.money
+        taken = (*relation.schema.names, *derived)
+        column = _column(amount) if amount is not None else None
+        if amount is not None and column is None:
+            column = unused([amount], taken)[amount]
+            derived[column] = amount
+        currency = money.currency_column if money else None
+        if money and money.currency:
+            currency = unused(["currency"], taken)["currency"]
+            derived[currency] = f"'{money.currency}'"
+        return cls(relation, derived, column, currency)
+
+    def side(self, rule: ReconciliationRule, name: str, compare: tuple[KeyPart, ...]) -> BoundSide:
+        relation, date = self.relation, rule.tolerance.date
+        return BoundSide(
+            name,
+            relation,
+            Columns.of(relation.schema, self.derived, relation.timezone, relation.calendar),
+            getattr(rule.where, name) if rule.where else None,
+            tuple(pair.side(name) for pair in _pairs(rule)),
+            compare,
+            getattr(date, name) if date else None,
+            self.amount,
+            relation.money.amount if relation.money else None,
+            self.currency,
+            getattr(rule.grace, name),
+            frozenset(self.derived.keys() - relation.derived.keys()),
+        )
+
+
+def _column(expression: str) -> str | None:
+    """Return the column if the expression is just that."""
+    root = parse(expression).root
+    return root.name if isinstance(root, Name) else None
+
+
+def _money_pairs(rule: ReconciliationRule, left: _Draft, right: _Draft) -> tuple[ComparedPair, ...]:
+    """Return the money to compare although the rule does not name it.
+
+    Amounts are compared unless the rule says how far they may differ. Different currencies never agree.
+    """
+    ours, theirs = left.relation.money, right.relation.money
+    if not ours or not theirs or rule.totals:
+        return ()
+    columns = []
+    if rule.tolerance.amount is None and not rule.is_bundled:
+        columns.append((ours.amount, theirs.amount))
+    if ours.currency is None or theirs.currency is None:
+        columns.append((str(left.currency), str(right.currency)))
+    compared = {(pair.left.column, pair.right.column) for pair in (*rule.key, *rule.compare)}
+    return tuple(
+        ComparedPair(left=KeyPart(column=ours_), right=KeyPart(column=theirs_))
+        for ours_, theirs_ in columns
+        if (ours_, theirs_) not in compared
+    )

@@ -1,0 +1,197 @@
+"""A rule fitted to its two datasets: load them, match their records, prove the balance, build the findings."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeGuard
+
+from rules.engines.base import Detection, Group, IdentityProblem, Pushed, Readable, Records, Relation, Stop, Streamed
+from rules.engines.compile import Columns
+from rules.errors import RuleError
+from rules.kinds.base import ReadDataset, Rows, Sample
+from rules.kinds.reconciliation import matching, members, retrieving, totals, words
+from rules.kinds.reconciliation.accounts import Account, accounts, proven
+from rules.kinds.reconciliation.bound import BoundRule
+from rules.kinds.reconciliation.findings import Reporter
+from rules.kinds.reconciliation.fitting import fitted
+from rules.kinds.reconciliation.model import FORMS, ReconciliationRule
+from rules.kinds.reconciliation.outcomes import CODES, NOT_YET_DUE, Outcomes
+from rules.kinds.reconciliation.statements import Statements, texts
+from rules.kinds.reconciliation.stored import OUTSIDE, OUTSIDE_UNKNOWN, SideTable
+from rules.kinds.reconciliation.workspace import Workspace
+from rules.models import Keep
+from rules.packed import Packed
+
+OBSTACLE = "rules of kind reconciliation are computed in DuckDB"
+
+
+@dataclass(frozen=True)
+class FittedReconciliation:
+    """A rule of this kind with its datasets; see `rules.kinds.base.Fitted`."""
+
+    bound: BoundRule
+
+    @classmethod
+    def of(cls, rule: ReconciliationRule, relations: Mapping[str, Relation]) -> FittedReconciliation:
+        """Bind the rule to its datasets. Raises DoesNotFit with every mistake."""
+        return cls(fitted(rule, relations))
+
+    @property
+    def relation(self) -> Relation:
+        return self.bound.left.relation
+
+    @property
+    def columns(self) -> Columns:
+        return self.bound.left.columns
+
+    @property
+    def named(self) -> Mapping[str, tuple[str, ...]]:
+        return self._by_dataset([side.named for side in self.bound.sides])
+
+    @property
+    def needed(self) -> Mapping[str, tuple[str, ...]]:
+        return self._by_dataset([side.needed for side in self.bound.sides])
+
+    def _by_dataset(self, columns: Sequence[tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+        relations = [side.relation for side in self.bound.sides]
+        if self.bound.is_of_one_dataset:
+            both = {name for each in columns for name in each}
+            return {relations[0].dataset: tuple(name for name in relations[0].schema.names if name in both)}
+        return {relation.dataset: each for relation, each in zip(relations, columns, strict=True)}
+
+    @property
+    def deciding(self) -> tuple[str, ...]:
+        return self.bound.left.deciding
+
+    @property
+    def keep(self) -> tuple[Keep, ...]:
+        return ()
+
+    def obstacle(self, dialect: str) -> str | None:  # noqa: ARG002 - it is the same for all
+        return OBSTACLE
+
+    def detect(
+        self,
+        records: Mapping[str, Records],
+        slot: dt.datetime,
+        memory: str | None = None,
+        temp: Path | None = None,
+        stop: Stop | None = None,
+    ) -> Detection:
+        bound = self.bound
+        if not _are_local(records):
+            raise RuleError(f"Rule `{bound.rule.name}` cannot run inside the database: {OBSTACLE}.")
+        with Workspace(bound, records, slot, memory, temp, stop) as workspace:
+            return _Run(bound, workspace, slot).detection()
+
+    def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:  # noqa: ARG002 - see `detect`
+        tables = [SideTable(self.bound, side, slot) for side in self.bound.sides]
+        return texts(self.bound, tables)
+
+    def describe(self) -> Mapping[str, Sequence[str]]:
+        return words.describe(self.bound)
+
+    def sample(self, dataset: str, rows: Rows, slot: dt.datetime) -> Sequence[Sample]:
+        return words.samples(self.bound, dataset, rows, slot)
+
+    def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:
+        current = retrieving.current(self.bound, candidates, slot, read)
+        found = self.detect(current.records, slot).groups
+        return [current.groups_of(rows, found) for rows in candidates]
+
+    def is_excepted(self, group: Group) -> bool:  # noqa: ARG002 - the kind has no `except`
+        return False
+
+
+def _are_local(records: Mapping[str, Records]) -> TypeGuard[Mapping[str, Streamed | Readable]]:
+    return not any(isinstance(each, Pushed) for each in records.values())
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What became of the records; `groups` are built when they are read."""
+
+    groups: Iterator[Group]
+    accounts: tuple[Account, Account]
+    matched: int
+    not_yet_due: int = 0
+    interchangeable: int = 0
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One detection, once the records of both sides are loaded."""
+
+    bound: BoundRule
+    workspace: Workspace
+    slot: dt.datetime
+
+    def detection(self) -> Detection:
+        bound, workspace = self.bound, self.workspace
+        states = [
+            {int(state): int(records) for state, records in workspace.rows(table.states())}
+            for table in workspace.tables
+        ]
+        identity = self._identity(states)
+        statements = matching.prepared(workspace, bound)
+        answer = self._totals(statements) if bound.rule.totals else self._matched(statements, states)
+        names = [side.relation.dataset for side in bound.sides]
+        has_money = all(side.relation.money for side in bound.sides)
+        left, right = answer.accounts
+        balance = proven(bound.rule.name, names, left, right, has_money=has_money)
+        skipped = (table.skipped(of_side) for table, of_side in zip(workspace.tables, states, strict=True))
+        read_of = {name: sum(of_side.values()) for name, of_side in zip(names, states, strict=True)}
+        return Detection(
+            rule=bound.rule.name,
+            engine=workspace.name,
+            read=sum(read_of.values()),
+            scanned=left.total.records + right.total.records,
+            skipped=tuple(each for of_side in skipped for each in of_side),
+            groups=Packed(answer.groups),
+            identity=identity,
+            statements=texts(bound, workspace.tables),
+            read_of=read_of,
+            balance=balance,
+            matched=answer.matched,
+            not_yet_due=answer.not_yet_due,
+            interchangeable=answer.interchangeable,
+        )
+
+    def _matched(self, statements: Statements, states: Sequence[Mapping[int, int]]) -> _Answer:
+        workspace = self.workspace
+        matched = matching.matched(workspace, statements, self.bound, states)
+        outcomes = matched.outcomes
+        waiting = int((outcomes.forms[outcomes.members.number] == CODES[NOT_YET_DUE]).sum())
+        both = accounts(workspace, outcomes, matched.settled)
+        groups = self._groups(statements, outcomes)
+        return _Answer(groups, both, outcomes.matched, waiting, outcomes.interchangeable)
+
+    def _totals(self, statements: Statements) -> _Answer:
+        summed = totals.summed(self.workspace, statements, self.bound)
+        groups = summed.groups(self.workspace, statements, self.slot)
+        return _Answer(groups, summed.accounts, summed.matched)
+
+    def _identity(self, states: Sequence[Mapping[int, int]]) -> IdentityProblem:
+        """Return the records of both datasets whose id is empty, or repeats another's."""
+        nulls = repeated = 0
+        for table, of_side in zip(self.workspace.tables, states, strict=True):
+            if not table.side.relation.id:
+                continue
+            [(_, named, different)] = self.workspace.rows(table.identity())
+            if different < named:  # two ids may share a hash
+                [(different,)] = self.workspace.rows(table.different_ids())
+            records = sum(count for state, count in of_side.items() if state not in (OUTSIDE, OUTSIDE_UNKNOWN))
+            nulls, repeated = nulls + records - named, repeated + named - different
+            table.has_unique_ids = records == different
+        return IdentityProblem(nulls, repeated)
+
+    def _groups(self, statements: Statements, outcomes: Outcomes) -> Iterator[Group]:
+        """Build the findings to report, by key."""
+        reported = outcomes.only([CODES[form] for form in self.bound.rule.report])
+        forms, reasons, reporter = reported.forms.tolist(), reported.reasons, Reporter(self.bound)
+        order = members.in_order(self.workspace, statements, reported.members, reported.size)
+        for number, sides in members.read(self.workspace, reported.members, order, self.slot):
+            yield reporter.discrepancy(FORMS[forms[number]], sides, reasons[number])

@@ -1,0 +1,109 @@
+"""Discrepancies from their records: key, differences and money, exact and in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+from rules import grouping
+from rules.engines.base import Discrepancy, Member
+from rules.kinds.reconciliation.bound import BoundRule, BoundSide
+from rules.kinds.reconciliation.judging import Chain, Judge
+from rules.kinds.reconciliation.members import Record, Sides
+from rules.kinds.reconciliation.model import Form
+from rules.normalise import chain_function
+from rules.values import EXACT, Value
+
+_ZERO = Decimal(0)
+_DIFFERENT: tuple[Form, ...] = ("mismatch", "unbalanced")
+
+
+@dataclass(frozen=True)
+class Reporter:
+    """Builds the discrepancies of a rule."""
+
+    bound: BoundRule
+
+    def discrepancy(self, form: Form, sides: Sides, reason: str | None) -> Discrepancy:
+        left, right = sides
+        differences = tuple(self._judge.differences(sides)) if form in _DIFFERENT else ()
+        return Discrepancy(
+            key=self._key(sides),
+            form=form,
+            left=tuple(self._member(self.bound.left, record) for record in left),
+            right=tuple(self._member(self.bound.right, record) for record in right),
+            differences=differences,
+            reason=reason,
+            money={currency: amount for currency, amount in self._money(sides).items() if amount},
+        )
+
+    def total(
+        self, sides: Sides, sums: tuple[Decimal, Decimal], money: Mapping[str, Decimal], reason: str | None
+    ) -> Discrepancy:
+        """Return two sums that differ, with some of their records."""
+        left, right = self.bound.sides
+        difference = self._judge.difference(left.amount or "", right.amount or "", *sums)
+        return Discrepancy(
+            key=self._key(sides),
+            form="unbalanced",
+            left=tuple(self._member(left, record) for record in sides[0]),
+            right=tuple(self._member(right, record) for record in sides[1]),
+            differences=(difference,),
+            reason=reason,
+            money={currency: amount for currency, amount in sorted(money.items()) if amount},
+        )
+
+    @cached_property
+    def _judge(self) -> Judge:
+        return Judge(self.bound)
+
+    def _member(self, side: BoundSide, record: Record) -> Member:
+        is_of_another = side.name == "right" and not self.bound.is_of_one_dataset
+        values = {name: record.values[name] for name in side.shown}
+        return Member(record.id, values, side.relation.dataset if is_of_another else None)
+
+    def _key(self, sides: Sides) -> Mapping[str, Value]:
+        """Return the key of the first record; its side and id if the rule has no key, or the record none."""
+        side, record = next(
+            (side, records[0]) for side, records in zip(self.bound.sides, sides, strict=True) if records
+        )
+        key = [chain(record.values[column]) for column, chain in self._chains[side.name]]
+        named = dict(zip(self._key_names, key, strict=True))
+        if key and None not in key:
+            return named
+        if self.bound.rule.totals:
+            return named | {"side": side.name}
+        names = side.relation.id or ("record", "number")
+        return {"side": side.name, **dict(zip(names, record.id, strict=True))}
+
+    @cached_property
+    def _key_names(self) -> tuple[str, ...]:
+        """The left columns of the key; a column that it holds twice also names its normalisers."""
+        names: list[str] = []
+        for pair in self.bound.pairs:
+            steps = ", ".join(step.name for step in pair.left.steps) or "as it is"
+            names.append(f"{pair.left.column} ({steps})" if pair.left.column in names else pair.left.column)
+        return tuple(names)
+
+    @cached_property
+    def _chains(self) -> Mapping[str, list[tuple[str, Chain]]]:
+        return {
+            side.name: [(part.column, chain_function(part.steps, side.relation.timezone)) for part in side.key]
+            for side in self.bound.sides
+        }
+
+    def _money(self, sides: Sides) -> Mapping[str, Decimal]:
+        """Return left - right. If only one dataset has money, only its records without a partner have an amount."""
+        ours, theirs = (side.relation.money for side in self.bound.sides)
+        if (ours is None) != (theirs is None) and all(sides):
+            return {}
+        left, right = (
+            grouping.money_at_risk(records, side.relation)
+            for records, side in zip(sides, self.bound.sides, strict=True)
+        )
+        return {
+            currency: EXACT.subtract(left.get(currency, _ZERO), right.get(currency, _ZERO))
+            for currency in sorted({*left, *right})
+        }

@@ -1,0 +1,130 @@
+"""Check that a rule fits its datasets: columns exist, and compared columns have types that can be equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from rules import fitting
+from rules.engines.base import Relation
+from rules.errors import RuleError
+from rules.kinds.base import DatasetFacts, DoesNotFit
+from rules.kinds.reconciliation import barren
+from rules.kinds.reconciliation.bound import BoundRule, BoundSide, bind
+from rules.kinds.reconciliation.model import ReconciliationRule
+from rules.kinds.reconciliation.pairs import Pair
+from rules.models import KeyPart
+from rules.normalise import chain_type
+from rules.values import Type
+
+
+def fitted(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundRule:
+    """Bind the rule to its datasets. Raises DoesNotFit with every mistake."""
+    try:
+        bound = bind(rule, relations)
+    except RuleError as error:
+        raise DoesNotFit(rule.name, [f"A derived column or an amount cannot be computed: {error}"]) from error
+    if mistakes := list(dict.fromkeys(_mistakes(bound))):
+        raise DoesNotFit(rule.name, mistakes)
+    return bound
+
+
+def _mistakes(bound: BoundRule) -> Iterator[str]:
+    for side in bound.sides:
+        yield from _of_side(side)
+    facts = {
+        relation.dataset: DatasetFacts(relation.id, relation.where, relation.derived)
+        for relation in (side.relation for side in bound.sides)
+    }
+    yield from (f"`{path[0]}`: {sentence}." for path, sentence in barren.reasons(bound.rule, facts))
+    for pair in bound.pairs:
+        yield from _unlike(bound, pair, "totals" if bound.rule.totals else "key")
+    for pair in bound.compared:
+        if pair.days is None:
+            yield from _unlike(bound, pair, "compare")
+    yield from _tolerances(bound)
+    yield from _of_money(bound)
+
+
+def _of_side(side: BoundSide) -> Iterator[str]:
+    schema, relation = side.columns.schema, side.relation
+    yield from fitting.missing(schema, relation, _named(side))
+    for part in (*side.key, *side.compare):
+        yield from fitting.key_part(schema, part)
+    yield from fitting.money(schema, relation)
+    if side.grace:
+        yield from fitting.span(schema, "grace", side.grace.column, side.grace.by)
+    if side.amount in schema and not schema[str(side.amount)].type.is_number:
+        kind = schema[str(side.amount)].type.value
+        yield f"The amounts of `{relation.dataset}` must be numbers, but `{side.amount}` is of type {kind}."
+    tests: tuple[tuple[str, Callable[[], object]], ...] = (
+        (f"The where of dataset `{relation.dataset}`", lambda: relation.where and side.condition(relation.where)),
+        (f"where of `{side.name}`", lambda: side.where and side.condition(side.where)),
+    )
+    for setting, test in tests:
+        try:
+            test()
+        except RuleError as error:
+            yield f"{setting}: {error}"
+
+
+def _named(side: BoundSide) -> Iterator[tuple[str, str]]:
+    yield from (("id", name) for name in side.relation.id)
+    yield from (("key", part.column) for part in side.key)
+    yield from (("compare", part.column) for part in side.compare)
+    named = {
+        "tolerance": (side.date, side.amount),
+        "grace": (side.grace.column if side.grace else None,),
+        "money": (side.money, side.currency),
+    }
+    yield from ((setting, name) for setting, names in named.items() for name in names if name)
+
+
+def _unlike(bound: BoundRule, pair: Pair, setting: str) -> Iterator[str]:
+    """Yield a sentence if two columns can never be equal."""
+    kinds = [_type(side, part) for side, part in zip(bound.sides, (pair.left, pair.right), strict=True)]
+    left, right = kinds
+    if left is None or right is None or left is right or (left.is_number and right.is_number):
+        return
+    names = [f"`{pair.left.column}` of `{bound.left.relation.dataset}` ({left.value})"]
+    names.append(f"`{pair.right.column}` of `{bound.right.relation.dataset}` ({right.value})")
+    times = {left, right} == {Type.DATE, Type.INSTANT}
+    advice = "add `day` to the instant" if times else "declare their types under `columns:`, or add a normaliser"
+    yield f"`{setting}` compares {names[0]} with {names[1]}, which are never equal; {advice}."
+
+
+def _type(side: BoundSide, part: KeyPart) -> Type | None:
+    if part.column not in side.columns.schema:
+        return None
+    try:
+        return chain_type(side.type_of(part.column), part.steps)
+    except RuleError:
+        return None  # told by `fitting.key_part`
+
+
+def _tolerances(bound: BoundRule) -> Iterator[str]:
+    for side in bound.sides:
+        schema = side.columns.schema
+        if side.date in schema and schema[str(side.date)].type not in fitting.TIMES:
+            kind = schema[str(side.date)].type.value
+            yield (
+                f"The date tolerance needs a date, but `{side.date}` of `{side.relation.dataset}` is of type {kind}; "
+                "declare it as date or instant under `columns:`."
+            )
+    for pair in bound.compared:
+        kinds = {_type(side, pair.side(side.name)) for side in bound.sides} - {None}
+        if pair.days is not None and not kinds <= {*fitting.TIMES}:
+            yield f"`days` in `compare` needs dates; `{pair.name}` has none."
+        if (pair.by is not None or pair.percent is not None) and not all(kind and kind.is_number for kind in kinds):
+            yield f"`by` and `percent` in `compare` need numbers; `{pair.name}` has none."
+
+
+def _of_money(bound: BoundRule) -> Iterator[str]:
+    left, right = (side.relation.money for side in bound.sides)
+    if left and right and left.currency and right.currency and left.currency != right.currency:
+        datasets = [side.relation.dataset for side in bound.sides]
+        yield (
+            f"The money of `{datasets[0]}` is in {left.currency} and that of `{datasets[1]}` in {right.currency}; "
+            "amounts are never converted, so compute one in a derived column."
+        )
+    if bound.rule.bundle and bound.limits is None:
+        yield "`bundle` searches for amounts; add `sum`, or `money` to both datasets."

@@ -1,0 +1,89 @@
+"""Match the records of both sides, a part of the keys at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rules.kinds.reconciliation import assigning, bundles, searching
+from rules.kinds.reconciliation.accounts import Sums
+from rules.kinds.reconciliation.bound import BoundRule
+from rules.kinds.reconciliation.outcomes import Outcomes
+from rules.kinds.reconciliation.ranges import Window
+from rules.kinds.reconciliation.sides import Sides
+from rules.kinds.reconciliation.statements import UNSETTLED, Select, Statements
+from rules.kinds.reconciliation.stored import REASONS
+from rules.kinds.reconciliation.workspace import Workspace
+
+RECORDS_OF_A_PART = 1_000_000
+"""Records of both sides that are matched at a time, if the key can be divided."""
+
+
+@dataclass
+class Matching:
+    """What matching found, and for each side the sums of the records that DuckDB found in order."""
+
+    outcomes: Outcomes
+    settled: tuple[Sums, Sums]
+
+
+def matched(
+    workspace: Workspace, statements: Statements, bound: BoundRule, states: Sequence[Mapping[int, int]]
+) -> Matching:
+    """Match all records; `states` count those of each side. Raises TooManyPairs and OutOfMemory."""
+    matching = Matching(Outcomes(), (Sums(), Sums()))
+    records = sum(state.get(0, 0) for state in states)
+    parts = 1 + records // RECORDS_OF_A_PART if statements.keys else 1
+    for number in range(parts):
+        _match_part(workspace, statements, bound, matching, (number, parts))
+    for side, of_side in enumerate(states):
+        if any(map(of_side.get, REASONS)):
+            _add_incomplete(matching.outcomes, side, workspace, statements.incomplete(side))
+    return matching
+
+
+def prepared(workspace: Workspace, bound: BoundRule) -> Statements:
+    """Return the statements for the types and the days that the tables have."""
+    statements = Statements(bound, workspace.tables, workspace.schemas())
+    for side, name in statements.instants():
+        statements.utc_days[side, name] = workspace.query(statements.days_of(side, name))["day"].to_pylist()
+    statements.compile_all()
+    for table in workspace.tables:
+        workspace.define(table.compiler.python)
+    return statements
+
+
+def _match_part(
+    workspace: Workspace, statements: Statements, bound: BoundRule, matching: Matching, part: tuple[int, int]
+) -> None:
+    if statements.can_screen:
+        workspace.execute(f"create or replace temp table {UNSETTLED} as {workspace.text(statements.unsettled(*part))}")
+        for side, sums in enumerate(matching.settled):
+            sums.add(workspace.rows(statements.settled(side, *part)))
+        [(keys,)] = workspace.rows(statements.settled_keys(*part))
+        matching.outcomes.matched += int(keys)
+    left, right = (workspace.query(statements.left_over(side, *part)) for side in range(2))
+    matching.outcomes.extend(match(Sides.of(bound, left, right), bound))
+
+
+def match(sides: Sides, bound: BoundRule) -> Outcomes:
+    """Match records that are in memory, all of their keys with all of their records."""
+    date = bound.date
+    window = Window(date.earlier, date.later) if date else None
+    if bound.rule.is_assigned:
+        return assigning.paired(sides, window, bound.rule.name)
+    if bound.rule.bundle is not None:
+        has_many_left, _ = bound.rule.has_many
+        return searching.searched(sides, window, has_many_left=has_many_left, most=bound.rule.bundle.max)
+    return bundles.bundled(sides, window, bound.rule.has_many)
+
+
+def _add_incomplete(outcomes: Outcomes, side: int, workspace: Workspace, statement: Select) -> None:
+    """Add the records that can match nothing, each with the reason."""
+    records = workspace.query(statement)
+    rows, due, states = (records[name].to_numpy() for name in ("row", "due", "state"))
+    for state, reason in REASONS.items():
+        chosen = np.flatnonzero(states == state)
+        outcomes.add_alone(side, rows[chosen], due[chosen], reason)

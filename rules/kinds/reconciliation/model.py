@@ -1,0 +1,275 @@
+"""The settings of a reconciliation rule."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
+
+from rules.calendar import HolidaysField
+from rules.document.mistakes import listed
+from rules.expressions import parse
+from rules.kinds.base import Rule, SettingPath
+from rules.kinds.reconciliation.pairs import By, ComparedPairs, Pairs, Percent
+from rules.models import KeyPart, Strict, parse_duration
+
+Form = Literal["left_only", "right_only", "mismatch", "duplicate_left", "duplicate_right", "unbalanced", "ambiguous"]
+FORMS: tuple[Form, ...] = get_args(Form)
+MOST_SEARCHED = 16
+"""Records of a searched bundle: among more, a sum is more often chance than truth (measured)."""
+
+
+class Conditions(Strict):
+    """The conditions of both datasets."""
+
+    left: str | None = None
+    right: str | None = None
+
+
+class Sums(Strict):
+    """The expressions whose sums are compared."""
+
+    left: str
+    right: str
+
+
+class DateTolerance(Strict):
+    """How far apart the dates of a pair may be; `after` and `before` are for a later and an earlier right date."""
+
+    left: str
+    right: str
+    days: int | None = Field(default=None, ge=0)
+    business_days: int | None = Field(default=None, ge=0)
+    after: int | None = Field(default=None, ge=0)
+    before: int | None = Field(default=None, ge=0)
+    holidays: HolidaysField | None = None
+
+    @model_validator(mode="after")
+    def _has_a_limit(self) -> DateTolerance:
+        if self.days is not None and self.business_days is not None:
+            raise ValueError("`days` and `business_days` cannot be combined; remove one of them")
+        if self.business_days is None and self.holidays is not None:
+            raise ValueError("`holidays` needs `business_days`; write that instead of `days`")
+        if (self.days, self.business_days, self.after, self.before) == (None,) * 4:
+            raise ValueError("needs `days` or `business_days`; write a number")
+        return self
+
+    @property
+    def later(self) -> int:
+        """The largest number of days by which the right date may be later."""
+        return self._limit(self.after)
+
+    @property
+    def earlier(self) -> int:
+        """The largest number of days by which it may be earlier."""
+        return self._limit(self.before)
+
+    def _limit(self, own: int | None) -> int:
+        return own if own is not None else self.days or self.business_days or 0
+
+
+class AmountTolerance(Strict):
+    """How far apart the amounts of a pair, or two sums, may be; both limits hold."""
+
+    left: str | None = None
+    right: str | None = None
+    by: By | None = None
+    percent: Percent | None = None
+
+    @model_validator(mode="after")
+    def _has_a_limit(self) -> AmountTolerance:
+        if (self.left is None) != (self.right is None):
+            raise ValueError("needs the columns of both sides, `left` and `right`")
+        if self.by is None and self.percent is None:
+            raise ValueError("needs `by` or `percent`; write `by: 0` for equal amounts")
+        return self
+
+
+class Tolerance(Strict):
+    """The dates and amounts that tell records of one key apart."""
+
+    date: DateTolerance | None = Field(default=None, description="How far apart the dates of a pair may be.")
+    amount: AmountTolerance | None = Field(default=None, description="How far apart amounts or sums may be.")
+
+
+class Bundle(Strict):
+    """`bundle: search`: find the records that add up; `max` is the most of them among which it searches."""
+
+    max: int = Field(default=12, ge=2, le=MOST_SEARCHED)
+
+
+class Grace(Strict):
+    """How long after the time in a column a record may wait for its partner."""
+
+    column: str
+    by: dt.timedelta
+
+
+def _grace(value: Any) -> Any:
+    if isinstance(value, Grace) or value is None:
+        return value
+    if isinstance(value, dict) and len(value) == 1:
+        [(column, by)] = value.items()
+        return {"column": column, "by": parse_duration(by)}
+    raise ValueError("write one column and a duration: {charged_at: 2d}")
+
+
+_GRACE_SCHEMA = {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": {"type": "string"}}
+_Grace = Annotated[Grace | None, BeforeValidator(_grace), WithJsonSchema(_GRACE_SCHEMA)]
+
+
+class GraceOfSides(Strict):
+    left: _Grace = None
+    right: _Grace = None
+
+
+class Totals(Strict):
+    """The first form of a reconciliation: only sums per key are compared."""
+
+    by: Pairs = Field(min_length=1)
+    sum: Sums
+
+
+def _bundle(value: Any) -> Any:
+    return {} if value == "search" else value
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    del schema["default"]
+
+
+class ReconciliationRule(Rule):
+    """The settings of kind `reconciliation`, described in docs/rules.md. `dataset` is the left dataset."""
+
+    dataset_settings: ClassVar[tuple[str, ...]] = ("dataset", "right")
+    expressions: ClassVar[Mapping[str, Callable[[str], object]]] = {
+        **Rule.expressions,
+        "sum": parse,
+        "totals.sum": parse,
+    }
+
+    kind: Literal["reconciliation"] = "reconciliation"
+    dataset: str = Field(alias="left", description="The dataset that is compared; only its records can be cleaned.")
+    right: str = Field(description="The dataset it is compared with.")
+    where: Conditions | None = Field(  # type: ignore[assignment]  # each dataset has a condition
+        default=None, description="The records that take part, a condition for each dataset."
+    )
+    totals: Totals | None = Field(default=None, description="Compare only sums per key: `by` and `sum`.")
+    key: Pairs = Field(default=(), description="The columns, with normalisers, that are equal in a pair.")
+    match: Literal["one_to_one", "one_to_many", "many_to_one", "many_to_many"] = Field(
+        default="one_to_one", description="How many left and right records of a key belong together."
+    )
+    sum: Sums | None = Field(default=None, description="The amounts that a bundle of records adds up.")
+    tolerance: Tolerance = Field(
+        default=Tolerance(),
+        json_schema_extra=_without_default,
+        description="How far apart dates and amounts of a pair may be.",
+    )
+    bundle: Annotated[
+        Bundle | None,
+        BeforeValidator(_bundle),
+        WithJsonSchema({"anyOf": [{"const": "search"}, Bundle.model_json_schema()]}),
+    ] = Field(default=None, description="How a bundle is found: by its key, or with `search` by its sum.")
+    compare: ComparedPairs = Field(default=(), description="The columns that must agree in matched records.")
+    grace: GraceOfSides = Field(
+        default=GraceOfSides(),
+        json_schema_extra=_without_default,
+        description="How long a record may wait for its partner before it is a finding.",
+    )
+    report: tuple[Form, ...] = Field(
+        default=FORMS,
+        min_length=1,
+        json_schema_extra=_without_default,
+        description="The forms of findings to report; by default all.",
+    )
+
+    @field_validator("key", "match", "sum", "bundle", "compare", "grace")
+    @classmethod
+    def _fits_totals(cls, value: Any, info: ValidationInfo) -> Any:
+        if info.data.get("totals") is not None:
+            raise ValueError("cannot be combined with `totals`, which pairs no records; remove it")
+        return value
+
+    @field_validator("sum", "bundle")
+    @classmethod
+    def _has_bundles(cls, value: Any, info: ValidationInfo) -> Any:
+        match = info.data.get("match")
+        if match == "one_to_one":
+            raise ValueError("needs bundles; set `match` to one_to_many, many_to_one or many_to_many")
+        if isinstance(value, Bundle) and match == "many_to_many":
+            raise ValueError("needs one record on a side; set `match` to one_to_many or many_to_one")
+        return value
+
+    @field_validator("tolerance")
+    @classmethod
+    def _has_one_amount(cls, value: Tolerance, info: ValidationInfo) -> Tolerance:
+        totals, sums = info.data.get("totals"), info.data.get("sum")
+        if totals is not None and value.date is not None:
+            raise ValueError("`totals` compares no dates; put the day into `by`")
+        has_columns = value.amount is not None and value.amount.left is not None
+        if has_columns and (totals or sums):
+            raise ValueError("`sum` has the amounts; remove `left` and `right` of `amount`")
+        if value.amount is not None and not has_columns and not (totals or sums):
+            raise ValueError("`amount` needs its columns; add `left` and `right`")
+        return value
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> ReconciliationRule:
+        amount = self.tolerance.amount
+        if not (self.key or self.totals) and (amount is None or self.match != "one_to_one"):
+            raise ValueError("needs `key`, the columns that are equal in both datasets; add it")
+        if self.bundle is not None and amount is not None and amount.percent is not None:
+            raise ValueError("`percent` cannot be combined with `bundle`, which searches for a sum; write `by`")
+        if len(set(map(repr, self.key))) < len(self.key):
+            raise ValueError("`key` names the same columns twice; remove one")
+        return self
+
+    @property
+    def by_records(self) -> bool:
+        return self.totals is None
+
+    @property
+    def is_bundled(self) -> bool:
+        return self.match != "one_to_one"
+
+    @property
+    def has_many(self) -> tuple[bool, bool]:
+        """Whether several left and several right records of a key may belong together."""
+        return self.match.startswith("many"), self.match.endswith("many")
+
+    @property
+    def is_assigned(self) -> bool:
+        """True if dates or amounts, not the key alone, decide which records belong together."""
+        tolerance = self.tolerance
+        return not self.is_bundled and (tolerance.date is not None or tolerance.amount is not None)
+
+    @property
+    def possible_forms(self) -> tuple[Form, ...]:
+        """The forms that its findings can have."""
+        if self.totals is not None:
+            return ("unbalanced",)
+        repeats: tuple[Form, ...] = ()
+        if not self.is_assigned and self.bundle is None:
+            forms: tuple[Form, Form] = ("duplicate_left", "duplicate_right")
+            repeats = tuple(form for form, many in zip(forms, self.has_many, strict=True) if not many)
+        undecided: tuple[Form, ...] = ("ambiguous",) if self.is_assigned or self.bundle else ()
+        sums: tuple[Form, ...] = ("unbalanced",) if self.is_bundled and self.bundle is None else ()
+        return ("left_only", "right_only", "mismatch", *repeats, *sums, *undecided)
+
+    def key_parts(self) -> Iterator[tuple[SettingPath, KeyPart]]:
+        settings = {
+            ("key",): self.key,
+            ("compare",): self.compare,
+            ("totals", "by"): self.totals.by if self.totals else (),
+        }
+        for path, pairs in settings.items():
+            for index, pair in enumerate(pairs):
+                yield (*path, index, "left"), pair.left
+                if pair.right != pair.left:
+                    yield (*path, index, "right"), pair.right
+
+    def not_cleanable(self) -> Iterator[tuple[str, str]]:
+        if self.totals is not None:
+            yield "totals", f"sums have no record to clean; compare records with {listed(['key'])}"

@@ -1,0 +1,170 @@
+"""Records of both sides as arrays: codes of their keys, their days, amounts and compared values."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from rules.kinds.reconciliation import numbers
+from rules.kinds.reconciliation.bound import BoundRule, Limits
+from rules.kinds.reconciliation.numbers import Amounts, Flags, Integers, Scaled
+
+_EPOCH = dt.date(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class Within:
+    """The test whether two amounts, as integers of the same unit, differ by no more than the limits allow."""
+
+    by: int | None
+    percent: tuple[int, int] | None
+
+    @classmethod
+    def of(cls, limits: Limits, places: int) -> Within:
+        by = None if limits.by is None else numbers.scaled(limits.by, places)
+        if limits.by is None and limits.percent is None:
+            by = 0
+        digits = numbers.decimal_places(limits.percent)
+        share = None
+        if limits.percent is not None:
+            share = (numbers.scaled(limits.percent, digits), 100 * 10**digits)
+        return cls(by, share)
+
+    def __call__(self, left: Amounts, right: Amounts) -> Flags:
+        distance = np.abs(left - right)
+        agree = np.ones(len(distance), np.bool_)
+        if self.by is not None:
+            agree &= np.asarray(distance <= self.by, np.bool_)
+        if self.percent is not None:
+            share, whole = self.percent
+            larger = np.maximum(np.abs(left), np.abs(right))
+            agree &= np.asarray(numbers.times(distance, whole) <= numbers.times(larger, share), np.bool_)
+        return agree
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Numbers or days of both sides, which records have one, and the test whether two agree."""
+
+    values: tuple[Amounts, Amounts]
+    present: tuple[Flags, Flags]
+    test: Callable[[Amounts, Amounts], Flags]
+
+    def agree(self, left: Integers, right: Integers) -> Flags:
+        """Return True for each pair of records with two values that agree."""
+        both: Flags = self.present[0][left] & self.present[1][right]
+        both[both] = self.test(self.values[0][left[both]], self.values[1][right[both]])
+        return both
+
+
+@dataclass(frozen=True)
+class Field:
+    """A compared pair of columns: a code for each value, and with a tolerance its measure."""
+
+    left: Integers
+    right: Integers
+    measure: Measure | None = None
+
+    def differ(self, left: Integers, right: Integers) -> Flags:
+        """Return True for each pair of records in which the field differs by more than its tolerance."""
+        differ: Flags = self.left[left] != self.right[right]
+        if self.measure is not None:
+            differ[differ] = ~self.measure.agree(left[differ], right[differ])
+        return differ
+
+
+@dataclass(frozen=True)
+class Side:
+    """The records of one side, in an order that does not depend on how they were read.
+
+    `row` is the number of a record in its table, `key` the code of its key, `day` the days since 1970, `rank` the same
+    as the date tolerance counts them, and `due` is False while its grace lasts.
+    """
+
+    row: Integers
+    key: Integers
+    day: Integers | None
+    rank: Integers | None
+    amount: Amounts | None
+    due: Flags
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both sides of the records that are matched together. `within` tests two amounts."""
+
+    left: Side
+    right: Side
+    fields: tuple[Field, ...]
+    within: Within | None
+
+    @classmethod
+    def of(cls, bound: BoundRule, left: pa.Table, right: pa.Table) -> Sides:
+        """Read two tables with the columns `row`, `key_0` …, `date`, `amount`, `compare_0` … and `due`."""
+        sizes = (len(left), len(right))
+        key_codes = [numbers.codes(left[name], right[name]) for name in left.column_names if name.startswith("key_")]
+        keys = numbers.combined(key_codes, sizes)
+        amounts: tuple[Amounts | None, Amounts | None] = (None, None)
+        within = None
+        if bound.limits is not None:
+            places = numbers.decimal_places(bound.limits.by)
+            *both, places = numbers.aligned(Scaled.of(left["amount"]), Scaled.of(right["amount"]), places)
+            amounts, within = (both[0], both[1]), Within.of(bound.limits, places)
+        days = [numbers.days(table["date"]) if bound.date else None for table in (left, right)]
+        sides = (
+            Side(
+                table["row"].to_numpy(),
+                keys[number],
+                days[number],
+                _ranks(bound, days[number]),
+                amounts[number],
+                table["due"].to_numpy(),
+            )
+            for number, table in enumerate((left, right))
+        )
+        fields = tuple(_field(bound, number, left, right) for number in range(len(bound.compared)))
+        return cls(next(sides), next(sides), fields, within)
+
+    def differences(self, left: Integers, right: Integers) -> Integers:
+        """Return, for each pair of records, the number of fields that differ."""
+        counts = np.zeros(len(left), np.int64)
+        for field in self.fields:
+            counts += field.differ(left, right)
+        return counts
+
+    def same(self) -> tuple[Integers, Integers]:
+        """Return a code for all compared values of a record."""
+        return numbers.combined([(f.left, f.right) for f in self.fields], (len(self.left), len(self.right)))
+
+
+def _ranks(bound: BoundRule, days: Integers | None) -> Integers | None:
+    calendar = bound.calendar
+    if days is None or calendar is None:
+        return days
+    distinct, at = np.unique(days, return_inverse=True)
+    ranks = [calendar.rank(_EPOCH + dt.timedelta(days=day)) for day in distinct.tolist()]
+    return np.array(ranks, np.int64)[at]
+
+
+def _field(bound: BoundRule, number: int, left: pa.Table, right: pa.Table) -> Field:
+    pair = bound.compared[number]
+    ours, theirs = numbers.codes(left[f"compare_{number}"], right[f"compare_{number}"])
+    if not pair.has_tolerance:
+        return Field(ours, theirs)
+    columns = left[f"value_{number}"], right[f"value_{number}"]
+    present = ~numbers.is_null(columns[0]), ~numbers.is_null(columns[1])
+    if pair.days is not None:
+        most = pair.days
+        values = numbers.days(columns[0]), numbers.days(columns[1])
+        return Field(ours, theirs, Measure(values, present, lambda first, second: np.abs(first - second) <= most))
+    scaled = Scaled.of(columns[0]), Scaled.of(columns[1])
+    lefts, rights, places = numbers.aligned(*scaled, numbers.decimal_places(pair.by))
+    within = Within.of(Limits(pair.by, pair.percent), places)
+    return Field(ours, theirs, Measure((lefts, rights), present, within))

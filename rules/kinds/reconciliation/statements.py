@@ -1,0 +1,285 @@
+"""The statements of a reconciliation in DuckDB, over the tables of both sides.
+
+Most records agree, so DuckDB counts them by key first. Only records whose key is not surely in order become arrays, a
+part of the keys at a time.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import sqlalchemy as sa
+
+from rules.expressions.typed import constant_sql
+from rules.functions import render
+from rules.kinds.reconciliation.alike import alike, places
+from rules.kinds.reconciliation.bound import BoundRule
+from rules.kinds.reconciliation.days import local_day
+from rules.kinds.reconciliation.stored import Element, SideTable
+from rules.values import Type
+
+UNSETTLED = "unsettled"
+Both = tuple[Element, Element]
+Select = sa.Select[Any]
+
+
+@dataclass(frozen=True)
+class Statements:
+    """The statements over both tables, whose Arrow types are in `schemas`.
+
+    `utc_days` are the UTC days of instants, by side and value: they decide the offset of the local day.
+    """
+
+    bound: BoundRule
+    tables: Sequence[SideTable]
+    schemas: Sequence[pa.Schema]
+    utc_days: dict[tuple[int, str], Sequence[dt.date]] = field(default_factory=dict)
+
+    @cached_property
+    def keys(self) -> tuple[Both, ...]:
+        return tuple(self.alike(f"key_{n}") for n in range(len(self.bound.pairs)))
+
+    @cached_property
+    def compared(self) -> tuple[Both, ...]:
+        names = ((f"compare_{n}", pair.days) for n, pair in enumerate(self.bound.compared))
+        return tuple(self.alike(name) if days is None else self.local_days(name) for name, days in names)
+
+    @cached_property
+    def amounts(self) -> Both | None:
+        return self.alike("amount") if self.bound.limits else None
+
+    @cached_property
+    def days(self) -> Both | None:
+        return self.local_days("date") if self.bound.date else None
+
+    def compile_all(self) -> None:
+        """Compile all values, so that the functions they call are known."""
+        _ = self.keys, self.compared, self.amounts, self.days
+
+    def alike(self, name: str) -> Both:
+        return alike(name, self.tables, self.schemas)
+
+    def local_days(self, name: str) -> Both:
+        left, right = (self._local_day(side, name) for side in range(2))
+        return left, right
+
+    def _local_day(self, side: int, name: str) -> Element:
+        table = self.tables[side]
+        held, value = table.held(name), table.value(name)
+        if held.is_text:
+            value = sa.cast(value, sa.DateTime(timezone=True) if held.type is Type.INSTANT else sa.Date())
+        if held.type is Type.DATE:
+            return value
+        return local_day(value, table.compiler.timezone, self.utc_days.get((side, name), ()))
+
+    def instants(self) -> list[tuple[int, str]]:
+        """Return the values whose local day is compared."""
+        names = ["date"] if self.bound.date else []
+        names += [f"compare_{n}" for n, pair in enumerate(self.bound.compared) if pair.days is not None]
+        return [
+            (side, name)
+            for side, table in enumerate(self.tables)
+            for name in names
+            if table.held(name).type is Type.INSTANT
+        ]
+
+    def days_of(self, side: int, name: str) -> Select:
+        """Select the UTC days of an instant."""
+        value = self.tables[side].value(name)
+        if self.tables[side].held(name).is_text:
+            value = sa.cast(value, sa.DateTime(timezone=True))
+        day = sa.cast(sa.func.timezone("UTC", value), sa.Date())
+        return sa.select(day.label("day")).where(value.is_not(None)).distinct()
+
+    def part(self, side: int, number: int, parts: int) -> Element:
+        """Return the condition that a record takes part, and that its key is in that part of the keys."""
+        takes_part = self.tables[side].takes_part
+        if parts == 1 or not self.keys:
+            return takes_part
+        hashed = sa.func.hash(*(key[side] for key in self.keys)) % sa.literal_column(str(parts))
+        return sa.and_(takes_part, hashed == sa.literal_column(str(number)))
+
+    @cached_property
+    def screened(self) -> tuple[Both, ...]:
+        """The values that are equal in records without any difference; or those of the key, if it decides alone."""
+        if self.bound.rule.totals:
+            return (*self.keys, self._own_side)
+        if not self.bound.rule.is_assigned:
+            return self.keys
+        optional = (values for values in (self.days, self.amounts) if values is not None)
+        return (*self.keys, *optional, *self.compared)
+
+    @property
+    def _own_side(self) -> Both:
+        """The side of a record whose key is not complete, so that it shares its key with no record of the other."""
+        left, right = (
+            sa.case(
+                (sa.or_(*(key[side].is_(None) for key in self.keys)), sa.literal_column(str(side))),
+                else_=sa.literal_column("2"),
+            )
+            for side in range(2)
+        )
+        return left, right
+
+    @property
+    def can_screen(self) -> bool:
+        return self.bound.rule.bundle is None
+
+    def unsettled(self, number: int, parts: int) -> Select:
+        """Select the `screened` values of records that may not agree."""
+        carried = self._carried()
+        sides = [self._carrying(side, number, parts, carried) for side in range(2)]
+        both = sa.union_all(*sides).subquery("both_sides")
+        values = [both.c[f"c{n}"] for n in range(len(self.screened))]
+        marked = sa.true().label("marked")
+        return sa.select(*values, marked).group_by(*values).having(sa.not_(self._settled(both)))
+
+    def _carried(self) -> dict[str, Both]:
+        """The values besides the key that decide whether a key is settled."""
+        if self.bound.rule.is_assigned:
+            return {}
+        carried = {f"d{n}": values for n, values in enumerate(self.compared)}
+        carried |= {"day": self.days} if self.days else {}
+        return carried | ({"amount": self.amounts} if self.amounts else {})
+
+    def _carrying(self, side: int, number: int, parts: int, carried: dict[str, Both]) -> Select:
+        columns = [values[side].label(f"c{n}") for n, values in enumerate(self.screened)]
+        columns += [values[side].label(name) for name, values in carried.items()]
+        columns.append(sa.literal_column(str(side)).label("side"))
+        return sa.select(*columns).where(self.part(side, number, parts))
+
+    def _settled(self, both: sa.Subquery) -> Element:
+        left, right = (sa.func.count().filter(both.c.side == sa.literal_column(str(side))) for side in range(2))
+        if self.bound.rule.is_assigned:
+            return left == right
+        conditions: list[Element] = []
+        for count, many in zip((left, right), self.bound.rule.has_many, strict=True):
+            conditions.append(count >= sa.literal_column("1") if many else count == sa.literal_column("1"))
+        for n in range(len(self.compared)):
+            value = both.c[f"d{n}"]
+            is_same = sa.func.min(value).is_not_distinct_from(sa.func.max(value))
+            conditions += [is_same, sa.or_(sa.func.count(value) == 0, sa.func.count(value) == sa.func.count())]
+        return sa.and_(*conditions, *self._balanced(both), *self._near(both))
+
+    def _balanced(self, both: sa.Subquery) -> list[Element]:
+        """Return the condition that sums surely agree: exactly, if the limit is a share."""
+        limits = self.bound.limits
+        if limits is None:
+            return []
+        if not all(isinstance(amount.type, (sa.Integer, sa.Numeric)) for amount in self.amounts or ()) or any(
+            table.held("amount").type is Type.FLOAT for table in self.tables
+        ):
+            return [sa.false()]  # floats and texts do not add exactly
+        left, right = (self._sum(both, side) for side in range(2))
+        if limits.by is None or limits.percent is not None:
+            return [left == right]
+        unit = Decimal(1).scaleb(-places("amount", self.tables, self.schemas))
+        by = limits.by // unit * unit  # DuckDB would round a limit with more decimals than the sums
+        return [sa.func.abs(left - right) <= constant_sql(by, Type.DECIMAL, "duckdb")]
+
+    def _sum(self, both: sa.Subquery, side: int) -> Element:
+        return sa.func.coalesce(
+            sa.func.sum(both.c.amount).filter(both.c.side == sa.literal_column(str(side))), sa.literal_column("0")
+        )
+
+    def _near(self, both: sa.Subquery) -> list[Element]:
+        """Return the condition that all days are within the window; business days are never farther apart."""
+        date = self.bound.date
+        if date is None:
+            return []
+        ends = [
+            (
+                sa.func.min(both.c.day).filter(both.c.side == sa.literal_column(str(side))),
+                sa.func.max(both.c.day).filter(both.c.side == sa.literal_column(str(side))),
+            )
+            for side in range(2)
+        ]
+        (first_left, last_left), (first_right, last_right) = ends
+        return [_days(first_left, last_right) <= date.later, _days(first_right, last_left) <= date.earlier]
+
+    def settled(self, side: int, number: int, parts: int) -> Select:
+        """Select the sums of the records that agree."""
+        marked, agree = self.marked(side)
+        joined = self.tables[side].table.outerjoin(marked, agree)
+        condition = sa.and_(self.part(side, number, parts), marked.c.marked.is_(None))
+        return self.tables[side].sums(condition).select_from(joined)
+
+    def settled_keys(self, number: int, parts: int) -> Select:
+        """Count the pairs, or the bundles, that agree."""
+        side = 1 if self.bound.rule.match == "many_to_one" else 0
+        marked, agree = self.marked(side)
+        joined = self.tables[side].table.outerjoin(marked, agree)
+        condition = sa.and_(self.part(side, number, parts), marked.c.marked.is_(None))
+        if self.bound.rule.match != "many_to_many":
+            return sa.select(sa.func.count()).where(condition).select_from(joined)
+        keys = (key[side].label(f"key_{n}") for n, key in enumerate(self.keys))
+        bundles = sa.select(*keys).where(condition).select_from(joined).distinct().subquery("bundles")
+        return sa.select(sa.func.count()).select_from(bundles)
+
+    def left_over(self, side: int, number: int, parts: int) -> Select:
+        """Select the records that may not agree, in an order that does not depend on how they were read."""
+        table = self.tables[side]
+        select = sa.select(*self._columns(side)).where(self.part(side, number, parts)).order_by(*table.order())
+        if not self.can_screen:
+            return select
+        return select.select_from(table.table.join(*self.marked(side)))
+
+    def marked(self, side: int) -> tuple[sa.TableClause, Element]:
+        """Return the table of `unsettled`, and the condition that joins the records of a side to it."""
+        names = [f"c{n}" for n in range(len(self.screened))]
+        columns: list[sa.ColumnClause[Any]] = [sa.column(name) for name in names]
+        marked = sa.table(UNSETTLED, *columns, sa.column("marked", sa.Boolean()), sa.column("number", sa.BigInteger()))
+        pairs = zip(names, self.screened, strict=True)
+        agree = [values[side].is_not_distinct_from(marked.c[name]) for name, values in pairs]
+        return marked, sa.and_(sa.true(), *agree)
+
+    def _columns(self, side: int) -> list[Element]:
+        table = self.tables[side]
+        columns: list[Element] = [table.row.label("row"), table.due().label("due")]
+        columns += [key[side].label(f"key_{n}") for n, key in enumerate(self.keys)]
+        columns += [self.days[side].label("date")] if self.days else []
+        columns += [table.value("amount").label("amount")] if self.bound.limits else []
+        columns += [values[side].label(f"compare_{n}") for n, values in enumerate(self.compared)]
+        for n, pair in enumerate(self.bound.compared):
+            name = f"compare_{n}"
+            if pair.days is not None:
+                columns.append(self.compared[n][side].label(f"value_{n}"))
+            elif pair.has_tolerance:
+                columns.append(table.value(name).label(f"value_{n}"))
+        return columns
+
+    def incomplete(self, side: int) -> Select:
+        """Select the records that take part but can match nothing, with the state that says why."""
+        table = self.tables[side]
+        columns = (table.row.label("row"), table.due().label("due"), table.state.label("state"))
+        return sa.select(*columns).where(table.is_incomplete).order_by(*table.order())
+
+
+def _days(first: Element, last: Element) -> Element:
+    return sa.func.date_diff("day", first, last, type_=sa.BigInteger())
+
+
+def texts(bound: BoundRule, tables: Sequence[SideTable]) -> tuple[str, ...]:
+    """Return the SQL for display, as if the numbers of both sides had the same types."""
+    empty = [pa.schema([(column.name, pa.decimal128(18, 2)) for column in table.table.c]) for table in tables]
+    statements = Statements(bound, tables, empty)
+    shown = {
+        f"{table.table.name}": f"create temp table {table.table.name} as\n{_text(table.filled.select)}"
+        for table in tables
+    }
+    if not bound.rule.totals and statements.can_screen:
+        shown["keys that may not agree"] = f"create temp table {UNSETTLED} as\n{_text(statements.unsettled(0, 1))}"
+    if not bound.rule.totals:
+        for side, table in enumerate(tables):
+            shown[f"{table.side.name} records that may not agree"] = _text(statements.left_over(side, 0, 1))
+    return tuple(f"-- {name}\n{text}" for name, text in shown.items())
+
+
+def _text(statement: Select) -> str:
+    return render(statement, "duckdb")

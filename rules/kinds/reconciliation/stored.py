@@ -1,0 +1,260 @@
+"""The records of one side in DuckDB: what is read, what is computed once for each record, and who takes part."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+
+from rules.engines.base import Skipped
+from rules.engines.compile import Compiler, column_type, part_exactness, unused
+from rules.functions import micros_between
+from rules.kinds.reconciliation.bound import BoundRule, BoundSide
+from rules.models import KeyPart
+from rules.normalise import chain_type
+from rules.values import Type
+
+TAKES_PART, OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, NO_KEY, NO_DATE, NO_AMOUNT = range(8)
+"""The states of a record. Those without key, date or amount match nothing, and so are findings."""
+LEFT_OUT = (OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN)
+REASONS = {NO_KEY: "no key", NO_DATE: "no date", NO_AMOUNT: "no amount"}
+_DAY = dt.timedelta(days=1)
+
+Element = sa.ColumnElement[Any]
+Functions = Mapping[str, tuple[Callable[..., str | None], int]]
+
+
+@dataclass(frozen=True)
+class Held:
+    """A value that the table holds: its type, and whether it is written as canonical text because SQL is not exact."""
+
+    type: Type
+    is_text: bool = False
+
+
+@dataclass(frozen=True)
+class Filling:
+    """The SELECT that fills a table, and the functions that DuckDB calls back meanwhile."""
+
+    select: sa.Select[Any]
+    functions: Functions
+
+
+@dataclass
+class SideTable:
+    """A table with the columns read and the values computed from them; `rowid` is the number of a record."""
+
+    bound: BoundRule
+    side: BoundSide
+    slot: dt.datetime
+    has_unique_ids: bool = False
+
+    @cached_property
+    def source(self) -> sa.TableClause:
+        """The records as they are read."""
+        schema = self.side.relation.schema
+        columns = (sa.column(name, column_type(schema[name].type)) for name in self.side.needed)
+        return sa.table(f"{self.side.name}_source", *columns)
+
+    @cached_property
+    def compiler(self) -> Compiler:
+        zone, prefix = self.side.relation.timezone, f"python_{self.side.name}"
+        return Compiler(self.side.columns, self.source, "duckdb", self.slot, zone, prefix=prefix)
+
+    @cached_property
+    def parts(self) -> Mapping[str, KeyPart]:
+        """The values that the rule uses, by the name they have here."""
+        side = self.side
+        parts = {f"key_{n}": part for n, part in enumerate(side.key)}
+        parts |= {f"compare_{n}": part for n, part in enumerate(side.compare)}
+        columns = {"date": side.date, "amount": side.amount, "money": side.money, "currency": side.currency}
+        columns["grace"] = side.grace.column if side.grace else None
+        columns |= {f"id_{n}": column for n, column in enumerate(side.relation.id)}
+        return parts | {name: KeyPart(column=column) for name, column in columns.items() if column is not None}
+
+    def held(self, name: str) -> Held:
+        part = self.parts[name]
+        kind = chain_type(self.side.type_of(part.column), part.steps)
+        exactness = part_exactness(self.side.columns, part, "duckdb", self.side.relation.timezone)
+        return Held(kind, is_text=bool(part.steps) and exactness == "never" and kind is not Type.TEXT)
+
+    @cached_property
+    def computed(self) -> tuple[str, ...]:
+        """The values that differ from a column that is read."""
+        return tuple(name for name, part in self.parts.items() if part.steps or part.column not in self.source.c)
+
+    @cached_property
+    def labels(self) -> Mapping[str, str]:
+        """Names that no column of the dataset has."""
+        names = ("state", "in_dataset", "in_rule", "place", "before")
+        return unused((*self.computed, *names), self.source.c.keys())
+
+    @cached_property
+    def table(self) -> sa.TableClause:
+        computed = [sa.column(self.labels[name], self._type(name)) for name in self.computed]
+        read = [sa.column(column.name, column.type) for column in self.source.c]
+        state = sa.column(self.labels["state"], sa.SmallInteger())
+        row = sa.column("rowid", sa.BigInteger())
+        return sa.table(f"{self.side.name}_records", *read, *computed, state, row)
+
+    def _type(self, name: str) -> sa.types.TypeEngine[Any]:
+        held = self.held(name)
+        return column_type(Type.TEXT if held.is_text else held.type)
+
+    @cached_property
+    def filled(self) -> Filling:
+        """Return how the table is filled. Values are computed first, so that no SQL is written twice."""
+        compiler, labels = self.compiler, self.labels
+        given = [self.source.c[name] for name in self.side.needed]
+        values = [self._computed(name).label(labels[name]) for name in self.computed]
+        for name, condition in zip(("in_dataset", "in_rule"), self.side.conditions, strict=True):
+            if condition is not None:
+                values.append(compiler.condition(condition).label(labels[name]))
+        inner = sa.select(*given, *values).subquery("computed")
+        comparable = {name: compiler.comparable(self.parts[name], inner.c[labels[name]]) for name in self.computed}
+        columns = [inner.c[name] for name in self.side.needed]
+        columns += [element.label(labels[name]) for name, element in comparable.items()]
+        state = self._state(inner, comparable)
+        select = sa.select(*columns, sa.cast(state, sa.SmallInteger()).label(labels["state"]))
+        return Filling(select, dict(compiler.python))
+
+    def _computed(self, name: str) -> Element:
+        part = self.parts[name]
+        return self.compiler.key(part) if part.steps else self.compiler.column(part.column)
+
+    def _state(self, inner: sa.Subquery, comparable: Mapping[str, Element]) -> Element:
+        whens: list[tuple[Element, int]] = []
+        for name, unknown, outside in (
+            ("in_dataset", OUTSIDE_UNKNOWN, OUTSIDE),
+            ("in_rule", EXCLUDED_UNKNOWN, EXCLUDED),
+        ):
+            if self.labels[name] in inner.c:
+                condition = inner.c[self.labels[name]]
+                whens += [(condition.is_(None), unknown), (sa.not_(condition), outside)]
+        for name, state in self._required():
+            column = self.parts[name].column
+            value = comparable[name] if name in comparable else self.compiler.given(column, inner.c[column])
+            whens.append((_is_missing(value, self.held(name)), state))
+        cases: list[tuple[Element, Element]] = [(when, sa.literal_column(str(state))) for when, state in whens]
+        takes_part: Element = sa.literal_column(str(TAKES_PART))
+        return sa.case(*cases, else_=takes_part) if cases else takes_part
+
+    def _required(self) -> list[tuple[str, int]]:
+        """The values without which a record matches nothing. Sums per key leave out missing values."""
+        if self.bound.rule.totals:
+            return []
+        required = [(f"key_{n}", NO_KEY) for n in range(len(self.side.key))]
+        optional = (("date", NO_DATE), ("amount", NO_AMOUNT))
+        return [*required, *((name, state) for name, state in optional if name in self.parts)]
+
+    def given(self, column: str) -> Element:
+        """Return a column that was read, null where it is empty."""
+        return self.compiler.given(column, self.table.c[column])
+
+    def value(self, name: str) -> Element:
+        """Return a value of the filled table, null where it is empty."""
+        if name in self.computed:
+            return self.table.c[self.labels[name]]
+        return self.given(self.parts[name].column)
+
+    @property
+    def state(self) -> Element:
+        return self.table.c[self.labels["state"]]
+
+    @property
+    def row(self) -> Element:
+        return self.table.c["rowid"]
+
+    @property
+    def takes_part(self) -> Element:
+        return self.state == TAKES_PART
+
+    def due(self) -> Element:
+        """Return the condition that the record's grace has ended; a record without a time has none."""
+        if self.side.grace is None:
+            return sa.true()
+        moment, by = self.value("grace"), self.side.grace.by
+        if self.held("grace").type is Type.DATE:
+            zone = self.compiler.timezone
+            last = self.slot.astimezone(ZoneInfo(zone)).date() - by // _DAY * _DAY
+            return sa.func.coalesce(moment <= sa.cast(sa.literal(last.isoformat()), sa.Date()), sa.true())
+        slot = sa.cast(sa.literal(self.slot.isoformat(" ")), sa.DateTime(timezone=True))
+        waited = micros_between(moment, slot)
+        return sa.func.coalesce(waited >= by // dt.timedelta(microseconds=1), sa.true())
+
+    @property
+    def is_incomplete(self) -> Element:
+        """The condition that a record takes part but lacks a value that matching needs."""
+        return self.state.in_([sa.literal_column(str(state)) for state in REASONS])
+
+    @property
+    def is_scanned(self) -> Element:
+        """The condition that a record passes the filters of the dataset and of the rule."""
+        return self.state.not_in([sa.literal_column(str(state)) for state in LEFT_OUT])
+
+    def ids(self) -> list[Element]:
+        return [self.value(f"id_{n}") for n in range(len(self.side.relation.id))]
+
+    def order(self) -> list[Element]:
+        """Return what sorts records, independent of the order in which they are read."""
+        content = () if self.ids() and self.has_unique_ids else self.side.content
+        values = (*self.ids(), *(self.given(name) for name in content))
+        return [value.asc().nulls_last() for value in values]
+
+    def states(self) -> sa.Select[Any]:
+        """Count the records in each state."""
+        counted: list[Element] = [self.state, sa.func.count()]
+        return sa.select(*counted).group_by(self.state)
+
+    def identity(self) -> sa.Select[Any]:
+        """Count the records of the dataset, those with an id, and the different ids, or their hashes."""
+        is_named = sa.and_(sa.true(), *(value.is_not(None) for value in self.ids()))
+        hashes = sa.func.count(sa.distinct(sa.func.hash(*self.ids()))).filter(is_named)
+        of_dataset = self.state.not_in([sa.literal_column(str(state)) for state in (OUTSIDE, OUTSIDE_UNKNOWN)])
+        counts: list[Element] = [sa.func.count(), sa.func.count().filter(is_named), hashes]
+        return sa.select(*counts).where(of_dataset)
+
+    def different_ids(self) -> sa.Select[Any]:
+        """Count the different ids exactly."""
+        is_named = sa.and_(sa.true(), *(value.is_not(None) for value in self.ids()))
+        of_dataset = self.state.not_in([sa.literal_column(str(state)) for state in (OUTSIDE, OUTSIDE_UNKNOWN)])
+        names = sa.select(*(value.label(f"n{n}") for n, value in enumerate(self.ids()))).where(is_named, of_dataset)
+        return sa.select(sa.func.count()).select_from(names.distinct().subquery("names"))
+
+    def sums(self, condition: Element, *groups: Element) -> sa.Select[Any]:
+        """Select by group and currency: the number of records, and the sum of their money.
+
+        Floats do not add exactly: their different values are selected instead, each with its number of records.
+        """
+        null = sa.null()
+        currency = self.value("currency") if "currency" in self.parts else null
+        columns = [*groups, currency.label("currency"), sa.func.count().label("records")]
+        if "money" not in self.parts:
+            return sa.select(*columns, null.label("money")).where(condition).group_by(*groups)
+        money = self.value("money")
+        if self.held("money").type is Type.FLOAT:
+            return sa.select(*columns, money.label("money")).where(condition).group_by(*groups, currency, money)
+        return sa.select(*columns, sa.func.sum(money).label("money")).where(condition).group_by(*groups, currency)
+
+    def skipped(self, states: Mapping[int, int]) -> list[Skipped]:
+        """Return the records whose condition is unknown."""
+        dataset = self.side.relation.dataset
+        reasons = {
+            OUTSIDE_UNKNOWN: f"the condition of dataset `{dataset}` is unknown: a value in it is null",
+            EXCLUDED_UNKNOWN: f"the condition on `{dataset}` is unknown: a value in it is null",
+        }
+        return [
+            Skipped("where", why, states[state], scanned=False) for state, why in reasons.items() if states.get(state)
+        ]
+
+
+def _is_missing(value: Element, held: Held) -> Element:
+    """Return the condition that a value is empty; for floats also that it is not a number."""
+    if held.type is Type.FLOAT and not held.is_text:
+        return sa.func.coalesce(value - value != 0, sa.true())
+    return value.is_(None)

@@ -1,0 +1,117 @@
+"""A rule in words, for people who do not write rules, and records as it compares them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+
+from rules import grouping
+from rules.expressions.words import condition_in_words, duration_in_words, name_in_words
+from rules.kinds.base import Rows, Sample
+from rules.kinds.reconciliation.bound import BoundRule, BoundSide
+from rules.kinds.reconciliation.model import DateTolerance
+from rules.kinds.reconciliation.pairs import Pair
+from rules.normalise import chain_function
+from rules.normalise.words import in_words
+from rules.values import Value
+
+_MATCHES = {
+    "one_to_one": "one left record with one right record",
+    "one_to_many": "one left record with all right records of its key",
+    "many_to_one": "all left records of a key with one right record",
+    "many_to_many": "all left records of a key with all right records of it",
+}
+_MATCHES_ALONE = {
+    "one_to_many": "one left record with the right records of its key that add up to it",
+    "many_to_one": "the left records of a key that add up to a right record with that",
+}
+
+
+def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
+    """Return the rule's sentences below their headings; see `rules.kinds.base.Fitted`."""
+    sentences = {
+        "compares": [_part(pair, "equal") for pair in bound.pairs],
+        "takes part": list(_takes_part(bound)),
+        "pairs": list(_pairs(bound)),
+        "must agree": [_part(pair, _how(pair.by, pair.percent, pair.days)) for pair in bound.compared],
+        "waits": list(_waits(bound)),
+    }
+    return {heading: listed for heading, listed in sentences.items() if listed}
+
+
+def _part(pair: Pair, how: str) -> str:
+    left, right = (in_words(part.steps) or "as it is" for part in (pair.left, pair.right))
+    if pair.left == pair.right:
+        return f"{name_in_words(pair.left.column)}: {left}, {how}"
+    return f"{name_in_words(pair.left.column)} ({left}) and {name_in_words(pair.right.column)} ({right}): {how}"
+
+
+def _takes_part(bound: BoundRule) -> Iterator[str]:
+    for side in bound.sides:
+        dataset = side.relation.dataset
+        wheres = {f"`where` of dataset {dataset}": side.relation.where, "`where` of the rule": side.where}
+        for place, text in wheres.items():
+            if text is not None:
+                yield f"{side.name}: records of {dataset} where {condition_in_words(text)} ({place})"
+        if not any(wheres.values()):
+            yield f"{side.name}: all records of {dataset}"
+
+
+def _pairs(bound: BoundRule) -> Iterator[str]:
+    rule, limits = bound.rule, bound.limits
+    amounts = (bound.left.amount or "", bound.right.amount or "")
+    if rule.totals:
+        yield f"no records: only the sums of {amounts[0]} and of {amounts[1]} are compared"
+    else:
+        yield _MATCHES_ALONE[rule.match] if rule.bundle else _MATCHES[rule.match]
+    if bound.date:
+        yield f"{bound.date.left} and {bound.date.right}: {_days(bound.date)}"
+    if limits:
+        how = _how(limits.by, limits.percent, None)
+        what = "amounts" if rule.is_assigned else "sums"
+        yield f"{what} of {amounts[0]} and of {amounts[1]}: {how}"
+
+
+def _days(date: DateTolerance) -> str:
+    unit = "business days" if date.business_days is not None else "days"
+    if date.later == date.earlier:
+        return f"at most {date.later} {unit} apart"
+    return f"right at most {date.later} {unit} after left, and at most {date.earlier} before"
+
+
+def _how(by: Decimal | None, percent: Decimal | None, days: int | None) -> str:
+    limits = [f"at most {by} apart"] if by is not None else []
+    limits += [f"at most {percent} % of the larger apart"] if percent is not None else []
+    limits += [f"at most {days} days apart"] if days is not None else []
+    return " and ".join(limits) or "equal"
+
+
+def _waits(bound: BoundRule) -> Iterator[str]:
+    for side in bound.sides:
+        if side.grace:
+            due = f"{duration_in_words(side.grace.by)} after {name_in_words(side.grace.column)}"
+            yield f"{side.name}: a record without a partner becomes a finding {due}"
+
+
+def samples(bound: BoundRule, dataset: str, rows: Rows, slot: dt.datetime) -> list[Sample]:
+    """Return how records of a dataset are compared; see `rules.kinds.base.Fitted`."""
+    side = next(each for each in bound.sides if each.relation.dataset == dataset)
+    is_of_another = side.name == "right"
+    return [
+        sample for row in rows if (sample := _sample(side, row, slot, dataset if is_of_another else None)) is not None
+    ]
+
+
+def _sample(side: BoundSide, row: Mapping[str, Value], slot: dt.datetime, dataset: str | None) -> Sample | None:
+    record = side.columns.complete(row, slot)
+    if not all(condition is None or condition.evaluate(record, slot) is True for condition in side.conditions):
+        return None
+    zone = side.relation.timezone
+    compared = tuple(
+        (part.column, record[part.column], chain_function(part.steps, zone)(record[part.column]))
+        for part in (*side.key, *side.compare)
+    )
+    names = side.relation.id
+    record_id = tuple(record[name] for name in names) if names else (grouping.content_digest(record, side.content), 0)
+    return Sample(record_id, {name: record[name] for name in side.shown}, compared, dataset)

@@ -1,0 +1,370 @@
+"""An oracle of kind reconciliation: a few records, plain Python, every assignment tried; from docs/reconciliation.md.
+
+It imports nothing of the product.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from assignment_oracle_support import _clusters, assignments
+
+Row = Mapping[str, Any]
+Ids = tuple[int, ...]
+Finding = tuple[str, Ids, Ids, str | None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A rule, in the words of the oracle. Functions judge rows; `window` is (earlier, later)."""
+
+    key: Callable[[Row], Any]
+    date: str | None = None
+    window: tuple[int, int] = (0, 0)
+    business: bool = False
+    by: Decimal | None = None
+    percent: Decimal | None = None
+    amounts: bool = False
+    compare: tuple[str, ...] = ()
+    many: tuple[bool, bool] = (False, False)
+    search: int | None = None
+    totals: bool = False
+    where: Callable[[Row], bool | None] = lambda _: True
+    grace: Mapping[str, dt.timedelta] = field(default_factory=dict)
+    zones: tuple[str, str] = ("UTC", "UTC")
+    slot: dt.datetime = dt.datetime(2026, 3, 10, 6, tzinfo=dt.UTC)
+    money: bool = False
+
+    @property
+    def is_assigned(self) -> bool:
+        return self.many == (False, False) and (self.date is not None or self.amounts)
+
+
+@dataclass
+class Answer:
+    findings: list[Finding] = field(default_factory=list)
+    matched: int = 0
+    waiting: int = 0
+
+    def add(self, form: str, left: Sequence[Row], right: Sequence[Row], reason: str | None = None) -> None:
+        ids = [tuple(sorted(row["id"] for row in rows)) for rows in (left, right)]
+        self.findings.append((form, ids[0], ids[1], reason))
+
+
+def answer(case: Case, left: Sequence[Row], right: Sequence[Row]) -> Answer:
+    """What the rule finds."""
+    given = Answer()
+    keyed: dict[Any, tuple[list[Row], list[Row]]] = defaultdict(lambda: ([], []))
+    for side, rows in enumerate((left, right)):
+        for row in sorted(rows, key=lambda row: row["id"]):
+            if case.where(row) is not True:
+                continue
+            reason = _lacks(case, row)
+            if reason is None:
+                keyed[case.key(row)][side].append(row)
+            elif not case.totals:
+                _alone(case, given, side, [row], reason)
+            else:
+                keyed[(case.key(row), side)][side].append(row)
+    for of_key in keyed.values():
+        _of_key(case, given, *of_key)
+    given.findings.sort(key=repr)
+    return given
+
+
+def _lacks(case: Case, row: Row) -> str | None:
+    if case.key(row) is None or (case.totals and None in case.key(row)):
+        return "no key"
+    if case.totals:
+        return None
+    if case.date and row[case.date] is None:
+        return "no date"
+    return "no amount" if case.amounts and row["amount"] is None else None
+
+
+def _of_key(case: Case, given: Answer, left: list[Row], right: list[Row]) -> None:
+    if case.totals:
+        _sums(case, given, left, right)
+    elif case.is_assigned:
+        _assigned(case, given, left, right)
+    elif case.search is not None:
+        _searched(case, given, left, right)
+    else:
+        _bundled(case, given, left, right)
+
+
+def _alone(case: Case, given: Answer, side: int, rows: list[Row], reason: str | None = None) -> None:
+    if any(_is_due(case, side, row) for row in rows):
+        given.add(("left_only", "right_only")[side], *_sided(side, rows), reason)
+    else:
+        given.waiting += len(rows)
+
+
+def _sided(side: int, rows: list[Row]) -> tuple[list[Row], list[Row]]:
+    return (rows, []) if side == 0 else ([], rows)
+
+
+def _is_due(case: Case, side: int, row: Row) -> bool:
+    grace = case.grace.get(("left", "right")[side])
+    if grace is None or row["at"] is None:
+        return True
+    return bool(row["at"] + grace <= case.slot)
+
+
+def _day(case: Case, side: int, row: Row) -> dt.date:
+    value = row[case.date or ""]
+    if isinstance(value, dt.datetime):
+        return value.astimezone(ZoneInfo(case.zones[side])).date()
+    assert isinstance(value, dt.date)
+    return value
+
+
+def _rank(case: Case, side: int, row: Row) -> int:
+    day = _day(case, side, row)
+    if not case.business:
+        return day.toordinal()
+    first = dt.date(2026, 1, 1)
+    return sum((first + dt.timedelta(days=n)).weekday() < 5 for n in range((day - first).days))
+
+
+def _apart(case: Case, left: Row, right: Row) -> int:
+    return _rank(case, 1, right) - _rank(case, 0, left) if case.date else 0
+
+
+def _near(case: Case, left: Row, right: Row) -> bool:
+    earlier, later = case.window
+    return not case.date or -earlier <= _apart(case, left, right) <= later
+
+
+def _close(case: Case, left: Decimal, right: Decimal) -> bool:
+    distance = abs(left - right)
+    if case.by is None and case.percent is None:
+        return distance == 0
+    is_close = case.by is None or distance <= case.by
+    return is_close and (case.percent is None or distance * 100 <= case.percent * max(abs(left), abs(right)))
+
+
+def _differing(case: Case, left: Row, right: Row) -> list[str]:
+    names = [*case.compare]
+    if case.money:
+        names += ["currency"]
+        if not case.amounts and case.many == (False, False):
+            names += ["amount"]
+    return [name for name in names if left[name] != right[name]]
+
+
+def _same(case: Case, left: Row, right: Row) -> bool:
+    same_day = not case.date or _day(case, 0, left) == _day(case, 1, right)
+    return same_day and not (case.amounts and left["amount"] != right["amount"]) and not _differing(case, left, right)
+
+
+def _assigned(case: Case, given: Answer, left: list[Row], right: list[Row]) -> None:
+    free_right = list(right)
+    free_left, twins = [], []
+    for row in left:
+        partner = next((each for each in free_right if _same(case, row, each)), None)
+        if partner is None:
+            free_left.append(row)
+        else:
+            free_right.remove(partner)
+            twins.append((row, partner))
+    pairs, groups = _best(case, free_left, free_right)
+    open_rows = [
+        [row for row in free_left if all(row is not pair[0] for pair in pairs)],
+        [row for row in free_right if all(row is not pair[1] for pair in pairs)],
+    ]
+    groups += [([row], []) for row in open_rows[0] if any(_like(case, 0, row, 0, pair[0]) for pair in twins)]
+    groups += [([], [row]) for row in open_rows[1] if any(_like(case, 1, row, 1, pair[1]) for pair in twins)]
+    merged = _merged([_with_twins(case, group, left, right, twins) for group in groups])
+    for lefts, rights in merged:
+        longer = [
+            (side, rows) for side, rows in enumerate((lefts, rights)) if len(rows) == max(len(lefts), len(rights))
+        ]
+        if any(_is_due(case, side, row) for side, rows in longer for row in rows):
+            given.add("ambiguous", lefts, rights)
+        else:
+            given.waiting += len(lefts) + len(rights)
+    inside = {id(row) for group in merged for rows in group for row in rows}
+    for side, rows in enumerate(open_rows):
+        for row in rows:
+            if id(row) not in inside:
+                _alone(case, given, side, [row])
+    given.matched += len(pairs) + sum(id(pair[0]) not in inside for pair in twins)
+    for ours, theirs in pairs:
+        if _differing(case, ours, theirs):
+            given.add("mismatch", [ours], [theirs])
+
+
+def _like(case: Case, side: int, row: Row, other_side: int, other: Row) -> bool:
+    """Whether two records do not differ at all; of one side, or of both."""
+    same_day = not case.date or _day(case, side, row) == _day(case, other_side, other)
+    return same_day and not (case.amounts and row["amount"] != other["amount"]) and not _differing(case, row, other)
+
+
+Group = tuple[list[Row], list[Row]]
+
+
+def _with_twins(case: Case, group: Group, left: list[Row], right: list[Row], twins: list[tuple[Row, Row]]) -> Group:
+    """The records of a group, and all that do not differ from one of it, if some of these paired off."""
+    lefts, rights = list(group[0]), list(group[1])
+    for ours, _ in twins:
+        members = [(0, row) for row in group[0]] + [(1, row) for row in group[1]]
+        if any(_like(case, side, row, 0, ours) for side, row in members):
+            lefts += [row for row in left if _like(case, 0, row, 0, ours)]
+            rights += [row for row in right if _like(case, 1, row, 0, ours)]
+    return _unique(lefts), _unique(rights)
+
+
+def _unique(rows: list[Row]) -> list[Row]:
+    return sorted({id(row): row for row in rows}.values(), key=lambda row: row["id"])
+
+
+def _merged(groups: list[Group]) -> list[Group]:
+    merged: list[Group] = []
+    for group in groups:
+        ids = {id(row) for rows in group for row in rows}
+        touching = [each for each in merged if ids & {id(row) for rows in each for row in rows}]
+        merged = [each for each in merged if each not in touching]
+        lefts = [row for each in (*touching, group) for row in each[0]]
+        rights = [row for each in (*touching, group) for row in each[1]]
+        merged.append((_unique(lefts), _unique(rights)))
+    return merged
+
+
+def _best(case: Case, left: list[Row], right: list[Row]) -> tuple[list[tuple[Row, Row]], list[Group]]:
+    """The pairs of the best assignment, and the groups of which it is open who stays without a partner."""
+    costs = {}
+    for (i, ours), (j, theirs) in itertools.product(enumerate(left), enumerate(right)):
+        if _near(case, ours, theirs) and (not case.amounts or _close(case, ours["amount"], theirs["amount"])):
+            money = abs(ours["amount"] - theirs["amount"]) if case.amounts else Decimal(0)
+            costs[i, j] = (abs(_apart(case, ours, theirs)), money, len(_differing(case, ours, theirs)))
+
+    def rank(chosen: frozenset[tuple[int, int]]) -> tuple[Any, ...]:
+        return (-len(chosen), *(sum((costs[pair][n] for pair in chosen), Decimal(0)) for n in range(3)))
+
+    every = list(assignments(costs))
+    least = min(map(rank, every))
+    optimal = [chosen for chosen in every if rank(chosen) == least]
+    pairs, groups = [], []
+    for cluster in _clusters(set().union(*optimal)):
+        variants = {tuple(sorted(chosen & cluster)) for chosen in optimal}
+        partners = [{("l", i) for i, _ in v} | {("r", j) for _, j in v} for v in variants]
+        if all(each == partners[0] for each in partners):
+            pairs += [(left[i], right[j]) for i, j in min(variants)]
+        else:
+            groups.append(([left[i] for i in {i for i, _ in cluster}], [right[j] for j in {j for _, j in cluster}]))
+    return pairs, groups
+
+
+def _bundled(case: Case, given: Answer, left: list[Row], right: list[Row]) -> None:
+    if not left or not right:
+        side, rows = (0, left) if left else (1, right)
+        for bundle in [rows] if case.many[side] else [[row] for row in rows]:
+            _alone(case, given, side, bundle)
+        return
+    repeats = [len(rows) > 1 and not many for rows, many in zip((left, right), case.many, strict=True)]
+    if all(repeats):
+        form = "duplicate_right" if len(right) > len(left) else "duplicate_left"
+        given.add(form, left, right, "the key repeats on both sides")
+    elif any(repeats):
+        given.add("duplicate_left" if repeats[0] else "duplicate_right", left, right)
+    elif case.amounts and not _close(case, *(sum((r["amount"] for r in rows), Decimal(0)) for rows in (left, right))):
+        given.add("unbalanced", left, right)
+    else:
+        pairs = list(itertools.product(left, right))
+        given.matched += 1
+        if any(_differing(case, *pair) for pair in pairs) or not any(_near(case, *pair) for pair in pairs):
+            given.add("mismatch", left, right)
+
+
+def _searched(case: Case, given: Answer, left: list[Row], right: list[Row]) -> None:
+    side = 1 if case.many[0] else 0
+    wholes, pieces = (right, left) if side else (left, right)
+    free = list(pieces)
+    waiting = list(wholes)
+    while True:
+        found = {row["id"]: _bundles(case, side, row, free) for row in waiting}
+        only = {name: options[0] for name, options in found.items() if options is not None and len(options) == 1}
+        used = [id(piece) for bundle in only.values() for piece in bundle]
+        taken = {name: b for name, b in only.items() if all(used.count(id(piece)) == 1 for piece in b)}
+        if not taken:
+            break
+        for name, bundle in taken.items():
+            whole = next(row for row in waiting if row["id"] == name)
+            free = [piece for piece in free if all(piece is not each for each in bundle)]
+            waiting = [row for row in waiting if row is not whole]
+            given.matched += 1
+            pairs = [(piece, whole) if side else (whole, piece) for piece in bundle]
+            if any(_differing(case, *pair) for pair in pairs):
+                given.add("mismatch", *_halves(side, [whole], bundle))
+    _unsolved(case, given, side, {row["id"]: (row, found[row["id"]]) for row in waiting}, (pieces, free))
+
+
+def _unsolved(
+    case: Case,
+    given: Answer,
+    side: int,
+    waiting: Mapping[int, tuple[Row, list[list[Row]] | None]],
+    records: tuple[list[Row], list[Row]],
+) -> None:
+    """Records without a bundle of their own, and the pieces that no bundle took."""
+    pieces, free = records
+    undecided: list[Group] = []
+    for row, options in waiting.values():
+        if options:
+            undecided.append(_halves(side, [row], [piece for bundle in options for piece in bundle]))
+        else:
+            reason = f"more than {case.search} records to search" if options is None else "no records add up to it"
+            _alone(case, given, side, [row], reason if pieces else None)
+    for lefts, rights in _merged(undecided):
+        if any(_is_due(case, side, row) for row in (lefts, rights)[side]):
+            given.add("ambiguous", lefts, rights)
+        else:
+            given.waiting += len(lefts) + len(rights)
+    inside = {id(row) for group in undecided for rows in group for row in rows}
+    for piece in free:
+        if id(piece) not in inside:
+            _alone(case, given, 1 - side, [piece])
+
+
+def _halves(side: int, wholes: list[Row], pieces: list[Row]) -> Group:
+    return (pieces, wholes) if side else (wholes, pieces)
+
+
+def _bundles(case: Case, side: int, whole: Row, free: list[Row]) -> list[list[Row]] | None:
+    """All subsets that add up to a record; None if there are too many records to search."""
+    near = [piece for piece in free if _near(case, *((piece, whole) if side else (whole, piece)))]
+    if len(near) > (case.search or 0):
+        return None
+    subsets = itertools.chain.from_iterable(itertools.combinations(near, n) for n in range(1, len(near) + 1))
+    by = case.by or Decimal(0)
+    return [list(s) for s in subsets if abs(sum((p["amount"] for p in s), Decimal(0)) - whole["amount"]) <= by]
+
+
+def _sums(case: Case, given: Answer, left: list[Row], right: list[Row]) -> None:
+    sums = [sum((row["amount"] or Decimal(0) for row in rows), Decimal(0)) for rows in (left, right)]
+    if _close(case, *sums):
+        given.matched += 1
+    else:
+        given.add("unbalanced", left, right)
+
+
+def balance(rows: Sequence[Row], where: Callable[[Row], bool | None]) -> Mapping[str, Decimal]:
+    """The sum of the amounts of one side, by currency."""
+    total: dict[str, Decimal] = defaultdict(Decimal)
+    for row in rows:
+        if where(row) is True and row["amount"] is not None and row["currency"] is not None:
+            total[row["currency"]] += row["amount"]
+    return total
+
+
+def ids(findings: Sequence[Finding]) -> Iterator[int]:
+    for _, left, right, _ in findings:
+        yield from (*left, *right)
