@@ -281,6 +281,15 @@ def test_a_finding_tells_which_pairs_agree_by_which_keys_and_which_link_it_hangs
     }
 
 
+def test_a_rule_names_its_keys_in_the_order_in_which_links_count_them() -> None:
+    assert twins(key={"any": [["email"], [{"phone": ["digits"]}], ["name", "born"]]}).alternatives == (
+        "email",
+        "phone",
+        "name and born",
+    )
+    assert twins(key=["email", "phone"]).alternatives == ()
+
+
 def test_the_key_shows_every_value_that_links_the_value_of_most_records_first() -> None:
     rows = these(
         {"email": "b@x", "name": "Ann", "born": BORN[0]},

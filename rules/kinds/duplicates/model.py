@@ -147,6 +147,11 @@ class DuplicatesRule(Rule):
         """The keys one of which records share: several with `any`; none if the key is `all`."""
         return tuple(parts for _, parts in keys_of(self.key))
 
+    @property
+    def alternatives(self) -> tuple[str, ...]:
+        """Several keys in words, by their columns; `Link.keys` are positions in it."""
+        return tuple(" and ".join(part.column for part in parts) for parts in self.keys) if self.joins else ()
+
     def key_parts(self) -> Iterator[tuple[SettingPath, KeyPart]]:
         for path, parts in keys_of(self.key):
             yield from (((*path, index), part) for index, part in enumerate(parts))
