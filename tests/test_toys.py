@@ -25,6 +25,7 @@ from reconcile.findings.states import State
 from reconcile.runs import explanation
 from reconcile.runs.check import Order
 from reconcile.store import findings
+from reconcile.views.examples import run as tested
 
 ENTRY_POINTS = """\
 [reconcile.connectors]
@@ -243,6 +244,41 @@ def test_mistakes_in_a_rule_of_a_new_kind_are_told_at_their_place(folder: Path) 
 
     with pytest.raises(Exception, match="there is no dataset `invoces`"):
         load(path, {})
+
+
+def test_examples_of_a_new_kind_name_the_records_of_each_of_its_datasets(folder: Path) -> None:
+    examples = """\
+    examples:
+      - name: one invoice, two payments
+        dataset: [{id: p1, reference: A}, {id: p2, reference: A}, {id: p3, reference: B}]
+        against: [{number: 1, reference: A}]
+        expect: [{keep: p1, surplus: {payments: p2}}]
+      - name: an invoice for each
+        given:
+          payments: [{id: p1, reference: A}, {id: p2, reference: A}]
+          invoices: [{number: 1, reference: A}, {number: 2, reference: A}]
+        expect: []
+      - name: wrong
+        dataset: [{id: p1, reference: A}, {id: p2, reference: A}]
+        expect: []
+"""
+    opened(folder).close()
+    path = folder / "reconcile.yaml"
+    text = path.read_text(encoding="utf-8").replace(
+        "    reference: reference\n", f"    reference: reference\n{examples}"
+    )
+    path.write_text(text, encoding="utf-8")
+
+    with closing(Application(load(path, {}))) as application:
+        report = tested(application, [])
+
+    assert report.mistakes == []
+    assert list(report.lines()) == [
+        "ok      paid-too-often: one invoice, two payments (embedded)",
+        "ok      paid-too-often: an invoice for each (embedded)",
+        f"failed  paid-too-often: wrong, {path}:25",
+        "        unexpected  duplicate: keep payments p1, surplus payments p2",
+    ]
 
 
 def test_the_sheet_is_a_source_and_a_target() -> None:
