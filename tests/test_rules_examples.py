@@ -450,3 +450,66 @@ def test_a_mistake_in_the_rule_fails_its_examples(mutation: str, tmp_path: Path)
 
     assert answer.code == 1, answer.said
     assert "failed  double-charge: " in answer.out
+
+
+TWO_SIDES = """\
+version: 1
+sources: {books: {type: files, root: .}}
+datasets:
+  bank: {source: books, path: bank.csv, id: id, columns: {amount: decimal, day: date}}
+  ledger: {source: books, path: ledger.csv, id: id, columns: {amount: decimal, day: date}}
+"""
+COMPARISON: dict[str, Any] = {
+    "kind": "reconciliation",
+    "left": "bank",
+    "right": "ledger",
+    "key": ["currency", {"left": ["reference", "docno"], "right": ["reference", "docno"]}],
+    "tolerance": {
+        "date": {"left": "day", "right": "day", "days": 3},
+        "amount": {"left": "amount", "right": "amount", "by": "0.01"},
+    },
+    "compare": ["account"],
+}
+
+
+def entry(number: int, day: int = 1, **other: Any) -> dict[str, Any]:
+    same = {"reference": "INV-7", "currency": "EUR", "amount": "20.00", "account": "4400"}
+    return {"id": number, **same, "day": f"2026-03-{day:02}", **other}
+
+
+SIDES: list[dict[str, Any]] = [
+    {"left": [entry(1)], "right": [entry(1, 4, amount="20.01", reference="inv 7")], "expect": []},
+    {
+        "left": [entry(1)],
+        "right": [entry(1, currency="USD")],
+        "expect": [{"form": "left_only", "left": [1]}, {"form": "right_only", "right": [1]}],
+    },
+    {
+        "left": [entry(1)],
+        "right": [entry(2, account="1200")],
+        "expect": [{"form": "mismatch", "left": 1, "right": 2}],
+    },
+]
+MISTAKEN: dict[str, dict[str, Any]] = {
+    "no mistake": {},
+    "the currency left out of the key": {"key": COMPARISON["key"][1:]},
+    "a missing normaliser": {"key": ["currency", "reference"]},
+    "a tolerance of 0": {
+        "tolerance": {**COMPARISON["tolerance"], "amount": {"left": "amount", "right": "amount", "by": 0}}
+    },
+    "a date tolerance in one direction": {
+        "tolerance": {**COMPARISON["tolerance"], "date": {"left": "day", "right": "day", "days": 3, "after": 0}}
+    },
+    "a field that is not compared": {"compare": None},
+    "a form that is not reported": {"report": ["right_only", "mismatch"]},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mistake", MISTAKEN)
+def test_a_mistake_in_a_comparison_of_two_sides_fails_its_examples(mistake: str, tmp_path: Path) -> None:
+    rule = {key: value for key, value in {**COMPARISON, **MISTAKEN[mistake], "examples": SIDES}.items() if value}
+
+    answer = Project(tmp_path).write(f"{TWO_SIDES}rules: {{bank-vs-ledger: {json.dumps(rule)}}}\n")("test")
+
+    assert answer.code == (1 if MISTAKEN[mistake] else 0), answer.said

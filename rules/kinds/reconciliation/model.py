@@ -144,6 +144,7 @@ class ReconciliationRule(Rule):
     """The settings of kind `reconciliation`, described in docs/rules.md. `dataset` is the left dataset."""
 
     dataset_settings: ClassVar[tuple[str, ...]] = ("dataset", "right")
+    roles: ClassVar[Mapping[str, str]] = {"left": "left", "right": "right"}
     expressions: ClassVar[Mapping[str, Callable[[str], object]]] = {
         **Rule.expressions,
         "sum": parse,
