@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -207,3 +208,29 @@ class Watchable(Protocol):
         Cheap enough to call every few seconds. It validates nothing: a dataset that a run would refuse has a state too.
         Raises a ConnectorError if the state is unknown just now.
         """
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """How a dataset of a source is declared: settings of the connector, and the reasons for some of them by name."""
+
+    settings: Mapping[str, Any]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Suggesting(Protocol):
+    """A source that proposes how its datasets are declared. A person reviews it; reading never guesses."""
+
+    @staticmethod
+    def of_file(path: Path) -> Mapping[str, Any] | None:
+        """The settings of a source for a file or a folder of its kind; None for anything else."""
+
+    def candidates(self) -> Sequence[str]:
+        """Names of datasets to declare, each for `declaration`; several files of one kind are one dataset."""
+
+    def declaration(self, candidate: str) -> Declaration:
+        """Propose the settings of a candidate. Raises a ConnectorError."""
+
+    def keys(self, dataset: Any) -> Sequence[tuple[str, ...]]:
+        """Sets of columns that the source itself keeps unique and not null, the primary key first."""

@@ -456,6 +456,11 @@ def load(path: str | os.PathLike[str] = config.FILE_NAME, environ: Mapping[str, 
     return Application(config.load(path, environ), environ=environ)
 
 
+def without_configuration() -> Application:
+    """Return an application with the usual limits for files that no configuration names; it has no sources or rules."""
+    return Application(config.state_alone(Path(config.FILE_NAME), "sqlite:///reconcile.db"))
+
+
 def load_for_state(path: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> Application:
     """Load a configuration for commands that only need the state: for a file with mistakes, the stored release.
 

@@ -118,7 +118,7 @@ def test_the_help_names_every_command_and_answers_soon(tmp_path: Path) -> None:
     assert helped.code == 0
     assert time.process_time() - begin < 1
     for command in (
-        *("init", "check", "schema", "explain", "diff", "demo", "version", "run", "runs"),
+        *("init", "check", "schema", "explain", "diff", "suggest", "demo", "version", "run", "runs"),
         *("findings", "show", "dismiss", "snooze", "reopen", "assign", "notify", "audit"),
     ):
         assert re.search(rf"^  {command} ", helped.out, re.MULTILINE), command

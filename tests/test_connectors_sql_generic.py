@@ -566,6 +566,18 @@ def test_a_rule_over_an_unknown_database_is_checked_and_explained_as_run_here(ur
     assert "PARTITION BY" in explained.out
 
 
+def test_a_table_of_an_unknown_database_is_profiled(url: str, tmp_path: Path) -> None:
+    execute(url, *CHARGES)
+    execute(url, "create table tickets (place int not null, seat varchar(9) not null, primary key (place, seat))")
+    execute(url, "insert into tickets values (1, 'a'), (1, 'b'), (2, 'a')")
+    other = project(tmp_path / "other", alias(url), "table: charges")
+
+    suggested = other("suggest", "shop")
+
+    assert suggested.code == 0, suggested.said
+    assert "id: [place, seat]  # a key of the table" in suggested.out
+
+
 def test_a_rule_that_asks_for_pushdown_on_an_unknown_database_is_refused(url: str, tmp_path: Path) -> None:
     execute(url, *CHARGES)
     other = project(tmp_path / "other", alias(url), "table: charges")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import hashlib
 import json
 import os
+import re
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -22,6 +24,7 @@ from connectors.errors import (
 from connectors.headers import OURS
 
 NOTHING = ("", "__HIVE_DEFAULT_PARTITION__")
+_DIGITS = re.compile("[0-9]+")
 LONGEST_NAME = 255  # bytes; the limit of every file system in common use
 FORMATS = {".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 FORMATS |= {".xml": "camt053", ".sta": "mt940", ".mt940": "mt940", ".940": "mt940"}
@@ -76,6 +79,18 @@ def _matching(source: str, root: Path, pattern: str) -> list[Path]:
     if not paths:
         raise DatasetMissing(source, f"file {pattern}", (p.name for p in below(root)))
     return paths
+
+
+def patterns(names: Sequence[str], header: Callable[[str], tuple[str, ...]]) -> list[str]:
+    """The names, with one pattern instead of several that differ only in digits and have the same header."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(_DIGITS.sub("*", name), []).append(name)
+    candidates: list[str] = []
+    for pattern, group in alike.items():
+        is_exact = len(group) > 1 and fnmatch.filter(names, pattern) == group
+        candidates += [pattern] if is_exact and len(set(map(header, group))) == 1 else group
+    return candidates
 
 
 def folder_columns(name: str) -> dict[str, str | None]:

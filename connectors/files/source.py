@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import pyarrow as pa
 from pydantic import Field
 
-from connectors.base import DatasetSettings, DuckScan, Scan, SourceSettings, UnreadableCells
+from connectors.base import DatasetSettings, Declaration, DuckScan, Scan, SourceSettings, UnreadableCells
 from connectors.coerce import Coercion
 from connectors.declared import Declared, Notation, declared
 from connectors.disk.opened_file import make_room, open_beneath, unpacked_limit
-from connectors.disk.paths import folder_columns, format_of, listed, matching, refuse_other_folders, state
+from connectors.disk.paths import folder_columns, format_of, listed, matching, patterns, refuse_other_folders, state
 from connectors.errors import ColumnMissing, ConnectorError, FileRefused, HeadersDiffer
 from connectors.files import parquet as parquet_files
 from connectors.files.bank import formats as bank
 from connectors.files.bank.statement import BankFile
 from connectors.files.csv import reader as csv_files
 from connectors.files.csv.dialect import CsvDialect, CsvWish
+from connectors.files.csv.layout import proposed
 from connectors.files.csv.reader import CsvFile
 from connectors.files.jsonl import JsonLines
 from connectors.files.left_out import numbered, skipped, without_footer
@@ -146,6 +147,37 @@ class FilesSource:
         except ConnectorError as mistake:
             return mistake
         return self._files(dataset)[0].failure(error)
+
+    @staticmethod
+    def of_file(path: Path) -> Mapping[str, Any] | None:
+        if path.is_dir():
+            return {"type": "files", "root": str(path)}
+        return {"type": "files", "root": str(path.parent)} if format_of(path) else None
+
+    def candidates(self) -> Sequence[str]:
+        """Files; those whose names differ only in digits, and that have the same header, are one pattern."""
+        return patterns(self.datasets(), self._header)
+
+    def declaration(self, candidate: str) -> Declaration:
+        path = matching(self.name, self.root, candidate)[0]
+        kind = format_of(path)
+        if kind not in ("csv", "tsv"):
+            return Declaration({"path": candidate})
+        file = open_beneath(self.root, path.relative_to(self.root).as_posix())
+        if path.suffix == ".gz":
+            file.limit = self._max_unpacked or unpacked_limit(file.size)
+        settings, reasons = proposed(file, "\t" if kind == "tsv" else ",")
+        return Declaration({"path": candidate, **settings}, reasons)
+
+    def keys(self, dataset: FilesDataset) -> Sequence[tuple[str, ...]]:  # noqa: ARG002 - files keep nothing unique
+        return ()
+
+    def _header(self, name: str) -> tuple[str, ...]:
+        """The columns of a file; its name alone if it cannot be read."""
+        try:
+            return tuple(self._opened(FilesDataset.model_validate(self.declaration(name).settings)).raw.names)
+        except ConnectorError:
+            return (name,)
 
     def state(self, dataset: FilesDataset) -> str | None:
         return state(self.name, self.root, dataset.path)

@@ -16,7 +16,7 @@ A column without a declared type is text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,11 +26,12 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.sql.elements import quoted_name
 
-from connectors.base import DatasetSettings, Scan, Snapshot, SourceSettings
+from connectors.base import DatasetSettings, Declaration, Scan, Snapshot, SourceSettings
 from connectors.errors import ConnectorError, DatasetMissing
 from connectors.sql.address import Deadline, engine, has_own_reader, parsed, where
 from connectors.sql.changing import Changing
 from connectors.sql.columns import Base, SqlColumn, columns, unfit_in_sqlite
+from connectors.sql.declaring import address_of, unique_keys, without_ours
 from connectors.sql.errors import ErrorContext
 from connectors.sql.generic.source import GenericSource
 from connectors.sql.read_only import refusal
@@ -101,6 +102,23 @@ class SqlSource(Changing):
         """Tables and views; those outside the default schema as `schema.table`."""
         with self._session() as connection, translated_errors(self._place, read_of(connection)):
             return _names(connection)
+
+    @staticmethod
+    def of_file(path: Path) -> Mapping[str, Any] | None:
+        address = address_of(path)
+        return {"type": "sql", "url": address} if address else None
+
+    def candidates(self) -> Sequence[str]:
+        return without_ours(self.datasets())
+
+    def declaration(self, candidate: str) -> Declaration:
+        return Declaration({"table": candidate})
+
+    def keys(self, dataset: SqlDataset) -> Sequence[tuple[str, ...]]:
+        if dataset.table is None:
+            return ()
+        with self._session() as connection, translated_errors(self._place, read_of(connection)):
+            return unique_keys(connection, dataset.table)
 
     def describe(self, dataset: SqlDataset) -> pa.Schema:
         """Columns in their order, with the types of `scan`; metadata as in the port."""

@@ -10,20 +10,22 @@ import contextlib
 import dataclasses
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from connectors.base import DatasetSettings, Scan, SourceSettings, UnreadableCells
+from connectors.base import DatasetSettings, Declaration, Scan, SourceSettings, UnreadableCells
 from connectors.declared import Declared, Notation, declared
 from connectors.disk.opened_file import OpenedFile, open_beneath
 from connectors.disk.paths import looking, state
 from connectors.disk.scratch import Scratch
 from connectors.errors import ConnectorError, DatasetMissing, FileRefused, FileUnreadable, ReadStopped
+from connectors.headers import OURS
 from connectors.underway import Read, Underway
 from connectors.workbook import isolated
+from connectors.workbook.declaring import LOOKED_AT, header_row
 from connectors.workbook.guard import LOCKED, WorkbookLimits, kind_of
 
 if TYPE_CHECKING:
@@ -85,6 +87,32 @@ class WorkbookSource:
     def datasets(self) -> Sequence[str]:
         names: list[str] = self._ask({"list": True}, self._opened())["sheets"]
         return names
+
+    @staticmethod
+    def of_file(path: Path) -> Mapping[str, Any] | None:
+        is_workbook = path.suffix.lower() in SUFFIXES and path.is_file()
+        return {"type": "workbook", "path": str(path)} if is_workbook else None
+
+    def candidates(self) -> Sequence[str]:
+        return self.datasets()
+
+    def declaration(self, candidate: str) -> Declaration:
+        """Propose the sheet, and its header's row if the first filled row is a title."""
+        dataset, settings = WorkbookDataset(sheet=candidate), {"sheet": candidate}
+        names = [name for name in self.describe(dataset).names if name not in OURS]
+        scan = self.scan(dataset, ["_row", *names])
+        try:
+            first = next(iter(scan.reader), None)
+        finally:
+            scan.close()
+        cells = [] if first is None else [list(row.values()) for row in first.slice(0, LOOKED_AT).to_pylist()]
+        row = header_row(names, [(number, rest) for number, *rest in cells])
+        if row is None:
+            return Declaration(settings)
+        return Declaration({**settings, "header_row": row}, {"header_row": "the rows above it look like a title"})
+
+    def keys(self, dataset: WorkbookDataset) -> Sequence[tuple[str, ...]]:  # noqa: ARG002 - a sheet keeps nothing unique
+        return ()
 
     def begin(self, dataset: WorkbookDataset) -> None:
         key, order, file = self._order(dataset)

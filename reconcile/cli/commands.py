@@ -22,6 +22,7 @@ from reconcile.cli import (
     running,
     serving,
     state,
+    suggesting,
     targets,
     triggering,
 )
@@ -38,6 +39,7 @@ app = typer.Typer(
 for group in (
     configuration,
     examples,
+    suggesting,
     explaining,
     presets,
     running,

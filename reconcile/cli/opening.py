@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def load(path: str | Path) -> Application:
     """Load the project of a configuration file; see reconcile.app.load."""
-    with _ready_to_load():
+    with ready_to_load():
         from reconcile import app
 
         return app.load(path)
@@ -28,7 +28,7 @@ def load(path: str | Path) -> Application:
 
 def load_for_state(path: str | Path) -> Application:
     """Load it for a command that needs only the state; a line on standard error says if the stored release is used."""
-    with _ready_to_load():
+    with ready_to_load():
         from reconcile import app
 
         application = app.load_for_state(path)
@@ -38,7 +38,8 @@ def load_for_state(path: str | Path) -> Application:
 
 
 @contextlib.contextmanager
-def _ready_to_load() -> Iterator[None]:
+def ready_to_load() -> Iterator[None]:
+    """Load the modules of a command fast; see `nothing_to_collect`."""
     from reconcile.detection.pandas_unseen import leave_pandas_alone
 
     leave_pandas_alone()

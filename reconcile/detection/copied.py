@@ -36,6 +36,7 @@ class CopiedSource:
         self._schema = source.describe(settings)
         self._warnings = _warnings(source, settings, columns)
         self._path = path
+        self.columns = tuple(columns)
         scan = source.scan(settings, columns)
         try:
             with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, scan.reader.schema, options=_PACKED) as out:
@@ -47,6 +48,11 @@ class CopiedSource:
             self._problems = scan.problems()
         finally:
             scan.close()
+
+    @property
+    def problems(self) -> tuple[UnreadableCells, ...]:
+        """Cells of the copied columns that could not be read as declared."""
+        return self._problems
 
     def datasets(self) -> Sequence[str]:
         return ()

@@ -46,31 +46,74 @@ class Proposals:
     wrong: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Forms:
+    """The forms of a dataset's texts in its first records: settings that read them all.
+
+    `types` has only types that are certain; `unclear` has columns that several types read. `marks` are the decimal
+    marks that read most numbers, `odd` the few texts of a column that are no value of its type, like `n.v.`.
+    """
+
+    settings: DatasetSettings
+    cells: Mapping[str, Counter[str]]
+    odd: Mapping[str, set[str]]
+    types: Mapping[str, str]
+    marks: Sequence[str | None]
+    unclear: Columns
+
+    @property
+    def mark(self) -> str | None:
+        return self.marks[0] if len(self.marks) == 1 else self.settings.decimal
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Declared and proposed types."""
+        return self.settings.columns | dict(self.types)
+
+    @property
+    def nulls(self) -> list[str]:
+        """Odd texts of typed columns."""
+        return sorted({text for name in self.odd if name in self.columns for text in self.odd[name]})
+
+    @property
+    def values(self) -> dict[str, list[str]]:
+        """The texts of each column without the odd ones."""
+        return {name: sorted(counts.keys() - self.odd.get(name, ())) for name, counts in self.cells.items()}
+
+    @property
+    def proposed(self) -> DatasetSettings:
+        return self.settings.model_copy(update={"columns": self.columns, "decimal": self.mark})
+
+
+def forms_of(subject: Subject, personal: Collection[str]) -> Forms:
+    """Read the first records. No text of a `personal` column is odd. Raises a ConnectorError like a scan."""
+    settings = subject.dataset.settings
+    cells = _sampled(subject, settings)
+    odd = {name: texts for name, counts in cells.items() if (texts := _odd_texts(counts, is_personal=name in personal))}
+    read = Forms(settings, cells, odd, {}, (settings.decimal,), {})
+    readings = dict(_days(read.values, settings))
+    types = {name: reading[0] for name, reading in readings.items() if len(reading) == 1}
+    marks = _marks(read.values, settings, readings)
+    mark = marks[0] if len(marks) == 1 else settings.decimal
+    numbers = _numbers(read.values, settings, readings) if len(marks) == 1 else ()
+    types |= {name: "decimal" for name in numbers if _reads(read.values[name], "decimal", mark)}
+    unclear = {name: reading for name, reading in readings.items() if len(reading) > 1}
+    return Forms(settings, cells, odd, types, marks, unclear)
+
+
 def proposals(subject: Subject) -> Proposals:
     """Propose settings from the first records. Raises a ConnectorError like a scan."""
     if isinstance(subject.source, Queryable):
         return Proposals()  # a database has its own types
-    settings = subject.dataset.settings
-    cells = _sampled(subject, settings)
-    odd = {
-        name: texts
-        for name, counts in cells.items()
-        if (texts := _odd_texts(counts, is_personal=name in subject.dataset.pii))
-    }
-    values = {name: sorted(counts.keys() - odd.get(name, ())) for name, counts in cells.items()}
-    forms = dict(_days(values, settings))
-    types = {name: reading[0] for name, reading in forms.items() if len(reading) == 1}
-    marks = _marks(values, settings, forms)
-    mark = marks[0] if len(marks) == 1 else settings.decimal
-    numbers = _numbers(values, settings, forms) if len(marks) == 1 else ()
-    types |= {name: "decimal" for name in numbers if _reads(values[name], "decimal", mark)}
-    unclear = {name: reading for name, reading in forms.items() if len(reading) > 1}
-    declared_or_proposed = settings.columns | types
-    nulls = sorted({text for name in odd if name in declared_or_proposed for text in odd[name]})
-    proposed = settings.model_copy(update={"columns": declared_or_proposed, "decimal": mark})
-    wrong, partial = _unreadable(subject, settings, proposed, cells, odd)
-    notes = (*_remarks(types, marks, settings, nulls, values), *_questions(unclear))
-    return Proposals((*notes, *partial), wrong)
+    forms = forms_of(subject, subject.dataset.pii)
+    wrong, partial = _unreadable(subject, forms.settings, forms.proposed, forms.cells, forms.odd)
+    remarks = _remarks(forms.types, forms.marks, forms.settings, forms.nulls, forms.values)
+    return Proposals((*remarks, *_questions(forms.unclear), *partial), wrong)
+
+
+def reads_all(texts: Sequence[str], word: str, mark: str | None) -> bool:
+    """Return True if a column type reads every text."""
+    return _reads(texts, word, mark)
 
 
 def _odd_texts(counts: Counter[str], *, is_personal: bool) -> set[str]:

@@ -47,8 +47,8 @@ def compare(before: Sequence[Group], after: Sequence[Group], *, by_records: bool
     """Yield each finding that differs. `by_records`: a finding is known by its records, else by its key."""
     outlines = (_outline(number, group, by_records=by_records) for number, group in enumerate(before))
     for part in parts(after, outlines, by_records=by_records):
-        known = [_known(number, before[int(number)]) for number in part.findings]
-        matching = match([after[number] for number in part.groups], known, NotSame(), by_records=by_records)
+        earlier_findings = [_known(number, before[int(number)]) for number in part.findings]
+        matching = match([after[number] for number in part.groups], earlier_findings, NotSame(), by_records=by_records)
         for matched in matching.matches:
             earlier = None if matched.finding is None else before[int(matched.finding.id)]
             differs = () if earlier is None else tuple(_differences(earlier, matched.group))

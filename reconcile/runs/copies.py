@@ -60,7 +60,7 @@ class Copies:
         copies: dict[int, CopiedSource | ConnectorError] = {}
         for number, wish in enumerate(wishes):
             if number not in copies:
-                alike = [other for other in range(number, len(wishes)) if wishes[other].place == wish.place]
+                alike = [n for n in range(number, len(wishes)) if wishes[n].place == wish.place]
                 read = self._together([wishes[place] for place in alike], progress)
                 copies.update(zip(alike, read, strict=True))
         return [copies[number] for number in range(len(wishes))]

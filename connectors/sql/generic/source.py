@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
@@ -33,7 +33,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
-from connectors.base import DatasetSettings, Scan, SourceSettings
+from connectors.base import DatasetSettings, Declaration, Scan, SourceSettings
 from connectors.errors import (
     AccessDenied,
     ConnectorError,
@@ -46,6 +46,7 @@ from connectors.errors import (
     StatementTimeout,
 )
 from connectors.sql.address import parsed, where
+from connectors.sql.declaring import unique_keys, without_ours
 from connectors.sql.errors import ErrorContext
 from connectors.sql.generic.values import GenericColumn, GenericReading, answer_column, described, inspected
 from connectors.sql.reading import ROWS
@@ -160,6 +161,22 @@ class GenericSource:
         """Tables and views of the default schema; others can be read as `schema.table`."""
         with self._connected() as connection, self._guarded(connection):
             return _names(connection, None)
+
+    @staticmethod
+    def of_file(path: Path) -> Mapping[str, Any] | None:  # noqa: ARG004 - a file does not say which database wrote it
+        return None
+
+    def candidates(self) -> Sequence[str]:
+        return without_ours(self.datasets())
+
+    def declaration(self, candidate: str) -> Declaration:
+        return Declaration({"table": candidate})
+
+    def keys(self, dataset: SqlDataset) -> Sequence[tuple[str, ...]]:
+        if dataset.table is None:
+            return ()
+        with self._connected() as connection, self._guarded(connection):
+            return unique_keys(connection, dataset.table)
 
     def describe(self, dataset: SqlDataset) -> pa.Schema:
         """Columns in their order, with the types of `scan`; no column has pushdown."""

@@ -1,0 +1,203 @@
+"""A column of a profiled dataset: its counts, samples of its values, and what it seems to hold. Pure.
+
+Samples are only looked at: nothing here returns or stores a value of a record.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from rules.values import Type
+
+_HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
+_MOST = 0.8
+"""The share of samples that must look like something."""
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]{2,}")
+_PHONE = re.compile(r"\+?[0-9][0-9 ()/.\-]{5,20}[0-9]")
+_IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
+_WORDS = re.compile(r"[^\W\d_]+([ .'’-]+[^\W\d_]+)*\.?")
+_MOST_STATES = 12
+"""Different values of a column that is a state and no identifier."""
+
+
+class Role(enum.Enum):
+    """What a column seems to hold."""
+
+    EMAIL = "e-mail addresses"
+    PHONE = "telephone numbers"
+    IBAN = "bank accounts"
+    GIVEN_NAME = "given names"
+    SURNAME = "surnames"
+    NAME = "names of people"
+    BIRTH = "dates of birth"
+    STREET = "addresses"
+    POSTCODE = "postcodes"
+    CURRENCY = "currencies"
+    AMOUNT = "amounts"
+    CREATED = "times of records"
+    MOMENT = "dates or times"
+    DOCUMENT = "references"
+    PARTY = "identifiers of others"
+    STATE = "states"
+    TEXT = "texts"
+    OTHER = "other values"
+
+
+PERSONAL = (*(Role.EMAIL, Role.PHONE, Role.IBAN, Role.GIVEN_NAME, Role.SURNAME, Role.NAME, Role.BIRTH, Role.STREET),)
+
+_HEADERS: tuple[tuple[Role, str], ...] = (
+    (Role.EMAIL, r"e ?mail|mail|e ?mail ?(address|adresse)"),
+    (Role.PHONE, r"(tele)?phone|tele(f|ph)on|tel|mobile|mobil|handy|fax|phone ?(no|number)|telefonnummer"),
+    (Role.IBAN, r"iban"),
+    (Role.GIVEN_NAME, r"(first|given|fore) ?names?|vornamen?|prénom|prenom"),
+    (Role.SURNAME, r"(last|family|sur) ?names?|surname|nachnamen?|familiennamen?|nom de famille"),
+    (Role.NAME, r"(full|contact|holder|account holder|person|employee|patient) ?names?|kontoinhaber|ansprechpartner"),
+    (Role.BIRTH, r"birth ?(date|day)?|date of birth|dob|geburtstag|geburtsdatum|geb"),
+    (Role.STREET, r"street|address( line)?( ?\d)?|addr|stra(ss|ß)e|anschrift|adresse|.* (address|street)"),
+    (Role.POSTCODE, r"post ?code|postal ?code|zip( ?code)?|plz|postleitzahl|.* (postal ?code|post ?code|zip)"),
+    (Role.CURRENCY, r"currency( code)?|ccy|curr|w(ä|ae)hrung|devise"),
+)
+"""Headers, as words in lower case, that say what a column holds."""
+_AMOUNTS = re.compile(
+    r"(.* )?(amount|total|sum|price|gross|net|value|betrag|summe|brutto|netto|preis|umsatz|montant|paid|fee|cost)( .*)?"
+)
+_DOCUMENTS = re.compile(
+    r"(.* )?(ref|reference|invoice|document|doc|voucher|receipt|booking|order|beleg|rechnung|auftrag|referenz|"
+    r"verwendungszweck|transaction|txn|payment)( (no|nr|num|number|id|code|ref|reference))?"
+    r"|(rechnungs|beleg|auftrags|dokument|vorgangs|buchungs)(nummer|nr|no)"
+)
+_IDENTIFIERS = re.compile(r"(.* )?(id|no|nr|num|number|key|code|uuid|guid|nummer)|\w+(nummer|nr)")
+_PARTIES = re.compile(
+    r"(.* )?(customer|supplier|vendor|client|creditor|debtor|kunde|lieferant|account|member|user)( .*)?"
+)
+_NAMES = re.compile(r"(.* )?names?|namen?")
+_CREATED = re.compile(
+    r"(.* )?(created|charged|booked|booking|paid|posted|ordered|received|date|datum|time|at|on)( .*)?"
+)
+_PEOPLE = re.compile(
+    r"(.* )?(customers?|contacts?|persons?|people|employees?|users?|members?|patients?|leads?|clients?|guests?"
+    r"|students?|applicants?|kunden?|mitarbeiter|kontakte?|personen|mitglieder|twins?)( .*)?"
+)
+
+
+def words_of(name: str) -> str:
+    """Return a column's name as words in lower case: `InvoiceNo` and `invoice_no` are `invoice no`."""
+    return " ".join(re.split(r"[\W_]+", _HUMP.sub(" ", name).strip())).strip().lower()
+
+
+def is_amount(name: str) -> bool:
+    """Return True if a column's name says that it holds amounts."""
+    words = words_of(name)
+    return _AMOUNTS.fullmatch(words) is not None and _IDENTIFIERS.fullmatch(words) is None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column with its counts over all records; `samples` are values of the first records as texts, empty ones left
+    out.
+    """
+
+    name: str
+    type: Type
+    records: int
+    empty: int
+    different: int
+    samples: Sequence[str] = field(default=(), repr=False)
+
+    @property
+    def words(self) -> str:
+        return words_of(self.name)
+
+    @property
+    def is_unique(self) -> bool:
+        """Return True if no record lacks a value, and no two share one."""
+        return self.records > 0 and self.empty == 0 and self.different == self.records
+
+    @property
+    def is_identifier(self) -> bool:
+        """Return True if its name says that it identifies something."""
+        return _IDENTIFIERS.fullmatch(self.words) is not None
+
+    @property
+    def surplus(self) -> int:
+        """The number of records that share their value with an earlier one."""
+        return self.records - self.empty - self.different
+
+    @cached_property
+    def role(self) -> Role:
+        """What the column seems to hold, by its name and its samples."""
+        by_header = next((role for role, form in _HEADERS if re.fullmatch(form, self.words)), None)
+        if by_header is not None and self._fits(by_header):
+            return by_header
+        if self.type is Type.TEXT:
+            return self._role_of_text()
+        if self.type in (Type.DATE, Type.INSTANT):
+            return Role.CREATED if _CREATED.fullmatch(self.words) else Role.MOMENT
+        if self.type in (Type.DECIMAL, Type.INTEGER, Type.FLOAT) and is_amount(self.name):
+            return Role.AMOUNT
+        return Role.PARTY if self.is_identifier and self.type is Type.INTEGER else Role.OTHER
+
+    def share(self, test: Callable[[str], object]) -> float:
+        """Return the share of samples that pass the test."""
+        return sum(bool(test(text)) for text in self.samples) / len(self.samples) if self.samples else 0.0
+
+    def _fits(self, role: Role) -> bool:
+        """Return True if the samples do not contradict the header."""
+        if role is Role.BIRTH:
+            return self.type in (Type.DATE, Type.INSTANT, Type.TEXT)
+        if role is Role.CURRENCY:
+            return self.type is Type.TEXT and self.share(lambda text: len(text) == 3 and text.isalpha()) >= _MOST
+        if role is Role.EMAIL:
+            return self.type is Type.TEXT and self.share(_EMAIL.fullmatch) >= 0.5
+        if role in (Role.PHONE, Role.POSTCODE):
+            return self.type in (Type.TEXT, Type.INTEGER)
+        return self.type is Type.TEXT
+
+    def _role_of_text(self) -> Role:
+        if self.share(_EMAIL.fullmatch) >= _MOST:
+            return Role.EMAIL
+        if self.share(_is_iban) >= _MOST:
+            return Role.IBAN
+        if self.share(lambda text: text.startswith("+") and _PHONE.fullmatch(text)) >= _MOST:
+            return Role.PHONE
+        if _PARTIES.fullmatch(self.words) and self.is_identifier:
+            return Role.PARTY  # customer_id is no document, although both end alike
+        if _DOCUMENTS.fullmatch(self.words):
+            return Role.DOCUMENT
+        if self.is_identifier:
+            return Role.PARTY
+        return Role.STATE if 0 < self.different <= min(_MOST_STATES, self.records / 10) else Role.TEXT
+
+    @property
+    def is_wordy(self) -> bool:
+        """Return True if its values are words, as names of people and companies are."""
+        return self.type is Type.TEXT and self.share(_WORDS.fullmatch) >= _MOST
+
+
+def is_about_people(dataset: str, columns: Sequence[Column]) -> bool:
+    """Return True if the dataset's name or another column says that its records are people."""
+    contact = (Role.EMAIL, Role.PHONE, Role.GIVEN_NAME, Role.SURNAME, Role.BIRTH)
+    return _PEOPLE.fullmatch(words_of(dataset)) is not None or any(column.role in contact for column in columns)
+
+
+def personal(dataset: str, columns: Sequence[Column]) -> dict[str, Role]:
+    """Return the columns that seem to hold personal data, with what they hold."""
+    people = is_about_people(dataset, columns)
+
+    def role(column: Column) -> Role:
+        is_name = people and column.role is Role.TEXT and column.is_wordy and _NAMES.fullmatch(column.words)
+        return Role.NAME if is_name else column.role
+
+    return {column.name: role(column) for column in columns if role(column) in PERSONAL}
+
+
+def _is_iban(text: str) -> bool:
+    """Return True for an IBAN with a right check number (ISO 7064, MOD 97-10)."""
+    bare = text.replace(" ", "").upper()
+    if not _IBAN.fullmatch(bare):
+        return False
+    return int("".join(str(int(character, 36)) for character in bare[4:] + bare[:4])) % 97 == 1

@@ -1,0 +1,55 @@
+"""What is suggested for a dataset: its settings with the reasons for them, and rules with what they find now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconcile.profiling.trials import Choice, TooCommon
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting and why it is suggested. One that `is_open` needs a person's answer and is only a comment."""
+
+    name: str
+    value: Any
+    why: str = ""
+    is_open: bool = False
+
+
+@dataclass(frozen=True)
+class SuggestedRule:
+    name: str
+    choice: Choice
+
+
+@dataclass(frozen=True)
+class SuggestedDataset:
+    """A dataset with its number of records. `types` are types of columns; `remarks` are sentences without a setting.
+
+    `idle` is the most plausible rule that finds nothing now.
+    """
+
+    name: str
+    records: int
+    settings: Sequence[Setting]
+    types: Sequence[Setting] = ()
+    rules: Sequence[SuggestedRule] = ()
+    common: Sequence[TooCommon] = ()
+    remarks: Sequence[str] = ()
+    idle: SuggestedRule | None = None
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """All that is suggested. `source` is set if the configuration does not have it: its name and settings.
+
+    `skipped` are datasets that could not be read, each with a sentence.
+    """
+
+    origin: str
+    datasets: Sequence[SuggestedDataset]
+    source: tuple[str, dict[str, Any]] | None = None
+    skipped: Sequence[tuple[str, str]] = field(default=())

@@ -1,0 +1,174 @@
+"""What to profile: a configured dataset, all datasets of a source, or a file without any configuration."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from connectors.base import Declaration, Source, Suggesting
+from connectors.errors import ConnectorError
+from reconcile.config.settings import DatasetConfig, Project
+from reconcile.detection.bounded import TimeLimits, bounded
+from reconcile.detection.detect import Budget, RuleUnchecked
+from reconcile.errors import Wrong
+from reconcile.plugins import Kinds
+from reconcile.profiling.profiler import Order, Profiler, free, slug
+from reconcile.profiling.suggestion import SuggestedDataset, Suggestion
+from rules.document.mistakes import suggestion
+from rules.engines.base import Stop, Unanswerable
+
+MOST_DATASETS = 50
+"""Datasets of a source that are profiled, the first ones."""
+
+_SUFFIX = re.compile(r"(\.(csv|txt|tsv|jsonl|ndjson|parquet))?(\.gz)?$", re.IGNORECASE)
+
+
+class NothingToProfile(Wrong):
+    """The command line names no dataset, source or file that can be profiled."""
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A dataset that cannot be read, with the error."""
+
+    name: str
+    error: ConnectorError
+
+
+@dataclass(frozen=True)
+class Target:
+    """A source with the datasets to profile. `entry` is the source's name and settings if no configuration has it.
+
+    `dropped` counts datasets beyond the limit.
+    """
+
+    origin: str
+    source: Source
+    orders: Sequence[Order | Unreadable]
+    entry: tuple[str, dict[str, Any]] | None = None
+    dropped: int = 0
+    taken: frozenset[str] = field(default=frozenset())
+
+
+def suggest(target: Target, budget: Budget, watch: Callable[[str, int], None]) -> Suggestion:
+    """Profile the datasets of a target, one after the other. A dataset that cannot be read is skipped with a reason.
+
+    `watch` gets (dataset, records read so far), and may raise.
+    """
+    folder = budget.folder or Path(tempfile.gettempdir())
+    datasets: list[SuggestedDataset] = []
+    skipped = []
+    taken = set(target.taken)
+    for order in target.orders:
+        try:
+            if isinstance(order, Unreadable):
+                raise order.error
+            suggested = _profiled(target.source, order, budget, folder, frozenset(taken), watch)
+        except (ConnectorError, RuleUnchecked, Unanswerable) as error:
+            skipped.append((order.name, str(error)))
+            continue
+        taken |= {rule.name for rule in suggested.rules}
+        datasets.append(suggested)
+    if target.dropped:
+        skipped.append((f"{target.dropped:,} more", f"a source is profiled up to {MOST_DATASETS} datasets"))
+    if target.entry is not None and not any(dataset.rules for dataset in datasets):
+        datasets = _with_a_rule(datasets)
+    return Suggestion(target.origin, datasets, target.entry, skipped)
+
+
+def _with_a_rule(datasets: Sequence[SuggestedDataset]) -> list[SuggestedDataset]:
+    """Give the first dataset that can have one a rule that finds nothing now: a configuration needs one."""
+    chosen = next((dataset for dataset in datasets if dataset.idle is not None), None)
+    return [
+        replace(dataset, rules=[dataset.idle]) if dataset is chosen and dataset.idle else dataset
+        for dataset in datasets
+    ]
+
+
+def _profiled(
+    source: Source,
+    order: Order,
+    budget: Budget,
+    folder: Path,
+    taken: frozenset[str],
+    watch: Callable[[str, int], None],
+) -> SuggestedDataset:
+    profiler = Profiler(source, budget, folder, taken, dt.datetime.now(dt.UTC))
+    interrupt = Stop()
+
+    def report(read: int) -> None:
+        watch(order.name, read)
+
+    report(0)
+    limits = TimeLimits(job="suggest")
+    return bounded(lambda tell: profiler.profile(order, tell, interrupt), order.name, limits, interrupt, watch=report)
+
+
+def of_file(name: str) -> Target:
+    """Return a file, a database in a file, or the files of a folder. Raises NothingToProfile, ConnectorError."""
+    path = Path(name)
+    if not path.exists():
+        raise NothingToProfile(f"{name!r} is no dataset or source of the configuration, and no file")
+    for kind in Kinds("connectors"):
+        connector: Any = Kinds("connectors").load(kind)
+        settings = connector.of_file(path) if hasattr(connector, "of_file") else None
+        if settings is not None:
+            open_source = getattr(connector, "open", connector)
+            source = open_source(kind, connector.Settings.model_validate(settings), Path())
+            names = [path.name] if path.name in source.datasets() else source.candidates()
+            orders, dropped = _orders(source, names, {}, {})
+            return Target(name, source, orders, (kind, dict(settings)), dropped)
+    raise NothingToProfile(f"{name!r} is no file of a known kind, such as .csv, .jsonl, .parquet, .xlsx or .sqlite")
+
+
+def of_project(name: str, project: Project, sources: Mapping[str, Source]) -> Target:
+    """Return a configured dataset, or all datasets of a configured source. Raises NothingToProfile, ConnectorError."""
+    taken = frozenset(project.rules)
+    written = json.loads(project.canonical).get("datasets", {})
+    if name in project.datasets:
+        dataset = project.datasets[name]
+        order = Order(name, Declaration({}), dataset, written[name])
+        return Target(name, sources[dataset.source], [order], taken=taken)
+    if name not in project.sources:
+        names = [*project.datasets, *project.sources]
+        raise NothingToProfile(f"There is no dataset or source {name!r}; {suggestion(name, names)}")
+    source = sources[name]
+    if not isinstance(source, Suggesting):
+        raise NothingToProfile(f"Source {name!r} does not say what it contains; declare a dataset, and name that")
+    configured = {key: dataset for key, dataset in project.datasets.items() if dataset.source == name}
+    orders, dropped = _orders(source, source.candidates(), configured, written)
+    return Target(name, source, orders, None, dropped, taken)
+
+
+def _orders(
+    source: Suggesting, candidates: Sequence[str], configured: Mapping[str, DatasetConfig], written: Mapping[str, Any]
+) -> tuple[list[Order | Unreadable], int]:
+    """Return an order for each candidate, up to the limit, and the number of those beyond it."""
+    orders: list[Order | Unreadable] = []
+    taken = set(written)
+    for candidate in candidates[:MOST_DATASETS]:
+        try:
+            declaration = source.declaration(candidate)
+        except ConnectorError as error:
+            orders.append(Unreadable(candidate, error))
+            continue
+        name = next((key for key, dataset in configured.items() if _is_same(dataset, declaration)), None)
+        if name is not None:
+            orders.append(Order(name, declaration, configured[name], written[name]))
+            continue
+        name = free(slug(_SUFFIX.sub("", candidate.rpartition("/")[2])), taken)
+        taken.add(name)
+        orders.append(Order(name, declaration))
+    return orders, max(0, len(candidates) - MOST_DATASETS)
+
+
+def _is_same(dataset: DatasetConfig, declaration: Declaration) -> bool:
+    """Return True if a configured dataset is what the declaration names."""
+    name, value = next(iter(declaration.settings.items()))
+    return bool(getattr(dataset.settings, name, None) == value)

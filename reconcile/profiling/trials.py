@@ -1,0 +1,156 @@
+"""Try possible keys on the records of a dataset, by the rule they would make: what would it find now?"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from reconcile.config.settings import DatasetConfig
+from reconcile.detection.copied import CopiedSource
+from reconcile.detection.detect import Budget, RuleDoesNotFit, Subject, detect
+from reconcile.plugins import Kinds
+from reconcile.profiling.keys import Candidate
+from rules.engines.base import Stop
+from rules.kinds.base import Kind
+
+MOST_TRIED = 20
+"""Candidates that are tried; each takes up to three detections."""
+MOST_RULES = 3
+MOST_SURPLUS = 0.05
+"""A key by which a larger share of the records would be surplus says that records belong together, not that one is
+too many."""
+_FEW, _PLAUSIBLE = 2, 6
+"""So many surplus records are no objection to a key of this weight, however few records there are."""
+_NEAR = 0.3
+_NOTED = 2
+
+
+@dataclass(frozen=True)
+class Found:
+    """The number of groups of a key, and the hashes of the records in them."""
+
+    groups: int
+    members: frozenset[int] = field(default=frozenset(), repr=False)
+
+    @property
+    def records(self) -> int:
+        return len(self.members)
+
+    @property
+    def surplus(self) -> int:
+        return self.records - self.groups
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A key that finds something, with what it finds as the rule would, and with all values as they are written."""
+
+    candidate: Candidate
+    found: Found
+    as_written: Found
+    is_weaker: bool = False
+    """True if its normalisers are left out, because too many records would share the key with them."""
+
+    def finds_more_than(self, others: Sequence[Choice]) -> bool:
+        """Return True if it finds a record that the others do not find."""
+        return not self.found.members <= frozenset().union(*(other.found.members for other in others))
+
+
+@dataclass(frozen=True)
+class TooCommon:
+    """A key that too many records share."""
+
+    candidate: Candidate
+    found: Found
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The most plausible keys that find something, some that come close but are too common, and the most plausible one
+    that finds nothing now.
+    """
+
+    chosen: Sequence[Choice]
+    common: Sequence[TooCommon]
+    idle: Choice | None
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Detections over a copy of the dataset; `count` returns None for a key that can never find anything."""
+
+    dataset: DatasetConfig
+    copy: CopiedSource
+    budget: Budget
+    slot: dt.datetime
+    progress: Callable[[int], None]
+    stop: Stop
+
+    def count(self, candidate: Candidate) -> Found | None:
+        kind: Kind = Kinds("rules").load("duplicates")()
+        settings = {"dataset": self.dataset.name, "key": candidate.setting, "engine": "embedded"}
+        rule = kind.Settings.model_validate({"name": "trial", "kind": "duplicates", **settings})
+        subjects = {self.dataset.name: Subject(self.dataset, self.copy)}
+        try:
+            answer = detect(rule, subjects, self.slot, self.budget, self.progress, self.stop)
+        except RuleDoesNotFit:
+            return None
+        groups = answer.detection.groups
+        return Found(len(groups), frozenset(hash(member.id) for group in groups for member in group.members))
+
+
+def choose(candidates: Sequence[Candidate], count: Callable[[Candidate], Found | None], records: int) -> Keys:
+    """Try the candidates, the most plausible first.
+
+    A key that is only too common with its normalisers comes after all others, as it is written.
+    """
+    chosen: list[Choice] = []
+    common: list[TooCommon] = []
+    later: list[Choice] = []
+    idle: list[Choice] = []
+    for candidate in candidates[:MOST_TRIED]:
+        if len(chosen) == MOST_RULES or any(_is_wider(candidate, choice.candidate) for choice in chosen):
+            continue
+        most = max(MOST_SURPLUS * records, _FEW if candidate.weight >= _PLAUSIBLE else 0)
+        written = count(candidate.as_written)
+        if written is None:
+            continue
+        if written.surplus > most:
+            common.append(TooCommon(candidate.as_written, written))
+            continue
+        choice = _normalised(candidate, written, count, most)
+        if choice.is_weaker:
+            later.append(choice)
+        elif choice.finds_more_than(chosen):
+            chosen.append(choice)
+        elif not choice.found.groups:
+            idle.append(replace(choice, candidate=candidate))
+    for choice in later:
+        if len(chosen) < MOST_RULES and choice.finds_more_than(chosen):
+            chosen.append(choice)
+    near = [entry for entry in common if entry.found.surplus <= _NEAR * records]
+    return Keys(chosen, near[:_NOTED], idle[0] if idle else None)
+
+
+def _is_wider(candidate: Candidate, chosen: Candidate) -> bool:
+    """Return True if one key has all columns of the other, so that its groups lie within the other's."""
+    return candidate.is_all or candidate.names <= chosen.names or chosen.names <= candidate.names
+
+
+def _normalised(
+    candidate: Candidate, written: Found, count: Callable[[Candidate], Found | None], most: float
+) -> Choice:
+    """Return the key with those normalisers that find more, unless too many records then share it."""
+    if candidate == candidate.as_written:
+        return Choice(candidate, written, written)
+    more = count(candidate)
+    if more is None or more.surplus > most or more == written:
+        is_weaker = more is not None and more.surplus > most
+        return Choice(candidate.as_written, written, written, is_weaker)
+    normalised = [column for column in candidate.columns if column.steps]
+    for column in normalised if len(normalised) > 1 else ():
+        simpler = candidate.without_steps(column.name)
+        if count(simpler) == more:
+            candidate = simpler
+    return Choice(candidate, more, written)
