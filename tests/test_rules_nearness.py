@@ -17,6 +17,7 @@ from rules.distances import is_near
 from rules.engines.base import DuplicateGroup
 from rules.grouping import Record
 from rules.kinds.duplicates import DuplicatesRule
+from rules.kinds.duplicates.detection import FittedDuplicates
 from rules.models import Distance, Percent
 from rules.nearness import Limit, chains, neighbours, overlapping, windows
 from rules.values import Type
@@ -205,3 +206,29 @@ def test_columns_that_do_not_fit_are_told(settings: dict[str, Any], sentence: st
     rule = DuplicatesRule(name="twins", dataset="things", key=["id"], **settings)
 
     assert any(mistake.startswith(sentence) for mistake in check(rule, Rows(CHARGES, []).relation()))
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"gap": {"amount": "1%"}}, "records whose amount is at most 1 % of the larger after the previous one"),
+        (
+            {"gap": {"at": "10m", "amount": "1%"}},
+            "records connected by pairs at most 10 minutes in at and 1 % of the larger in amount apart",
+        ),
+        (
+            {"window": {"at": "10m", "amount": 5}},
+            "those at most 10 minutes in at and 5 in amount from the first",
+        ),
+        (
+            {"overlap": {"from": "at", "to": "until"}},
+            "records whose periods from at to until overlap, also through others; without until, a period is open",
+        ),
+    ],
+)
+def test_a_rule_says_in_words_what_it_puts_together(settings: dict[str, Any], sentence: str) -> None:
+    rule = DuplicatesRule(name="twins", dataset="things", key=["card"], **settings)
+
+    described = FittedDuplicates.of(rule, Rows(CHARGES, []).relation()).describe()
+
+    assert f"of these, {sentence}" in described["groups"]

@@ -111,9 +111,10 @@ def _span(rule: DuplicatesRule) -> str:
     if span.also is None:
         other = "the previous one" if rule.gap else "the first one"
         return f"records whose {name_in_words(span.column)} is at most {_distance(span)} after {other}"
-    other = "of another one, also through others" if rule.gap else "of the first one"
-    limits = " and ".join(f"{name_in_words(limit.column)} at most {_distance(limit)}" for limit in (span, span.also))
-    return f"records with {limits} from that {other}"
+    limits = " and ".join(f"{_distance(limit)} in {name_in_words(limit.column)}" for limit in (span, span.also))
+    return (
+        f"records connected by pairs at most {limits} apart" if rule.gap else f"those at most {limits} from the first"
+    )
 
 
 def _distance(span: MaximumDistance) -> str:
