@@ -50,12 +50,36 @@ class ChannelSettings(BaseModel):
 
 
 @dataclass(frozen=True)
+class DifferenceNotice:
+    """A field that differs, with its value on both sides as text."""
+
+    column: Ours[str]
+    left: str
+    right: str
+
+
+@dataclass(frozen=True)
+class BalanceNotice:
+    """The balance of two datasets in a currency: `left` - `right` is the sum of the other amounts."""
+
+    currency: str
+    left: Decimal
+    right: Decimal
+    matched: Decimal
+    explained: Decimal
+    not_yet_due: Decimal
+
+
+@dataclass(frozen=True)
 class GroupNotice:
     """One finding as people see it. `key` holds the raw values of the key's columns, masked where they must be.
 
     `keeper` and `surplus` are record ids as text. `nearby` are the nearest of the `nearby_records` with the same key
     that a window left out though they are near one inside. `seconds_apart` are the gaps between neighbours in time, if
     known.
+
+    A discrepancy has records on the `left` and `right` side instead, named with their dataset, and the `differences`
+    between them. `form` is what is wrong with them, also `in_words`, and `form_reason` explains it.
     """
 
     finding: Ours[str]
@@ -72,6 +96,12 @@ class GroupNotice:
     nearby_records: int = 0
     history: str | None = None  # what was decided before, for one that came back; why its cleaning or undo failed
     plan_hash: str | None = None  # the hash of the plan that waits for approval
+    form: Ours[str] = "duplicate"
+    in_words: Ours[str] = "duplicate"
+    left: tuple[str, ...] = ()
+    right: tuple[str, ...] = ()
+    differences: tuple[DifferenceNotice, ...] = ()
+    form_reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +110,9 @@ class RuleNotice:
 
     `largest` begins with the largest group. A message shows three, its thread further ones, and the rest as a count,
     so forty are enough; all of them do no harm. `money` is that of the surplus records counted in `records`.
+
+    `datasets` are all that the rule reads, if they are several, and `nouns` its findings, one and many. `forms` counts
+    discrepancies by form, also `in_words`, and `balance` is that of the two datasets.
     """
 
     rule: Ours[str]
@@ -100,6 +133,11 @@ class RuleNotice:
     largest: tuple[GroupNotice, ...] = ()
     skipped: tuple[str, ...] = ()
     kind: Ours[str] = "duplicates"
+    datasets: Ours[tuple[str, ...]] = ()
+    nouns: Ours[tuple[str, str]] = ("finding", "findings")
+    forms: Ours[Mapping[str, int]] = field(default_factory=dict)
+    in_words: Ours[tuple[str, ...]] = ()
+    balance: Ours[tuple[BalanceNotice, ...]] = ()
 
     @property
     def news(self) -> int:

@@ -36,6 +36,7 @@ from reconcile.findings.judgement import FindingChange, judge
 from reconcile.findings.known import Known, NotSame
 from reconcile.findings.states import TRANSITIONS, Event, State, TransitionRefused, after
 from reconcile.messages.personal import Hidden
+from reconcile.messages.public import finding_json
 from reconcile.store import Store, finding_memory, tables
 from reconcile.store import findings as stored
 from reconcile.store.findings import FindingAmbiguous, FindingUnknown
@@ -796,7 +797,7 @@ def test_a_finding_as_json_has_lists_for_ids_and_text_for_decimals(office: Findi
     )
     office.record(found)
 
-    shown = Hidden().finding(office.only())
+    shown = finding_json(office.only(), Hidden())
 
     golden = {
         "rule": "double-charge",
@@ -804,6 +805,7 @@ def test_a_finding_as_json_has_lists_for_ids_and_text_for_decimals(office: Findi
         "dataset": "charges",
         "status": "open",
         "severity": "high",
+        "form": "duplicate",
         "keeper": ["bank.csv", 7],
         "surplus": [["bank.csv", 9]],
         "key": {"order": "A-17", "amount": "20.00", "day": "2026-03-01", "seat": 7},
@@ -878,7 +880,7 @@ def _shuffled(rule: RuleIdentity, seed: int, tmp_path: Path) -> list[dict[str, o
         groups = list(day) if rule.by_records else [one for one in day if one.key["order"] == "B"]
         shuffle.shuffle(groups)
         office.record(*groups, rule=rule)
-    shown = [Hidden().finding(one) for one in office.all()]
+    shown = [finding_json(one, Hidden()) for one in office.all()]
     office.store.close()
     return shown
 

@@ -10,7 +10,7 @@ import pytest
 from notifications_support import LATE, SLOT, double_charges, first_run, group, night, trouble
 
 from notifications import base
-from notifications.base import CleaningNotice, FailureNotice, RuleNotice
+from notifications.base import BalanceNotice, CleaningNotice, DifferenceNotice, FailureNotice, RuleNotice
 from notifications.wording import document, render, words
 
 FAILED = FailureNotice("bank-vs-ledger", "Source 'bank' did not answer at exports: permission denied.")
@@ -147,6 +147,62 @@ def test_many_rules_and_wide_keys_stay_inside_the_room_and_are_counted() -> None
     assert sum(section.size() for section in shown.details) <= render.SLACK.units
     assert "more rules: reconcile findings" in document.text(shown)
     assert "34 more columns" in document.text(shown)
+
+
+def test_a_discrepancy_reads_with_both_sides_and_the_balance() -> None:
+    """Changing words on purpose? Read the new text as the person on call would, then paste it here."""
+    different = DifferenceNotice("amount / total", "120.00", "100.00")
+    pair = replace(group(0), keeper="", surplus=(), seconds_apart=(), first=None, last=None, form="mismatch")
+    pair = replace(pair, in_words="amounts differ", left=("bank 12",), right=("ledger 7",), differences=(different,))
+    lone = replace(pair, finding="F-2", in_words="missing in ledger", right=(), differences=(), form_reason="no key")
+    rule = replace(
+        double_charges(2),
+        rule="bank-vs-ledger",
+        kind="comparison",
+        records=0,
+        datasets=("bank", "ledger"),
+        nouns=("discrepancy", "discrepancies"),
+        forms={"left_only": 1, "mismatch": 1},
+        in_words=("1 missing in ledger", "1 amount differs"),
+        balance=(BalanceNotice("EUR", *map(Decimal, ("120", "100", "0.01", "15", "4.99"))),),
+        runbook=None,
+        largest=(pair, lone),
+    )
+
+    assert told(rule) == (
+        "🔴 2 new discrepancies between bank and ledger since yesterday 06:15, 40.00 EUR at risk\n"
+        "job nightly · slot Sat 21 Nov 2026, 06:15 CET · run 4f1c09a2\n"
+        "\n"
+        "🔴 bank-vs-ledger · critical · @finance\n"
+        "1 missing in ledger, 1 amount differs.\n"
+        "Balance in EUR: bank 120.00, ledger 100.00, difference 20.00, explained by findings 15.00, not yet due 4.99, "
+        "tolerated 0.01\n"
+        "  • order_id A-17 · amount 20.00 · currency EUR\n"
+        "    amounts differ · bank 12 · ledger 7 · 20.00 EUR · F-7K2M0000\n"
+        "    amount / total 120.00 ≠ 100.00\n"
+        "  • order_id A-17 · amount 20.00 · currency EUR\n"
+        "    missing in ledger (no key) · bank 12 · 20.00 EUR · F-2\n"
+        'Next: reconcile show F-7K2M0000 · accept: reconcile dismiss F-7K2M0000 --note "…"\n'
+    )
+
+
+def test_a_discrepancy_of_many_records_fields_and_currencies_is_counted() -> None:
+    line = BalanceNotice("EUR", *map(Decimal, ("1", "1", "0", "0", "0")))
+    records, fields = ("y" * 300,) * 50, (DifferenceNotice("f" * 90, "x" * 500, "z" * 500),) * 40
+    wide = replace(group(0), surplus=(), form="unbalanced", left=records, right=records, differences=fields)
+    rules = [
+        replace(
+            double_charges(90), rule=f"rule-{n}", largest=(wide,) * 40, forms={"unbalanced": 90}, balance=(line,) * 9
+        )
+        for n in range(60)
+    ]
+
+    shown = render.document(night(*rules), render.SLACK)
+
+    assert sum(section.size() for section in shown.sections) <= render.SLACK.units
+    assert "45 more" in document.text(shown)
+    assert "34 more fields" in document.text(shown)
+    assert "Balance in 5 more currencies: see the report of the run" in document.text(shown)
 
 
 def test_nothing_new_is_one_short_line() -> None:

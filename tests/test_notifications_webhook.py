@@ -154,6 +154,11 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "trend",
         "largest",
         "skipped",
+        "datasets",
+        "nouns",
+        "forms",
+        "in_words",
+        "balance",
     } == set(document["rules"][0])
     assert {
         "finding",
@@ -170,6 +175,12 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "nearby_records",
         "history",
         "plan_hash",
+        "form",
+        "in_words",
+        "left",
+        "right",
+        "differences",
+        "form_reason",
     } == set(document["rules"][0]["largest"][0])
     assert document["version"] == base.VERSION == 1
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from toys import install
 from toys.channel import LETTERS
 from toys.sheet import BOOKS, Book, MemorySheet
 
 from connectors.base import Source
 from connectors.target import Target
-from reconcile import plugins
 from reconcile.app import Application
 from reconcile.cleaning.actions.base import AsksPerson, NotPlannable
 from reconcile.config import load
@@ -27,16 +26,6 @@ from reconcile.runs.check import Order
 from reconcile.store import findings
 from reconcile.views.examples import run as tested
 
-ENTRY_POINTS = """\
-[reconcile.connectors]
-memory_sheet = toys.sheet:MemorySheet
-[reconcile.rules]
-overcounted = toys.kind:Overcounted
-[reconcile.channels]
-letterbox = toys.channel:Letterbox
-[reconcile.actions]
-stamp = toys.action:Stamp
-"""
 CONFIGURATION = """\
 version: 1
 state: sqlite:///state.db
@@ -70,12 +59,7 @@ PAYMENTS = {
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project whose kinds come from an installed package."""
-    information = tmp_path / "site" / "toys-1.0.dist-info"
-    information.mkdir(parents=True)
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: toys\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text(ENTRY_POINTS)
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    monkeypatch.setattr(plugins, "_foreign", functools.cache(plugins._foreign.__wrapped__))
+    install(tmp_path, monkeypatch)
     (tmp_path / "invoices.csv").write_text(INVOICES)
     BOOKS["office"] = Book({"payments": {key: dict(row) for key, row in PAYMENTS.items()}})
     LETTERS.clear()
@@ -292,7 +276,7 @@ def test_the_sheet_is_a_source_and_a_target() -> None:
 @pytest.mark.slow
 def test_no_line_of_the_product_names_a_kind_a_connector_a_channel_or_an_action_of_the_toys() -> None:
     root = Path(__file__).parents[1]
-    toys = {"overcounted", "memory_sheet", "letterbox", "stamp"}
+    toys = {"overcounted", "mirrored", "memory_sheet", "letterbox", "stamp"}
 
     naming = {
         f"{path.relative_to(root)}:{node.lineno}"

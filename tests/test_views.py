@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from reconcile.app import load
 from reconcile.store.findings import FindingFilter
 from reconcile.views import findings, plans
 from reconcile.views.plans import PlanView
+from rules.engines.base import Link
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = """
@@ -52,6 +54,17 @@ def test_a_view_of_a_plan_masks_ids_however_short_in_every_part(shop: Project) -
     assert "Bonn" in str(shown)
 
 
+def test_a_finding_says_which_records_agree_by_which_key_and_what_alone_links_them(shop: Project) -> None:
+    with load(shop.folder / "reconcile.yaml") as application:
+        [row], _ = findings.listed(application, FindingFilter(), show=False, members=True)
+        detail = findings.detail(application, row.id, show=True)
+    links = (Link(0, 1, (0, 2)), Link(1, 0, (1,), bridge=True))
+
+    linked = replace(detail, _finding=replace(detail._finding, links=links), alternatives=("mail", "phone"))
+
+    assert list(linked.links) == ["only phone links Zx and Zq", "Zq and Zx agree by mail and key 3"]
+
+
 def test_a_view_of_a_finding_masks_its_records_and_names_the_next_step(shop: Project) -> None:
     with load(shop.folder / "reconcile.yaml") as application:
         [row], total = findings.listed(application, FindingFilter(), show=False, members=True)
@@ -59,8 +72,8 @@ def test_a_view_of_a_finding_masks_its_records_and_names_the_next_step(shop: Pro
         open_detail = findings.detail(application, row.id, show=True)
 
     assert total == 1
-    assert [member.name for member in detail.members] == ["•••", "•••"]
-    assert {member.name for member in open_detail.members} == {"Zq", "Zx"}
+    assert [record.name for table in detail.tables for record in table.records] == ["•••", "•••"]
+    assert {record.name for table in open_detail.tables for record in table.records} == {"Zq", "Zx"}
     assert detail.is_masked
     assert not open_detail.is_masked
     assert detail.next_step is not None

@@ -11,16 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from notifications.base import CleaningNotice, FailureNotice, GroupNotice, Notice, RuleNotice
-from notifications.wording import cleaning, trouble, words
+from notifications.wording import cleaning, groups, trouble, words
 from notifications.wording.document import Document, Line, Section, TextSpan
 
 SEVERITIES = ("info", "low", "medium", "high", "critical")
 _SIGNS = {"critical": "🔴", "high": "🟠", "medium": "🟡", "low": "🔵", "info": "⚪"}
-_KEY_COLUMNS = 6
-_SURPLUS_IDS = 5
 _FAILURES = 8
 _RULES = 15
 _HEADLINE_RULES = 2
+_CURRENCIES = 4
 _MARGIN = 200  # units kept free for the line that counts what did not fit
 
 
@@ -45,7 +44,7 @@ def document(notice: Notice, room: Room) -> Document:
         return Document(headline(notice), about, (trouble.section(notice, notice.trouble), *_rest(notice, ())))
     rules = sorted((rule for rule in notice.rules if rule.news), key=lambda rule: (-_rank(rule), -rule.news, rule.rule))
     failures = tuple(_failures(notice))
-    decisions = tuple(cleaning.decisions(notice, lambda group: _group(group, notice)))
+    decisions = tuple(cleaning.decisions(notice, lambda group: groups.lines(group, notice)))
     rest = (*cleaning.completed(notice), *_rest(notice, rules))
     details = _details(notice, rules, room)
     room_left = room.units - sum(section.size() for section in (*failures, *decisions, *rest))
@@ -99,11 +98,16 @@ def _short(rule: RuleNotice, notice: Notice, *, alone: bool, labelled: bool) -> 
 
 def _counted(rule: RuleNotice) -> str:
     """Like "3 new double charges", or "3 new groups of duplicates in tracks" if the rule's name is no noun."""
-    singular, plural = words.nouns(rule.rule, rule.kind)
+    singular, plural = words.nouns(rule.rule, rule.kind, rule.nouns)
     changes = [name for name, number in _changes(rule).items() if number]
     adjective = f"{changes[0]} " if len(changes) == 1 and not rule.first_run else ""
-    place = "" if singular.split()[0] in rule.rule.lower() else f" in {words.visible(rule.dataset, 40)}"
+    place = "" if singular.split()[0] in rule.rule.lower() else _place(rule)
     return words.plural(rule.news, f"{adjective}{singular}", f"{adjective}{plural}") + place
+
+
+def _place(rule: RuleNotice) -> str:
+    datasets = words.listed([words.visible(name, 40) for name in rule.datasets or (rule.dataset,)])
+    return f" {'between' if rule.forms and len(rule.datasets) > 1 else 'in'} {datasets}"
 
 
 def _changes(rule: RuleNotice) -> Mapping[str, int]:
@@ -184,9 +188,9 @@ def _fitting(
 ) -> Iterator[Section]:
     """Yield each rule as fully as the room allows, the worst first; a rule without room is still counted."""
 
-    def drawn(rule: RuleNotice, groups: int) -> Section:
+    def drawn(rule: RuleNotice, most: int) -> Section:
         threaded = details.get(rule.rule)
-        return _rule(rule, notice, groups, len(threaded.groups) if threaded else 0)
+        return _rule(rule, notice, most, len(threaded.groups) if threaded else 0)
 
     room_left -= _MARGIN
     bare = [drawn(rule, 0) for rule in rules[:_RULES]]
@@ -195,8 +199,8 @@ def _fitting(
     spare = room_left - sum(section.size() for section in bare)
     for rule, least in zip(rules, bare, strict=False):
         full = least
-        for groups in range(1, room.groups + 1):
-            if (more := drawn(rule, groups)).size() - least.size() <= spare:
+        for most in range(1, room.groups + 1):
+            if (more := drawn(rule, most)).size() - least.size() <= spare:
                 full = more
         spare -= full.size() - least.size()
         yield full
@@ -206,12 +210,12 @@ def _fitting(
         yield Section("rule", ((TextSpan(f"And {count} of {of}: "), TextSpan("reconcile findings", "code")),))
 
 
-def _rule(rule: RuleNotice, notice: Notice, groups: int, in_thread: int) -> Section:
-    shown = rule.largest[: min(groups, rule.news)]
+def _rule(rule: RuleNotice, notice: Notice, most: int, in_thread: int) -> Section:
+    shown = rule.largest[: min(most, rule.news)]
     return Section(
         "rule",
         (*_heading(rule, notice), *_largest(rule, shown)),
-        tuple(_group(group, notice) for group in shown),
+        tuple(groups.lines(group, notice) for group in shown),
         tuple(_after(rule, shown, in_thread)),
     )
 
@@ -222,6 +226,12 @@ def _heading(rule: RuleNotice, notice: Notice) -> Iterator[Line]:
     owner = (TextSpan(" · "), TextSpan(words.visible(rule.owner, 60), mention=rule.owner)) if rule.owner else ()
     yield (TextSpan(f"{_SIGNS.get(severity, '•')} "), name, TextSpan(f" · {severity}"), *owner)
     yield (TextSpan(_sentence(rule, notice)),)
+    left, right = (*rule.datasets, "left", "right")[:2]
+    for line in rule.balance[:_CURRENCIES]:
+        yield (TextSpan(f"Balance in {words.balance(line, left, right)}"),)
+    if len(rule.balance) > _CURRENCIES:
+        more = words.plural(len(rule.balance) - _CURRENCIES, "more currency", "more currencies")
+        yield (TextSpan(f"Balance in {more}: see the report of the run"),)
     if rule.trend:
         yield (TextSpan(f"Trend: {words.visible(rule.trend, 200)}"),)
     if rule.why:
@@ -236,56 +246,28 @@ def _largest(rule: RuleNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
 def _sentence(rule: RuleNotice, notice: Notice) -> str:
     risk = words.money(rule.money)
     at_risk = f", {risk} at risk" if risk else ""
-    surplus = f" ({words.plural(rule.records, 'surplus record', 'surplus records')})" if rule.records else ""
+    detail = words.plural(rule.records, "surplus record", "surplus records") if rule.records else ""
+    detail = detail or ", ".join(words.visible(form, 80) for form in rule.in_words)
+    in_brackets = f" ({detail})" if detail else ""
     if rule.first_run:
         exist = "exists" if rule.news == 1 else "exist"
         return (
-            f"First run: {_counted(rule)}{surplus} already {exist}{at_risk}. "
+            f"First run: {_counted(rule)}{in_brackets} already {exist}{at_risk}. "
             "You'll see this summary once; later runs report only new findings."
         )
     in_total = f" {rule.open:,} open in total." if rule.known else ""
     changes = [f"{number:,} {name}" for name, number in _changes(rule).items() if number]
     split = f": {words.listed(changes)}" if len(changes) > 1 else ""
-    if rule.records and _says_it_all(notice):
-        return f"{words.plural(rule.records, 'surplus record', 'surplus records')}{split}.{in_total}"
+    if detail and _says_it_all(notice):
+        return f"{detail}{split}.{in_total}"
     when = words.since(notice.since, notice.slot, notice.timezone)
-    return f"{_counted(rule)}{surplus}{when}{split}{at_risk}.{in_total}"
+    return f"{_counted(rule)}{in_brackets}{when}{split}{at_risk}.{in_total}"
 
 
 def _says_it_all(notice: Notice) -> bool:
     """Return True if the headline already counts the only rule with news."""
     alone = sum(1 for rule in notice.rules if rule.news) == 1
     return alone and not notice.test and all(failure.ended for failure in notice.failures)
-
-
-def _group(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
-    """Return two lines: the key, and the keeper, the surplus, the distance in time and the money."""
-    columns = list(group.key.items())
-    key: list[TextSpan] = []
-    for name, cell in columns[:_KEY_COLUMNS]:
-        key += [TextSpan(f"{' · ' if key else ''}{words.visible(name, 40)} "), TextSpan(words.value(cell), "bold")]
-    if len(columns) > _KEY_COLUMNS:
-        key.append(TextSpan(f" · {words.plural(len(columns) - _KEY_COLUMNS, 'more column', 'more columns')}"))
-    ids = [words.visible(record, 40) for record in group.surplus[:_SURPLUS_IDS]]
-    more = len(group.surplus) - len(ids)
-    surplus = ", ".join([*ids, *([f"{more:,} more"] if more else [])])
-    facts = [f"keep {words.visible(group.keeper, 40)}, surplus {surplus}" if ids else words.visible(group.keeper, 40)]
-    when = f"on {words.lately(group.first, notice.slot, notice.timezone)}" if group.first else ""
-    gap = " ".join(filter(None, (words.apart(group.seconds_apart), when)))
-    facts += [fact for fact in (words.money(group.money), gap) if fact]
-    state = "" if group.state == "new" else f" ({words.visible(words.state(group.state), 20)})"
-    lines: list[Line] = [tuple(key)] if key else []
-    lines.append(
-        (TextSpan(" · ".join(facts) + " · "), TextSpan(words.visible(group.finding, 40), "code"), TextSpan(state))
-    )
-    if group.nearby:
-        near = [words.visible(record, 40) for record in group.nearby[:_SURPLUS_IDS]]
-        rest = group.nearby_records - len(near)
-        listed = ", ".join([*near, *([f"{rest:,} more"] if rest else [])])
-        lines.append((TextSpan(f"Nearby, not in the group: {listed}"),))
-    if group.history:
-        lines.append((TextSpan(words.visible(group.history, 200)),))
-    return tuple(lines)
 
 
 def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> Iterator[Line]:
@@ -314,7 +296,7 @@ def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> It
         yield (
             TextSpan("Next: "),
             TextSpan(f"reconcile show {finding}", "code"),
-            TextSpan(" · not a duplicate: "),
+            TextSpan(f" · {'accept' if rule.forms else 'not a duplicate'}: "),
             not_twice,
         )
     if rule.runbook:
@@ -343,7 +325,7 @@ def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[st
         section = Section("rule", ((TextSpan(words.visible(rule.rule, 80), "bold"), TextSpan(": more groups")),))
         room_left -= section.size() + _MARGIN
         for group in rule.largest[room.groups : min(rule.news, room.groups + places)]:
-            more = replace(section, groups=(*section.groups, _group(group, notice)))
+            more = replace(section, groups=(*section.groups, groups.lines(group, notice)))
             if (size := more.size() - section.size()) > room_left:
                 break
             room_left -= size

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from notifications.base import BalanceNotice
+
 _WHOLE_CURRENCIES = frozenset(
     {"BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "VND", "VUV", "XAF", "XOF", "XPF"}
 )
@@ -78,15 +80,15 @@ def plural(number: int, singular: str, plural_form: str) -> str:
     return f"{number:,} {singular if number == 1 else plural_form}"
 
 
-def nouns(rule: str, kind: str) -> tuple[str, str]:
-    """Return the singular and plural noun for findings of a rule.
+def nouns(rule: str, kind: str, others: tuple[str, str] = ("finding", "findings")) -> tuple[str, str]:
+    """Return the singular and plural noun for findings of a rule; `others` are those of kinds other than duplicates.
 
     A rule whose name says that something is duplicated lends its name (double-charge: "double charge", "double
     charges"); other names cannot be counted.
     """
     words = re.split(r"[-_ ]+", rule.lower())
     if kind != "duplicates":
-        return "finding", "findings"
+        return others
     counts = words[0] in _SAYS_TWICE and all(map(str.isalpha, words)) and not _JOINS & set(words)
     if counts and len(rule) <= 40 and 2 <= len(words) <= 3 and not words[-1].endswith("s"):
         return " ".join(words), " ".join([*words[:-1], _many(words[-1])])
@@ -113,8 +115,17 @@ def money(amounts: Mapping[str, Decimal]) -> str:
     return listed(shown) if shown else ""
 
 
-def _amount(amount: Decimal, currency: str) -> str:
-    name = visible(currency, 12)
+def balance(line: BalanceNotice, left: str, right: str) -> str:
+    """Like "EUR: bank 120.00, ledger 100.00, difference 20.00, explained by findings 20.00"."""
+    parts = [(visible(left, 40), line.left), (visible(right, 40), line.right), ("difference", line.left - line.right)]
+    others = (("explained by findings", line.explained), ("not yet due", line.not_yet_due), ("tolerated", line.matched))
+    parts += [(name, amount) for name, amount in others if amount]
+    amounts = (f"{name} {_amount(amount, line.currency, show=False)}" for name, amount in parts)
+    return f"{visible(line.currency, 12)}: {', '.join(amounts)}"
+
+
+def _amount(amount: Decimal, currency: str, *, show: bool = True) -> str:
+    name = visible(currency, 12) if show else ""
     if not amount.is_finite() or abs(amount.adjusted()) > 18:
         return f"{visible(str(amount), 30)} {name}".strip()
     digits = 0 if currency in _WHOLE_CURRENCIES else 3 if currency in _THREE_DIGIT_CURRENCIES else 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,10 +14,12 @@ from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Note, Ou
 if TYPE_CHECKING:
     from reconcile.app import Application
     from reconcile.tracking.decide import Decision
-    from reconcile.views.findings import FindingView
+    from reconcile.views.findings import FindingDetail, FindingView
 
 
 Finding_ = Annotated[str, typer.Argument(help="The id of a finding, or its first characters.", metavar="ID")]
+_LINKS = 10
+"""The most links between records that are shown; those that hold the group together come first."""
 _USUAL = 50
 """The default number of listed findings."""
 
@@ -24,7 +27,7 @@ _USUAL = 50
 def register(app: typer.Typer) -> None:
     app.command(help="List unresolved findings, the most severe and oldest first.")(findings)
     app.command(help="Show one finding with its records and its history.")(show)
-    app.command(help="Mark a finding as not a duplicate.")(dismiss)
+    app.command(help="Dismiss a finding: not a duplicate, or accepted as it is.")(dismiss)
     app.command(help="Mute a finding until a time, or until it grows.")(snooze)
     app.command(help="Reopen a dismissed, snoozed or undone finding.")(reopen)
     app.command(help="Assign a finding to a person.")(assign)
@@ -72,7 +75,10 @@ def findings(
         out.note("No findings.")
         return
     headings = ("id", "severity", "rule", "state", "key", "records", "at risk", "since")
-    out.table(headings, list(map(_row, views)), right=(5, 6))
+    if all(view.is_duplicate for view in views):
+        out.table(headings, list(map(_row, views)), right=(5, 6))
+    else:
+        out.table((*headings, "form"), [(*_row(view), view.form) for view in views], right=(5, 6))
     if any(view.is_masked for view in views):
         out.note(HIDDEN)
 
@@ -118,10 +124,8 @@ def show(
     risk = f", {view.at_risk} at risk" if view.at_risk else ""
     out.say(f"{view.id}  {view.severity}  {view.rule}  {words.state(view.state)}  {view.records} records{risk}")
     out.say(f"key  {', '.join(f'{name} = {value}' for name, value in view.key.items())}")
-    columns = view.columns
-    rows = [(member.role, member.name, *(member.cells[name] for name in columns)) for member in view.members]
-    out.table(("", "record", *columns), rows)
-    for text in view.remarks:
+    _tell_records(view, out)
+    for text in (*itertools.islice(view.links, _LINKS), *view.remarks):
         out.say(text)
     for event in view.history:
         note = f": {event.note}" if event.note else ""
@@ -136,6 +140,17 @@ def show(
         out.note(HIDDEN)
     if view.next_step:
         out.note(f"Next: {view.next_step}")
+
+
+def _tell_records(view: FindingDetail, out: Output) -> None:
+    """Print what is wrong with the records, the fields that differ side by side, and the records."""
+    if not view.is_duplicate:
+        out.say(f"{view.form}: {view.reason}" if view.reason else view.form)
+    if view.comparison is not None:
+        out.table(("differs", view.comparison.left, view.comparison.right), view.comparison.fields)
+    for table in view.tables:
+        rows = [(record.role, record.name, *(record.cells[name] for name in table.columns)) for record in table.records]
+        out.table(("", "record", *table.columns), rows)
 
 
 def dismiss(

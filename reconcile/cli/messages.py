@@ -55,6 +55,7 @@ def about_open_findings(application: Application, channel: str, name: str | None
     from reconcile.findings.results import summary_of
     from reconcile.findings.states import State
     from reconcile.messages import notify
+    from reconcile.messages.news import News
     from reconcile.store import runs as stored
     from reconcile.store.findings import ASKING, FindingFilter, each, not_undone
     from reconcile.store.plans import waiting_plans
@@ -66,9 +67,9 @@ def about_open_findings(application: Application, channel: str, name: str | None
             return None
         last = ended[0]
         project = application.project
-        opened = notify.News.of(project, each(tx, FindingFilter(rules=job.rules, states=(State.OPEN,))))
-        asking = notify.News.of(project, each(tx, FindingFilter(rules=job.rules, states=ASKING)))
-        undos = notify.News.of(project, not_undone(tx, job.rules))
+        opened = News.of(project, each(tx, FindingFilter(rules=job.rules, states=(State.OPEN,))))
+        asking = News.of(project, each(tx, FindingFilter(rules=job.rules, states=ASKING)))
+        undos = News.of(project, not_undone(tx, job.rules))
         failing = stored.failing(tx, job.name).items()
         news = [notify.FailureNews(subject, sentence, since) for subject, (sentence, since) in failing]
         letter = notify.Letter(

@@ -117,7 +117,8 @@ def tell(report: RunReport, out: Output, hiding: Application | None = None) -> N
         out.say(f"could not check {', '.join(names)}: {why}")
     largest = _largest(report, hidden)
     for rule in report.rules:
-        for sentence in (*largest.get(rule.rule, ()), *_cleaning(rule, report)):
+        compared = _comparison(rule, hidden(rule.dataset, rule.rule))
+        for sentence in (*compared, *largest.get(rule.rule, ()), *_cleaning(rule, report)):
             out.say(f"{rule.rule}: {sentence}")
         for entry in rule.skipped:
             out.note(f"{rule.rule}: {entry.sentence}")
@@ -163,12 +164,38 @@ def _line(finding: Foreseen, hidden: Hidden) -> str:
     from reconcile.findings.identity import public
 
     group = finding.group
-    values = (hidden.value(column, public(value)) for column, value in group.key.items())
+    values = (hidden.of_key(column, public(value), finding.datasets) for column, value in group.key.items())
     key = " · ".join("" if value is None else str(value) for value in values)
-    keeper, *surplus = hidden.names(group.members)
-    more = f" and {len(surplus) - _SHOWN:,} more" if len(surplus) > _SHOWN else ""
+    names = hidden.names(group.members, finding.datasets)
     risk = f", {hidden.at_risk(group.at_risk)} at risk" if group.money else ""
-    return f"{finding.change.value}  {key}: keep {keeper}, surplus {'; '.join(surplus[:_SHOWN])}{more}{risk}"
+    if group.form == "duplicate":
+        what = f"keep {names[0]}, surplus {_some(names[1:])}"
+    else:
+        what = f"{finding.phrase}, {_some(names)}"
+    return f"{finding.change.value}  {key}: {what}{risk}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return f"{'; '.join(names[:_SHOWN])}{more}"
+
+
+def _comparison(rule: Outcome, hidden: Hidden) -> Iterator[str]:
+    """Yield the findings by form, the balance of two datasets by currency, and how many of their records agree."""
+    from notifications.wording import words
+    from reconcile.findings.results import RuleResult
+    from reconcile.messages.notify import balance_notice
+
+    if not isinstance(rule, RuleResult):
+        return
+    if rule.in_words:
+        yield ", ".join(rule.in_words)
+    if not hidden.hides_amounts or rule.findings.undecided > 1:
+        left, right = (*rule.datasets, "left", "right")[:2]
+        yield from (words.balance(balance_notice(line), left, right) for line in rule.balance)
+    counts = {"matched": rule.matched, "not yet due": rule.not_yet_due, "interchangeable": rule.interchangeable}
+    if facts := [f"{number:,} {name}" for name, number in counts.items() if number]:
+        yield ", ".join(facts)
 
 
 def _cleaning(rule: Outcome, report: RunReport) -> Iterator[str]:

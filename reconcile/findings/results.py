@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from notifications.base import Ours
 from notifications.wording.words import plural
 from reconcile.findings.identity import public
+from rules.engines.base import BalanceLine
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -112,6 +113,10 @@ class RuleResult:
 
     `money` is the sum per currency over the undecided findings. `groups_before` are the numbers of groups in earlier
     runs, newest first; None in a dry run.
+
+    `forms` counts the undecided findings by form, also `in_words`, unless they are duplicates. A rule that compares two
+    `datasets` may give their `balance`, the numbers of `matched` pairs and of `interchangeable` ones, and records
+    `not_yet_due`.
     """
 
     rule: Ours[str]
@@ -129,6 +134,13 @@ class RuleResult:
     edited: bool
     seconds: float
     groups_before: tuple[int, ...] | None = None
+    datasets: Ours[tuple[str, ...]] = ()
+    forms: Ours[Mapping[str, int]] = field(default_factory=dict)
+    in_words: Ours[tuple[str, ...]] = ()
+    balance: Ours[tuple[BalanceLine, ...]] = ()
+    matched: int | None = None
+    not_yet_due: int = 0
+    interchangeable: int = 0
     cleaning: CleaningResult = CleaningResult()
 
 

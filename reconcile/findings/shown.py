@@ -93,7 +93,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Foreseen:
-    """A finding as a dry run sees it: nothing is stored, so it has no history; a new one has no `id`."""
+    """A finding as a dry run sees it: nothing is stored, so it has no history; a new one has no `id`.
+
+    `datasets` are those of its rule, if it reads several; `phrase` is its form in words.
+    """
 
     id: str | None
     rule: str
@@ -102,6 +105,8 @@ class Foreseen:
     severity: Severity
     change: FindingChange
     group: Group
+    datasets: tuple[str, ...] = ()
+    phrase: str = ""
 
     @property
     def state(self) -> State:

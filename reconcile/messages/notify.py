@@ -7,13 +7,22 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from itertools import combinations, islice, pairwise
+from itertools import islice
 
-from notifications.base import MASK, NOT_UNDONE, CleaningNotice, FailureNotice, GroupNotice, Notice, RuleNotice
+from notifications.base import (
+    MASK,
+    NOT_UNDONE,
+    BalanceNotice,
+    CleaningNotice,
+    DifferenceNotice,
+    FailureNotice,
+    GroupNotice,
+    Notice,
+    RuleNotice,
+)
 from notifications.wording.words import plural
 from reconcile.config.settings import Project
 from reconcile.findings.identity import public
@@ -22,21 +31,17 @@ from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, Rul
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.messages import outbox
+from reconcile.messages.news import News, RuleNews, gaps
 from reconcile.messages.personal import Hidden
 from reconcile.store import Transaction
 from reconcile.store import runs as stored
-from rules import values
-from rules.forensics import Shift, copy_sentence, retry_sentence
+from rules.engines.base import BalanceLine
+from rules.forensics import copy_sentence, retry_sentence
+from rules.forms import counted
 from rules.kinds.base import Rule
 from rules.values import Value
 
-MOST_GROUPS = 40
-"""The most groups of a rule in a notice. A message shows three, its thread some more; a count stands for the rest."""
-
 _MOST_VALUES = 6  # values that link the records of a group
-_COMPARED = 10
-"""Records of a group whose places in files are compared."""
-_MOST_SHIFTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -65,71 +70,6 @@ class Letter:
     created: dt.datetime
     show: tuple[str, ...]
     plans: Mapping[str, str] = field(default_factory=dict)
-
-
-class News:
-    """News about findings: sums for each rule, the largest findings, and the `versions` of all of them."""
-
-    def __init__(self) -> None:
-        self.versions: dict[str, int] = {}
-        self._rules: dict[str, _OfRule] = defaultdict(_OfRule)
-
-    @classmethod
-    def of(cls, project: Project, findings: Iterable[Finding]) -> News:
-        """Collect the news one finding at a time, and keep only the largest findings."""
-        news = cls()
-        for finding in findings:
-            rule = project.rules[finding.rule]
-            news.versions[finding.id] = finding.version
-            news._rules[finding.rule].add(finding, _gaps(finding, rule))
-        return news
-
-    def of_rule(self, name: str) -> _OfRule:
-        return self._rules[name]
-
-    @property
-    def shown(self) -> list[str]:
-        """The ids of the findings that a message may show."""
-        return [finding.id for rule in self._rules.values() for finding in rule.largest()]
-
-    def __bool__(self) -> bool:
-        return bool(self.versions)
-
-
-class _OfRule:
-    """News about a rule's findings. `records` counts the surplus that no earlier decision covers."""
-
-    def __init__(self) -> None:
-        self.changes: Counter[FindingChange] = Counter()
-        self.states: Counter[State] = Counter()
-        self.records = 0
-        self.money: dict[str, Decimal] = {}
-        self.summary = False
-        self.gaps: list[float] = []
-        self.shifts: Counter[Shift] = Counter()
-        self._large: list[Finding] = []
-
-    def add(self, finding: Finding, gaps: Iterable[float]) -> None:
-        self.changes[finding.change] += 1
-        self.states[finding.state] += 1
-        self.records += sum(record.settled_at is None for record in finding.surplus)
-        values.add(self.money, finding.money)
-        self.summary = self.summary or finding.summary
-        self.gaps.extend(gaps)
-        self.shifts.update(_shifts(finding))
-        if len(self.shifts) > _MOST_SHIFTS:  # keep the most common ones
-            self.shifts = Counter(dict(self.shifts.most_common(_MOST_SHIFTS // 10)))
-        self._large.append(finding)
-        if len(self._large) > 10 * MOST_GROUPS:  # sort now and then, not for every finding
-            self._large = self.largest()
-
-    def largest(self) -> list[Finding]:
-        """Return the largest findings: the most money first, then the most records, then the oldest."""
-
-        def rank(finding: Finding) -> tuple[Decimal, int, dt.datetime, str]:
-            return -max(finding.money.values(), default=Decimal(0)), -finding.records, finding.first_seen, finding.id
-
-        return sorted(self._large, key=rank)[:MOST_GROUPS]
 
 
 def message_id(run: str, channel: str, attempt: int) -> str:
@@ -184,7 +124,7 @@ def _cleanings(letter: Letter, outcomes: Sequence[Outcome], asking: News, not_un
     yield from sorted((notice for notice in notices if notice.is_told), key=lambda notice: not notice.asks)
 
 
-def _cleaning(letter: Letter, outcome: Outcome, asking: _OfRule, not_undone: _OfRule) -> CleaningNotice:
+def _cleaning(letter: Letter, outcome: Outcome, asking: RuleNews, not_undone: RuleNews) -> CleaningNotice:
     rule = letter.project.rules[outcome.rule]
     hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
     cleaning = outcome.cleaning
@@ -221,9 +161,10 @@ def _asking(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
     return group if finding.state is State.AWAITING else replace(group, history=finding.reason)
 
 
-def _rule(letter: Letter, result: RuleResult, news: _OfRule) -> RuleNotice:
+def _rule(letter: Letter, result: RuleResult, news: RuleNews) -> RuleNotice:
     rule = letter.project.rules[result.rule]
     hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
+    hides_balance = hidden.hides_amounts and result.findings.undecided < 2
     return RuleNotice(
         rule=rule.name,
         kind=rule.kind,
@@ -243,27 +184,16 @@ def _rule(letter: Letter, result: RuleResult, news: _OfRule) -> RuleNotice:
         trend=_trend(result),
         largest=tuple(_group(letter, finding, rule) for finding in news.largest()),
         skipped=tuple(entry.sentence for entry in result.skipped),
+        datasets=result.datasets,
+        nouns=rule.nouns,
+        forms=dict(sorted(news.forms.items())),
+        in_words=counted(news.forms, rule.form_words),
+        balance=() if hides_balance else tuple(map(balance_notice, result.balance)),
     )
 
 
-def _gaps(finding: Finding, rule: Rule) -> tuple[float, ...]:
-    """Return the seconds between neighbours in time, if the rule orders by an instant."""
-    if rule.ordered_by is None:
-        return ()
-    times = sorted(
-        time for member in finding.members if isinstance(time := member.values.get(rule.ordered_by), dt.datetime)
-    )
-    return tuple((later - earlier).total_seconds() for earlier, later in pairwise(times))
-
-
-def _shifts(finding: Finding) -> Iterator[Shift]:
-    """Yield the finding's pairs of records in two files, if file and row identify records."""
-    places = sorted(
-        (file, row)
-        for member in finding.members[:_COMPARED]
-        if isinstance(file := member.values.get("_file"), str) and isinstance(row := member.values.get("_row"), int)
-    )
-    return ((a, b, at - of) for (a, of), (b, at) in combinations(places, 2) if a != b)
+def balance_notice(line: BalanceLine) -> BalanceNotice:
+    return BalanceNotice(**vars(line))
 
 
 def _trend(result: RuleResult) -> str | None:
@@ -277,27 +207,45 @@ def _trend(result: RuleResult) -> str | None:
 
 def _group(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
     hidden = Hidden.of(letter.project, finding.dataset, rule.name, letter.show)
-    keeper, names = finding.keeper, hidden.names(finding.members)
-    raw = keeper.values if keeper else {}
-    first, last = (None, None) if finding.span is None or hidden.hides(hidden.span) else finding.span
+    datasets = finding.datasets
+    raw = finding.members[0].values if finding.members else {}
+    by_role = defaultdict[str, list[str]](list)
+    for member, name in zip(finding.members, hidden.names(finding.members, datasets), strict=True):
+        by_role[member.role].append(name)
+    hides_span = finding.span is None or hidden.hides_of_key(hidden.span, datasets)
+    first, last = (None, None) if finding.span is None or hides_span else finding.span
     return GroupNotice(
         finding=finding.id,
         state=finding.change.value,
         key={
-            column: MASK if hidden.hides(column) else _text(value if finding.links else raw.get(column, value))
+            column: MASK
+            if hidden.hides_of_key(column, datasets)
+            else _text(value if finding.links else raw.get(column, value))
             for column, value in islice(finding.key.items(), None if not finding.links else _MOST_VALUES)
         },
-        keeper=names[0] if keeper else "",
-        surplus=tuple(names[1:] if keeper else names),
+        keeper=next(iter(by_role["keeper"]), ""),
+        surplus=tuple(by_role["surplus"]),
         records=finding.records,
         money=hidden.risk(finding.money),
         first=first if isinstance(first, dt.datetime) else None,
         last=last if isinstance(last, dt.datetime) else None,
-        seconds_apart=_gaps(finding, rule),
-        nearby=tuple(hidden.names(finding.nearby)),
+        seconds_apart=gaps(finding, rule),
+        nearby=tuple(hidden.names(finding.nearby, datasets)),
         nearby_records=finding.nearby_records,
         history=_history(finding),
+        form=finding.form,
+        in_words=rule.form_words(finding.form).phrase,
+        left=tuple(by_role["left"]),
+        right=tuple(by_role["right"]),
+        differences=tuple(_differences(finding, hidden)),
+        form_reason=finding.form_reason,
     )
+
+
+def _differences(finding: Finding, hidden: Hidden) -> Iterator[DifferenceNotice]:
+    for each in finding.differences:
+        left, right = hidden.compared(each, finding.datasets)
+        yield DifferenceNotice(each.column, "" if left is None else str(left), "" if right is None else str(right))
 
 
 def _history(finding: Finding) -> str | None:

@@ -1,7 +1,8 @@
-"""Findings and results as they are shown: with personal data masked, unless a person asked to see it. Pure."""
+"""The columns whose values are personal data, and records' names with it masked. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -11,9 +12,9 @@ from notifications.base import MASK
 from notifications.wording import words
 from reconcile.config.settings import Project
 from reconcile.findings.identity import is_of_content, public
-from reconcile.findings.results import Outcome, RuleResult, to_json
-from reconcile.findings.shown import Finding, Foreseen, Named
-from rules.engines.base import DuplicateGroup, Nearby
+from reconcile.findings.shown import Named
+from rules.engines.base import Difference
+from rules.kinds.base import Rule
 from rules.values import PLACE, Value
 
 _IDENTIFYING = 3
@@ -22,10 +23,12 @@ _IDENTIFYING = 3
 
 @dataclass(frozen=True)
 class Hidden:
-    """The columns whose values are masked; None: all of them. `id` are the columns that identify records.
+    """The columns of a dataset whose values are masked; None: all of them. `id` are the columns that identify records.
 
     `span` is the column of a rule's window, `amount` the column of the money at risk. `texts` are masked values: a
-    text or a record's name that contains one is masked too.
+    text or a record's name that contains one is masked too. `others` are the other datasets of a rule, by name; None:
+    nothing of them is masked. `key` are the further names under which a finding's key shows a masked column of any of
+    them.
     """
 
     columns: frozenset[str] | None = frozenset()
@@ -33,6 +36,8 @@ class Hidden:
     span: str | None = None
     amount: str | None = None
     texts: frozenset[str] = frozenset()
+    key: frozenset[str] = frozenset()
+    others: Mapping[str, Hidden] | None = None
 
     @classmethod
     def of(cls, project: Project, dataset: str, rule: str, show: Collection[str] = ()) -> Hidden:
@@ -40,12 +45,27 @@ class Hidden:
 
         For a dataset that is no longer in the configuration all columns are masked: its `pii` is unknown.
         """
-        settings, rule_settings = project.datasets.get(dataset), project.rules.get(rule)
-        if settings is None:
-            return cls(None)
-        span = rule_settings.ordered_by if rule_settings else None
-        amount = settings.money.amount if settings.money else None
-        return cls(frozenset(settings.pii) - frozenset(show), settings.id, span, amount)
+        settings = project.rules.get(rule)
+        datasets = () if settings is None else settings.datasets
+        others = {name: _of_dataset(project, name, settings, show) for name in datasets if name != dataset}
+        own = _of_dataset(project, dataset, settings, show)
+        span = settings.ordered_by if settings else None
+        key = frozenset[str]().union(*(side.columns or () for side in others.values()))
+        return replace(own, span=span, key=key, others=others)
+
+    def also(self, second: Hidden) -> Hidden:
+        """Return the second masking, which then also masks all that this one does."""
+        mine, others = self.others or {}, dict(second.others or {})
+        others |= {name: side.also(others[name]) if name in others else side for name, side in mine.items()}
+        columns = None if self.columns is None or second.columns is None else self.columns | second.columns
+        joined = None if self.others is None and second.others is None else others
+        return replace(second, columns=columns, key=self.key | second.key, others=joined)
+
+    def side(self, dataset: str | None) -> Hidden:
+        """Return what is masked of a record of this dataset; None is the rule's first one."""
+        if dataset is None or self.others is None:
+            return self
+        return self.others.get(dataset, _EVERYTHING)
 
     def hides(self, column: str | None) -> bool:
         """Return True if the column's values are masked; an unknown column (None) could be any of them.
@@ -54,11 +74,34 @@ class Hidden:
         """
         if self.columns is None or column is None:
             return self.columns is None or bool(self.columns)
-        return column in self.columns or any(column.startswith(f"{name} (") for name in self.columns)
+        return _names(column, self.columns)
 
     def value(self, column: str | None, value: Any) -> Any:
         """Return the value as it is shown; null is never personal."""
         return MASK if value is not None and self.hides(column) else value
+
+    def hides_of_key(self, column: str | None, datasets: Sequence[str] = ()) -> bool:
+        """Return True if a key's column is masked. `datasets` are those of the finding, if they are several."""
+        others = self.others or {}
+        unknown = self.others is not None and not others.keys() >= set(datasets[1:])
+        if unknown or any(side.columns is None for side in others.values()):
+            return True
+        return self.hides(column) or (column is not None and _names(column, self.key))
+
+    def of_key(self, column: str | None, value: Any, datasets: Sequence[str] = ()) -> Any:
+        """Return a value of a key, or of its window's column, as it is shown."""
+        return MASK if value is not None and self.hides_of_key(column, datasets) else value
+
+    def compared(self, difference: Difference, datasets: Sequence[str]) -> tuple[Any, Any]:
+        """Return both values of a field that differs between these datasets, as public JSON."""
+        right = self.side(datasets[1] if len(datasets) > 1 else None)
+        left_value = self.computed(difference.left_column, difference.left)
+        return left_value, right.computed(difference.right_column, difference.right)
+
+    def computed(self, column: str, value: Value) -> Any:
+        """Return a value as public JSON; it may be computed of several columns, which `column` names: `net + fee`."""
+        columns = (column, *re.findall(r"\w+", column))
+        return MASK if value is not None and any(map(self.hides, columns)) else public(value)
 
     def with_values_of(self, rows: Iterable[Mapping[str, str]]) -> Hidden:
         """Mask the personal values of these rows wherever they appear in a text or a record's name."""
@@ -81,120 +124,68 @@ class Hidden:
         """Return True if the name is our own, of a record without an id, and so never personal."""
         return not self.id and self.columns is not None and is_of_content(name)
 
+    @property
+    def hides_amounts(self) -> bool:
+        """True if the amount of a finding is masked: an amount of one of its datasets is personal."""
+        sides = (self, *(self.others or {}).values())
+        with_amount = [side for side in sides if side.amount is not None or side.columns is None]
+        return any(side.hides(side.amount) for side in with_amount or (self,))
+
     def risk(self, amounts: Mapping[str, Decimal], findings: int = 1) -> Mapping[str, Decimal]:
         """Return the amounts at risk in so many findings as they may be shown; empty if they may not.
 
         The amount of one finding is as personal as its column; a sum over several is not.
         """
-        return {} if findings < 2 and self.hides(self.amount) else amounts
+        return {} if findings < 2 and self.hides_amounts else amounts
 
     def at_risk(self, amounts: Mapping[str, Decimal], findings: int = 1) -> str:
         """Return the same in words."""
         return words.money(amounts) if self.risk(amounts, findings) or not amounts else MASK
 
-    def outcome(self, outcome: Outcome) -> dict[str, Any]:
-        """Return the JSON of a rule's part of a report; its sum is masked if it is personal and of one finding."""
-        shown = to_json(outcome)
-        if isinstance(outcome, RuleResult) and not self.risk(outcome.money, outcome.findings.undecided):
-            shown["money"] = dict.fromkeys(outcome.money, MASK)
-        return shown
+    def names(self, members: Sequence[Named], datasets: Sequence[str] = ()) -> list[str]:
+        """Return names for people for records of a finding, or for those near it.
 
-    def foreseen(self, finding: Foreseen) -> dict[str, Any]:
-        """Return the JSON of a finding in a dry run."""
-        group = finding.group
-        surplus = [member for role, member in group.roles if role == "surplus"]
-        return {
-            "id": finding.id,
-            "rule": finding.rule,
-            "kind": finding.kind,
-            "dataset": finding.dataset,
-            "status": finding.state.value,
-            "severity": finding.severity.name,
-            "change": finding.change.value,
-            "keeper": self.record(group.keeper.id) if isinstance(group, DuplicateGroup) else None,
-            **self._group(surplus, group.key, len(group.members), group.at_risk),
-            **self._places(group.members),
-            **(self._nearby(group.nearby, group.nearby_records) if isinstance(group, DuplicateGroup) else {}),
-        }
-
-    def finding(self, finding: Finding) -> dict[str, Any]:
-        """Return the public JSON of a finding: record ids are lists, instants ISO, decimals text.
-
-        New versions only add fields.
+        If the rule reads several `datasets`, each name begins with the record's one.
         """
-        keeper = finding.keeper
-        required: dict[str, Any] = {
-            "id": finding.id,
-            "fingerprint": finding.fingerprint,
-            "rule": finding.rule,
-            "kind": finding.kind,
-            "dataset": finding.dataset,
-            "status": finding.state.value,
-            "severity": finding.severity.name,
-            "keeper": self.record(keeper.id) if keeper else None,
-            **self._group(finding.surplus, finding.key, finding.records, dict(sorted(finding.money.items()))),
-            "first_seen": public(finding.first_seen),
-            "last_seen": public(finding.last_seen),
-            "status_since": public(finding.state_since),
-            "version": finding.version,
-            "last_change": finding.change.value,
-            "first_run": finding.first_run,
-            "last_run": finding.last_run,
-        }
-        optional: dict[str, Any] = {
-            "span": [self.value(self.span, public(value)) for value in finding.span] if finding.span else None,
-            "reason": finding.reason,
-            "snoozed_until": None if finding.snoozed_until is None else public(finding.snoozed_until),
-            "assigned_to": finding.assigned_to,
-            "decided_by": finding.decided_by,
-            "note": finding.note,
-            "merged_into": finding.merged_into,
-            "not_undone": finding.not_undone,
-            "settled": [self.record(member.id) for member in finding.members if member.settled_at] or None,
-            "settled_pairs": [[self.record(a.id), self.record(b.id)] for a, b in finding.settled_pairs] or None,
-            **self._places(finding.members),
-            **self._nearby(finding.nearby, finding.nearby_records),
-        }
-        return required | {name: value for name, value in optional.items() if value is not None}
+        return [
+            f"{member.dataset or datasets[0]} {name}" if len(datasets) > 1 else name
+            for member in members
+            for name in [self.side(member.dataset).name(member)]
+        ]
 
-    def names(self, members: Sequence[Named]) -> list[str]:
-        """Return names for people for records of a finding, or for those near it."""
-        places = self._places(members)
-        if "places" in places:
-            return [f"{file}, row {row}" for file, row in places["places"]]
-        if "values" in places:
-            return [" · ".join(map(_text, row.values())) for row in places["values"]]
-        return [" / ".join(map(_text, self.record(member.id))) for member in members]
+    def name(self, member: Named) -> str:
+        """Return a record's name for people: its id, or its place or its values if it has none."""
+        if (place := self.place(member)) is not None:
+            file, row = place
+            return f"{file}, row {row}"
+        if is_of_content(member.id):
+            return " · ".join(map(_text, self.values(member).values()))
+        return " / ".join(map(_text, self.record(member.id)))
 
-    def _group(
-        self, surplus: Sequence[Named], key: Mapping[str, Value], records: int, money: Mapping[str, Decimal]
-    ) -> dict[str, Any]:
-        return {
-            "surplus": [self.record(member.id) for member in surplus],
-            "key": {column: self.value(column, public(value)) for column, value in key.items()},
-            "records": records,
-            "money": {currency: self.value(self.amount, public(amount)) for currency, amount in money.items()},
-        }
+    def place(self, member: Named) -> list[Any] | None:
+        """Return file and row of a record without an id; None if they are unknown, or if it has an id."""
+        place = [public(member.values.get(name)) for name in PLACE]
+        return None if None in place or not is_of_content(member.id) else list(map(self.value, PLACE, place))
 
-    def _nearby(self, nearest: Sequence[Nearby], records: int) -> dict[str, Any]:
-        """Return the records near a group that its window left out, the nearest first; empty if there are none."""
-        if not nearest:
-            return {}
-        shown = {
-            "nearest": [self.record(record.id) for record in nearest],
-            "at": [self.value(self.span, public(record.at)) for record in nearest],
-        }
-        return {"nearby": {"records": records, **shown, **self._places(nearest)}}
+    def values(self, member: Named) -> dict[str, Any]:
+        return {name: self.value(name, public(value)) for name, value in member.values.items()}
 
-    def _places(self, members: Sequence[Named]) -> dict[str, Any]:
-        """Return file and row of records without an id, else their values; empty if the records have ids."""
-        if not members or not all(is_of_content(member.id) for member in members):
-            return {}
-        at = [[public(member.values.get(name)) for name in PLACE] for member in members]
-        if all(None not in place for place in at):
-            return {"places": [list(map(self.value, PLACE, place)) for place in at]}
-        rows = (member.values.items() for member in members)
-        return {"values": [{name: self.value(name, public(value)) for name, value in row} for row in rows]}
+
+_EVERYTHING = Hidden(None)
+
+
+def _of_dataset(project: Project, dataset: str, rule: Rule | None, show: Collection[str]) -> Hidden:
+    settings = project.datasets.get(dataset)
+    if settings is None:
+        return _EVERYTHING
+    columns = frozenset(settings.pii) - frozenset(show)
+    shown_as = () if rule is None else rule.shown_as(dataset, columns)
+    amount = settings.money.amount if settings.money else None
+    return Hidden(columns.union(shown_as), settings.id, amount=amount)
+
+
+def _names(column: str, columns: Collection[str]) -> bool:
+    return column in columns or any(column.startswith(f"{name} (") for name in columns)
 
 
 def _text(value: Any) -> str:

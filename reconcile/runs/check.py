@@ -16,6 +16,7 @@ from reconcile.findings.identity import Existing, RuleIdentity
 from reconcile.findings.results import FindingCounts, RuleFailure, RuleResult
 from reconcile.tracking.remember import RuleOutcome
 from rules.engines.base import Unanswerable
+from rules.forms import counted
 from rules.kinds.base import Rule
 
 ACTOR = "reconcile"
@@ -116,14 +117,15 @@ def result_of(
     rule: Rule, answer: Detected, outcome: RuleOutcome, groups_before: tuple[int, ...] | None = None
 ) -> RuleResult:
     """Return one rule's part of the report, before cleaning."""
+    detection = answer.detection
     return RuleResult(
         rule=rule.name,
         dataset=rule.dataset,
         severity=rule.severity.name,
         engine=answer.choice.engine,
         reason=answer.choice.reason,
-        read=answer.detection.read,
-        scanned=answer.detection.scanned,
+        read=detection.read,
+        scanned=detection.scanned,
         skipped=answer.left_out,
         groups=outcome.groups,
         findings=FindingCounts(
@@ -140,4 +142,11 @@ def result_of(
         edited=outcome.edited,
         seconds=round(answer.seconds, 3),
         groups_before=groups_before,
+        datasets=rule.datasets if len(rule.datasets) > 1 else (),
+        forms=outcome.forms,
+        in_words=counted(outcome.forms, rule.form_words),
+        balance=detection.balance,
+        matched=detection.matched,
+        not_yet_due=detection.not_yet_due,
+        interchangeable=detection.interchangeable,
     )

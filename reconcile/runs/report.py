@@ -12,6 +12,7 @@ from reconcile.findings.shown import Finding, Foreseen
 from reconcile.findings.states import State
 from reconcile.messages.delivery import DeliveryReport
 from reconcile.messages.personal import Hidden
+from reconcile.messages.public import finding_json, foreseen_json, outcome_json
 from reconcile.schedule.slots import slot_text
 from rules.models import Severity
 
@@ -115,11 +116,11 @@ class RunReport:
             "slot": slot_text(self.slot),
             "release": self.release,
             "status": self.status,
-            "rules": [hidden(rule.dataset, rule.rule).outcome(rule) for rule in self.rules],
+            "rules": [outcome_json(rule, hidden(rule.dataset, rule.rule)) for rule in self.rules],
             "findings": self._findings(hidden) if self.findings else [],
         } | {name: value for name, value in optional.items() if value is not None}
 
     def _findings(self, hidden: Callable[[str, str], Hidden]) -> Iterator[dict[str, Any]]:
         for finding in self.findings:
-            veil = hidden(finding.dataset, finding.rule)
-            yield veil.finding(finding) if isinstance(finding, Finding) else veil.foreseen(finding)
+            masked = hidden(finding.dataset, finding.rule)
+            yield finding_json(finding, masked) if isinstance(finding, Finding) else foreseen_json(finding, masked)

@@ -27,6 +27,7 @@ from reconcile.findings.shown import Finding
 from reconcile.findings.states import Event, PlanState, State
 from reconcile.journal import effects, limits
 from reconcile.messages import delivery, notify, outbox
+from reconcile.messages.news import News
 from reconcile.runs import plausible
 from reconcile.runs.check import ACTOR, Order, Readers, check, result_of
 from reconcile.runs.report import RunReport
@@ -317,9 +318,9 @@ class _Run:
         project, rules = self.tools.project, self.order.chosen
         outcomes = list(self.outcomes.values())
         checked = [outcome.rule for outcome in outcomes if isinstance(outcome, RuleResult)]
-        untold = notify.News.of(project, stored_findings.unnotified(tx, channel, checked))
-        asking = notify.News.of(project, stored_findings.unnotified(tx, channel, rules, states=stored_findings.ASKING))
-        not_undone = notify.News.of(project, stored_findings.not_undone(tx, rules, channel))
+        untold = News.of(project, stored_findings.unnotified(tx, channel, checked))
+        asking = News.of(project, stored_findings.unnotified(tx, channel, rules, states=stored_findings.ASKING))
+        not_undone = News.of(project, stored_findings.not_undone(tx, rules, channel))
         versions = {**untold.versions, **asking.versions, **not_undone.versions}
         before = list(map(results.outcome_of, stored.outcomes_before(tx, self.job, self.order.slot)))
         news = (*news, *notify.unheard(tx, self.tools.project, self.job, channel, {item.subject for item in news}))

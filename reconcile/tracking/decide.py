@@ -16,6 +16,7 @@ from typing import Any
 from reconcile import points
 from reconcile.audit import facts, log
 from reconcile.errors import Refused, Wrong
+from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import TRANSITIONS, Event, PlanState, State, after
@@ -111,7 +112,10 @@ class Decision:
 
 
 def dismiss(store: Store, finding_id: str, *, actor: str, note: str | None = None, seen: int | None = None) -> Decision:
-    """Settle the finding as no duplicate: all its records, and "not the same" for every pair of them in this rule."""
+    """Settle the finding as no duplicate: all its records, and "not the same" for every pair of them in this rule.
+
+    A discrepancy is settled as it is: it comes back when its form or its amounts change.
+    """
     with store.begin() as tx:
         finding = _locked(tx, finding_id)
         if finding.state is State.DISMISSED:
@@ -123,6 +127,8 @@ def dismiss(store: Store, finding_id: str, *, actor: str, note: str | None = Non
         finding_memory.settle(tx, finding.id, tx.now)
         finding_states.settle_values(tx, finding.id)
         _move(tx, finding, Event.DISMISSED, actor, note, details={"pairs": pairs})
+        if finding.form != DUPLICATE:
+            return _done(tx, finding, f"{finding.id} is dismissed: its records are accepted as they are.")
         return _done(tx, finding, f"{finding.id} is dismissed: its {finding.records} records are not the same.")
 
 

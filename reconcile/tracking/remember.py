@@ -37,7 +37,7 @@ class RuleOutcome:
 
     Every group is one of new, known, grown, reopened (ended snoozes included) and settled (groups in a running
     cleaning included); resolved and merged count findings that ended. `money` is the sum per currency over the
-    undecided groups. `news` are the findings with news.
+    undecided groups, and `forms` their number by form, without duplicates. `news` are the findings with news.
     """
 
     rule: str
@@ -52,6 +52,7 @@ class RuleOutcome:
     first_run: bool
     edited: bool
     money: Mapping[str, Decimal] = field(default_factory=dict)
+    forms: Mapping[str, int] = field(default_factory=dict)
     news: tuple[str, ...] = ()
 
 
@@ -156,6 +157,7 @@ class _Tally:
         self._changes: Counter[FindingChange] = Counter()
         self._of_groups: Counter[FindingChange] = Counter()
         self._money: dict[str, Decimal] = {}
+        self._forms: Counter[str] = Counter()
 
     def add(self, judgement: Judgement) -> None:
         self._changes.update(verdict.change for verdict in judgement.verdicts)
@@ -164,6 +166,7 @@ class _Tally:
                 self._of_groups[verdict.change] += 1
                 if verdict.change not in _DECIDED:
                     values.add(self._money, verdict.group.at_risk)
+                    self._forms[verdict.group.form] += 1
 
     def outcome(self, rule: RuleIdentity, entered: Entered, news: Iterable[str] = ()) -> RuleOutcome:
         return RuleOutcome(
@@ -179,6 +182,7 @@ class _Tally:
             first_run=entered.first,
             edited=entered.edited,
             money=dict(sorted(self._money.items())),
+            forms={form: count for form, count in sorted(self._forms.items()) if form != stored_parts.DUPLICATE},
             news=tuple(sorted(news)),
         )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from heapq import nsmallest
 from itertools import groupby
@@ -21,6 +22,7 @@ from reconcile.findings.identity import public
 from reconcile.findings.judgement import FindingChange
 from reconcile.findings.shown import Foreseen
 from reconcile.messages.personal import Hidden
+from reconcile.messages.public import foreseen_json
 from reconcile.runs.comparison import Answer, ReleaseComparison, RuleComparison, compare_releases
 from reconcile.schedule.slots import slot_text
 from rules.engines.base import Group
@@ -175,13 +177,14 @@ class ComparisonView:
 
     def _line(self, rule: RuleComparison, change: GroupChange) -> str:
         hidden, group = self._hidden(rule), change.shown
-        key = " · ".join(_text(hidden.value(column, public(value))) for column, value in group.key.items())
+        datasets = _several(rule)
+        key = " · ".join(_text(hidden.of_key(column, public(value), datasets)) for column, value in group.key.items())
         risk = f", {hidden.at_risk(group.at_risk)} at risk" if group.money else ""
         differs = f" ({', '.join(change.differs)})" if change.differs else ""
         was = ""
         if change.before is not None and change.after is not None and set(change.differs) - {"key", "span"}:
-            was = f"; was: {_records(change.before, hidden)}"
-        return f"{rule.rule.name} {change.change}{differs}  {key}: {_records(group, hidden)}{risk}{was}"
+            was = f"; was: {_records(change.before, datasets, hidden)}"
+        return f"{rule.rule.name} {change.change}{differs}  {key}: {_records(group, datasets, hidden)}{risk}{was}"
 
     def _risk(self, rule: RuleComparison, answer: Answer | None) -> str:
         return "" if answer is None else self._hidden(rule).at_risk(answer.money, answer.findings)
@@ -196,8 +199,7 @@ class ComparisonView:
             for project in projects
             if rule.rule.dataset in project.datasets
         ]
-        columns = frozenset().union(*(veil.columns or () for veil in veils))
-        return replace(veils[-1], columns=columns)
+        return functools.reduce(Hidden.also, veils)
 
 
 def _title(rule: RuleComparison) -> str:
@@ -222,10 +224,15 @@ def _remarks(rule: RuleComparison) -> Iterator[str]:
         )
 
 
-def _records(group: Group, hidden: Hidden) -> str:
+def _several(rule: RuleComparison) -> tuple[str, ...]:
+    """Return the datasets of the rule, if they are several."""
+    return rule.rule.datasets if len(rule.rule.datasets) > 1 else ()
+
+
+def _records(group: Group, datasets: Sequence[str], hidden: Hidden) -> str:
     """Return the records by role, like "keep 1, surplus 2; 3"."""
     roles = [role for role, _ in group.roles]
-    named = zip(roles, hidden.names(group.members), strict=True)
+    named = zip(roles, hidden.names(group.members, datasets), strict=True)
     return ", ".join(
         f"{_VERBS.get(role, role)} {_shortened([name for _, name in names])}"
         for role, names in groupby(named, key=lambda item: item[0])
@@ -241,10 +248,8 @@ def _group(rule: RuleComparison, group: Group | None, hidden: Hidden) -> dict[st
     if group is None:
         return None
     settings = rule.rule
-    finding = Foreseen(
-        None, settings.name, settings.kind, settings.dataset, settings.severity, FindingChange.NEW, group
-    )
-    told = hidden.foreseen(finding)
+    fixed = (settings.name, settings.kind, settings.dataset, settings.severity, FindingChange.NEW)
+    told = foreseen_json(Foreseen(None, *fixed, group, _several(rule)), hidden)
     return {name: value for name, value in told.items() if name not in _OF_A_RUN}
 
 

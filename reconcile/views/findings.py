@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from notifications.wording.words import listed as listed_words
 from reconcile.audit import log
 from reconcile.findings.identity import public
-from reconcile.findings.shown import Finding
+from reconcile.findings.payload import DUPLICATE
+from reconcile.findings.shown import Finding, FindingMember
 from reconcile.messages.personal import Hidden
+from reconcile.messages.public import finding_json
 from reconcile.store.findings import FindingFilter, count, foremost, get
 from reconcile.store.plans import StoredPlan, undo_of, waiting_plans
 from reconcile.views import history
 from reconcile.views.history import EventView
+from rules.forms import form_words
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -37,10 +41,11 @@ _BEGINNING = 12
 
 @dataclass(frozen=True)
 class FindingView:
-    """A finding as it may be shown."""
+    """A finding as it may be shown. `form` is what is wrong with its records, in words."""
 
     _finding: Finding
     _hidden: Hidden
+    form: str
 
     @property
     def id(self) -> str:
@@ -68,7 +73,8 @@ class FindingView:
 
     @property
     def key(self) -> dict[str, Any]:
-        return {name: self._hidden.value(name, public(value)) for name, value in self._finding.key.items()}
+        finding = self._finding
+        return {name: self._hidden.of_key(name, public(value), finding.datasets) for name, value in finding.key.items()}
 
     @property
     def at_risk(self) -> str:
@@ -76,24 +82,34 @@ class FindingView:
         return self._hidden.at_risk(self._finding.money)
 
     @property
+    def is_duplicate(self) -> bool:
+        return self._finding.form == DUPLICATE
+
+    @property
     def is_masked(self) -> bool:
         """True if personal data may be masked in the key or the money."""
-        return self._hides(self._finding.key)
-
-    def _hides(self, columns: Iterable[str]) -> bool:
-        amount = (self._hidden.amount,) if self._finding.money else ()
-        return any(map(self._hidden.hides, (*columns, *amount)))
+        finding, hidden = self._finding, self._hidden
+        hides_amount = bool(finding.money) and hidden.hides_amounts
+        return hides_amount or any(hidden.hides_of_key(column, finding.datasets) for column in finding.key)
 
 
 def to_json(view: FindingView) -> dict[str, Any]:
     """Return the finding as public JSON."""
-    return view._hidden.finding(view._finding)  # noqa: SLF001 - the view's own JSON
+    return finding_json(view._finding, view._hidden)  # noqa: SLF001 - the view's own JSON
 
 
 def of(application: Application, finding: Finding, *, show: bool = False) -> FindingView:
     """Return a finding as it may be shown; `show` masks nothing."""
     hidden = Hidden() if show else Hidden.of(application.project, finding.dataset, finding.rule)
-    return FindingView(finding, hidden)
+    return FindingView(finding, hidden, _form(application, finding))
+
+
+def _form(application: Application, finding: Finding) -> str:
+    """Return the form in the words of its rule, if that is still of the same kind."""
+    rule = application.project.rules.get(finding.rule)
+    if rule is None or rule.kind != finding.kind:
+        return form_words(finding.form, finding.datasets).phrase
+    return rule.form_words(finding.form).phrase
 
 
 def listed(
@@ -107,11 +123,28 @@ def listed(
 
 @dataclass(frozen=True)
 class MemberView:
-    """A record of a finding: keeper or surplus. `cells` are its values as texts, by column."""
+    """A record of a finding in its role. `cells` are its values as texts, by column."""
 
     role: str
     name: str
     cells: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class RecordTable:
+    """Records with the same columns: all of a group of duplicates, or those of one side."""
+
+    columns: tuple[str, ...]
+    records: tuple[MemberView, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The fields that differ between two datasets: the name of each field, and its value on both sides."""
+
+    left: str
+    right: str
+    fields: tuple[tuple[str, str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -130,19 +163,49 @@ class FindingDetail(FindingView):
     history: tuple[EventView, ...]
     undo: UndoView | None
     next_step: str | None
+    alternatives: tuple[str, ...] = ()
+    """The match keys in words, if one of several is enough."""
 
     @property
-    def columns(self) -> list[str]:
-        return list(dict.fromkeys(name for member in self._finding.members for name in member.values))
+    def reason(self) -> str | None:
+        """The reason for its form."""
+        return self._finding.form_reason
 
     @property
-    def members(self) -> Iterator[MemberView]:
-        """The records, keeper first."""
-        roles = ("keeper" if place == 0 else "surplus" for place in range(len(self._finding.members)))
-        shown_names, columns = self._hidden.names(self._finding.members), self.columns
-        for role, name, member in zip(roles, shown_names, self._finding.members, strict=True):
-            cells = {column: _text(self._hidden.value(column, public(member.values.get(column)))) for column in columns}
-            yield MemberView(role, name, cells)
+    def tables(self) -> Iterator[RecordTable]:
+        """The records, keeper first, or those of one side after those of the other."""
+        roles = ("keeper", "surplus") if self.is_duplicate else dict.fromkeys(one.role for one in self._finding.members)
+        for part in (roles,) if self.is_duplicate else ((role,) for role in roles):
+            yield self._table([member for member in self._finding.members if member.role in part])
+
+    def _table(self, members: Sequence[FindingMember]) -> RecordTable:
+        columns = tuple(dict.fromkeys(name for member in members for name in member.values))
+        names = self._hidden.names(members, self._finding.datasets)
+        records = []
+        for name, member in zip(names, members, strict=True):
+            side = self._hidden.side(member.dataset)
+            cells = {column: _text(side.value(column, public(member.values.get(column)))) for column in columns}
+            records.append(MemberView(member.role, name, cells))
+        return RecordTable(columns, tuple(records))
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The fields that differ; None without any."""
+        finding, hidden = self._finding, self._hidden
+        if not finding.differences:
+            return None
+        left, right = (*finding.datasets, finding.dataset, finding.dataset)[:2]
+        values = [(each.column, *hidden.compared(each, finding.datasets)) for each in finding.differences]
+        return Comparison(left, right, tuple((column, _text(left), _text(right)) for column, left, right in values))
+
+    @property
+    def links(self) -> Iterator[str]:
+        """Which records agree by which key, the links that hold the group together first."""
+        names = self._hidden.names(self._finding.members, self._finding.datasets)
+        for link in sorted(self._finding.links, key=lambda link: not link.bridge):
+            keys = [self.alternatives[key] if key < len(self.alternatives) else f"key {key + 1}" for key in link.keys]
+            pair = f"{names[link.first]} and {names[link.second]}"
+            yield f"only {listed_words(keys)} links {pair}" if link.bridge else f"{pair} agree by {listed_words(keys)}"
 
     @property
     def remarks(self) -> Iterator[str]:
@@ -164,7 +227,10 @@ class FindingDetail(FindingView):
 
     @property
     def is_masked(self) -> bool:
-        return self._hides((*self._finding.key, *self.columns, *self._hidden.id))
+        members = ((self._hidden.side(member.dataset), member) for member in self._finding.members)
+        return super().is_masked or any(
+            side.hides(name) for side, member in members for name in (*member.values, *side.id)
+        )
 
 
 def detail(application: Application, identifier: str, *, show: bool) -> FindingDetail:
@@ -176,7 +242,10 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
         plan = waiting_plans(tx, [finding.id]).get(finding.id)
     view = of(application, finding, show=show)
     undo_view = None if undo is None else UndoView(undo.id, undo.state.value, undo.reason)
-    return FindingDetail(finding, view._hidden, events, undo_view, _next(finding, undo, plan))  # noqa: SLF001
+    rule = application.project.rules.get(finding.rule)
+    next_step = _next(finding, undo, plan)
+    keys = rule.alternatives if rule else ()
+    return FindingDetail(finding, view._hidden, view.form, events, undo_view, next_step, keys)  # noqa: SLF001
 
 
 def detail_to_json(view: FindingDetail) -> dict[str, Any]:
@@ -200,8 +269,9 @@ def _near(finding: Finding, hidden: Hidden) -> str | None:
     """Return the records that a window left out, as one line; None without any."""
     if not finding.nearby:
         return None
-    times = (hidden.value(hidden.span, public(record.at)) for record in finding.nearby)
-    near = [f"{name} ({at})" for name, at in zip(hidden.names(finding.nearby), times, strict=True)]
+    times = (hidden.of_key(hidden.span, public(record.at), finding.datasets) for record in finding.nearby)
+    names = hidden.names(finding.nearby, finding.datasets)
+    near = [f"{name} ({at})" for name, at in zip(names, times, strict=True)]
     rest = finding.nearby_records - len(near)
     return f"nearby, not in the group  {', '.join([*near, *([f'{rest:,} more'] if rest else [])])}"
 

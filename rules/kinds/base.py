@@ -20,6 +20,7 @@ from rules.errors import RuleError
 from rules.examples.example import SCHEMA as EXAMPLES_SCHEMA
 from rules.examples.example import Example
 from rules.expressions import parse
+from rules.forms import FormWords, form_words
 from rules.models import Duration, Keep, KeyPart, Severity, SeverityField, Strict, parse_duration
 from rules.values import canonical_json
 
@@ -67,6 +68,8 @@ class Rule(Strict):
     """The words for the records of a group in `expect` of an example, and the role that each of them names."""
     without_examples: ClassVar[str | None] = None
     """Why rules of this kind take no examples, as a clause; None if they do."""
+    nouns: ClassVar[tuple[str, str]] = ("finding", "findings")
+    """The singular and plural noun for the rule's findings."""
 
     name: str = Field(exclude=True)
     kind: str = Field(description="The kind of rule.")
@@ -157,6 +160,22 @@ class Rule(Strict):
             for index, part in enumerate(value if isinstance(value, tuple) else ()):
                 if isinstance(part, KeyPart):
                     yield (name, index), part
+
+    @property
+    def alternatives(self) -> tuple[str, ...]:
+        """The match keys in words, if it is enough that one of several agrees; `Link.keys` are positions in it."""
+        return ()
+
+    def form_words(self, form: str) -> FormWords:
+        """Return the words for a form of the rule's findings."""
+        return form_words(form, self.datasets)
+
+    def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:  # noqa: ARG002 - kinds that rename need it
+        """Yield the names under which findings show these columns of one of the rule's datasets.
+
+        Personal data is masked by them, so a kind must override it if it shows a column under another name.
+        """
+        yield from columns
 
     def not_cleanable(self) -> Iterator[tuple[str, str]]:
         """Yield each setting that cannot be combined with `clean`, with a sentence about it."""

@@ -1,4 +1,35 @@
-"""What another package may add: a kind of rule, a connector without SQL, a channel and an action, one module each.
+"""What another package may add: kinds of rules, a connector without SQL, a channel and an action, one module each.
 
-Nothing of the product names them: tests/test_toys.py registers them by entry points.
+Nothing of the product names them: `install` registers them by entry points.
 """
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import pytest
+
+from reconcile import plugins
+
+ENTRY_POINTS = """\
+[reconcile.connectors]
+memory_sheet = toys.sheet:MemorySheet
+[reconcile.rules]
+overcounted = toys.kind:Overcounted
+mirrored = toys.comparison:Mirrored
+[reconcile.channels]
+letterbox = toys.channel:Letterbox
+[reconcile.actions]
+stamp = toys.action:Stamp
+"""
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process find the toys as an installed package."""
+    information = folder / "site" / "toys-1.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: toys\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(ENTRY_POINTS)
+    monkeypatch.syspath_prepend(str(folder / "site"))
+    monkeypatch.setattr(plugins, "_foreign", functools.cache(plugins._foreign.__wrapped__))

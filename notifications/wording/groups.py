@@ -1,0 +1,68 @@
+"""The lines of a message about one finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from notifications.base import GroupNotice, Notice
+from notifications.wording import words
+from notifications.wording.document import Line, TextSpan
+
+_COLUMNS = 6
+_IDS = 5
+
+
+def lines(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
+    """Return the key, then the records, the distance in time and the money, and what else is known."""
+    return tuple(_lines(group, notice))
+
+
+def _lines(group: GroupNotice, notice: Notice) -> Iterator[Line]:
+    if key := tuple(_key(group)):
+        yield key
+    when = f"on {words.lately(group.first, notice.slot, notice.timezone)}" if group.first else ""
+    gap = " ".join(filter(None, (words.apart(group.seconds_apart), when)))
+    facts = [*_records(group), *filter(None, (words.money(group.money), gap))]
+    state = "" if group.state == "new" else f" ({words.visible(words.state(group.state), 20)})"
+    yield TextSpan(" · ".join(facts) + " · "), TextSpan(words.visible(group.finding, 40), "code"), TextSpan(state)
+    if group.differences:
+        yield tuple(_differences(group))
+    if group.nearby:
+        yield (TextSpan(f"Nearby, not in the group: {_listed(group.nearby, group.nearby_records)}"),)
+    if group.history:
+        yield (TextSpan(words.visible(group.history, 200)),)
+
+
+def _key(group: GroupNotice) -> Iterator[TextSpan]:
+    for number, (name, cell) in enumerate(list(group.key.items())[:_COLUMNS]):
+        yield TextSpan(f"{' · ' if number else ''}{words.visible(name, 40)} ")
+        yield TextSpan(words.value(cell), "bold")
+    if len(group.key) > _COLUMNS:
+        yield TextSpan(f" · {words.plural(len(group.key) - _COLUMNS, 'more column', 'more columns')}")
+
+
+def _records(group: GroupNotice) -> Iterator[str]:
+    """Yield the keeper with the surplus, or what is wrong with both sides."""
+    if group.left or group.right:
+        reason = f" ({words.visible(group.form_reason, 80)})" if group.form_reason else ""
+        yield f"{words.visible(group.in_words, 80)}{reason}"
+        yield from (_listed(side, len(side)) for side in (group.left, group.right) if side)
+    elif group.surplus:
+        yield f"keep {words.visible(group.keeper, 40)}, surplus {_listed(group.surplus, len(group.surplus))}"
+    else:
+        yield words.visible(group.keeper, 40)
+
+
+def _listed(records: Sequence[str], number: int) -> str:
+    """Return the first of so many records, and the number of the others."""
+    shown = [words.visible(record, 40) for record in records[:_IDS]]
+    more = number - len(shown)
+    return ", ".join([*shown, *([f"{more:,} more"] if more else [])])
+
+
+def _differences(group: GroupNotice) -> Iterator[TextSpan]:
+    for number, difference in enumerate(group.differences[:_COLUMNS]):
+        yield TextSpan(f"{' · ' if number else ''}{words.visible(difference.column, 40)} ")
+        yield TextSpan(f"{words.value(difference.left, 40)} ≠ {words.value(difference.right, 40)}", "bold")
+    if len(group.differences) > _COLUMNS:
+        yield TextSpan(f" · {words.plural(len(group.differences) - _COLUMNS, 'more field', 'more fields')}")

@@ -1,0 +1,174 @@
+"""Findings and results as public JSON, with personal data masked: record ids are lists, instants ISO, decimals text.
+
+New versions only add fields. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from notifications.base import MASK
+from reconcile.findings.identity import is_of_content, public
+from reconcile.findings.payload import DUPLICATE
+from reconcile.findings.results import Outcome, RuleResult, to_json
+from reconcile.findings.shown import Finding, Foreseen, Named
+from reconcile.messages.personal import Hidden
+from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Nearby
+from rules.values import Value
+
+Roles = Sequence[tuple[str, Named]]
+
+
+def outcome_json(outcome: Outcome, hidden: Hidden) -> dict[str, Any]:
+    """Return a rule's part of a report; its sums are masked if they are personal and of one finding."""
+    shown = to_json(outcome)
+    if isinstance(outcome, RuleResult) and hidden.hides_amounts and outcome.findings.undecided < 2:
+        shown["money"] = dict.fromkeys(outcome.money, MASK)
+        shown |= {"balance": [{"currency": line.currency} for line in outcome.balance]} if outcome.balance else {}
+    return shown
+
+
+def foreseen_json(finding: Foreseen, hidden: Hidden) -> dict[str, Any]:
+    """Return a finding of a dry run."""
+    group = finding.group
+    shown = {
+        "id": finding.id,
+        "rule": finding.rule,
+        "kind": finding.kind,
+        "dataset": finding.dataset,
+        "status": finding.state.value,
+        "severity": finding.severity.name,
+        "change": finding.change.value,
+        **_group(group.roles, finding.dataset, group.form, hidden),
+        **_sums(group.key, finding.datasets, len(group.members), group.at_risk, hidden),
+        **_places(group.members, hidden),
+    }
+    if isinstance(group, DuplicateGroup):
+        return shown | _nearby(group.nearby, group.nearby_records, finding.datasets, hidden)
+    if isinstance(group, Discrepancy):
+        shown |= _comparison(group.differences, group.reason, finding.datasets, hidden)
+    return shown
+
+
+def finding_json(finding: Finding, hidden: Hidden) -> dict[str, Any]:
+    roles = [(member.role, member) for member in finding.members]
+    required: dict[str, Any] = {
+        "id": finding.id,
+        "fingerprint": finding.fingerprint,
+        "rule": finding.rule,
+        "kind": finding.kind,
+        "dataset": finding.dataset,
+        "status": finding.state.value,
+        "severity": finding.severity.name,
+        **_group(roles, finding.dataset, finding.form, hidden),
+        **_sums(finding.key, finding.datasets, finding.records, dict(sorted(finding.money.items())), hidden),
+        "first_seen": public(finding.first_seen),
+        "last_seen": public(finding.last_seen),
+        "status_since": public(finding.state_since),
+        "version": finding.version,
+        "last_change": finding.change.value,
+        "first_run": finding.first_run,
+        "last_run": finding.last_run,
+    }
+    optional = dict(_optional(finding, hidden))
+    return required | {name: value for name, value in optional.items() if value is not None}
+
+
+def _optional(finding: Finding, hidden: Hidden) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of which only those with a value are shown."""
+    span = finding.span or ()
+    yield "span", [hidden.of_key(hidden.span, public(value), finding.datasets) for value in span] or None
+    yield "reason", finding.reason
+    yield "snoozed_until", None if finding.snoozed_until is None else public(finding.snoozed_until)
+    for name in ("assigned_to", "decided_by", "note", "merged_into", "not_undone"):
+        yield name, getattr(finding, name)
+    settled = [member for member in finding.members if member.settled_at]
+    yield "settled", _records(settled, finding, hidden) or None
+    yield "settled_pairs", [_records(pair, finding, hidden) for pair in finding.settled_pairs] or None
+    links = [
+        {"records": [link.first, link.second], "keys": list(link.keys), "bridge": link.bridge} for link in finding.links
+    ]
+    yield "links", links or None
+    yield from _comparison(finding.differences, finding.form_reason, finding.datasets, hidden).items()
+    yield from _places(finding.members, hidden).items()
+    yield from _nearby(finding.nearby, finding.nearby_records, finding.datasets, hidden).items()
+
+
+def _group(roles: Roles, dataset: str, form: str, hidden: Hidden) -> dict[str, Any]:
+    """Return the form and the records: keeper and surplus, or those of each side with their dataset."""
+    by_role: dict[str, list[Named]] = {}
+    for role, member in roles:
+        by_role.setdefault(role, []).append(member)
+    if form != DUPLICATE:
+        sides = dict.fromkeys(("left", "right", *by_role))
+        return {"form": form} | {
+            role: [_record(member, dataset, hidden) for member in by_role.get(role, ())] for role in sides
+        }
+    keeper = next(iter(by_role.get("keeper", ())), None)
+    shown: dict[str, Any] = {
+        "form": form,
+        "keeper": hidden.side(keeper.dataset).record(keeper.id) if keeper else None,
+        "surplus": [hidden.side(member.dataset).record(member.id) for member in by_role.get("surplus", ())],
+    }
+    if any(member.dataset is not None for _, member in roles):
+        shown["members"] = [{"role": role, **_record(member, dataset, hidden)} for role, member in roles]
+    return shown
+
+
+def _record(member: Named, dataset: str, hidden: Hidden) -> dict[str, Any]:
+    """Return a record with its dataset, and its place or its values if it has no id."""
+    side = hidden.side(member.dataset)
+    shown = {"dataset": member.dataset or dataset, "id": side.record(member.id)}
+    if (place := side.place(member)) is not None:
+        return shown | {"place": place}
+    return shown | ({"values": side.values(member)} if is_of_content(member.id) else {})
+
+
+def _records(members: Sequence[Named], finding: Finding, hidden: Hidden) -> list[Any]:
+    if finding.datasets:
+        return [_record(member, finding.dataset, hidden) for member in members]
+    return [hidden.side(member.dataset).record(member.id) for member in members]
+
+
+def _sums(
+    key: Mapping[str, Value], datasets: Sequence[str], records: int, money: Mapping[str, Decimal], hidden: Hidden
+) -> dict[str, Any]:
+    return {
+        "key": {column: hidden.of_key(column, public(value), datasets) for column, value in key.items()},
+        "records": records,
+        "money": {name: MASK if hidden.hides_amounts else public(amount) for name, amount in money.items()},
+    }
+
+
+def _comparison(
+    differences: Sequence[Difference], reason: str | None, datasets: Sequence[str], hidden: Hidden
+) -> dict[str, Any]:
+    """Return the fields that differ, and why the form; empty without both."""
+    shown: dict[str, Any] = {"form_reason": reason} if reason else {}
+    if differences:
+        values = [(difference.column, *hidden.compared(difference, datasets)) for difference in differences]
+        shown["differences"] = [{"column": column, "left": left, "right": right} for column, left, right in values]
+    return shown
+
+
+def _nearby(nearest: Sequence[Nearby], records: int, datasets: Sequence[str], hidden: Hidden) -> dict[str, Any]:
+    """Return the records near a group that its window left out, the nearest first; empty if there are none."""
+    if not nearest:
+        return {}
+    shown = {
+        "nearest": [hidden.side(record.dataset).record(record.id) for record in nearest],
+        "at": [hidden.of_key(hidden.span, public(record.at), datasets) for record in nearest],
+    }
+    return {"nearby": {"records": records, **shown, **_places(nearest, hidden)}}
+
+
+def _places(members: Sequence[Named], hidden: Hidden) -> dict[str, Any]:
+    """Return file and row of records without an id, else their values; empty if the records have ids."""
+    if not members or not all(is_of_content(member.id) for member in members):
+        return {}
+    places = [hidden.side(member.dataset).place(member) for member in members]
+    if None not in places:
+        return {"places": places}
+    return {"values": [hidden.side(member.dataset).values(member) for member in members]}
