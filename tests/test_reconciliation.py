@@ -66,6 +66,20 @@ def test_a_record_without_key_matches_nothing_and_is_named_by_its_id() -> None:
     assert finding.key == {"side": "left", "id": 1}
 
 
+def test_a_columns_personal_values_are_masked_under_the_name_that_the_key_gives_it() -> None:
+    both = rule("key: [currency, {left: [ref, trim], right: [doc_no, trim]}]")
+
+    assert list(both.shown_as("ledger", ["doc_no", "name"])) == ["doc_no", "ref", "name"]
+    assert list(both.shown_as("bank", ["doc_no"])) == ["doc_no"]
+
+
+@pytest.mark.parametrize(
+    ("compare", "phrase"), [("", "amounts differ"), ("compare: [status]", "values differ")], ids=["money", "fields"]
+)
+def test_a_mismatch_is_about_amounts_unless_fields_are_compared(compare: str, phrase: str) -> None:
+    assert rule(f"key: [ref]\n{compare}").form_words("mismatch").phrase == phrase
+
+
 @pytest.mark.parametrize(
     ("left", "right", "form", "reason"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, fie
 from rules.calendar import HolidaysField
 from rules.document.mistakes import listed
 from rules.expressions import parse
+from rules.forms import FormWords
 from rules.kinds.base import Rule, SettingPath
 from rules.kinds.reconciliation.pairs import By, ComparedPairs, Pairs, Percent
 from rules.models import KeyPart, Strict, parse_duration
@@ -151,6 +152,8 @@ class ReconciliationRule(Rule):
         "totals.sum": parse,
     }
 
+    nouns: ClassVar[tuple[str, str]] = ("discrepancy", "discrepancies")
+
     kind: Literal["reconciliation"] = "reconciliation"
     dataset: str = Field(alias="left", description="The dataset that is compared; only its records can be cleaned.")
     right: str = Field(description="The dataset it is compared with.")
@@ -270,6 +273,17 @@ class ReconciliationRule(Rule):
                 yield (*path, index, "left"), pair.left
                 if pair.right != pair.left:
                     yield (*path, index, "right"), pair.right
+
+    def form_words(self, form: str) -> FormWords:
+        if form == "mismatch" and not self.compare:  # nothing but the money at risk can differ
+            return FormWords("amounts differ", "amount differs", "amounts differ")
+        return super().form_words(form)
+
+    def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:
+        pairs = (*self.key, *(self.totals.by if self.totals else ())) if dataset == self.right else ()
+        for column in columns:
+            yield column
+            yield from (pair.left.column for pair in pairs if pair.right.column == column)
 
     def not_cleanable(self) -> Iterator[tuple[str, str]]:
         if self.totals is not None:
