@@ -21,8 +21,9 @@ from hypothesis import strategies as st
 from rules_support import Rows, databases, pushed
 
 from rules import links
-from rules.engines import hashed
+from rules.engines import hashed, pushdown
 from rules.engines.base import Detection, DuplicateGroup, Group, IdentityProblem, Readable, Relation, Repeats
+from rules.engines.compile import Compiler
 from rules.kinds.base import JudgedPairs, linking_values
 from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.detection import FittedDuplicates
@@ -513,12 +514,38 @@ def test_explain_names_the_statements_of_both_engines() -> None:
         "-- members",
     ]
     assert names("postgresql") == [
+        "-- marks of key 1",
+        "-- marks of key 2",
         "-- states",
-        "-- members",
+        "-- members, for up to 200,000 marks of each key",
+        "-- members, for more marks",
         "-- records left out of key 1: their value is shared by more than 50",
         "-- records left out of key 2: their value is shared by more than 50",
         "-- identity, unless an index of the table keeps it unique",
     ]
+    assert names("sqlite")[:2] == ["-- states", "-- members"]
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("marks", ["as they are", "too many", "colliding", "of an old server"])
+def test_postgresql_answers_by_marks_and_where_they_do_not_help_without(
+    marks: str, databases: dict[str, sa.Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = [{"email": f"{n // 2}@x", "phone": str(n % 5) if n % 3 else None} for n in range(24)]
+    rule, rows = twins(max_shared=3), these(*people)
+    expected = found(rule, rows)
+    hashes = Compiler.hashed
+    if marks == "too many":
+        monkeypatch.setattr(pushdown, "MOST", 1)
+    elif marks == "colliding":
+        monkeypatch.setattr(Compiler, "hashed", lambda *of: hashes(*of) % sa.literal_column("3"))
+    elif marks == "of an old server":
+        monkeypatch.setattr(pushdown, "OLDEST", 10**9)
+
+    with pushed(databases["postgresql"], rows) as records:
+        detection = detect(rule, rows.relation(), records, SLOT)
+
+    assert (list(detection.groups), detection.skipped) == (list(expected.groups), expected.skipped)
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from rules.engines import crowded, windowed
-from rules.engines.base import IdentityProblem, Pushed, RecordCounts, Repeats
+from rules.engines.base import IdentityProblem, Key, Pushed, RecordCounts, Repeats
 from rules.engines.embedded import Embedded
 from rules.functions import exact, render
 
@@ -120,6 +120,25 @@ def alike(marked: Marked, question: Repeats, marks: sa.ColumnElement[Any]) -> sa
     return windowed.repeated(question.over(members.subquery("alike")))
 
 
+@dataclass(frozen=True)
+class JoiningMarks:
+    """The marks of a key that join records, and the number of records whose value too many share."""
+
+    marks: Sequence[int]
+    left_out: int
+
+
+def any_alike(question: Repeats, marks: Sequence[Marked], joining: Sequence[sa.ColumnElement[Any]]) -> sa.Select[Any]:
+    """Select the records that have, under any of several keys, one of its joining marks."""
+    table = marks[0].table
+    repeats = [marked.mark == sa.any_(few) for marked, few in zip(marks, joining, strict=True)]
+    columns = (
+        sa.case((is_repeated, 1), else_=0).label(key.column)
+        for key, is_repeated in zip(question.keys, repeats, strict=True)
+    )
+    return sa.select(*(table.c[name] for name in question.columns), *columns).where(sa.or_(*repeats))
+
+
 def constant(marks: Sequence[int]) -> sa.ColumnElement[Any]:
     """Return the marks as a constant, because PostgreSQL looks constants up by hash."""
     return sa.literal(list(marks), sa.ARRAY(sa.BigInteger()))
@@ -159,6 +178,33 @@ class Pushdown:
         members = windowed.repeated(question) if too_many else alike(marked, question, constant(counts.marks or ()))
         return SourceAnswer(counts.states, self._whole(members), counts.non_ascii)
 
+    def ask_any(self, question: Repeats, marks: Sequence[Marked]) -> SourceAnswer:
+        """Return counts and members under any of several keys; by the marks of each key, if they can be used."""
+        joining = self._joining(question, marks) if marks and self._version() >= OLDEST else None
+        if joining is None:
+            members, left_out = self._whole(windowed.repeated(question)), self._crowded(question, question.keys)
+        else:
+            members = self._whole(any_alike(question, marks, [constant(each.marks) for each in joining]))
+            left_out = tuple(each.left_out for each in joining)
+        return SourceAnswer(self._states(question), members, crowded=left_out)
+
+    def _joining(self, question: Repeats, marks: Sequence[Marked]) -> list[JoiningMarks] | None:
+        """Return the marks that join records under each key; None if they are too many, or one may have two values."""
+        joining = []
+        for key, marked in zip(question.keys, marks, strict=True):
+            rows = self._whole(repeating(marked, question.minimum)).to_pydict()
+            records = {mark: count for mark, count in zip(rows["mark"], rows["records"], strict=True) if mark >= 0}
+            if len(records) > MOST:
+                return None
+            few: list[int] = [
+                mark for mark, count in records.items() if question.most is None or count <= question.most
+            ]
+            many = sum(records.values()) - sum(records[mark] for mark in few)
+            if many and self._crowded(question, [key]) != (many,):
+                return None
+            joining.append(JoiningMarks(few, many))
+        return joining
+
     def identity(self, question: Repeats) -> IdentityProblem:
         """Count the ids that are empty or repeat; skipped where the database itself prevents that."""
         if question.ids is None:
@@ -170,12 +216,12 @@ class Pushdown:
         row = self._row(windowed.identity(question.ids))
         return IdentityProblem(row["records"] - row["named"], row["named"] - row["different"])
 
-    def crowded(self, question: Repeats) -> tuple[int, ...]:
-        """Count, for each of several keys, the records whose value the answer leaves out as shared by too many."""
+    def _crowded(self, question: Repeats, keys: Sequence[Key]) -> tuple[int, ...]:
+        """Count, for each of these keys, the records whose value the answer leaves out as shared by too many."""
         most = question.most
         if most is None:
             return ()
-        return tuple(self._row(crowded.records(question, key, most))["records"] for key in question.keys)
+        return tuple(self._row(crowded.records(question, key, most))["records"] for key in keys)
 
     def _version(self) -> int:
         return int(self._whole(prepare()).column("version")[0].as_py())
@@ -196,17 +242,28 @@ class Pushdown:
 class SourceAnswer:
     """The source's answer: records by state, the members, and the number of records left out as not ASCII.
 
-    `others` is None where these were not counted.
+    `others` is None where these were not counted. `crowded` is as in `RecordCounts`.
     """
 
     states: Mapping[int, int]
     members: pa.Table
     others: int | None = None
+    crowded: tuple[int, ...] = ()
 
 
-def statements(question: Repeats, marked: Marked | None, dialect: str) -> tuple[str, ...]:
-    """Return the SQL for display, each statement with its name."""
+def statements(question: Repeats, marked: Marked | None, dialect: str, marks: Sequence[Marked] = ()) -> tuple[str, ...]:
+    """Return the SQL for display, each statement with its name; `marks` are those of several keys."""
     texts = {"states": windowed.states(question), "members": windowed.repeated(question)}
+    if marks:
+        few: list[sa.ColumnElement[Any]] = [
+            sa.literal_column(f"'{{the marks of key {number}}}'::bigint[]") for number in range(1, len(marks) + 1)
+        ]
+        texts = {f"marks of key {number}": repeating(each, question.minimum) for number, each in enumerate(marks, 1)}
+        texts |= {
+            "states": windowed.states(question),
+            f"members, for up to {MOST:,} marks of each key": any_alike(question, marks, few),
+            "members, for more marks": windowed.repeated(question),
+        }
     if marked is not None:
         texts = {
             "marks: a hash for every record that takes part, others by reason": repeating(marked, question.minimum),

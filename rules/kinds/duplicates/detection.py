@@ -32,6 +32,7 @@ from rules.kinds.duplicates.question import (
     OUTSIDE_UNKNOWN,
     crowded,
     marked,
+    marked_keys,
     question,
     skipped,
 )
@@ -87,8 +88,8 @@ class FittedDuplicates:
         guard = bound.uses.guard(dialect)
         if guard:
             return _guard(bound, table, dialect, slot, guard).statements(dialect)
-        everything = question(bound, table, dialect, slot)
-        return pushdown.statements(everything, marked(bound, table, dialect, slot, guard), dialect)
+        everything, marks = question(bound, table, dialect, slot), marked_keys(bound, table, dialect, slot)
+        return pushdown.statements(everything, marked(bound, table, dialect, slot, guard), dialect, marks)
 
     def detect(
         self,
@@ -173,11 +174,17 @@ def _ask_source(
     source = pushdown.Pushdown(records)
     everything = question(bound, source.table, source.dialect, slot)
     guard_columns = bound.uses.guard(source.dialect)
+    if bound.joins:
+        keys = marked_keys(bound, source.table, source.dialect, slot)
+        answer = source.ask_any(everything, keys)
+        texts = pushdown.statements(everything, None, source.dialect, keys)
+        counts = RecordCounts(answer.states, source.identity(everything), answer.crowded)
+        return _Answer(source.name, counts, answer.members, None, texts)
     if not guard_columns:
         marks = marked(bound, source.table, source.dialect, slot, guard_columns)
         answer = source.ask(everything, marks)
         texts = pushdown.statements(everything, marks, source.dialect)
-        counts = RecordCounts(answer.states, source.identity(everything), source.crowded(everything))
+        counts = RecordCounts(answer.states, source.identity(everything))
         return _Answer(source.name, counts, answer.members, None, texts)
     guard = _guard(bound, source.table, source.dialect, slot, guard_columns)
     texts = guard.statements(source.dialect)

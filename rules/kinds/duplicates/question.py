@@ -83,6 +83,22 @@ def marked(
     return Marked(table, mark(takes_part, [hashed for hashed in hashes if hashed is not None], others, state))
 
 
+def marked_keys(bound: BoundRule, table: sa.FromClause, dialect: str, slot: dt.datetime) -> tuple[Marked, ...]:
+    """Compile the marks of each of several keys; none if they are not possible."""
+    if dialect != "postgresql" or not bound.joins:
+        return ()
+    compiler = Compiler(bound.columns, table, dialect, slot, bound.relation.timezone)
+    wheres = (text for text in (bound.relation.where, bound.rule.where) if text is not None)
+    takes_part = sa.and_(sa.true(), *(compiler.condition(bound.condition(text)) for text in wheres))
+    marks = []
+    for parts in bound.keys:
+        hashes = [hashed for n in parts if (hashed := _hash(bound, compiler, n)) is not None]
+        if len(hashes) < len(parts):
+            return ()
+        marks.append(Marked(table, mark(takes_part, hashes, sa.false(), _number(0))))
+    return tuple(marks)
+
+
 def _hash(bound: BoundRule, compiler: Compiler, n: int) -> sa.ColumnElement[int] | None:
     """Hash one part of the key; null if a null excludes the record. Seeded, so that equal parts do not cancel out."""
     part = bound.parts[n]
