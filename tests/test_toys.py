@@ -24,7 +24,7 @@ from reconcile.findings.states import State
 from reconcile.runs import explanation
 from reconcile.runs.check import Order
 from reconcile.store import findings
-from reconcile.views.examples import run as tested
+from reconcile.views.examples import run as run_examples
 
 CONFIGURATION = """\
 version: 1
@@ -254,7 +254,7 @@ def test_examples_of_a_new_kind_name_the_records_of_each_of_its_datasets(folder:
     path.write_text(text, encoding="utf-8")
 
     with closing(Application(load(path, {}))) as application:
-        report = tested(application, [])
+        report = run_examples(application, [])
 
     assert report.mistakes == []
     assert list(report.lines()) == [
