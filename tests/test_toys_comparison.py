@@ -89,6 +89,18 @@ def test_discrepancies_are_found_and_told_by_form_with_both_sides(books: Books) 
     assert "missing in ledger · bank 4 · 40.00 EUR" in books.told
 
 
+def test_differences_that_look_alike_are_told_with_their_cause(books: Books) -> None:
+    books.enter(*((f"s{n}", f"S-{n}", f"-{n}.{n}5") for n in range(10, 30)))
+    books.export(BANK + "".join(f"{n},S-{n},{n}.{n}5\n" for n in range(10, 30)))
+
+    books.run()
+
+    assert (
+        "Probable cause: 20 of 21 different amounts in `total / amount` have the opposite sign: "
+        "this looks like a sign error in one of the two systems."
+    ) in books.told
+
+
 def test_the_balance_of_each_currency_is_told_and_reported(books: Books) -> None:
     answer, report = books.run(), books("run", "--json", "--slot", "2026-11-22T05:00:00Z").json
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from decimal import Decimal
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 from reconcile.config.settings import Project
 from reconcile.findings.judgement import FindingChange
@@ -14,15 +14,12 @@ from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from rules import values
-from rules.forensics import Shift
+from rules.forensics.disagreements import Disagreements
+from rules.forensics.repeats import Repeats
 from rules.kinds.base import Rule
 
 MOST_GROUPS = 40
 """The most groups of a rule in a notice. A message shows three, its thread some more; a count stands for the rest."""
-
-_COMPARED = 10
-"""Records of a group whose places in files are compared."""
-_MOST_SHIFTS = 10_000
 
 
 class News:
@@ -39,7 +36,7 @@ class News:
         for finding in findings:
             rule = project.rules[finding.rule]
             news.versions[finding.id] = finding.version
-            news._rules[finding.rule].add(finding, gaps(finding, rule))
+            news._rules[finding.rule].add(finding, rule)
         return news
 
     def of_rule(self, name: str) -> RuleNews:
@@ -66,11 +63,11 @@ class RuleNews:
         self.records = 0
         self.money: dict[str, Decimal] = {}
         self.summary = False
-        self.gaps: list[float] = []
-        self.shifts: Counter[Shift] = Counter()
+        self._repeats: Repeats | None = None
+        self._disagreements: Disagreements | None = None
         self._large: list[Finding] = []
 
-    def add(self, finding: Finding, between: Iterable[float]) -> None:
+    def add(self, finding: Finding, rule: Rule) -> None:
         self.changes[finding.change] += 1
         self.states[finding.state] += 1
         if finding.form != DUPLICATE:
@@ -78,13 +75,27 @@ class RuleNews:
         self.records += sum(record.settled_at is None for record in finding.surplus)
         values.add(self.money, finding.money)
         self.summary = self.summary or finding.summary
-        self.gaps.extend(between)
-        self.shifts.update(_shifts(finding))
-        if len(self.shifts) > _MOST_SHIFTS:  # keep the most common ones
-            self.shifts = Counter(dict(self.shifts.most_common(_MOST_SHIFTS // 10)))
+        self._examine(finding, rule)
         self._large.append(finding)
         if len(self._large) > 10 * MOST_GROUPS:  # sort now and then, not for every finding
             self._large = self.largest()
+
+    @property
+    def cause(self) -> str | None:
+        """The likely cause of the findings in a sentence, if a test bears it out."""
+        return next((examined.cause() for examined in (self._repeats, self._disagreements) if examined), None)
+
+    def _examine(self, finding: Finding, rule: Rule) -> None:
+        if finding.form == DUPLICATE:
+            if self._repeats is None:
+                times = (rule.ordered_by, *rule.kept_by)
+                self._repeats = Repeats({part.column for _, part in rule.key_parts()}, filter(None, times))
+            self._repeats.add([member.values for member in finding.members if member.dataset is None])
+            return
+        if self._disagreements is None:
+            self._disagreements = Disagreements((rule.datasets[0], rule.datasets[-1]), rule.agreeing)
+        left, right = ([member.values for member in finding.in_role(role)] for role in ("left", "right"))
+        self._disagreements.add(finding.key, left, right, finding.differences)
 
     def largest(self) -> list[Finding]:
         """Return the largest findings: the most money first, then the most records, then the oldest."""
@@ -103,14 +114,3 @@ def gaps(finding: Finding, rule: Rule) -> tuple[float, ...]:
         time for member in finding.members if isinstance(time := member.values.get(rule.ordered_by), dt.datetime)
     )
     return tuple((later - earlier).total_seconds() for earlier, later in pairwise(times))
-
-
-def _shifts(finding: Finding) -> Iterator[Shift]:
-    """Yield the finding's pairs of records in two files of a dataset, if file and row identify records."""
-    places = sorted(
-        (file, row)
-        for member in finding.members[:_COMPARED]
-        if finding.form == DUPLICATE and member.dataset is None
-        if isinstance(file := member.values.get("_file"), str) and isinstance(row := member.values.get("_row"), int)
-    )
-    return ((a, b, at - of) for (a, of), (b, at) in combinations(places, 2) if a != b)

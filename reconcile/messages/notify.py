@@ -36,7 +36,6 @@ from reconcile.messages.personal import Hidden
 from reconcile.store import Transaction
 from reconcile.store import runs as stored
 from rules.engines.base import BalanceLine
-from rules.forensics import copy_sentence, retry_sentence
 from rules.forms import counted
 from rules.kinds.base import Rule
 from rules.values import Value
@@ -180,7 +179,7 @@ def _rule(letter: Letter, result: RuleResult, news: RuleNews) -> RuleNotice:
         first_run=news.summary,
         owner=rule.owner,
         runbook=rule.runbook,
-        why=copy_sentence(news.shifts, news.records) or retry_sentence(news.gaps),
+        why=news.cause,
         trend=_trend(result),
         largest=tuple(_group(letter, finding, rule) for finding in news.largest()),
         skipped=tuple(entry.sentence for entry in result.skipped),

@@ -153,6 +153,11 @@ class Rule(Strict):
         """The columns that choose which record of a group stays."""
         return ()
 
+    @property
+    def agreeing(self) -> tuple[tuple[str, str], ...]:
+        """Columns of the first dataset and of the last that should agree in records of the same thing."""
+        return ()
+
     def key_parts(self) -> Iterator[tuple[SettingPath, KeyPart]]:
         """Yield the path of each key part and the part: a column with its normalisers."""
         for name in type(self).model_fields:

@@ -274,6 +274,13 @@ class ReconciliationRule(Rule):
                 if pair.right != pair.left:
                     yield (*path, index, "right"), pair.right
 
+    @property
+    def agreeing(self) -> tuple[tuple[str, str], ...]:
+        date, amount = self.tolerance.date, self.tolerance.amount
+        pairs = [(date.left, date.right)] if date else []
+        pairs += [(amount.left, amount.right)] if amount and amount.left and amount.right else []
+        return (*pairs, *((pair.left.column, pair.right.column) for pair in self.compare))
+
     def form_words(self, form: str) -> FormWords:
         if form == "mismatch" and not self.compare:  # nothing but the money at risk can differ
             return FormWords("amounts differ", "amount differs", "amounts differ")
