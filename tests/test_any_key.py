@@ -203,6 +203,17 @@ def test_a_message_shows_the_values_that_link_the_records_not_those_of_the_keepe
     assert "email a@x · phone ••• · name Ann · born 1990" in told
 
 
+def test_a_finding_says_who_agrees_by_which_key_and_what_it_hangs_on(crm: Crm) -> None:
+    crm.add(4, phone="2", name="Ann", born="1990").add(5, name="Ann", born="1990").run()
+    [finding] = crm.findings()
+
+    shown = crm.done("show", finding["id"]).out
+
+    assert "only email links 1 and 2" in shown
+    assert "only phone links 2 and 4" in shown
+    assert "only name and born links 4 and 5" in shown
+
+
 def test_explain_says_in_words_what_several_keys_mean(crm: Crm) -> None:
     said = crm.done("explain", "person").out
 
