@@ -100,6 +100,7 @@ def test_a_rule_of_a_new_kind_is_found_told_planned_cleaned_and_undone(office: A
     assert (finding.kind, finding.state, finding.records) == ("overcounted", State.AWAITING, 2)
     [letter] = LETTERS["decisions"].values()
     assert "A-17" in letter
+    assert "keep p1, surplus p2" in letter
     assert finding.id in letter
 
     decisions = office.decisions("ann")

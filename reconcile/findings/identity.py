@@ -55,7 +55,7 @@ class RuleIdentity:
     `definition` is the hash of the settings that decide what the rule matches; other settings may change without
     making it another rule. `unversioned` is that hash without the versions of the normalisers: if only it is the
     same, another release wrote the keys. `by_records`: one key can hold several groups (`gap`, `window`), so a
-    finding is recognised by its records. `datasets` are all that the rule reads, if they are several.
+    finding is recognised by its records. `datasets` are those whose records its groups hold.
     """
 
     name: str
@@ -85,7 +85,7 @@ class RuleIdentity:
             was=rule.was,
             existing=existing,
             unversioned=_definition(matching),
-            datasets=rule.datasets,
+            datasets=rule.member_datasets,
         )
 
 

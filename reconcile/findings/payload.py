@@ -33,7 +33,8 @@ class GroupParts:
 
 
 def written(group: Group, datasets: Sequence[str]) -> dict[str, Any]:
-    """Return the parts of a group for the payload; `datasets` are all that its rule reads."""
+    """Return the parts of a group for the payload; `datasets` are those whose records its rule's
+    groups hold."""
     parts: dict[str, Any] = {"span": [encode(end) for end in group.span] if group.span else None}
     parts |= {"datasets": list(datasets)} if len(datasets) > 1 else {}
     if isinstance(group, DuplicateGroup):

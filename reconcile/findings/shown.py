@@ -34,8 +34,9 @@ class Finding:
     """The current state of one finding. `members` are its records, like the keeper and then the surplus in the order of
     handling, or the left side and then the right one.
 
-    `datasets` are those of its rule, if it reads several. `form` says what is wrong with the records, `differences`
-    are the fields that differ, `form_reason` explains the form, and `links` say which records agree by which key.
+    `datasets` are those whose records its rule's groups hold, if they are several. `form` says what is wrong with the
+    records, `differences` are the fields that differ, `form_reason` explains the form, and `links` say which records
+    agree by which key.
 
     `change` is the last reported change, in `version`; `summary`: it belongs to the one summary of a rule's first run.
     `settled_pairs` are the pairs judged different that are still valid. `money` is the surplus's sum per currency,
@@ -95,7 +96,7 @@ class Finding:
 class Foreseen:
     """A finding as a dry run sees it: nothing is stored, so it has no history; a new one has no `id`.
 
-    `datasets` are those of its rule, if it reads several; `phrase` is its form in words.
+    `datasets` are those whose records its rule's groups hold; `phrase` is its form in words.
     """
 
     id: str | None

@@ -127,7 +127,7 @@ def _record(member: Named, dataset: str, hidden: Hidden) -> dict[str, Any]:
 
 
 def _records(members: Sequence[Named], finding: Finding, hidden: Hidden) -> list[Any]:
-    if finding.datasets:
+    if len(finding.datasets) > 1:
         return [_record(member, finding.dataset, hidden) for member in members]
     return [hidden.side(member.dataset).record(member.id) for member in members]
 

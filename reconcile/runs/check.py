@@ -142,7 +142,7 @@ def result_of(
         edited=outcome.edited,
         seconds=round(answer.seconds, 3),
         groups_before=groups_before,
-        datasets=rule.datasets if len(rule.datasets) > 1 else (),
+        datasets=rule.member_datasets if len(rule.member_datasets) > 1 else (),
         forms=outcome.forms,
         in_words=counted(outcome.forms, rule.form_words),
         balance=detection.balance,

@@ -84,9 +84,8 @@ class _DryRun:
 
 
 def _foreseen(rule: Rule, verdicts: Iterable[Verdict]) -> Iterator[Foreseen]:
-    several = rule.datasets if len(rule.datasets) > 1 else ()
     for verdict in verdicts:
         if (group := verdict.group) is not None:
             fixed = (rule.name, rule.kind, rule.dataset, rule.severity)
             phrase = rule.form_words(group.form).phrase
-            yield Foreseen(verdict.finding, *fixed, verdict.change, group, several, phrase)
+            yield Foreseen(verdict.finding, *fixed, verdict.change, group, rule.member_datasets, phrase)

@@ -177,7 +177,7 @@ class ComparisonView:
 
     def _line(self, rule: RuleComparison, change: GroupChange) -> str:
         hidden, group = self._hidden(rule), change.shown
-        datasets = _several(rule)
+        datasets = rule.rule.member_datasets
         key = " · ".join(_text(hidden.of_key(column, public(value), datasets)) for column, value in group.key.items())
         risk = f", {hidden.at_risk(group.at_risk)} at risk" if group.money else ""
         differs = f" ({', '.join(change.differs)})" if change.differs else ""
@@ -224,11 +224,6 @@ def _remarks(rule: RuleComparison) -> Iterator[str]:
         )
 
 
-def _several(rule: RuleComparison) -> tuple[str, ...]:
-    """Return the datasets of the rule, if they are several."""
-    return rule.rule.datasets if len(rule.rule.datasets) > 1 else ()
-
-
 def _records(group: Group, datasets: Sequence[str], hidden: Hidden) -> str:
     """Return the records by role, like "keep 1, surplus 2; 3"."""
     roles = [role for role, _ in group.roles]
@@ -249,7 +244,7 @@ def _group(rule: RuleComparison, group: Group | None, hidden: Hidden) -> dict[st
         return None
     settings = rule.rule
     fixed = (settings.name, settings.kind, settings.dataset, settings.severity, FindingChange.NEW)
-    told = foreseen_json(Foreseen(None, *fixed, group, _several(rule)), hidden)
+    told = foreseen_json(Foreseen(None, *fixed, group, settings.member_datasets), hidden)
     return {name: value for name, value in told.items() if name not in _OF_A_RUN}
 
 

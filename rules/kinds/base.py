@@ -112,6 +112,11 @@ class Rule(Strict):
         return tuple(dict.fromkeys([*named, self.answer] if self.question is not None else named))
 
     @property
+    def member_datasets(self) -> tuple[str, ...]:
+        """The datasets whose records its groups hold, the first of them `dataset`."""
+        return tuple(name for name in self.datasets if self.question is None or name != self.answer)
+
+    @property
     def question(self) -> str | None:
         """A query in the language of the source of `dataset`, if the rule has one."""
         return None

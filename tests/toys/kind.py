@@ -30,6 +30,10 @@ class OvercountedRule(Rule):
     against: str = Field(description="The dataset that says how often a reference may be there.")
     reference: str = Field(description="The column of both datasets that is compared.")
 
+    @property
+    def member_datasets(self) -> tuple[str, ...]:
+        return (self.dataset,)
+
 
 class Overcounted:
     """More payments than invoices: the first ones stay, as many as there are invoices, but at least one."""
