@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from rules import distances
 from rules.engines.base import BalanceLine, Unanswerable
 from rules.kinds.reconciliation import balance
+from rules.kinds.reconciliation.numbers import Integers
 from rules.kinds.reconciliation.outcomes import CODES, NOT_YET_DUE, Outcomes
 from rules.kinds.reconciliation.workspace import Workspace
 from rules.values import EXACT
@@ -72,26 +73,32 @@ class Account:
         return sums.money
 
 
-def accounts(workspace: Workspace, outcomes: Outcomes, settled: Sequence[Sums]) -> tuple[Account, Account]:
+def accounts(workspace: Workspace, outcomes: Outcomes, agreed: Sequence[Sums]) -> tuple[Account, Account]:
     """Sum up each side twice: as its records were read, and by what became of them."""
     members, forms = outcomes.members, outcomes.forms
     both = []
     for side, table in enumerate(workspace.tables):
         chosen = members.side == side
-        rows = [members.row[chosen], outcomes.agreeing(side)]
-        codes = np.concatenate([forms[members.number[chosen]], np.full(len(rows[1]), MATCHED)])
         total = Sums()
         total.add(workspace.rows(table.sums(table.is_scanned)))
-        placed = sa.table("placed", sa.column("row", sa.BigInteger()), sa.column("code", sa.BigInteger()))
-        statement = table.sums(sa.true(), placed.c.code).select_from(
-            table.table.join(placed, table.row == placed.c.row)
-        )
-        parts = {MATCHED: Sums(settled[side].records, dict(settled[side].money))}
-        with workspace.shown("placed", pa.table({"row": np.concatenate(rows), "code": codes})):
-            for code, *sums in workspace.rows(statement):
-                parts.setdefault(int(code), Sums()).add([sums])
-        both.append(Account(total, parts))
+        parts = summed_by_code(workspace, side, members.row[chosen], forms[members.number[chosen]])
+        both.append(Account(total, {MATCHED: agreed[side], **parts}))
     return both[0], both[1]
+
+
+def summed_by_code(workspace: Workspace, side: int, rows: Integers, codes: Integers | None = None) -> dict[int, Sums]:
+    """Sum up records by the code that each has, or by MATCHED."""
+    if not len(rows):
+        return {}
+    table = workspace.tables[side]
+    given = pa.table({"row": rows, "code": np.full(len(rows), MATCHED) if codes is None else codes})
+    placed = sa.table("placed", sa.column("row", sa.BigInteger()), sa.column("code", sa.BigInteger()))
+    joined = table.table.join(placed, table.row == placed.c.row)
+    parts: dict[int, Sums] = {}
+    with workspace.shown(placed.name, given):
+        for code, *sums in workspace.rows(table.sums(sa.true(), placed.c.code).select_from(joined)):
+            parts.setdefault(int(code), Sums()).add([sums])
+    return parts
 
 
 def proven(

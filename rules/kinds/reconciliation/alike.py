@@ -25,7 +25,7 @@ def alike(name: str, tables: Sequence[SideTable], schemas: Sequence[pa.Schema]) 
     held = [table.held(name) for table in tables]
     values = [table.value(name) for table in tables]
     if any(each.is_text for each in held):
-        forms = [_as_text(table, name) for table in tables]
+        forms = [table.canonical(name, table.value(name)) for table in tables]
     elif all(each.type is Type.FLOAT for each in held):
         forms = [value + 0 for value in values]  # the two zeros have two hashes
     elif not held[0].type.is_number:
@@ -53,7 +53,7 @@ def _numbers(
         whole, places = max(shape[0] for shape in shapes), max(shape[1] for shape in shapes)
         if whole + places <= _MOST_DIGITS:
             return [sa.cast(value, sa.Numeric(whole + places, places)) for value in values]
-    return [_as_text(table, name) for table in tables]
+    return [table.canonical(name, table.value(name)) for table in tables]
 
 
 def _arrow_type(table: SideTable, name: str, schema: pa.Schema) -> pa.DataType:
@@ -66,15 +66,3 @@ def _shape(arrow: pa.DataType) -> tuple[int, int]:
     if pa.types.is_decimal(arrow):
         return max(arrow.precision - arrow.scale, 0), arrow.scale
     return _WHOLE_DIGITS, 0
-
-
-def _as_text(table: SideTable, name: str) -> Element:
-    """Return a value as its canonical text."""
-    held, value = table.held(name), table.value(name)
-    if held.is_text or held.type is Type.TEXT:
-        return value
-    if held.type in (Type.INTEGER, Type.DECIMAL):
-        text = sa.cast(value, sa.Text())
-        trimmed = sa.func.rtrim(sa.func.rtrim(text, "0"), ".")
-        return sa.case((sa.func.contains(text, "."), trimmed), else_=text)
-    return table.compiler.canonical_text(value, held.type)

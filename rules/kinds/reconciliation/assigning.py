@@ -42,7 +42,10 @@ class TooManyPairs(Unanswerable):
 
 @dataclass(frozen=True)
 class Classes:
-    """Records that do not differ at all, over both sides, by a common number; `paired` have their partner."""
+    """Records that do not differ at all, over both sides, by a common number; `paired` have their partner.
+
+    Records without an equal one on the other side have the number -1.
+    """
 
     left: Integers
     right: Integers
@@ -51,18 +54,34 @@ class Classes:
 
     @classmethod
     def of(cls, sides: Sides) -> Classes:
-        sizes = (len(sides.left), len(sides.right))
-        parts = [(sides.left.key, sides.right.key), sides.same()]
-        if sides.left.day is not None and sides.right.day is not None:
-            parts.append((sides.left.day, sides.right.day))
-        if sides.left.amount is not None and sides.right.amount is not None:
-            amounts = np.unique(np.concatenate([sides.left.amount, sides.right.amount]), return_inverse=True)[1]
-            parts.append((amounts[: sizes[0]], amounts[sizes[0] :]))
-        left, right = numbers.combined(parts, sizes)
+        chosen = [np.flatnonzero(side.has_equals) for side in (sides.left, sides.right)]
+        sizes = (len(chosen[LEFT]), len(chosen[RIGHT]))
+        left, right = numbers.combined(list(_differing(sides, chosen)), sizes)
         distinct, at = np.unique(np.concatenate([left, right]), return_inverse=True)
         left, right = at[: sizes[0]], at[sizes[0] :]
         pairs = np.minimum(*(np.bincount(side, minlength=len(distinct)) for side in (left, right)))
-        return cls(left, right, _rank(left) < pairs[left], _rank(right) < pairs[right])
+        classes: list[Integers] = []
+        paired: list[Flags] = []
+        for side, rows, number in zip((sides.left, sides.right), chosen, (left, right), strict=True):
+            classes.append(np.full(len(side), -1, np.int64))
+            classes[-1][rows] = number
+            paired.append(np.zeros(len(side), np.bool_))
+            paired[-1][rows] = _rank(number) < pairs[number]
+        return cls(classes[LEFT], classes[RIGHT], paired[LEFT], paired[RIGHT])
+
+
+def _differing(sides: Sides, chosen: list[Integers]) -> Iterator[tuple[Integers, Integers]]:
+    """Yield numbers of the chosen records that are equal for records without any difference."""
+    rows, theirs = chosen
+    left, right = sides.left, sides.right
+    yield left.key[rows], right.key[theirs]
+    yield from ((each.left[rows], each.right[theirs]) for each in sides.fields)
+    if left.day is not None and right.day is not None:
+        yield left.day[rows], right.day[theirs]
+    if left.amount is not None and right.amount is not None:
+        both = np.concatenate([left.amount[rows], right.amount[theirs]])
+        amounts = np.unique(both, return_inverse=True)[1] if both.dtype == object else both
+        yield amounts[: len(rows)], amounts[len(rows) :]
 
 
 def _rank(numbers_: Integers) -> Integers:
@@ -133,10 +152,13 @@ class _Groups:
 
     def __init__(self, classes: Classes) -> None:
         self._classes = (classes.left, classes.right)
-        self._orders = [np.argsort(each, kind="stable") for each in self._classes]
+        self._orders = [np.flatnonzero(each >= 0) for each in self._classes]
+        self._orders = [
+            rows[np.argsort(each[rows], kind="stable")] for each, rows in zip(self._classes, self._orders, strict=True)
+        ]
         self._sorted = [each[order] for each, order in zip(self._classes, self._orders, strict=True)]
         size = max(int(each[-1]) + 1 if len(each) else 0 for each in self._sorted)
-        self._has_twins = np.zeros(size, np.bool_)
+        self._has_twins = np.zeros(size + 1, np.bool_)  # the last is for records without an equal one, number -1
         self._has_twins[classes.left[classes.paired_left]] = True
         self._of_class: dict[int, int] = {}
         self._sets: dict[int, tuple[set[int], set[int]]] = {}

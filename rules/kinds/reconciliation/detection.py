@@ -165,7 +165,7 @@ class _Run:
         matched = matching.matched(workspace, statements, self.bound, states)
         outcomes = matched.outcomes
         waiting = int((outcomes.forms[outcomes.members.number] == CODES[NOT_YET_DUE]).sum())
-        both = accounts(workspace, outcomes, matched.settled)
+        both = accounts(workspace, outcomes, matched.agreed)
         groups = self._groups(statements, outcomes)
         return _Answer(groups, both, outcomes.matched, waiting, outcomes.interchangeable)
 
@@ -178,14 +178,11 @@ class _Run:
         """Return the records of both datasets whose id is empty, or repeats another's."""
         nulls = repeated = 0
         for table, of_side in zip(self.workspace.tables, states, strict=True):
-            if not table.side.relation.id:
-                continue
-            [(_, named, different)] = self.workspace.rows(table.identity())
-            if different < named:  # two ids may share a hash
-                [(different,)] = self.workspace.rows(table.different_ids())
-            records = sum(count for state, count in of_side.items() if state not in (OUTSIDE, OUTSIDE_UNKNOWN))
-            nulls, repeated = nulls + records - named, repeated + named - different
-            table.has_unique_ids = records == different
+            if table.side.relation.id:
+                records = sum(count for state, count in of_side.items() if state not in (OUTSIDE, OUTSIDE_UNKNOWN))
+                named, different = self.workspace.ids(table, records)
+                nulls, repeated = nulls + records - named, repeated + named - different
+                table.has_unique_ids = records == different
         return IdentityProblem(nulls, repeated)
 
     def _groups(self, statements: Statements, outcomes: Outcomes) -> Iterator[Group]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
-from rules import grouping
+from rules import distances
 from rules.engines.base import Discrepancy, Member
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide
 from rules.kinds.reconciliation.judging import Chain, Judge
@@ -36,7 +36,7 @@ class Reporter:
             right=tuple(self._member(self.bound.right, record) for record in right),
             differences=differences,
             reason=reason,
-            money={currency: amount for currency, amount in self._money(sides).items() if amount},
+            money={currency: amount for currency, amount in sorted(self._money(sides).items()) if amount},
         )
 
     def total(
@@ -66,9 +66,8 @@ class Reporter:
 
     def _key(self, sides: Sides) -> Mapping[str, Value]:
         """Return the key of the first record; its side and id if the rule has no key, or the record none."""
-        side, record = next(
-            (side, records[0]) for side, records in zip(self.bound.sides, sides, strict=True) if records
-        )
+        side = self.bound.left if sides[0] else self.bound.right
+        record = (sides[0] or sides[1])[0]
         key = [chain(record.values[column]) for column, chain in self._chains[side.name]]
         named = dict(zip(self._key_names, key, strict=True))
         if key and None not in key:
@@ -96,14 +95,18 @@ class Reporter:
 
     def _money(self, sides: Sides) -> Mapping[str, Decimal]:
         """Return left - right. If only one dataset has money, only its records without a partner have an amount."""
-        ours, theirs = (side.relation.money for side in self.bound.sides)
-        if (ours is None) != (theirs is None) and all(sides):
+        left, right = self.bound.sides
+        if (left.money is None) != (right.money is None) and all(sides):
             return {}
-        left, right = (
-            grouping.money_at_risk(records, side.relation)
-            for records, side in zip(sides, self.bound.sides, strict=True)
-        )
-        return {
-            currency: EXACT.subtract(left.get(currency, _ZERO), right.get(currency, _ZERO))
-            for currency in sorted({*left, *right})
-        }
+        total: dict[str, Decimal] = {}
+        for side, records, combine in zip((left, right), sides, (EXACT.add, EXACT.subtract), strict=True):
+            if side.money is None or side.currency is None:
+                continue
+            for record in records:
+                amount, currency = record.values[side.money], record.values[side.currency]
+                if amount is None or currency is None:
+                    continue
+                number = distances.number(amount)
+                if number.is_finite():
+                    total[str(currency)] = combine(total.get(str(currency), _ZERO), number)
+        return total

@@ -8,25 +8,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from rules.kinds.reconciliation import assigning, bundles, searching
-from rules.kinds.reconciliation.accounts import Sums
+from rules.kinds.reconciliation.accounts import Sums, summed_by_code
 from rules.kinds.reconciliation.bound import BoundRule
-from rules.kinds.reconciliation.outcomes import Outcomes
+from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Window
 from rules.kinds.reconciliation.sides import Sides
 from rules.kinds.reconciliation.statements import UNSETTLED, Select, Statements
-from rules.kinds.reconciliation.stored import REASONS
+from rules.kinds.reconciliation.stored import PARTS, REASONS
 from rules.kinds.reconciliation.workspace import Workspace
 
-RECORDS_OF_A_PART = 1_000_000
+RECORDS_OF_A_PART = 250000
 """Records of both sides that are matched at a time, if the key can be divided."""
 
 
 @dataclass
 class Matching:
-    """What matching found, and for each side the sums of the records that DuckDB found in order."""
+    """What matching found, and for each side the sums of the records that agree with their partners."""
 
     outcomes: Outcomes
-    settled: tuple[Sums, Sums]
+    agreed: tuple[Sums, Sums]
 
 
 def matched(
@@ -35,9 +35,10 @@ def matched(
     """Match all records; `states` count those of each side. Raises TooManyPairs and OutOfMemory."""
     matching = Matching(Outcomes(), (Sums(), Sums()))
     records = sum(state.get(0, 0) for state in states)
-    parts = 1 + records // RECORDS_OF_A_PART if statements.keys else 1
+    parts = min(1 + records // RECORDS_OF_A_PART, PARTS) if statements.keys else 1
+    screen = statements.can_screen
     for number in range(parts):
-        _match_part(workspace, statements, bound, matching, (number, parts))
+        screen = _match_part(workspace, statements, bound, matching, (number, parts), screen=screen)
     for side, of_side in enumerate(states):
         if any(map(of_side.get, REASONS)):
             _add_incomplete(matching.outcomes, side, workspace, statements.incomplete(side))
@@ -56,16 +57,40 @@ def prepared(workspace: Workspace, bound: BoundRule) -> Statements:
 
 
 def _match_part(
+    workspace: Workspace,
+    statements: Statements,
+    bound: BoundRule,
+    matching: Matching,
+    part: tuple[int, int],
+    *,
+    screen: bool,
+) -> bool:
+    """Match a part of the keys. Return True if DuckDB should `screen` the next part: here most records agreed."""
+    settled = _screened(workspace, statements, bound, matching, part) if screen else 0
+    left, right = (workspace.query(statements.left_over(side, *part, screened=screen)) for side in (LEFT, RIGHT))
+    outcomes = match(Sides.of(bound, left, right), bound)
+    for side, sums in enumerate(matching.agreed):
+        for summed in summed_by_code(workspace, side, outcomes.agreeing(side)).values():
+            sums.plus(summed)
+    matching.outcomes.extend(outcomes)
+    return settled > len(left) + len(right)
+
+
+def _screened(
     workspace: Workspace, statements: Statements, bound: BoundRule, matching: Matching, part: tuple[int, int]
-) -> None:
-    if statements.can_screen:
-        workspace.execute(f"create or replace temp table {UNSETTLED} as {workspace.text(statements.unsettled(*part))}")
-        for side, sums in enumerate(matching.settled):
-            sums.add(workspace.rows(statements.settled(side, *part)))
-        [(keys,)] = workspace.rows(statements.settled_keys(*part))
-        matching.outcomes.matched += int(keys)
-    left, right = (workspace.query(statements.left_over(side, *part)) for side in range(2))
-    matching.outcomes.extend(match(Sides.of(bound, left, right), bound))
+) -> int:
+    """Let DuckDB find the keys that surely agree. Count their records and pairs, and return the number of records."""
+    workspace.execute(f"create or replace temp table {UNSETTLED} as {workspace.text(statements.unsettled(*part))}")
+    before = [sums.records for sums in matching.agreed]
+    for side, sums in enumerate(matching.agreed):
+        sums.add(workspace.rows(statements.settled(side, *part)))
+    if bound.rule.match == "many_to_many":
+        [(bundles,)] = workspace.rows(statements.settled_bundles(*part))
+    else:
+        side = RIGHT if bound.rule.match == "many_to_one" else LEFT  # one record for each pair or bundle
+        bundles = matching.agreed[side].records - before[side]
+    matching.outcomes.matched += int(bundles)
+    return sum(sums.records for sums in matching.agreed) - sum(before)
 
 
 def match(sides: Sides, bound: BoundRule) -> Outcomes:

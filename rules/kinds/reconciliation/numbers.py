@@ -21,11 +21,9 @@ _EXACT = decimal.Context(prec=1_000)
 
 def codes(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[Integers, Integers]:
     """Return a number for each value of both columns, equal for equal values; nulls are equal."""
-    both = pa.chunked_array([*left.chunks, *right.chunks], type=left.type)
-    encoded = both.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    numbers = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    both = pa.chunked_array([*left.chunks, *right.chunks], type=left.type).dictionary_encode()
+    indices = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in both.chunks]
+    numbers = np.concatenate([np.empty(0, np.int64), *indices])
     return numbers[: len(left)], numbers[len(left) :]
 
 

@@ -90,13 +90,12 @@ class Outcomes:
         self._add(CODES["ambiguous"] if due else CODES[NOT_YET_DUE], *sides, 1)
 
     def extend(self, outcomes: Outcomes) -> None:
-        """Add the outcomes of another part of the records."""
+        """Add the discrepancies of another part of the records."""
         texts = list(outcomes._texts)
         numbers = np.array([self._texts.setdefault(text, len(self._texts)) for text in texts], np.int64)
         self._forms += outcomes._forms
         self._reasons += [numbers[reasons] for reasons in outcomes._reasons]
         self._members += [(number + self.size, side, rows) for number, side, rows in outcomes._members]
-        self.add_agreeing(outcomes.agreeing(LEFT), outcomes.agreeing(RIGHT))
         self.size += outcomes.size
         self.matched += outcomes.matched
         self.interchangeable += outcomes.interchangeable

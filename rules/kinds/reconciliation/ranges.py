@@ -15,6 +15,8 @@ import numpy as np
 from rules.kinds.reconciliation.numbers import Amounts, Flags, Integers, combined, times
 from rules.kinds.reconciliation.sides import Within
 
+_WIDEST = 2**62
+
 
 @dataclass(frozen=True)
 class Window:
@@ -112,24 +114,35 @@ def _plus(amount: Amounts, by: int) -> Amounts:
 def _looked_up(
     left_key: Integers, right_key: Integers, lefts: Integers, values: tuple[Amounts, Amounts, Amounts]
 ) -> Ranges:
-    value, low, high = values
-    levels = np.unique(value)
-    ranks = np.searchsorted(levels, value)
-    lowest, highest = np.searchsorted(levels, low), np.searchsorted(levels, high, side="right")
-    groups = np.unique(right_key)
-    width = len(levels) + 1
-    places = np.searchsorted(groups, right_key) * width + ranks
+    """Return the right records with the key of each lookup and a value in its range."""
+    places, lowest, highest = _placed(left_key, right_key, values)
     order = np.argsort(places, kind="stable")
     places = places[order]
-    group = np.searchsorted(groups, left_key)
-    is_there: Flags = group < len(groups)
-    is_there[is_there] = groups[group[is_there]] == left_key[is_there]
-    chosen = np.flatnonzero(is_there & (lowest < highest))
-    base = group[chosen] * width
-    begin = np.searchsorted(places, base + lowest[chosen])
-    end = np.searchsorted(places, base + highest[chosen])
+    nearby = np.argsort(lowest)  # sorted lookups read the places in order: several times faster
+    begin = np.searchsorted(places, lowest[nearby])
+    end = np.searchsorted(places, highest[nearby], side="right")
     filled = begin < end
-    return Ranges(lefts[chosen][filled], begin[filled], end[filled], order)
+    return Ranges(lefts[nearby[filled]], begin[filled], end[filled], order)
+
+
+def _placed(
+    left_key: Integers, right_key: Integers, values: tuple[Amounts, Amounts, Amounts]
+) -> tuple[Integers, Integers, Integers]:
+    """Return the place of each right record by key and value, and the first and last place of each lookup."""
+    value, low, high = values
+    if not len(value):
+        nothing = np.zeros(len(low), np.int64)
+        return np.empty(0, np.int64), nothing, nothing
+    first, last = int(value.min()), int(value.max())
+    keys = max(int(right_key.max()), int(left_key.max()) if len(left_key) else 0) + 1
+    if keys * (last - first + 3) >= _WIDEST:
+        levels = np.unique(value)
+        low, high = np.searchsorted(levels, low), np.searchsorted(levels, high, side="right") - 1
+        value, first, last = np.searchsorted(levels, value), 0, len(levels) - 1
+    width = last - first + 3
+    begin, end = ((np.clip(ends, first - 1, last + 1) - (first - 1)).astype(np.int64) for ends in (low, high))
+    places = right_key * width + (value - (first - 1)).astype(np.int64)
+    return places, left_key * width + begin, left_key * width + end
 
 
 def exact(left: Records, right: Records, window: Window | None, within: Within | None) -> Flags:

@@ -82,7 +82,8 @@ class Side:
     """The records of one side, in an order that does not depend on how they were read.
 
     `row` is the number of a record in its table, `key` the code of its key, `day` the days since 1970, `rank` the same
-    as the date tolerance counts them, and `due` is False while its grace lasts.
+    as the date tolerance counts them, and `due` is False while its grace lasts. `has_equals` is False if the other
+    side surely has no record without any difference.
     """
 
     row: Integers
@@ -91,6 +92,7 @@ class Side:
     rank: Integers | None
     amount: Amounts | None
     due: Flags
+    has_equals: Flags
 
     def __len__(self) -> int:
         return len(self.row)
@@ -107,7 +109,7 @@ class Sides:
 
     @classmethod
     def of(cls, bound: BoundRule, left: pa.Table, right: pa.Table) -> Sides:
-        """Read two tables with the columns `row`, `key_0` …, `date`, `amount`, `compare_0` … and `due`."""
+        """Read two tables with the columns of `Statements.left_over`."""
         sizes = (len(left), len(right))
         key_codes = [numbers.codes(left[name], right[name]) for name in left.column_names if name.startswith("key_")]
         keys = numbers.combined(key_codes, sizes)
@@ -126,6 +128,7 @@ class Sides:
                 _ranks(bound, days[number]),
                 amounts[number],
                 table["due"].to_numpy(),
+                table["has_equals"].to_numpy(),
             )
             for number, table in enumerate((left, right))
         )
@@ -138,10 +141,6 @@ class Sides:
         for field in self.fields:
             counts += field.differ(left, right)
         return counts
-
-    def same(self) -> tuple[Integers, Integers]:
-        """Return a code for all compared values of a record."""
-        return numbers.combined([(f.left, f.right) for f in self.fields], (len(self.left), len(self.right)))
 
 
 def _ranks(bound: BoundRule, days: Integers | None) -> Integers | None:

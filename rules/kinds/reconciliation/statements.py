@@ -99,11 +99,7 @@ class Statements:
 
     def part(self, side: int, number: int, parts: int) -> Element:
         """Return the condition that a record takes part, and that its key is in that part of the keys."""
-        takes_part = self.tables[side].takes_part
-        if parts == 1 or not self.keys:
-            return takes_part
-        hashed = sa.func.hash(*(key[side] for key in self.keys)) % sa.literal_column(str(parts))
-        return sa.and_(takes_part, hashed == sa.literal_column(str(number)))
+        return self.tables[side].in_part(number, parts)
 
     @cached_property
     def screened(self) -> tuple[Both, ...]:
@@ -137,8 +133,9 @@ class Statements:
         sides = [self._carrying(side, number, parts, carried) for side in range(2)]
         both = sa.union_all(*sides).subquery("both_sides")
         values = [both.c[f"c{n}"] for n in range(len(self.screened))]
-        marked = sa.true().label("marked")
-        return sa.select(*values, marked).group_by(*values).having(sa.not_(self._settled(both)))
+        left, right = _counts(both)
+        marks = (sa.true().label("marked"), sa.and_(left > 0, right > 0).label("has_equals"))
+        return sa.select(*values, *marks).group_by(*values).having(sa.not_(self._settled(both)))
 
     def _carried(self) -> dict[str, Both]:
         """The values besides the key that decide whether a key is settled."""
@@ -155,7 +152,7 @@ class Statements:
         return sa.select(*columns).where(self.part(side, number, parts))
 
     def _settled(self, both: sa.Subquery) -> Element:
-        left, right = (sa.func.count().filter(both.c.side == sa.literal_column(str(side))) for side in range(2))
+        left, right = _counts(both)
         if self.bound.rule.is_assigned:
             return left == right
         conditions: list[Element] = []
@@ -210,31 +207,30 @@ class Statements:
         condition = sa.and_(self.part(side, number, parts), marked.c.marked.is_(None))
         return self.tables[side].sums(condition).select_from(joined)
 
-    def settled_keys(self, number: int, parts: int) -> Select:
-        """Count the pairs, or the bundles, that agree."""
-        side = 1 if self.bound.rule.match == "many_to_one" else 0
-        marked, agree = self.marked(side)
-        joined = self.tables[side].table.outerjoin(marked, agree)
-        condition = sa.and_(self.part(side, number, parts), marked.c.marked.is_(None))
-        if self.bound.rule.match != "many_to_many":
-            return sa.select(sa.func.count()).where(condition).select_from(joined)
-        keys = (key[side].label(f"key_{n}") for n, key in enumerate(self.keys))
+    def settled_bundles(self, number: int, parts: int) -> Select:
+        """Count the keys that agree."""
+        marked, agree = self.marked(0)
+        joined = self.tables[0].table.outerjoin(marked, agree)
+        condition = sa.and_(self.part(0, number, parts), marked.c.marked.is_(None))
+        keys = (key[0].label(f"key_{n}") for n, key in enumerate(self.keys))
         bundles = sa.select(*keys).where(condition).select_from(joined).distinct().subquery("bundles")
         return sa.select(sa.func.count()).select_from(bundles)
 
-    def left_over(self, side: int, number: int, parts: int) -> Select:
-        """Select the records that may not agree, in an order that does not depend on how they were read."""
+    def left_over(self, side: int, number: int, parts: int, *, screened: bool) -> Select:
+        """Select the records, or those that may not agree, in an order that does not depend on how they were read."""
         table = self.tables[side]
-        select = sa.select(*self._columns(side)).where(self.part(side, number, parts)).order_by(*table.order())
-        if not self.can_screen:
-            return select
-        return select.select_from(table.table.join(*self.marked(side)))
+        marked, agree = self.marked(side)
+        has_equals = marked.c.has_equals if screened else sa.true()
+        columns = [*self._columns(side), has_equals.label("has_equals")]
+        select = sa.select(*columns).where(self.part(side, number, parts)).order_by(*table.order())
+        return select.select_from(table.table.join(marked, agree)) if screened else select
 
     def marked(self, side: int) -> tuple[sa.TableClause, Element]:
         """Return the table of `unsettled`, and the condition that joins the records of a side to it."""
         names = [f"c{n}" for n in range(len(self.screened))]
         columns: list[sa.ColumnClause[Any]] = [sa.column(name) for name in names]
-        marked = sa.table(UNSETTLED, *columns, sa.column("marked", sa.Boolean()), sa.column("number", sa.BigInteger()))
+        columns += [sa.column(name, sa.Boolean()) for name in ("marked", "has_equals")]
+        marked = sa.table(UNSETTLED, *columns, sa.column("number", sa.BigInteger()))
         pairs = zip(names, self.screened, strict=True)
         agree = [values[side].is_not_distinct_from(marked.c[name]) for name, values in pairs]
         return marked, sa.and_(sa.true(), *agree)
@@ -261,6 +257,12 @@ class Statements:
         return sa.select(*columns).where(table.is_incomplete).order_by(*table.order())
 
 
+def _counts(both: sa.Subquery) -> Both:
+    """Return the number of left and of right records."""
+    left, right = (sa.func.count().filter(both.c.side == sa.literal_column(str(side))) for side in range(2))
+    return left, right
+
+
 def _days(first: Element, last: Element) -> Element:
     return sa.func.date_diff("day", first, last, type_=sa.BigInteger())
 
@@ -277,7 +279,9 @@ def texts(bound: BoundRule, tables: Sequence[SideTable]) -> tuple[str, ...]:
         shown["keys that may not agree"] = f"create temp table {UNSETTLED} as\n{_text(statements.unsettled(0, 1))}"
     if not bound.rule.totals:
         for side, table in enumerate(tables):
-            shown[f"{table.side.name} records that may not agree"] = _text(statements.left_over(side, 0, 1))
+            shown[f"{table.side.name} records that may not agree"] = _text(
+                statements.left_over(side, 0, 1, screened=statements.can_screen)
+            )
     return tuple(f"-- {name}\n{text}" for name, text in shown.items())
 
 

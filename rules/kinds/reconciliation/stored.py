@@ -23,6 +23,8 @@ TAKES_PART, OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, NO_KEY, NO_DAT
 """The states of a record. Those without key, date or amount match nothing, and so are findings."""
 LEFT_OUT = (OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN)
 REASONS = {NO_KEY: "no key", NO_DATE: "no date", NO_AMOUNT: "no amount"}
+PARTS = 256
+"""Parts of the keys: a record's part is the hash of its key, modulo this number."""
 _DAY = dt.timedelta(days=1)
 
 Element = sa.ColumnElement[Any]
@@ -91,16 +93,16 @@ class SideTable:
     @cached_property
     def labels(self) -> Mapping[str, str]:
         """Names that no column of the dataset has."""
-        names = ("state", "in_dataset", "in_rule", "place", "before")
+        names = ("state", "part", "in_dataset", "in_rule", "place", "before")
         return unused((*self.computed, *names), self.source.c.keys())
 
     @cached_property
     def table(self) -> sa.TableClause:
         computed = [sa.column(self.labels[name], self._type(name)) for name in self.computed]
         read = [sa.column(column.name, column.type) for column in self.source.c]
-        state = sa.column(self.labels["state"], sa.SmallInteger())
+        numbers = [sa.column(self.labels[name], sa.SmallInteger()) for name in ("state", "part")]
         row = sa.column("rowid", sa.BigInteger())
-        return sa.table(f"{self.side.name}_records", *read, *computed, state, row)
+        return sa.table(f"{self.side.name}_records", *read, *computed, *numbers, row)
 
     def _type(self, name: str) -> sa.types.TypeEngine[Any]:
         held = self.held(name)
@@ -119,15 +121,45 @@ class SideTable:
         comparable = {name: compiler.comparable(self.parts[name], inner.c[labels[name]]) for name in self.computed}
         columns = [inner.c[name] for name in self.side.needed]
         columns += [element.label(labels[name]) for name, element in comparable.items()]
-        state = self._state(inner, comparable)
-        select = sa.select(*columns, sa.cast(state, sa.SmallInteger()).label(labels["state"]))
-        return Filling(select, dict(compiler.python))
+        values_of = {name: self._value_of(name, inner, comparable) for name in self.parts}
+        numbers = {"state": self._state(inner, values_of), "part": self._part(values_of)}
+        columns += [sa.cast(number, sa.SmallInteger()).label(labels[name]) for name, number in numbers.items()]
+        return Filling(sa.select(*columns), dict(compiler.python))
 
     def _computed(self, name: str) -> Element:
         part = self.parts[name]
         return self.compiler.key(part) if part.steps else self.compiler.column(part.column)
 
-    def _state(self, inner: sa.Subquery, comparable: Mapping[str, Element]) -> Element:
+    def _value_of(self, name: str, inner: sa.Subquery, comparable: Mapping[str, Element]) -> Element:
+        column = self.parts[name].column
+        return comparable[name] if name in comparable else self.compiler.given(column, inner.c[column])
+
+    def _part(self, values: Mapping[str, Element]) -> Element:
+        """The part of the key, the same for equal values of both sides whatever their types."""
+        keys = [self._hashable(name, value) for name, value in values.items() if name.startswith("key_")]
+        parts: Element = sa.literal_column(str(PARTS))
+        return sa.func.hash(*keys) % parts if keys else sa.literal_column("0")
+
+    def _hashable(self, name: str, value: Element) -> Element:
+        held = [SideTable(self.bound, side, self.slot).held(name) for side in self.bound.sides]
+        if all(each.type is Type.INTEGER and not each.is_text for each in held):
+            return sa.cast(value, sa.Numeric(38, 0))
+        if any(each.is_text or each.type.is_number for each in held):
+            return self.canonical(name, value)
+        return value
+
+    def canonical(self, name: str, value: Element) -> Element:
+        """Return a value as its canonical text, equal for equal values of any type of number."""
+        held = self.held(name)
+        if held.is_text or held.type is Type.TEXT:
+            return value
+        if held.type in (Type.INTEGER, Type.DECIMAL):
+            text = sa.cast(value, sa.Text())
+            trimmed = sa.func.rtrim(sa.func.rtrim(text, "0"), ".")
+            return sa.case((sa.func.contains(text, "."), trimmed), else_=text)
+        return self.compiler.canonical_text(value, held.type)
+
+    def _state(self, inner: sa.Subquery, values: Mapping[str, Element]) -> Element:
         whens: list[tuple[Element, int]] = []
         for name, unknown, outside in (
             ("in_dataset", OUTSIDE_UNKNOWN, OUTSIDE),
@@ -137,9 +169,7 @@ class SideTable:
                 condition = inner.c[self.labels[name]]
                 whens += [(condition.is_(None), unknown), (sa.not_(condition), outside)]
         for name, state in self._required():
-            column = self.parts[name].column
-            value = comparable[name] if name in comparable else self.compiler.given(column, inner.c[column])
-            whens.append((_is_missing(value, self.held(name)), state))
+            whens.append((_is_missing(values[name], self.held(name)), state))
         cases: list[tuple[Element, Element]] = [(when, sa.literal_column(str(state))) for when, state in whens]
         takes_part: Element = sa.literal_column(str(TAKES_PART))
         return sa.case(*cases, else_=takes_part) if cases else takes_part
@@ -165,6 +195,14 @@ class SideTable:
     @property
     def state(self) -> Element:
         return self.table.c[self.labels["state"]]
+
+    def in_part(self, number: int, parts: int) -> Element:
+        """Return the condition that a record takes part, and that its key is in that part of the keys."""
+        if parts == 1:
+            return self.takes_part
+        first, last = PARTS * number // parts, PARTS * (number + 1) // parts - 1
+        part = self.table.c[self.labels["part"]]
+        return sa.and_(self.takes_part, part.between(sa.literal_column(str(first)), sa.literal_column(str(last))))
 
     @property
     def row(self) -> Element:
@@ -211,19 +249,23 @@ class SideTable:
         counted: list[Element] = [self.state, sa.func.count()]
         return sa.select(*counted).group_by(self.state)
 
-    def identity(self) -> sa.Select[Any]:
-        """Count the records of the dataset, those with an id, and the different ids, or their hashes."""
-        is_named = sa.and_(sa.true(), *(value.is_not(None) for value in self.ids()))
-        hashes = sa.func.count(sa.distinct(sa.func.hash(*self.ids()))).filter(is_named)
-        of_dataset = self.state.not_in([sa.literal_column(str(state)) for state in (OUTSIDE, OUTSIDE_UNKNOWN)])
-        counts: list[Element] = [sa.func.count(), sa.func.count().filter(is_named), hashes]
-        return sa.select(*counts).where(of_dataset)
+    @property
+    def is_named(self) -> Element:
+        """The condition that a record of the dataset has an id without empty parts."""
+        outside: list[Element] = [sa.literal_column(str(state)) for state in (OUTSIDE, OUTSIDE_UNKNOWN)]
+        return sa.and_(self.state.not_in(outside), *(value.is_not(None) for value in self.ids()))
+
+    def id_hashes(self, number: int, slices: int) -> sa.Select[Any]:
+        """Select the hashes of the ids, or one of as many slices of them."""
+        hashed: Element = sa.func.hash(*self.ids())
+        select = sa.select(hashed.label("hashed")).where(self.is_named)
+        if slices == 1:
+            return select
+        return select.where(hashed % sa.literal_column(str(slices)) == sa.literal_column(str(number)))
 
     def different_ids(self) -> sa.Select[Any]:
-        """Count the different ids exactly."""
-        is_named = sa.and_(sa.true(), *(value.is_not(None) for value in self.ids()))
-        of_dataset = self.state.not_in([sa.literal_column(str(state)) for state in (OUTSIDE, OUTSIDE_UNKNOWN)])
-        names = sa.select(*(value.label(f"n{n}") for n, value in enumerate(self.ids()))).where(is_named, of_dataset)
+        """Count the different ids."""
+        names = sa.select(*(value.label(f"n{n}") for n, value in enumerate(self.ids()))).where(self.is_named)
         return sa.select(sa.func.count()).select_from(names.distinct().subquery("names"))
 
     def sums(self, condition: Element, *groups: Element) -> sa.Select[Any]:

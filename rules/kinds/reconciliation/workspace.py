@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
@@ -15,6 +16,9 @@ from rules.engines.session import Session
 from rules.functions import render
 from rules.kinds.reconciliation.bound import BoundRule
 from rules.kinds.reconciliation.stored import SideTable
+
+_HASHES = 4_000_000
+"""Hashes that are sorted at a time, 8 bytes each."""
 
 
 class Workspace(Session):
@@ -80,6 +84,23 @@ class Workspace(Session):
             self._db.execute(f"create temp table {table.table.name} as {self.text(table.filled.select)}")
         except duckdb.OutOfMemoryException as error:
             raise OutOfMemory(self._memory) from error
+
+    def ids(self, table: SideTable, records: int) -> tuple[int, int]:
+        """Return the number of records with an id, and of different ids.
+
+        Sorting hashes as integers takes less memory than counting ids. Two ids may share a hash, so equal hashes are
+        only a hint.
+        """
+        slices = 1 + records // _HASHES
+        named, repeats = 0, False
+        for number in range(slices):
+            hashes = np.sort(self.query(table.id_hashes(number, slices))["hashed"].to_numpy())
+            named += len(hashes)
+            repeats = repeats or bool((hashes[1:] == hashes[:-1]).any())
+        if not repeats:
+            return named, named
+        [(different,)] = self.rows(table.different_ids())
+        return named, int(different)
 
     def text(self, statement: sa.ClauseElement) -> str:
         return render(statement, self.dialect)

@@ -1,0 +1,336 @@
+"""Reconciliations as people run them: any two sources, findings that stay the same from run to run, and broken ones."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import sqlalchemy as sa
+import xlsxwriter
+from conftest import MARIADB, POSTGRES, _scratch_database
+from runs_support import Command
+
+from reconcile.app import Application
+from reconcile.config import load
+from reconcile.findings.shown import Finding
+from reconcile.findings.states import State
+from reconcile.store import findings
+from rules.kinds.reconciliation.workspace import Workspace
+
+Row = Mapping[str, Any]
+COLUMNS = ("id", "ref", "day", "amount", "currency")
+CONFIGURATION: dict[str, Any] = {
+    "version": 1,
+    "state": "sqlite:///state.db",
+    "rules": {
+        "agree": {
+            "kind": "reconciliation",
+            "left": "bank",
+            "right": "ledger",
+            "key": ["currency", {"ref": ["docno"]}],
+            "tolerance": {
+                "date": {"left": "day", "right": "day", "days": 3},
+                "amount": {"left": "amount", "right": "amount", "by": "0.01"},
+            },
+        }
+    },
+    "jobs": {"nightly": {"rules": "all", "existing": "report"}},
+}
+
+
+def row(number: int, ref: str | None, day: int = 1, amount: str = "10.00", currency: str = "EUR") -> dict[str, Any]:
+    return {
+        "id": number,
+        "ref": ref,
+        "day": dt.date(2026, 3, day),
+        "amount": Decimal(amount),
+        "currency": currency,
+    }
+
+
+class Project:
+    """A folder with two datasets, `bank` and `ledger`, and the rule that compares them."""
+
+    def __init__(self, folder: Path, **rule: Any) -> None:
+        self.folder = folder
+        self.configuration = json.loads(json.dumps(CONFIGURATION))
+        self.configuration["rules"]["agree"] |= rule
+        self.configuration |= {"sources": {}, "datasets": {}}
+
+    def put(self, name: str, rows: Sequence[Row], source: str = "csv") -> None:
+        """Replace a dataset by these rows in a source of that type."""
+        self.configuration["sources"][name], dataset = STORED[source](self.folder, name, rows)
+        money = {"amount": "amount", "currency": "currency"}
+        self.configuration["datasets"][name] = dataset | {"source": name, "id": "id", "money": money}
+
+    def opened(self) -> Application:
+        path = self.folder / "reconcile.yaml"
+        path.write_text(json.dumps(self.configuration), encoding="utf-8")
+        return Application(load(path, {}))
+
+    def run(self) -> dict[str, Any]:
+        with closing(self.opened()) as application:
+            [rule] = application.run("nightly").to_json()["rules"]
+            return dict(rule)
+
+    def findings(self) -> list[Finding]:
+        with closing(self.opened()) as application, application.store.read() as tx:
+            return findings.find(tx)
+
+
+def _csv(folder: Path, name: str, rows: Sequence[Row]) -> tuple[Any, Any]:
+    with (folder / f"{name}.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+    types = {"id": "integer", "day": "date", "amount": "decimal"}
+    return {"type": "files", "root": "."}, {"path": f"{name}.csv", "columns": types}
+
+
+def _parquet(folder: Path, name: str, rows: Sequence[Row]) -> tuple[Any, Any]:
+    table = pa.Table.from_pylist(list(rows)).cast(
+        pa.schema(
+            {"id": pa.int32(), "ref": pa.string(), "day": pa.date32(), "amount": pa.decimal128(12, 2)}
+            | {"currency": pa.string()}
+        )
+    )
+    pq.write_table(table, folder / f"{name}.parquet")
+    return {"type": "files", "root": "."}, {"path": f"{name}.parquet"}
+
+
+def _workbook(folder: Path, name: str, rows: Sequence[Row]) -> tuple[Any, Any]:
+    with xlsxwriter.Workbook(folder / f"{name}.xlsx") as book:
+        sheet = book.add_worksheet("all")
+        day = book.add_format({"num_format": "yyyy-mm-dd"})
+        for at, each in enumerate([dict(zip(COLUMNS, COLUMNS, strict=True)), *rows]):
+            for column, value in enumerate(each.values()):
+                if isinstance(value, dt.date):
+                    sheet.write_datetime(at, column, dt.datetime.combine(value, dt.time()), day)
+                elif value is not None:
+                    sheet.write(at, column, value)
+    types = {"id": "integer", "day": "date", "amount": "decimal"}
+    return {"type": "workbook", "path": f"{name}.xlsx"}, {"sheet": "all", "columns": types}
+
+
+def _table(url: str, name: str, rows: Sequence[Row]) -> None:
+    engine = sa.create_engine(url)
+    table = sa.Table(
+        name,
+        sa.MetaData(),
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("ref", sa.String(20)),
+        sa.Column("day", sa.Date),
+        sa.Column("amount", sa.Numeric(12, 2)),
+        sa.Column("currency", sa.String(3)),
+    )
+    table.metadata.drop_all(engine)
+    table.metadata.create_all(engine)
+    with engine.begin() as connection:
+        if rows:
+            connection.execute(table.insert(), list(rows))
+    engine.dispose()
+
+
+def _sqlite(folder: Path, name: str, rows: Sequence[Row]) -> tuple[Any, Any]:
+    url = f"sqlite:///{folder}/{name}.sqlite"
+    _table(url, name, rows)
+    return {"type": "sql", "url": url}, {"table": name}
+
+
+STORED: dict[str, Any] = {"csv": _csv, "parquet": _parquet, "workbook": _workbook, "sqlite": _sqlite}
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[None]:
+    """PostgreSQL and MariaDB among the sources."""
+    opened = {name: _scratch_database(url) for name, url in (("postgresql", POSTGRES), ("mariadb", MARIADB))}
+    for server, scratch in opened.items():
+        url = next(scratch)
+
+        def put(_folder: Path, name: str, rows: Sequence[Row], url: str = url) -> tuple[Any, Any]:
+            _table(url, name, rows)
+            return {"type": "sql", "url": url}, {"table": name}
+
+        STORED[server] = put
+    yield
+    for server, scratch in opened.items():
+        del STORED[server]
+        next(scratch, None)
+
+
+BANK = [
+    row(1, "INV-007"),
+    row(2, "A 8", amount="20.00"),
+    row(3, "A 8", amount="20.00"),
+    row(4, "B-1", day=1),
+    row(5, None, amount="-3.50"),
+    row(6, "C 5", currency="USD"),
+]
+LEDGER = [
+    row(11, "inv 7", day=3, amount="10.01"),
+    row(12, "A8", amount="20.00"),
+    row(13, "b1", day=9),
+    row(14, "c5"),
+]
+EXPECTED = [
+    ("ambiguous", [2, 3], [12]),
+    ("left_only", [4], []),
+    ("left_only", [5], []),
+    ("left_only", [6], []),
+    ("right_only", [], [13]),
+    ("right_only", [], [14]),
+]
+
+
+def shown(project: Project) -> list[Any]:
+    given = []
+    for finding in project.findings():
+        sides: dict[str, list[Any]] = {"left": [], "right": []}
+        for member in finding.members:
+            sides[member.role].append(int(member.id[0]))
+        given.append((finding.form, sides["left"], sides["right"]))
+    return sorted(given)
+
+
+@pytest.mark.slow
+@pytest.mark.server
+@pytest.mark.usefixtures("servers")
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("csv", "postgresql"),
+        ("postgresql", "mariadb"),
+        ("sqlite", "parquet"),
+        ("workbook", "csv"),
+        ("mariadb", "workbook"),
+    ],
+)
+def test_any_two_sources_give_the_same_findings(tmp_path: Path, left: str, right: str) -> None:
+    project = Project(tmp_path)
+    project.put("bank", BANK, left)
+    project.put("ledger", LEDGER, right)
+
+    result = project.run()
+
+    assert shown(project) == EXPECTED
+    assert (result["read"], result["groups"]) == (10, 6)
+
+
+@pytest.mark.slow
+def test_a_second_run_tells_nothing_twice_and_a_late_partner_resolves_a_finding(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.put("bank", [row(1, "A"), row(2, "B")])
+    project.put("ledger", [])
+
+    first, second = project.run(), project.run()
+    project.put("ledger", [row(11, "A")])
+    third = project.run()
+
+    assert (first["findings"]["new"], second["findings"]["new"], second["findings"]["known"]) == (2, 0, 2)
+    assert (third["findings"]["resolved"], third["findings"]["known"]) == (1, 1)
+    assert {finding.state for finding in project.findings()} == {State.OPEN, State.RESOLVED}
+
+
+@pytest.mark.slow
+def test_a_record_that_finds_a_partner_that_differs_is_the_same_finding(tmp_path: Path) -> None:
+    project = Project(tmp_path, compare=["currency"], key=["ref"])
+    project.put("bank", [row(1, "A")])
+    project.put("ledger", [row(12, "Z")])
+    project.run()
+    [before] = [finding for finding in project.findings() if finding.form == "left_only"]
+
+    project.put("ledger", [row(12, "Z"), row(11, "A", currency="USD")])
+    result = project.run()
+
+    [after] = [finding for finding in project.findings() if finding.form == "mismatch"]
+    assert after.id == before.id
+    assert result["findings"]["new"] == 0
+
+
+@pytest.mark.slow
+def test_totals_keep_their_findings_by_key(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    rule = project.configuration["rules"]["agree"]
+    for setting in ("key", "tolerance"):
+        del rule[setting]
+    rule["totals"] = {"by": ["day", "currency"], "sum": {"left": "amount", "right": "amount"}}
+    project.put("bank", [row(1, "A"), row(2, "B", day=2)])
+    project.put("ledger", [row(11, "A"), row(12, "B", day=2, amount="9.00")])
+    first = project.run()
+
+    project.put("ledger", [row(21, "A"), row(22, "B", day=2, amount="8.00")])
+    second = project.run()
+
+    assert (first["findings"]["new"], second["findings"]["new"]) == (1, 0)
+    [finding] = project.findings()
+    assert finding.money == {"EUR": Decimal("2.00")}
+
+
+@pytest.mark.slow
+def test_a_broken_balance_fails_the_rule_and_nothing_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(tmp_path)
+    project.put("bank", BANK)
+    project.put("ledger", LEDGER)
+    query = Workspace.query
+    monkeypatch.setattr(Workspace, "query", lambda self, statement: _without_one(query(self, statement)))
+
+    with closing(project.opened()) as application:
+        report = application.run("nightly")
+
+    assert report.failed
+    [rule] = report.to_json()["rules"]
+    assert "Rule 'agree' does not balance: " in rule["failed"]
+    assert "Nothing was reported." in rule["failed"]
+    assert project.findings() == []
+
+
+def _without_one(table: pa.Table) -> pa.Table:
+    """The answer of an engine that loses a pair's record."""
+    return table.slice(1) if {"row", "key_0"} <= set(table.column_names) else table
+
+
+@pytest.mark.slow
+def test_a_broken_file_is_named_whichever_side_it_is_on(tmp_path: Path) -> None:
+    for name, intact in (("bank", "ledger"), ("ledger", "bank")):
+        folder = tmp_path / name
+        folder.mkdir()
+        project = Project(folder)
+        project.put(intact, LEDGER)
+        project.put(name, BANK)
+        (folder / f"{name}.csv").write_text("id,ref,day,amount,currency\n1,A,2026-03-01,10,EUR,more\n")
+
+        with closing(project.opened()) as application:
+            [rule] = application.run("nightly").to_json()["rules"]
+
+        assert f"{name}.csv" in rule["failed"]
+
+
+@pytest.mark.slow
+def test_the_command_line_runs_explains_and_checks_it(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.put("bank", BANK)
+    project.put("ledger", LEDGER)
+    project.opened().close()
+
+    check, explain, sql, run, show = (
+        Command(tmp_path, *arguments.split()).end()
+        for arguments in ("check", "explain agree", "explain agree --sql", "run nightly", "findings --json")
+    )
+
+    assert [ended.code for ended in (check, explain, sql, run, show)] == [0] * 5
+    assert "rule agree: fits" in check.out
+    assert "one left record with one right record" in explain.out
+    assert "create temp table bank" not in sql.out
+    assert "left_records" in sql.out
+    assert len(show.json) == 6
