@@ -26,13 +26,19 @@ G = TypeVar("G", bound=Group)
 class Record:
     """A record that takes part: its id, its key, and its values, derived columns included.
 
-    `order` holds the values that sort records, independent of the order in which they are read.
+    `order` holds the values that sort records, independent of the order in which they are read. `dataset` is None for
+    a record of the rule's first dataset.
     """
 
     id: RecordId
     key: tuple[Value, ...]
     values: Mapping[str, Value]
     order: tuple[Value, ...]
+    dataset: str | None = None
+
+    @property
+    def name(self) -> RecordName:
+        return self.dataset, written_id(self.id)
 
     @cached_property
     def place(self) -> tuple[Any, ...]:
@@ -47,6 +53,8 @@ class Valued(Protocol):
     def values(self) -> Mapping[str, Value]: ...
 
 
+RecordName = tuple[str | None, tuple[str, ...]]
+"""A record as `except:` names it: its dataset (None for the rule's first), and its id."""
 Keyed = tuple[tuple[Value, ...], Mapping[str, Value]]
 """A key and its record."""
 
@@ -144,7 +152,7 @@ class Reach:
 
     column: str
     by: Distance
-    pairs: frozenset[frozenset[tuple[str, ...]]]
+    pairs: frozenset[frozenset[RecordName]]
 
 
 def _reached(part: Sequence[Record], others: Iterable[Record], reach: Reach) -> Iterator[tuple[Any, Record]]:
@@ -152,9 +160,7 @@ def _reached(part: Sequence[Record], others: Iterable[Record], reach: Reach) -> 
     for record in others:
         if not is_near(part[0].values[reach.column], record.values[reach.column], reach.by):
             return
-        same = (
-            member for member in part if frozenset((written_id(member.id), written_id(record.id))) not in reach.pairs
-        )
+        same = (member for member in part if frozenset((member.name, record.name)) not in reach.pairs)
         nearest = next(same, None) if reach.pairs else part[0]
         if nearest is None:
             continue
@@ -168,7 +174,7 @@ def once(records: Iterable[Record]) -> list[Record]:
     names: set[Hashable] = set()
     unique = []
     for record in records:
-        name = sameness(record.id)
+        name = (record.dataset, sameness(record.id))
         if name not in names:
             unique.append(record)
         if None not in record.id:
@@ -176,12 +182,12 @@ def once(records: Iterable[Record]) -> list[Record]:
     return unique
 
 
-def connected(records: list[Record], pairs: frozenset[frozenset[tuple[str, ...]]]) -> list[list[Record]]:
+def connected(records: list[Record], pairs: frozenset[frozenset[RecordName]]) -> list[list[Record]]:
     """Split the records into connected parts: all are connected, except `pairs` listed as different. Order is kept.
 
     Such a pair stays in one part if other records connect it: a decision about a third record should show both.
     """
-    named = [(written_id(record.id), number) for number, record in enumerate(records)] if pairs else []
+    named = [(record.name, number) for number, record in enumerate(records)] if pairs else []
     in_a_pair = frozenset(name for pair in pairs for name in pair)
     if not all(name in in_a_pair for name, _ in named):
         return [records]  # a record without any pair connects all others
@@ -246,7 +252,7 @@ def different(records: Iterable[Record], column: str) -> int:
 
 
 def member(record: Record, shown: Sequence[str]) -> Member:
-    return Member(record.id, {name: record.values[name] for name in shown})
+    return Member(record.id, {name: record.values[name] for name in shown}, record.dataset)
 
 
 def in_order(groups: Iterable[G]) -> tuple[G, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rules.distances import apart, is_near
-from rules.grouping import Record, once, written_id
+from rules.grouping import Record, RecordName, once
 from rules.models import Distance
 from rules.values import order_key
 
@@ -84,13 +84,13 @@ def nearest(
     group: Sequence[Record],
     neighbours: Mapping[int, Sequence[Record]],
     column: str,
-    excepted: frozenset[frozenset[tuple[str, ...]]],
+    excepted: frozenset[frozenset[RecordName]],
 ) -> list[Record]:
     """Return the neighbours of a group's records, except pairs listed as different, nearest in the column first."""
     distances: dict[int, tuple[Any, tuple[Any, ...], Record]] = {}
     for member in group:
         for near in neighbours.get(id(member), ()):
-            if frozenset((written_id(member.id), written_id(near.id))) not in excepted:
+            if frozenset((member.name, near.name)) not in excepted:
                 entry = (apart(member.values[column], near.values[column]), near.place, near)
                 distances[id(near)] = min(entry, distances.get(id(near), entry), key=lambda entry: entry[:2])
     in_distance = sorted(distances.values(), key=lambda entry: entry[:2])

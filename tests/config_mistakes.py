@@ -19,6 +19,18 @@ def rule(*lines: str) -> str:
 
 
 KEY = "key: [order_id]"
+SEVERAL = """\
+sources: {shop: {type: files}}
+datasets: {crm: {source: shop, path: a.csv, id: id}, shop: {source: shop, path: b.csv, id: id}}
+"""
+
+
+def several(datasets: str, *lines: str) -> str:
+    """A whole configuration whose one rule is over these datasets and has these lines."""
+    body = "".join(f"    {line}\n" for line in lines)
+    return f"{SEVERAL}rules:\n  twins:\n    kind: duplicates\n    datasets: {datasets}\n    key: [email]\n{body}"
+
+
 DATABASE = """\
 sources: {shop: {type: sql, url: "sqlite:///shop.db"}, files: {type: files}}
 datasets:
@@ -57,6 +69,15 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "a merge key": f"{READ}rules:\n  twice:\n    <<: {{kind: duplicates}}\n    dataset: charges\n    key: [a]\n",
     "a tag": rule("key: !!python/object:os.system [a]"),
     "a second document": f"{READ}{RULE}---\nversion: 1\n",
+    "a dataset that is not there among several": several("[crm, shp]"),
+    "several datasets that are one": several("[crm]"),
+    "one dataset and several": several("[crm, shop]", "dataset: crm"),
+    "a name for a column of another dataset": several("[crm, shop]", "columns: {shp: {email: mail}}"),
+    "a mistake in the condition of one of several datasets": several("[crm, shop]", 'where: {shop: "status == 1"}'),
+    "a condition that no record of one of several datasets meets": several(
+        "[crm, shop]", "where: {shop: status = 'a' and status = 'b'}"
+    ),
+    "several datasets that are cleaned": several("[crm, shop]", "clean: {action: delete}"),
     "another version": f"version: 2\n{READ}{RULE}",
     "nothing to check": READ,
     "an empty section": f"{READ}rules:\n",

@@ -79,7 +79,7 @@ def settings() -> set[Setting]:
 
 
 def _alternatives(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return list(schema.get("anyOf", [schema]))
+    return [schema] if "properties" in schema else list(schema.get("anyOf", [schema]))
 
 
 def _of(section: str, kinds: Mapping[str, Mapping[str, Any]]) -> set[Setting]:

@@ -107,6 +107,14 @@ def contents(file: Path) -> dict[str, list[tuple[Any, ...]]]:
         return {name: sorted(connection.execute(f"select * from {name}")) for name in tables}
 
 
+def test_the_twins_are_contacts_of_the_crm_and_customers_of_the_shop(tmp_path: Path) -> None:
+    report = run(place("twins", tmp_path))
+
+    assert groups(report) == [[["C-1"], [1]], [["C-2"], [2]]]
+    assert report["rules"][0]["read_of"] == {"crm": 5, "shop": 6}
+    assert report["rules"][0]["skipped"] == [{"column": "email", "reason": "null", "records": 1, "dataset": "crm"}]
+
+
 def test_the_bank_finds_one_invoice_paid_twice_over_two_files(tmp_path: Path) -> None:
     terminal = place("bank", tmp_path)
 

@@ -284,8 +284,8 @@ class _Loading:
             )
             return None
         self.sections.problems += problems
-        for setting in rule.dataset_keys() if rule is not None else ("dataset",):
-            self._check_reference(entry, setting, "datasets")
+        for key in (*rule.dataset_keys(), *rule.dataset_lists) if rule is not None else ("dataset",):
+            self._check_references(entry, key, "datasets")
         return rule
 
     def _job(self, name: str, entry: Entry, top: TopSettings | None) -> JobConfig | None:
@@ -367,6 +367,13 @@ class _Loading:
         if written and name is not None and name not in self.sections[section]:
             self._tell_unknown(written.node.at, section[:-1], name, self.sections[section])
         return name
+
+    def _check_references(self, entry: Entry, key: str, section: str) -> None:
+        """Report each name under a key, one or a list, that the section does not have."""
+        written = entry.node.entries.get(key) if isinstance(entry.node, MapNode) else None
+        for at, name in _names_in(written.node) if written else ():
+            if name not in self.sections[section]:
+                self._tell_unknown(at, section[:-1], name, self.sections[section])
 
     def _tell_unknown(self, at: Position, kind: str, name: str, names: Iterable[str]) -> None:
         if self.sections.whole:

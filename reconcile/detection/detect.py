@@ -27,7 +27,7 @@ from reconcile.plugins import kind_of
 from rules import grouping
 from rules.calendar import Calendar
 from rules.document.mistakes import listed, suggestion
-from rules.engines.base import Choice, Detection, Pushed, Readable, Records, Relation, Stop, Streamed
+from rules.engines.base import Choice, Detection, IdentityProblem, Pushed, Readable, Records, Relation, Stop, Streamed
 from rules.kinds.base import DoesNotFit, Fitted, Rule
 from rules.values import Value, schema_from_arrow
 
@@ -123,7 +123,8 @@ class Detected:
 
     detection: Detection
     choice: Choice
-    problems: tuple[UnreadableCells, ...]
+    problems: Mapping[str, Sequence[UnreadableCells]]
+    """The unreadable cells of each dataset."""
     seconds: float
     definition: str
     """The filters and derived columns of the datasets as text: an edit of it changes what the rule matches."""
@@ -135,11 +136,22 @@ class Detected:
         """The records and cells that were not compared, by column and reason."""
         detection = self.detection
         records = (
-            LeftOut(column=s.column, reason=s.reason, records=s.records, read_as="" if s.whole else None)
-            for s in detection.skipped
+            LeftOut(
+                column=skipped.column,
+                reason=skipped.reason,
+                records=skipped.records,
+                read_as="" if skipped.whole else None,
+                dataset=skipped.dataset,
+            )
+            for skipped in detection.skipped
         )
-        id_problems = (("null", detection.identity.nulls), ("not unique", detection.identity.repeated))
-        ids = (LeftOut(column="id", reason=reason, records=number) for reason, number in id_problems if number)
+        of_datasets: Iterable[tuple[str | None, IdentityProblem]] = detection.identity_of.items()
+        ids = (
+            LeftOut(column="id", reason=reason, records=number, dataset=dataset)
+            for dataset, problem in of_datasets or ((None, detection.identity),)
+            for reason, number in (("null", problem.nulls), ("not unique", problem.repeated))
+            if number
+        )
         return (*records, *self.unreadable, *ids)
 
     @property
@@ -151,9 +163,15 @@ class Detected:
                 records=problem.records,
                 first=problem.first,
                 read_as="" if problem.skipped else None,
+                dataset=dataset if len(self.problems) > 1 else None,
             )
-            for problem in self.problems
+            for dataset, problems in self.problems.items()
+            for problem in problems
         )
+
+    def of(self, dataset: str) -> Detected:
+        """Return what one of the rule's datasets contributed, with all groups."""
+        return replace(self, detection=self.detection.of(dataset), problems={dataset: self.problems[dataset]})
 
 
 def fit(rule: Rule, subjects: Subjects) -> Fitted:
@@ -239,7 +257,7 @@ def detect(
         detection, problems = work.detect(choice.engine)
     seconds = time.monotonic() - begin
     definition = definition_of(subject.dataset for subject in subjects.values())
-    return Detected(detection, choice, tuple(problems), seconds, definition, subjects, fitted)
+    return Detected(detection, choice, problems, seconds, definition, subjects, fitted)
 
 
 def definition_of(datasets: Iterable[DatasetConfig]) -> str:
@@ -258,7 +276,7 @@ def explain(rule: Rule, subjects: Subjects, slot: dt.datetime) -> Choice:
     fitted = fit(rule, subjects)
     choice = choose(rule, fitted, subjects)
     work = _DetectionWork(fitted, subjects, slot, Budget(""), lambda _: None, None)
-    with work.records(choice.engine, [], {}) as records:
+    with work.records(choice.engine, {name: [] for name in subjects}, {}) as records:
         return Choice(choice.engine, choice.reason, tuple(fitted.explain(records, slot)))
 
 
@@ -283,10 +301,8 @@ class _DetectionWork:
     progress: Callable[[int], None]
     stop: Stop | None
 
-    def detect(self, engine: str) -> tuple[Detection, list[UnreadableCells]]:
-        problems: list[UnreadableCells] = []
-        for name, subject in self.subjects.items():
-            problems += subject.warnings(self.fitted.named[name])
+    def detect(self, engine: str) -> tuple[Detection, Mapping[str, Sequence[UnreadableCells]]]:
+        problems = {name: list(subject.warnings(self.fitted.named[name])) for name, subject in self.subjects.items()}
         confirm: dict[str, Callable[[int], None]] = {}
         with self.records(engine, problems, confirm) as records:
             budget = self.budget
@@ -297,13 +313,13 @@ class _DetectionWork:
 
     @contextmanager
     def records(
-        self, engine: str, problems: list[UnreadableCells], confirm: dict[str, Callable[[int], None]]
+        self, engine: str, problems: Mapping[str, list[UnreadableCells]], confirm: dict[str, Callable[[int], None]]
     ) -> Iterator[dict[str, Records]]:
         """Provide the records of each dataset; see `_records`."""
         with ExitStack() as stack:
             yield {
                 name: stack.enter_context(
-                    _records(name, engine, subject, self.fitted.needed[name], problems, self.progress, confirm)
+                    _records(name, engine, subject, self.fitted.needed[name], problems[name], self.progress, confirm)
                 )
                 for name, subject in self.subjects.items()
             }

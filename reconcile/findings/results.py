@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class LeftOut:
     """Records or cells that a rule did not compare: their column, the reason, their number and the first place.
 
-    `read_as` is None if the cells were treated as empty and their records took part.
+    `read_as` is None if the cells were treated as empty and their records took part. `dataset` is theirs, in a rule
+    over several.
     """
 
     column: Ours[str]
@@ -33,10 +34,15 @@ class LeftOut:
     records: int
     first: Ours[str | None] = None
     read_as: str | None = ""
+    dataset: str | None = None
 
     @property
     def sentence(self) -> str:
         """Describe it without a full stop."""
+        return self._sentence if self.dataset is None else f"{self.dataset}: {self._sentence}"
+
+    @property
+    def _sentence(self) -> str:
         column, reason, records = self.column, self.reason, plural(self.records, "record", "records")
         first = f", first at {self.first}" if self.first else ""
         if column == "id" and reason == "not unique":
@@ -111,8 +117,8 @@ class CleaningResult:
 class RuleResult:
     """The result of a rule that was checked: its engine, the records it read and left out, and its findings.
 
-    `money` is the sum per currency over the undecided findings. `groups_before` are the numbers of groups in earlier
-    runs, newest first; None in a dry run.
+    `read_of` and `scanned_of` count the records of each of several datasets. `money` is the sum per currency over the
+    undecided findings. `groups_before` are the numbers of groups in earlier runs, newest first; None in a dry run.
 
     `forms` counts the undecided findings by form, also `in_words`, unless they are duplicates. A rule that compares two
     `datasets` may give their `balance`, the numbers of `matched` pairs and of `interchangeable` ones, and records
@@ -141,6 +147,8 @@ class RuleResult:
     matched: int | None = None
     not_yet_due: int = 0
     interchangeable: int = 0
+    read_of: Mapping[str, int] = field(default_factory=dict)
+    scanned_of: Mapping[str, int] = field(default_factory=dict)
     cleaning: CleaningResult = CleaningResult()
 
 

@@ -149,4 +149,6 @@ def result_of(
         matched=detection.matched,
         not_yet_due=detection.not_yet_due,
         interchangeable=detection.interchangeable,
+        read_of=detection.read_of,
+        scanned_of=detection.scanned_of,
     )

@@ -46,23 +46,37 @@ class FarFewerCompared(RuleUnchecked):
 
 def refuse(rule: Rule, identity: RuleIdentity, detected: Detected, tx: Transaction | None, run: str = "") -> None:
     """Raise RuleUnchecked for such a result. `tx` is None if there is no store yet; `run` is the id of this run."""
+    for dataset in rule.datasets:
+        _refuse(dataset, rule, identity, detected.of(dataset), tx, run)
+
+
+def counts_of(detected: Detected, dataset: str) -> EarlierCounts:
+    """Return what a later run compares its own counts of that dataset with."""
+    return _counts(detected.of(dataset))
+
+
+def _refuse(
+    dataset: str, rule: Rule, identity: RuleIdentity, detected: Detected, tx: Transaction | None, run: str
+) -> None:
+    """Raise RuleUnchecked for such a result of one dataset."""
     detection = detected.detection
     if rule.question is not None and detection.read == 0:
         return  # a query that lists nothing any more is what its author hopes for
-    before = None if tx is None else next(iter(stored.seen_before(tx, rule.dataset, rule.name, run, 1)), None)
+    before = None if tx is None else next(iter(stored.seen_before(tx, dataset, rule.name, run, 1)), None)
     if detection.read == 0 and before is not None and before.read:
-        raise DatasetEmptied(rule.dataset, before.read)
+        raise DatasetEmptied(dataset, before.read)
+    of_dataset = "" if len(rule.datasets) == 1 else f" of dataset {dataset!r}"
     skipped = [entry for entry in detection.skipped if entry.scanned and entry.whole]
     if detection.scanned and sum(entry.records for entry in skipped) == detection.scanned:
-        raise NothingChecked(rule.name, f"every record was skipped ({_reasons(detected)})")
+        raise NothingChecked(rule.name, f"every record{of_dataset} was skipped ({_reasons(detected)})")
     if tx is not None and before is not None:
         _refuse_far_fewer(tx, identity, detected, before)
-    if _nothing_passes(detection) and not (tx is not None and stored.ever_passed(tx, rule.dataset, rule.name)):
-        raise NothingChecked(rule.name, f"none of {detection.read:,} records matches its `where`, and none ever has")
+    if _nothing_passes(detection) and not (tx is not None and stored.ever_passed(tx, dataset, rule.name)):
+        why = f"none of {detection.read:,} records{of_dataset} matches its `where`, and none ever has"
+        raise NothingChecked(rule.name, why)
 
 
-def counts_of(detected: Detected) -> EarlierCounts:
-    """Return what a later run compares its own counts with."""
+def _counts(detected: Detected) -> EarlierCounts:
     detection = detected.detection
     not_compared = sum(entry.records for entry in detection.skipped if entry.scanned and entry.whole)
     values = [entry.records for entry in detection.skipped if not entry.whole]
@@ -75,10 +89,10 @@ def _refuse_far_fewer(tx: Transaction, identity: RuleIdentity, detected: Detecte
 
     Records that the rule itself cleaned do not count: `set` may have emptied what it compares.
     """
-    now = counts_of(detected)
+    now = _counts(detected)
 
     def is_far_fewer(cleaned: int) -> bool:
-        return (now.skipped - cleaned) / now.read - before.skipped / max(before.read, 1) > _MANY_MORE
+        return (now.skipped - cleaned) / max(now.read, 1) - before.skipped / max(before.read, 1) > _MANY_MORE
 
     if now.groups >= before.groups or not is_far_fewer(0) or not is_far_fewer(plans.records_cleaned(tx, identity.name)):
         return

@@ -256,7 +256,8 @@ class _Run:
         detection = answer.detection
         outcome = remember.record(tx, self.id, identity, detection.groups, read_at=read_at)
         before = stored.seen_before(tx, rule.dataset, rule.name, self.id)
-        stored.keep_seen(tx, self.id, rule.dataset, rule.name, plausible.counts_of(answer))
+        for dataset in rule.datasets:
+            stored.keep_seen(tx, self.id, dataset, rule.name, plausible.counts_of(answer, dataset))
         return result_of(rule, answer, outcome, tuple(counts.groups for counts in before))
 
     def _keep_failure(self, failure: RuleFailure, error: Exception) -> None:

@@ -66,6 +66,7 @@ class ExplanationView:
             "records": {"read": detection.read, "outside": explanation.outside, "scanned": detection.scanned},
             "skipped": [
                 {"column": entry.column, "reason": entry.reason, "records": entry.records, "first": entry.first}
+                | ({"dataset": entry.dataset} if entry.dataset is not None else {})
                 for entry in explanation.answer.left_out
             ],
             "groups": len(detection.groups),

@@ -106,7 +106,7 @@ class ModelReader(Generic[Model]):
         sentence = self.hide(secrets.hide(_sentence(error, place.node, secrets)))
         subject = f"`{name}`" if name else self.what
         text = sentence if sentence.startswith(subject) else f"{subject}: {sentence}"
-        return Mistake.at(_at_fault(place, sentence), text)
+        return Mistake.at(_at_fault(_setting(place, sentence), sentence), text)
 
 
 def name_problem(name: str, key_at: Position) -> Mistake | None:
@@ -170,6 +170,13 @@ _WANTED = (
     (("list", "tuple", "set", "frozen_set"), "a list like [a, b]"),
     (("dict", "mapping", "model"), "a mapping like {name: value}"),
 )
+
+
+def _setting(place: PathEnd, sentence: str) -> PathEnd:
+    """Return the place of the setting that a sentence about a mapping begins with, like `columns`; else the mapping."""
+    name = sentence.split("`")[1] if sentence.startswith("`") else ""
+    is_setting = isinstance(place.node, MapNode) and name in place.node.entries
+    return locate(place.node, (name,), place.key_at) if is_setting else place
 
 
 def _at_fault(place: PathEnd, sentence: str) -> Position:

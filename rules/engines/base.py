@@ -6,7 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, ClassVar, Protocol
 
@@ -90,7 +90,8 @@ class Skipped:
     """Records that a rule skipped: the reason and the number; nothing is dropped silently.
 
     `scanned` is False if their `where` is unknown: they are not among the detection's `scanned` records. `whole` is
-    False if only their value in the column was left out, and they were compared by other keys.
+    False if only their value in the column was left out, and they were compared by other keys. `dataset` is given by a
+    rule over several.
     """
 
     column: str
@@ -98,6 +99,7 @@ class Skipped:
     records: int
     scanned: bool = field(default=True, compare=False)
     whole: bool = field(default=True, compare=False)
+    dataset: str | None = None
 
 
 @dataclass(frozen=True)
@@ -261,8 +263,8 @@ class IdentityProblem:
 
 @dataclass(frozen=True)
 class Detection:
-    """One rule's answer. `scanned` counts records after `where`; `read` before it, and `read_of` each of several
-    datasets.
+    """One rule's answer. `scanned` counts records after `where`, `read` before it; `scanned_of`, `read_of` and
+    `identity_of` are those of each of several datasets.
 
     A comparison of two datasets also gives its `balance`, the number of `matched` pairs, the records `not_yet_due`,
     and the pairs that are `interchangeable` with others.
@@ -277,10 +279,20 @@ class Detection:
     identity: IdentityProblem = IdentityProblem()
     statements: tuple[str, ...] = ()
     read_of: Mapping[str, int] = field(default_factory=dict)
+    scanned_of: Mapping[str, int] = field(default_factory=dict)
+    identity_of: Mapping[str, IdentityProblem] = field(default_factory=dict)
     balance: tuple[BalanceLine, ...] = ()
     matched: int | None = None
     not_yet_due: int = 0
     interchangeable: int = 0
+
+    def of(self, dataset: str) -> Detection:
+        """Return what was counted in one of the rule's datasets, with all groups; what is not told apart stays."""
+        counted = replace(self, read=self.read_of.get(dataset, self.read))
+        if dataset not in self.scanned_of:
+            return counted
+        skipped = tuple(entry for entry in self.skipped if entry.dataset == dataset)
+        return replace(counted, scanned=self.scanned_of[dataset], skipped=skipped)
 
 
 @dataclass(frozen=True)
@@ -325,7 +337,7 @@ class Repeats:
     them. The answer may hold too many records, never too few, and of each key all or none: the kind groups them
     exactly, in Python, for every engine. So a hash, a prefix of a long text or a double is a good enough key.
 
-    `id` are the columns of the dataset's id, by name, and `ids` selects just these for all its records.
+    `id` are the columns of the dataset's id, by name, without derived ones none; `ids` selects the ids of all records.
 
     `keys` replaces `key` where records may share any of several keys. Values that more than `most` records share are
     left out of the answer; without `most`, the kind leaves them out.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +23,30 @@ _SORTERS = 2
 _BATCH = 1_000_000
 
 
+@dataclass(frozen=True)
+class Several:
+    """Records of several datasets, each in a table of its own; `select` makes one table of them."""
+
+    tables: tuple[tuple[sa.TableClause, Streamed | Readable], ...]
+    select: sa.Select[Any]
+
+
 class Embedded(Session):
-    """DuckDB over one set of records, inside a `with`. `table` names the columns to read."""
+    """DuckDB over one set of records, inside a `with`.
+
+    `table` has the columns to read; for several datasets, those of their `select`.
+    """
 
     def __init__(
         self,
         table: sa.TableClause,
-        records: Streamed | Readable,
+        records: Streamed | Readable | Several,
         memory: str | None = None,
         temp: Path | None = None,
         stop: Stop | None = None,
     ) -> None:
         super().__init__(memory, temp, stop)
         self._table = table
-        self._columns = tuple(column.name for column in table.c)
         self._records = records
         self._marked: Repeats | None = None
 
@@ -45,7 +56,8 @@ class Embedded(Session):
 
     def append(self, reader: pa.RecordBatchReader) -> None:
         """Add batches with the columns of the schema to the streamed records."""
-        self._take(reader, "insert into records by name")
+        self.take(reader, tuple(column.name for column in self._table.c), "insert into records by name")
+        self._marked = None
 
     def tally(self, question: Repeats) -> RecordCounts:
         """Count all records by state. Raises OutOfMemory."""
@@ -54,6 +66,8 @@ class Embedded(Session):
         left_out = self.fitting(functools.partial(self._leave_out, question)) if question.most else ()
         if question.ids is None:
             return RecordCounts(states, crowded=left_out)
+        if not question.id:
+            return RecordCounts(states, self.identity(question.ids), left_out)
         inside = sum(records for state, records in states.items() if state not in question.outside)
         return RecordCounts(states, self._identity(question.ids, inside), left_out)
 
@@ -62,15 +76,25 @@ class Embedded(Session):
         self._mark(question)
         return self.fitting(functools.partial(self._find, question))
 
-    def load(self) -> None:
-        if isinstance(self._records, Readable):
-            self.execute(f"create temp view records as {self._records.sql(self._columns)}")
-        else:
-            self._take(self._records.open(self._columns), "create temp table records as")
+    def identity(self, ids: sa.Select[Any]) -> IdentityProblem:
+        """Count the ids that are empty or repeat. Raises OutOfMemory."""
+        [(records, named, different)] = self.fitting(functools.partial(self.rows, windowed.identity(ids)))
+        return IdentityProblem(records - named, named - different)
 
-    def _take(self, reader: pa.RecordBatchReader, into: str) -> None:
-        self.take(reader, self._columns, into)
-        self._marked = None
+    def load(self) -> None:
+        if not isinstance(self._records, Several):
+            self._load_table(self._table, self._records)
+            return
+        for table, records in self._records.tables:
+            self._load_table(table, records)
+        self.execute(_together(self._records))
+
+    def _load_table(self, table: sa.TableClause, records: Streamed | Readable) -> None:
+        columns = tuple(column.name for column in table.c)
+        if isinstance(records, Readable):
+            self.execute(f"create temp view {table.name} as {records.sql(columns)}")
+        else:
+            self.take(records.open(columns), columns, f"create temp table {table.name} as")
 
     def _mark(self, question: Repeats) -> None:
         if self._marked is question:
@@ -115,9 +139,7 @@ class Embedded(Session):
     def _identity(self, ids: sa.Select[Any], inside: int) -> IdentityProblem:
         if not any(len(hashes) for hashes in self._repeating("handle", 2)):
             return IdentityProblem(nulls=inside - self._number(hashed.named()))
-        # Two ids may share a hash, so equal hashes are only a hint: the ids themselves decide.
-        [(_, named, different)] = self.fitting(functools.partial(self.rows, windowed.identity(ids)))
-        return IdentityProblem(inside - named, named - different)
+        return self.identity(ids)  # two ids may share a hash, so equal hashes are only a hint
 
     def _repeating(self, column: str, minimum: int) -> Iterator[hashed.Hashes]:
         """Yield, a few slices at a time, the hashes that at least `minimum` marks have in that column."""
@@ -145,9 +167,10 @@ class Embedded(Session):
         return int(number)
 
 
-def statements(question: Repeats, table: sa.FromClause) -> tuple[str, ...]:
+def statements(question: Repeats, table: sa.FromClause, several: Several | None = None) -> tuple[str, ...]:
     """Return the SQL for display."""
-    texts = {
+    texts = {} if several is None else {"records of several datasets": _together(several)}
+    texts |= {
         "marks": "create temp table marks as\n" + _text(hashed.marks(question)),
         "repeated, where hashes are the key hashes that repeat among the marks, found by sorting": (
             "create temp table repeated as\n" + _text(hashed.repeated(question))
@@ -159,6 +182,10 @@ def statements(question: Repeats, table: sa.FromClause) -> tuple[str, ...]:
         question = question.over(_candidates(table))
     texts["members"] = _text(hashed.members(question))
     return tuple(f"-- {name}\n{text}" for name, text in texts.items())
+
+
+def _together(several: Several) -> str:
+    return f"create temp view records as\n{_text(several.select)}"
 
 
 def _candidates(table: sa.FromClause) -> sa.TableClause:

@@ -62,6 +62,8 @@ class Rule(Strict):
     """Settings that do not affect what the rule matches: an edit of them does not make it another rule."""
     dataset_settings: ClassVar[tuple[str, ...]] = ("dataset",)
     """Settings that each name a dataset to read; the first is `dataset`."""
+    dataset_lists: ClassVar[tuple[str, ...]] = ()
+    """Keys in YAML that each hold a list of datasets to read, in place of `dataset_settings`."""
     expressions: ClassVar[Mapping[str, Callable[[str], object]]] = {"where": parse}
     """Settings that hold an expression, or a mapping of them, with the function that parses it; `a.b` is b inside a."""
     roles: ClassVar[Mapping[str, str]] = {"keep": "keeper", "surplus": "surplus"}

@@ -1,18 +1,17 @@
-"""kind: duplicates. Several records of one dataset with the same key."""
+"""kind: duplicates. Several records of one dataset, or of several, with the same key."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from rules.kinds.base import DatasetFacts, Rule, SettingPath
+from rules.kinds.base import DatasetFacts, Fitted, Rule, SettingPath
 from rules.kinds.duplicates import barren
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.kinds.duplicates.spans import MaximumDistance
 
 if TYPE_CHECKING:
     from rules.engines.base import Relation
-    from rules.kinds.duplicates.detection import FittedDuplicates
 
 __all__ = ["Duplicates", "DuplicatesRule", "MaximumDistance"]
 
@@ -23,13 +22,20 @@ class Duplicates:
     Settings = DuplicatesRule
 
     def barren(self, rule: Rule, datasets: Mapping[str, DatasetFacts]) -> Iterator[tuple[SettingPath, str]]:
-        return barren.reasons(_checked(rule), datasets[rule.dataset])
+        settings = _checked(rule)
+        if settings.several:
+            return barren.reasons_of_several(settings, datasets)
+        return barren.reasons(settings, datasets[rule.dataset])
 
-    def fit(self, rule: Rule, relations: Mapping[str, Relation]) -> FittedDuplicates:
+    def fit(self, rule: Rule, relations: Mapping[str, Relation]) -> Fitted:
         # Reading a configuration must not load the engines.
         from rules.kinds.duplicates.detection import FittedDuplicates  # noqa: PLC0415 - see above
+        from rules.kinds.duplicates.several import FittedSeveral  # noqa: PLC0415 - see above
 
-        return FittedDuplicates.of(_checked(rule), relations[rule.dataset])
+        settings = _checked(rule)
+        if settings.several:
+            return FittedSeveral.of(settings, relations)
+        return FittedDuplicates.of(settings, relations[rule.dataset])
 
 
 def _checked(rule: Rule) -> DuplicatesRule:

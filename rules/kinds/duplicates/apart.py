@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from functools import cached_property
 
-from rules.grouping import Record, written_id
+from rules.grouping import Record
 from rules.kinds.base import LinkingValues
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.links import Pair, pair
@@ -28,9 +28,9 @@ class Apart:
 
         A judged pair is one of them while no value links it that did not when it was judged.
         """
-        apart = set(_pairs([written_id(record.id) for record in records], self._listed)) if self._listed else set()
+        apart = set(_pairs([record.name for record in records], self._listed)) if self._listed else set()
         if self._judged:
-            names = [(None, canonical_json(record.id)) for record in records]
+            names = [(record.dataset, canonical_json(record.id)) for record in records]
             for first, second in _pairs(names, self._judged):
                 judged = self.rule.judged[frozenset((names[first], names[second]))]
                 if self.agree_by(records[first], records[second]) <= judged:
@@ -39,7 +39,7 @@ class Apart:
 
     @cached_property
     def _listed(self) -> Partners:
-        return _partners(self.rule.except_)
+        return _partners(self.rule.excepted)
 
     @cached_property
     def _judged(self) -> Partners:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 
@@ -11,6 +11,7 @@ from rules.errors import RuleError
 from rules.expressions import parse, parse_group
 from rules.expressions.possible import Range, Ranges, narrowed
 from rules.kinds.base import DatasetFacts, SettingPath
+from rules.kinds.duplicates import datasets
 from rules.kinds.duplicates.anykey import AnyKey, keys_of
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.models import KeyPart
@@ -18,11 +19,18 @@ from rules.normalise import emptying_step
 from rules.values import PLACE
 
 
-def reasons(rule: DuplicatesRule, dataset: DatasetFacts) -> Iterator[tuple[SettingPath, str]]:
-    """Yield why the rule cannot find anything: the path of a setting, and a sentence about it."""
-    yield from _emptied(rule)
+def reasons(
+    rule: DuplicatesRule, dataset: DatasetFacts, *, among_several: bool = False
+) -> Iterator[tuple[SettingPath, str]]:
+    """Yield why the rule cannot find anything: the path of a setting, and a sentence about it.
+
+    `among_several`: the rule compares the dataset's records also with those of others.
+    """
+    if not among_several:
+        yield from _emptied(rule)
+    where = rule.where if isinstance(rule.where, str) else None
     try:
-        conditions = [parse(text).root for text in (dataset.where, rule.where) if text is not None]
+        conditions = [parse(text).root for text in (dataset.where, where) if text is not None]
     except RuleError:
         return  # reported where expressions are read
     ranges = narrowed(conditions, {})
@@ -32,14 +40,29 @@ def reasons(rule: DuplicatesRule, dataset: DatasetFacts) -> Iterator[tuple[Setti
         both = " together with the dataset's `where`" if rule.where is not None and dataset.where is not None else ""
         yield path, f"no record can meet {condition}{both}; correct it"
         return
+    yield from _empty(rule, ranges)
+    if among_several:
+        return  # what is equal in this dataset may differ in others
     is_fixed = _fixed_test(rule, dataset, ranges, rule.keys)
     yield from _unequal(rule, dataset, ranges)
-    yield from _empty(rule, ranges)
     if rule.distinct is not None and is_fixed(rule.distinct):
         yield ("distinct",), f"`{rule.distinct}` has at most one value in every group; remove it or name another column"
     if rule.having is not None:
         with suppress(RuleError):
             yield from _having(rule, rule.having, is_fixed)
+
+
+def reasons_of_several(rule: DuplicatesRule, facts: Mapping[str, DatasetFacts]) -> Iterator[tuple[SettingPath, str]]:
+    """Yield why the rule cannot find anything, or nothing in one of its datasets."""
+    yield from _emptied(rule)
+    for dataset in rule.datasets:
+        of_one = datasets.of_dataset(rule, dataset, rule.columns.get(dataset, {}).get)
+        for path, sentence in reasons(of_one, facts[dataset], among_several=True):
+            inside = (dataset,) if path == ("where",) and isinstance(rule.where, dict) else ()
+            yield (*path, *inside), f"in dataset `{dataset}`, {sentence}"
+    is_fixed = _fixed_test(rule, DatasetFacts(), {}, rule.keys)
+    if rule.key != "all" and rule.distinct is not None and is_fixed(rule.distinct):
+        yield ("distinct",), f"`{rule.distinct}` has at most one value in every group; remove it or name another column"
 
 
 def _emptied(rule: DuplicatesRule) -> Iterator[tuple[SettingPath, str]]:

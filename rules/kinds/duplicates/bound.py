@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import datetime as dt
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -10,33 +12,49 @@ from itertools import accumulate
 import sqlalchemy as sa
 
 from rules import fitting, survivorship
-from rules.engines.base import Relation
-from rules.engines.compile import Columns, Uses, column_type, part_exactness
+from rules.engines.base import Group, Relation
+from rules.engines.compile import Columns, Uses, column_type, part_exactness, unused
 from rules.errors import RuleError
 from rules.expressions import BoundExpression, BoundGroup, parse, parse_group
+from rules.grouping import RecordName, written_id
 from rules.kinds.base import DatasetFacts, DoesNotFit
 from rules.kinds.duplicates import barren, splitting
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.models import Keep, KeyPart
 from rules.normalise import chain_type
-from rules.values import PLACE, Type
+from rules.values import PLACE, Type, Value
 
 
 @dataclass(frozen=True)
-class BoundRule:
-    """A rule with the dataset it reads, and everything that follows from both."""
+class Criteria(ABC):
+    """How a rule makes groups of records with known keys, and what it shows of them."""
 
     rule: DuplicatesRule
-    relation: Relation
-    columns: Columns
 
-    @cached_property
+    @property
+    @abstractmethod
     def parts(self) -> tuple[KeyPart, ...]:
-        """The parts of the key, or of all keys. `all` is every column except the id, the file and the row."""
-        if self.rule.key != "all":
-            return tuple(part for parts in self.rule.keys for part in parts)
-        excluded = {*self.relation.id, *PLACE}
-        return tuple(KeyPart(column=name) for name in self.relation.schema.names if name not in excluded)
+        """The parts of the key, or of all keys, also for `key: all`."""
+
+    @property
+    @abstractmethod
+    def shown(self) -> tuple[str, ...]:
+        """The columns that a finding shows, each once."""
+
+    @property
+    @abstractmethod
+    def considered(self) -> tuple[str, ...]:
+        """The columns whose values `most_complete` counts."""
+
+    @property
+    @abstractmethod
+    def having(self) -> BoundGroup | None:
+        """The condition over a group, if any."""
+
+    @property
+    @abstractmethod
+    def shared_columns(self) -> tuple[str, ...]:
+        """The name of the answer's column for each of several keys."""
 
     @cached_property
     def keys(self) -> tuple[range, ...]:
@@ -53,19 +71,14 @@ class BoundRule:
         return self.rule.key == "all" or part.column in self.rule.nulls
 
     @cached_property
-    def conditions(self) -> tuple[BoundExpression, ...]:
-        """The filters of the dataset and of the rule, if any."""
-        return tuple(self.condition(text) for text in (self.relation.where, self.rule.where) if text is not None)
+    def excepted(self) -> frozenset[frozenset[RecordName]]:
+        """The pairs of records that are known to be different."""
+        return self.rule.excepted
 
-    def condition(self, text: str) -> BoundExpression:
-        return parse(text).condition(self.columns.schema, self.relation.timezone, self.relation.calendar)
-
-    @cached_property
-    def judged(self) -> tuple[str, ...]:
-        """The columns that decide which records belong together."""
-        names = [part.column for part in self.parts]
-        names += [name for condition in self.conditions for name in condition.expression.columns]
-        return (*names, *self.span_columns, *([self.rule.distinct] if self.rule.distinct else []))
+    def is_excepted(self, group: Group) -> bool:
+        """Return True if two records of the group are known to be different."""
+        names = {(member.dataset, written_id(member.id)) for member in group.members}
+        return any(names >= pair for pair in self.excepted)
 
     @property
     def span_column(self) -> str | None:
@@ -77,8 +90,64 @@ class BoundRule:
         return self.rule.span.columns if self.rule.span else ()
 
     @cached_property
+    def keep(self) -> tuple[Keep, ...]:
+        """The criteria that choose the keeper; with a span and no `keep`, the first record stays."""
+        if self.rule.keep or self.span_column is None:
+            return self.rule.keep
+        return (Keep(how="first", column=self.span_column),)
+
+    @cached_property
+    def key_names(self) -> tuple[str, ...]:
+        """The column names of the key; a column that it holds twice also names its normalisers."""
+        names: list[str] = []
+        for part in self.parts:
+            steps = ", ".join(step.name for step in part.steps) or "as it is"
+            names.append(f"{part.column} ({steps})" if part.column in names else part.column)
+        return tuple(names)
+
+
+@dataclass(frozen=True)
+class BoundRule(Criteria):
+    """A rule with the dataset it reads, and everything that follows from both."""
+
+    relation: Relation
+    columns: Columns
+
+    @cached_property
+    def where(self) -> str | None:
+        return self.rule.where if isinstance(self.rule.where, str) else None
+
+    @cached_property
+    def parts(self) -> tuple[KeyPart, ...]:
+        """The parts of the key, or of all keys. `all` is every column except the id, the file and the row."""
+        if self.rule.key != "all":
+            return tuple(part for parts in self.rule.keys for part in parts)
+        excluded = {*self.relation.id, *PLACE}
+        return tuple(KeyPart(column=name) for name in self.relation.schema.names if name not in excluded)
+
+    @cached_property
+    def conditions(self) -> tuple[BoundExpression, ...]:
+        """The filters of the dataset and of the rule, if any."""
+        return tuple(self.condition(text) for text in (self.relation.where, self.where) if text is not None)
+
+    def condition(self, text: str) -> BoundExpression:
+        return parse(text).condition(self.columns.schema, self.relation.timezone, self.relation.calendar)
+
+    def takes_part(self, row: Mapping[str, Value], slot: dt.datetime) -> bool:
+        """Return True if a record meets the conditions and has a place in the order; its key may still be empty."""
+        record = self.columns.complete(row, slot)
+        has_place = self.rule.span is None or self.rule.span.admits(record)
+        return has_place and all(condition.evaluate(record, slot) is True for condition in self.conditions)
+
+    @cached_property
+    def judged(self) -> tuple[str, ...]:
+        """The columns that decide which records belong together."""
+        names = [part.column for part in self.parts]
+        names += [name for condition in self.conditions for name in condition.expression.columns]
+        return (*names, *self.span_columns, *([self.rule.distinct] if self.rule.distinct else []))
+
+    @cached_property
     def shown(self) -> tuple[str, ...]:
-        """The columns that a finding shows, each once."""
         money = self.relation.money
         names = [part.column for part in self.parts]
         names += [*self.span_columns, self.rule.distinct or "", *(line.column or "" for line in self.rule.keep)]
@@ -101,6 +170,10 @@ class BoundRule:
         return self.named
 
     @cached_property
+    def shared_columns(self) -> tuple[str, ...]:
+        return tuple(unused((f"shared_{n}" for n in range(len(self.keys))), self.needed).values())
+
+    @cached_property
     def content(self) -> tuple[str, ...]:
         """The columns that identify a record without id: all, but file and row only if the rule uses them."""
         judged = set(self.columns.sources(self.judged))
@@ -112,15 +185,7 @@ class BoundRule:
         return Uses(self.columns, self.conditions, self.parts, plain, self.relation.timezone)
 
     @cached_property
-    def keep(self) -> tuple[Keep, ...]:
-        """The criteria that choose the keeper; with a span and no `keep`, the first record stays."""
-        if self.rule.keep or self.span_column is None:
-            return self.rule.keep
-        return (Keep(how="first", column=self.span_column),)
-
-    @cached_property
     def considered(self) -> tuple[str, ...]:
-        """The columns whose values `most_complete` counts."""
         return survivorship.columns_of(self.rule.keep, self.relation.schema)
 
     @cached_property
@@ -129,15 +194,6 @@ class BoundRule:
             return None
         relation = self.relation
         return parse_group(self.rule.having).bind(self.columns.schema, relation.timezone, relation.calendar)
-
-    @cached_property
-    def key_names(self) -> tuple[str, ...]:
-        """The column names of the key; a column that it holds twice also names its normalisers."""
-        names: list[str] = []
-        for part in self.parts:
-            steps = ", ".join(step.name for step in part.steps) or "as it is"
-            names.append(f"{part.column} ({steps})" if part.column in names else part.column)
-        return tuple(names)
 
     @cached_property
     def plain(self) -> tuple[str, ...]:
@@ -185,18 +241,23 @@ class BoundRule:
 
 def bind(rule: DuplicatesRule, relation: Relation) -> BoundRule:
     """Bind the rule to the dataset it reads. Raises DoesNotFit with every mistake."""
-    try:
-        columns = Columns.of(relation.schema, relation.derived, relation.timezone, relation.calendar)
-    except RuleError as error:
-        mistake = f"A derived column of dataset `{relation.dataset}` cannot be computed: {error}"
-        raise DoesNotFit(rule.name, [mistake]) from error
-    bound = BoundRule(rule, relation, columns)
-    if mistakes := list(dict.fromkeys(_misfits(bound))):
+    bound = BoundRule(rule, relation, bound_columns(rule, relation))
+    if mistakes := list(dict.fromkeys(misfits(bound))):
         raise DoesNotFit(rule.name, mistakes)
     return bound
 
 
-def _misfits(bound: BoundRule) -> Iterator[str]:
+def bound_columns(rule: DuplicatesRule, relation: Relation) -> Columns:
+    """Bind the derived columns of a dataset. Raises DoesNotFit if one of them cannot be computed."""
+    try:
+        return Columns.of(relation.schema, relation.derived, relation.timezone, relation.calendar)
+    except RuleError as error:
+        mistake = f"A derived column of dataset `{relation.dataset}` cannot be computed: {error}"
+        raise DoesNotFit(rule.name, [mistake]) from error
+
+
+def misfits(bound: BoundRule, *, among_several: bool = False) -> Iterator[str]:
+    """Yield a sentence for each mistake in the rule's settings for this dataset, one of several or the only one."""
     rule, relation, schema = bound.rule, bound.relation, bound.columns.schema
     yield from fitting.missing(schema, relation, _named(rule, relation))
     for _, part in rule.key_parts():
@@ -206,10 +267,12 @@ def _misfits(bound: BoundRule) -> Iterator[str]:
     if rule.key == "all" and not bound.parts:
         yield f"`key: all` compares nothing: every column of dataset `{relation.dataset}` is in its id."
     facts = DatasetFacts(relation.id, relation.where, relation.derived)
-    yield from (f"`{path[0]}`: {sentence}." for path, sentence in barren.reasons(rule, facts))
+    yield from (
+        f"`{path[0]}`: {sentence}." for path, sentence in barren.reasons(rule, facts, among_several=among_several)
+    )
     tests: tuple[tuple[str, Callable[[], object]], ...] = (
         ("The dataset's where", lambda: relation.where and bound.condition(relation.where)),
-        ("where", lambda: rule.where and bound.condition(rule.where)),
+        ("where", lambda: bound.where and bound.condition(bound.where)),
         ("having", lambda: bound.having),
         ("keep", lambda: survivorship.check_keep([k for k in rule.keep if k.column in schema], schema)),
     )
@@ -218,11 +281,16 @@ def _misfits(bound: BoundRule) -> Iterator[str]:
             test()
         except RuleError as error:
             yield f"{setting}: {error}"
-    misfits = [record for pair in rule.except_ for record in pair if len(record) != len(relation.id)]
-    if rule.except_ and not relation.id:
+    yield from excepted(relation, [record for pair in rule.except_ for record in pair if isinstance(record, tuple)])
+
+
+def excepted(relation: Relation, records: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Yield a sentence if `except` names records of this dataset by ids of another form."""
+    other_form = next((record for record in records if len(record) != len(relation.id)), None)
+    if records and not relation.id:
         yield f"`except` names records by their id, but dataset `{relation.dataset}` has none; give it an `id`."
-    elif misfits:
-        parts = len(misfits[0])
+    elif other_form is not None:
+        parts = len(other_form)
         yield f"`except` has an id of {parts} parts, but the id of `{relation.dataset}` has {len(relation.id)}."
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import pyarrow as pa
 import sqlalchemy as sa
 
-from rules import grouping
 from rules.document.mistakes import listed
 from rules.engines import embedded, pushdown
 from rules.engines.base import Detection, Group, Pushed, RecordCounts, Records, Relation, Skipped, Stop, Streamed
@@ -22,22 +21,11 @@ from rules.expressions import parse_group
 from rules.kinds.base import ReadDataset, Rows, Sample
 from rules.kinds.duplicates import words
 from rules.kinds.duplicates.bound import BoundRule, bind
-from rules.kinds.duplicates.groups import Grouping
+from rules.kinds.duplicates.groups import DatasetGrouping, Grouping
 from rules.kinds.duplicates.joining import Joining
 from rules.kinds.duplicates.model import DuplicatesRule
-from rules.kinds.duplicates.question import (
-    EXCLUDED,
-    EXCLUDED_UNKNOWN,
-    OUTSIDE,
-    OUTSIDE_UNKNOWN,
-    crowded,
-    marked,
-    marked_keys,
-    question,
-    skipped,
-)
+from rules.kinds.duplicates.question import crowded, marked, marked_keys, question, scanned, skipped
 from rules.models import Keep
-from rules.values import Value
 
 
 @dataclass(frozen=True)
@@ -112,15 +100,12 @@ class FittedDuplicates:
                     None,
                     embedded.statements(repeats, engine.table),
                 )
-        states = answer.tally.states
-        read = sum(states.values())
-        excluded = (OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN)
-        groups, left_out = self._groups(answer, slot)
+        groups, left_out = grouped(DatasetGrouping(bound, slot), answer.members, answer.instead_of, answer.tally)
         return Detection(
             rule=bound.rule.name,
             engine=answer.engine,
-            read=read,
-            scanned=read - sum(states.get(state, 0) for state in excluded),
+            read=sum(answer.tally.states.values()),
+            scanned=scanned(answer.tally),
             skipped=(*skipped(bound, answer.tally), *left_out),
             groups=groups,
             identity=answer.tally.identity,
@@ -131,27 +116,25 @@ class FittedDuplicates:
         return words.describe(self.bound)
 
     def sample(self, dataset: str, rows: Rows, slot: dt.datetime) -> Sequence[Sample]:  # noqa: ARG002 - it has only one
-        return Grouping(self.bound, slot).samples(row for row in rows if self._takes_part(row, slot))
-
-    def _groups(self, answer: _Answer, slot: dt.datetime) -> tuple[Sequence[Group], tuple[Skipped, ...]]:
-        if not self.bound.joins:
-            return Grouping(self.bound, slot).groups(answer.members, answer.instead_of), ()
-        joined = Joining(self.bound, slot).groups(answer.members)
-        return joined.groups, crowded(self.bound, [answer.tally.crowded, joined.left_out])
+        return DatasetGrouping(self.bound, slot).samples(row for row in rows if self.bound.takes_part(row, slot))
 
     def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:  # noqa: ARG002 - one dataset, nothing else to read
-        groups = Joining(self.bound, slot) if self.bound.joins else Grouping(self.bound, slot)
-        return [groups.of_rows([row for row in rows if self._takes_part(row, slot)]) for rows in candidates]
+        by_key = DatasetGrouping(self.bound, slot)
+        groups = Joining(by_key) if self.bound.joins else by_key
+        return [groups.of_rows([row for row in rows if self.bound.takes_part(row, slot)]) for rows in candidates]
 
     def is_excepted(self, group: Group) -> bool:
-        ids = {grouping.written_id(member.id) for member in group.members}
-        return any(ids.issuperset(pair) for pair in self.bound.rule.except_)
+        return self.bound.is_excepted(group)
 
-    def _takes_part(self, row: Mapping[str, Value], slot: dt.datetime) -> bool:
-        bound = self.bound
-        record = bound.columns.complete(row, slot)
-        has_place = bound.rule.span is None or bound.rule.span.admits(record)
-        return has_place and all(condition.evaluate(record, slot) is True for condition in bound.conditions)
+
+def grouped(
+    grouping: Grouping, members: pa.Table, instead_of: pa.Table | None, tally: RecordCounts
+) -> tuple[Sequence[Group], tuple[Skipped, ...]]:
+    """Return the groups of an engine's answer, and the records that a key did not join because too many share it."""
+    if not grouping.bound.joins:
+        return grouping.groups(members, instead_of), ()
+    joined = Joining(grouping).groups(members)
+    return joined.groups, crowded(grouping.bound, [tally.crowded, joined.left_out])
 
 
 @dataclass(frozen=True)

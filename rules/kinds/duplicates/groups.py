@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +19,7 @@ from rules import grouping, survivorship
 from rules.engines.base import DuplicateGroup, Link, Nearby, Positions
 from rules.kinds.base import Sample
 from rules.kinds.duplicates import splitting
-from rules.kinds.duplicates.bound import BoundRule
+from rules.kinds.duplicates.bound import BoundRule, Criteria
 from rules.normalise import chain_function
 from rules.packed import Packed
 from rules.values import Value, order_key
@@ -26,21 +28,45 @@ AT_ONCE = 5_000
 """Records that are Python objects at the same time; all records of a key come together, so it may be more."""
 _NO_PART = -1
 _NEAREST = 10  # records near a group that it names
-_Key = tuple[Value, ...]
+Key = tuple[Value, ...]
 
 
 @dataclass(frozen=True)
-class Grouping:
-    """Build exact groups from the records that an engine returned."""
+class Grouping(ABC):
+    """Build exact groups from the records that an engine returned, each a row of its answer."""
 
-    bound: BoundRule
+    bound: Criteria
     slot: dt.datetime
+
+    @abstractmethod
+    def sources(self, parts: Iterable[int]) -> Sequence[str]:
+        """Return the columns of a row from which these parts of the key are computed."""
+
+    @abstractmethod
+    def completed(self, row: Mapping[str, Value]) -> dict[str, Value]:
+        """Return a row's record with its derived columns, as far as their sources are there."""
+
+    @abstractmethod
+    def values(self, completed: Mapping[str, Value], parts: Iterable[int]) -> Key:
+        """Return the normalised values of these parts of the key of a completed row."""
+
+    @abstractmethod
+    def identified(self, keyed: Iterable[grouping.Keyed]) -> list[grouping.Record]:
+        """Return the records with their ids, from keys and completed rows."""
+
+    @abstractmethod
+    def values_of(self, record: grouping.Record, parts: Iterable[int]) -> Key:
+        """Return the normalised values of these parts of the key of a record."""
+
+    @abstractmethod
+    def money(self, surplus: Sequence[grouping.Record]) -> dict[str, Decimal]:
+        """Return the sum of the surplus per currency."""
 
     def groups(self, members: pa.Table, instead_of: pa.Table | None = None) -> Sequence[DuplicateGroup]:
         """Group the members, and those records of `instead_of` whose key no member has."""
         tables = [table.combine_chunks() for table in (members, instead_of) if table is not None]
         with no_collections():
-            return Packed(group for rows in self._by_key(tables) for group in self._grouped(self._keyed(rows)))
+            return Packed(group for rows in self._by_key(tables) for group in self.of_rows(rows))
 
     def _by_key(self, tables: Sequence[pa.Table]) -> Iterator[list[dict[str, Value]]]:
         """Yield the records in parts and in the order of their keys; records of one key are in one part."""
@@ -57,7 +83,7 @@ class Grouping:
 
         A record takes no part if an earlier table has its key.
         """
-        columns = list(self.bound.columns.sources([part.column for part in self.bound.parts]))
+        columns = list(self.sources(range(len(self.bound.parts))))
         key_numbers: dict[tuple[Any, ...], int] = {}
         numbers_by_table = [np.empty(0, np.int64)]
         for table in tables:
@@ -69,56 +95,53 @@ class Grouping:
         return list(key_numbers), np.concatenate(numbers_by_table)
 
     def of_rows(self, rows: Iterable[Mapping[str, Value]]) -> tuple[DuplicateGroup, ...]:
-        """Group records, all of which take part."""
-        return self._grouped(self._keyed(rows))
+        """Group records that meet the rule's conditions."""
+        alike = grouping.by_key(self.records(rows))
+        return grouping.in_order(group for records in alike for group in self._of_key(records))
+
+    def records(self, rows: Iterable[Mapping[str, Value]]) -> list[grouping.Record]:
+        """Return the records that have a key."""
+        return self.identified((key, record) for key, record in self._with_keys(rows) if key is not None)
 
     def samples(self, rows: Iterable[Mapping[str, Value]]) -> list[Sample]:
         """Return how each of these records is compared; all of them take part unless a part of their key is empty."""
-        records = grouping.identified(self._keyed(rows), self.bound.relation, self.bound.content)
         columns = [part.column for part in self.bound.parts]
         return [
             Sample(
                 record.id,
                 {name: record.values[name] for name in self.bound.shown},
                 tuple(zip(columns, (record.values[name] for name in columns), record.key, strict=True)),
+                record.dataset,
             )
-            for record in records
+            for record in self.records(rows)
         ]
-
-    def _grouped(self, keyed: Iterable[grouping.Keyed]) -> tuple[DuplicateGroup, ...]:
-        records = grouping.identified(keyed, self.bound.relation, self.bound.content)
-        return grouping.in_order(group for alike in grouping.by_key(records) for group in self._of_key(alike))
 
     def _of_key(self, alike: list[grouping.Record]) -> Iterator[DuplicateGroup]:
         window, nearby = self.bound.rule.window, None
         parts = self._split(alike)
         for number, records in enumerate(parts):
-            for part in grouping.connected(grouping.once(records), self.excepted):
+            for part in grouping.connected(grouping.once(records), self.bound.excepted):
                 group = self._group(part)
                 if group is not None and window is not None:
-                    nearby = nearby or splitting.nearby(window, parts, self.excepted)
+                    nearby = nearby or splitting.nearby(window, parts, self.bound.excepted)
                     yield self._with_nearby(group, nearby(part, number), window.column)
                 elif group is not None:
                     yield group
 
     def _with_nearby(self, group: DuplicateGroup, near: list[grouping.Record], column: str) -> DuplicateGroup:
         members = ((grouping.member(record, self.bound.shown), record.values[column]) for record in near[:_NEAREST])
-        nearest = tuple(Nearby(member.id, member.values, at=at) for member, at in members)
+        nearest = tuple(Nearby(member.id, member.values, member.dataset, at=at) for member, at in members)
         return replace(group, nearby=nearest, nearby_records=len(near))
 
-    def _keyed(self, rows: Iterable[Mapping[str, Value]]) -> Iterator[grouping.Keyed]:
-        return ((key, record) for key, record in self._with_keys(rows) if key is not None)
-
-    def _with_keys(self, rows: Iterable[Mapping[str, Value]]) -> Iterator[tuple[_Key | None, Mapping[str, Value]]]:
-        """Yield the key of each record (None if it takes no part), and the record with its derived columns."""
-        parts = self.bound.parts
-        functions = [chain_function(part.steps, self.bound.relation.timezone) for part in parts]
+    def _with_keys(self, rows: Iterable[Mapping[str, Value]]) -> Iterator[tuple[Key | None, Mapping[str, Value]]]:
+        """Yield the key of each row (None if it takes no part), and the completed row."""
+        every_part = range(len(self.bound.parts))
         for row in rows:
-            record = self.bound.columns.complete(row, self.slot)
-            key = tuple(function(record[part.column]) for function, part in zip(functions, parts, strict=True))
+            record = self.completed(row)
+            key = self.values(record, every_part)
             yield key if None not in key or self._is_complete(key) else None, record
 
-    def _is_complete(self, key: _Key) -> bool:
+    def _is_complete(self, key: Key) -> bool:
         """Return True if the key, or one of several, has no empty part that excludes the record."""
         parts = self.bound.parts
         return any(all(key[n] is not None or self.bound.matches_null(parts[n]) for n in of) for of in self.bound.keys)
@@ -148,15 +171,10 @@ class Grouping:
             key=key,
             keeper=grouping.member(keeper, shown),
             surplus=tuple(grouping.member(record, shown) for record in surplus),
-            money=grouping.money_at_risk(surplus, self.bound.relation),
+            money=self.money(surplus),
             span=(places[0], places[-1]) if places else None,
             links=links,
         )
-
-    @cached_property
-    def excepted(self) -> frozenset[frozenset[tuple[str, ...]]]:
-        """The pairs that the rule lists as different, by their written ids."""
-        return frozenset(frozenset(pair) for pair in self.bound.rule.except_)
 
     def _matches(self, records: list[grouping.Record]) -> bool:
         rule = self.bound.rule
@@ -165,7 +183,38 @@ class Grouping:
         return self.bound.having is None or self.bound.having.evaluate([r.values for r in records], self.slot) is True
 
 
-def _number(key: _Key | None, key_numbers: dict[tuple[Any, ...], int]) -> int:
+@dataclass(frozen=True)
+class DatasetGrouping(Grouping):
+    """Build groups of the records of one dataset."""
+
+    bound: BoundRule
+
+    def sources(self, parts: Iterable[int]) -> Sequence[str]:
+        return list(self.bound.columns.sources([self.bound.parts[n].column for n in parts]))
+
+    def completed(self, row: Mapping[str, Value]) -> dict[str, Value]:
+        return self.bound.columns.complete(row, self.slot)
+
+    def values(self, completed: Mapping[str, Value], parts: Iterable[int]) -> Key:
+        normal, key = self.normal, self.bound.parts
+        return tuple(normal[n](completed[key[n].column]) for n in parts)
+
+    def identified(self, keyed: Iterable[grouping.Keyed]) -> list[grouping.Record]:
+        return grouping.identified(keyed, self.bound.relation, self.bound.content)
+
+    def values_of(self, record: grouping.Record, parts: Iterable[int]) -> Key:
+        return self.values(record.values, parts)
+
+    def money(self, surplus: Sequence[grouping.Record]) -> dict[str, Decimal]:
+        return grouping.money_at_risk(surplus, self.bound.relation)
+
+    @cached_property
+    def normal(self) -> Sequence[Callable[[Value], Value]]:
+        """The normalisers of each part of the key, as one function."""
+        return [chain_function(part.steps, self.bound.relation.timezone) for part in self.bound.parts]
+
+
+def _number(key: Key | None, key_numbers: dict[tuple[Any, ...], int]) -> int:
     return _NO_PART if key is None else key_numbers.setdefault(tuple(map(order_key, key)), len(key_numbers))
 
 

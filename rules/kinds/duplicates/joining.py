@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
@@ -16,12 +15,10 @@ from rules import grouping
 from rules.engines.base import DuplicateGroup, Positions
 from rules.kinds.base import LinkingValues, linking_values
 from rules.kinds.duplicates.apart import Apart
-from rules.kinds.duplicates.bound import BoundRule
+from rules.kinds.duplicates.bound import Criteria
 from rules.kinds.duplicates.component import Component
 from rules.kinds.duplicates.groups import AT_ONCE, Grouping, no_collections, rows_at
-from rules.kinds.duplicates.question import shared_columns
 from rules.kinds.duplicates.shared import NO_VALUE, Comparable, SharedValues, components
-from rules.normalise import chain_function
 from rules.packed import Packed
 from rules.values import Value, canonical, order_key
 
@@ -42,8 +39,11 @@ class Joined:
 class Joining:
     """Builds exact groups from the records that an engine returned."""
 
-    bound: BoundRule
-    slot: dt.datetime
+    by_key: Grouping
+
+    @property
+    def bound(self) -> Criteria:
+        return self.by_key.bound
 
     def groups(self, members: pa.Table) -> Joined:
         """Group the members; their `shared_columns` tell which of their keys may repeat."""
@@ -68,8 +68,11 @@ class Joining:
 
     def _shared(self, table: pa.Table, number: int) -> SharedValues:
         """Return the shared values of a key; only records where it may repeat are looked at."""
-        may_repeat = np.flatnonzero(table.column(shared_columns(self.bound)[number]).to_numpy())
-        table, numbers = table.select(self._sources(number)), np.full(len(table), NO_VALUE)
+        may_repeat = np.flatnonzero(table.column(self.bound.shared_columns[number]).to_numpy())
+        table, numbers = (
+            table.select(list(self.by_key.sources(self.bound.keys[number]))),
+            np.full(len(table), NO_VALUE),
+        )
         values: dict[Comparable, int] = {}
         number_by_row: dict[tuple[Value, ...], int] = {}
         for begin in range(0, len(may_repeat), AT_ONCE):
@@ -83,18 +86,11 @@ class Joining:
             numbers[positions] = of_rows
         return SharedValues.of(numbers, list(values), self.bound.rule.max_shared)
 
-    def _sources(self, number: int) -> list[str]:
-        """Return the dataset's columns behind a key."""
-        return list(self.bound.columns.sources([self.bound.parts[part].column for part in self.bound.keys[number]]))
-
     def _numbered(self, row: Row, number: int, values: dict[Comparable, int]) -> int:
         """Return the number of the row's value under a key, a new one for a new value; -1 if it is incomplete."""
-        value = self._comparable(self._key(self.bound.columns.complete(row, self.slot), number), number)
+        key = self.by_key.values(self.by_key.completed(row), self.bound.keys[number])
+        value = self._comparable(key, number)
         return NO_VALUE if value is None else values.setdefault(value, len(values))
-
-    def _key(self, record: Row, number: int) -> tuple[Value, ...]:
-        parts = self.bound.parts
-        return tuple(self._normal[part](record[parts[part].column]) for part in self.bound.keys[number])
 
     def _comparable(self, key: tuple[Value, ...], number: int) -> Comparable | None:
         """Return the key's value in comparable form; None if an empty part excludes it."""
@@ -105,15 +101,14 @@ class Joining:
 
     def _grouped(self, ranked: Iterable[Ranked]) -> Sequence[DuplicateGroup]:
         """Return the groups of one component."""
-        keyed = ((ranks, self.bound.columns.complete(row, self.slot)) for ranks, row in ranked)
-        identified = grouping.identified(keyed, self.bound.relation, self.bound.content)
+        identified = self.by_key.identified((ranks, self.by_key.completed(row)) for ranks, row in ranked)
         records = grouping.once(sorted(identified, key=lambda record: record.place))
         component = Component(records, self._apart.of(records))
         groups = []
         for part in component.parts():
-            ordered = self._grouping.ordered([records[position] for position in part])
+            ordered = self.by_key.ordered([records[position] for position in part])
             if ordered:
-                groups.append(self._grouping.group(ordered, self._linking(component, part), component.links(ordered)))
+                groups.append(self.by_key.group(ordered, self._linking(component, part), component.links(ordered)))
         return grouping.in_order(groups) if len(groups) > 1 else groups
 
     def _linking(self, component: Component, part: Sequence[int]) -> dict[str, Value]:
@@ -135,19 +130,11 @@ class Joining:
     def _values(self, record: grouping.Record, number: int) -> Iterator[tuple[str, Value]]:
         """Yield the columns of a key with the record's values."""
         columns = (self.bound.parts[part].column for part in self.bound.keys[number])
-        return zip(columns, self._key(record.values, number), strict=True)
+        return zip(columns, self.by_key.values_of(record, self.bound.keys[number]), strict=True)
 
     @cached_property
     def _apart(self) -> Apart:
         return Apart(self.bound.rule, self._agree_by)
-
-    @cached_property
-    def _normal(self) -> Sequence[Callable[[Value], Value]]:
-        return [chain_function(part.steps, self.bound.relation.timezone) for part in self.bound.parts]
-
-    @cached_property
-    def _grouping(self) -> Grouping:
-        return Grouping(self.bound, self.slot)
 
 
 def _by_component(table: pa.Table, shared: Sequence[SharedValues]) -> Iterator[list[Ranked]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BeforeValidator,
+    ConfigDict,
     Field,
     PrivateAttr,
     ValidationInfo,
@@ -18,9 +19,10 @@ from pydantic import (
 from rules.document.mistakes import suggestion
 from rules.expressions import parse_group
 from rules.kinds.base import JudgedPairs, Rule, SettingPath
+from rules.kinds.duplicates import datasets
 from rules.kinds.duplicates.anykey import AnyKey, KeySetting, check_parts, keys_of
 from rules.kinds.duplicates.spans import SPAN_SCHEMA, MaximumDistance, Overlap, Span, parse_span
-from rules.models import Keep, KeyPart, as_list
+from rules.models import Keep, KeyPart, Strict, as_list
 
 
 def _keep(value: Any) -> Any:
@@ -41,12 +43,39 @@ def _keep(value: Any) -> Any:
     )
 
 
+class RecordOf(Strict):
+    """The id of a record of one of several datasets: `{shop: "4"}`."""
+
+    dataset: str
+    id: tuple[str, ...]
+
+
 def _pair(value: Any) -> Any:
     if isinstance(value, (list, tuple)) and len(value) == 2:
-        ids = tuple(tuple(record) if isinstance(record, (list, tuple)) else (record,) for record in value)
-        if ids[0] != ids[1] and all(isinstance(part, str) for record in ids for part in record):
-            return ids
+        first, second = (_record(record) for record in value)
+        if first != second and None not in (first, second):
+            return first, second
     raise ValueError("write a line of except as two different ids: [id, id]; an id of two columns is itself a list")
+
+
+def _record(value: Any) -> Any:
+    """Return the id of a record as a tuple, or with its dataset as RecordOf; None if it is neither."""
+    if isinstance(value, RecordOf):
+        return value
+    if isinstance(value, dict) and len(value) == 1:
+        [(dataset, written)] = value.items()
+        record = _record(written)
+        return RecordOf(dataset=dataset, id=record) if isinstance(record, tuple) else None
+    record = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    return record if all(isinstance(part, str) for part in record) else None
+
+
+def _where(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, dict) and all(isinstance(text, str) for text in value.values()):
+        return value
+    raise ValueError("write one condition, or with `datasets` one for each: {crm: active, shop: status = 'open'}")
 
 
 _KEEP_SCHEMA = {
@@ -63,6 +92,13 @@ _KEEP_SCHEMA = {
     ]
 }
 _PAIR_SCHEMA = {"type": "array", "minItems": 2, "maxItems": 2}
+_WHERE_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}
+
+
+def _one_dataset_or_several(schema: dict[str, Any]) -> None:
+    """Require `dataset` or `datasets` in place of `dataset`."""
+    schema["required"] = [name for name in schema["required"] if name != "dataset"]
+    schema["anyOf"] = [{"required": ["dataset"]}, {"required": ["datasets"]}]
 
 
 def _one_or_list(schema: dict[str, Any]) -> dict[str, Any]:
@@ -72,13 +108,26 @@ def _one_or_list(schema: dict[str, Any]) -> dict[str, Any]:
 class DuplicatesRule(Rule):
     """The settings of kind `duplicates`, described in docs/rules.md.
 
-    `except_` holds pairs of record ids; each id is a tuple with one text per column of the dataset's `id`.
+    With `datasets`, the records of all of them are compared, and `dataset` is the first. `except_` holds pairs of
+    record ids; each id is a tuple with one text per column of the dataset's `id`.
     """
 
+    model_config = ConfigDict(json_schema_extra=_one_dataset_or_several)
+    dataset_lists: ClassVar[tuple[str, ...]] = ("datasets",)
     not_matching: ClassVar[frozenset[str]] = Rule.not_matching | {"keep"}
     expressions: ClassVar[Mapping[str, Callable[[str], object]]] = {**Rule.expressions, "having": parse_group}
 
     kind: Literal["duplicates"] = "duplicates"
+    several: tuple[str, ...] = Field(
+        default=(), alias="datasets", description="Several datasets to compare, in place of `dataset`."
+    )
+    columns: dict[str, dict[str, str]] = Field(
+        default_factory=dict,
+        description="For each of several datasets, its columns with other names, e.g. {shop: {email: customer_email}}.",
+    )
+    where: Annotated[str | dict[str, str] | None, BeforeValidator(_where), WithJsonSchema(_WHERE_SCHEMA)] = Field(  # type: ignore[assignment]  # several datasets can have one each
+        default=None, description="The records that take part, e.g. status = 'succeeded'."
+    )
     key: KeySetting = Field(
         description="The columns, with normalisers, that are equal in duplicates; all; or any of several."
     )
@@ -89,7 +138,11 @@ class DuplicatesRule(Rule):
         default_factory=dict, description="Columns of the key whose empty values match each other."
     )
     except_: tuple[
-        Annotated[tuple[tuple[str, ...], tuple[str, ...]], BeforeValidator(_pair), WithJsonSchema(_PAIR_SCHEMA)],
+        Annotated[
+            tuple[tuple[str, ...] | RecordOf, tuple[str, ...] | RecordOf],
+            BeforeValidator(_pair),
+            WithJsonSchema(_PAIR_SCHEMA),
+        ],
         ...,
     ] = Field(default=(), alias="except", description="Pairs of record ids known to be different.")
     gap: Annotated[MaximumDistance, BeforeValidator(parse_span), WithJsonSchema(SPAN_SCHEMA)] | None = Field(
@@ -112,8 +165,14 @@ class DuplicatesRule(Rule):
 
     _judged: JudgedPairs = PrivateAttr(default_factory=dict)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _first_dataset(cls, settings: Any) -> Any:
+        return datasets.with_first(settings)
+
     @model_validator(mode="after")
     def _fits_together(self) -> DuplicatesRule:
+        datasets.check(self)
         spans = [name for name in ("gap", "window", "overlap") if getattr(self, name)]
         if len(spans) > 1:
             raise ValueError(f"{' and '.join(spans)} cannot be combined; keep one of them")
@@ -141,6 +200,23 @@ class DuplicatesRule(Rule):
         if "key" in info.data and not isinstance(info.data["key"], AnyKey):
             raise ValueError("has an effect only with `key: {any: …}`; remove it")
         return most
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        return self.several or (self.dataset,)
+
+    @property
+    def excepted(self) -> frozenset[frozenset[tuple[str | None, tuple[str, ...]]]]:
+        """The pairs of `except`, each record as its dataset (None for the first) and its id."""
+        return frozenset(frozenset(map(self._named, pair)) for pair in self.except_)
+
+    def _named(self, record: tuple[str, ...] | RecordOf) -> tuple[str | None, tuple[str, ...]]:
+        if isinstance(record, tuple):
+            return None, record
+        return None if record.dataset == self.dataset else record.dataset, record.id
+
+    def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:
+        return datasets.in_rule(self.columns.get(dataset, {}), columns)
 
     @property
     def keys(self) -> tuple[tuple[KeyPart, ...], ...]:
@@ -194,5 +270,7 @@ class DuplicatesRule(Rule):
         return tuple(line.column for line in self.keep if line.column is not None)
 
     def not_cleanable(self) -> Iterator[tuple[str, str]]:
+        if self.several:
+            yield "clean", "a rule over several datasets only reports; clean in a rule over one `dataset`"
         if self.minimum != 2:
             yield "minimum", "a rule with `clean` must also find pairs, or it misses what a cleaning leaves; remove it"

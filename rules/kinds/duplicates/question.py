@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from rules.engines.base import Key, Near, RecordCounts, Repeats, Skipped
 from rules.engines.compile import Compiler, unused
 from rules.engines.pushdown import Marked, mark
-from rules.kinds.duplicates.bound import BoundRule
+from rules.kinds.duplicates.bound import BoundRule, Criteria
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.values import Type
 
-_PLACES = ("place", "second_place")
+PLACES = ("place", "second_place")
 OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, _FIRST_PART = 1, 2, 3, 4, 5
 
 
@@ -25,6 +25,33 @@ def question(
     """Compile the rule for one dialect; with `ascii_only`, only for records whose named columns are ASCII."""
     rule, relation = bound.rule, bound.relation
     compiler = Compiler(bound.columns, table, dialect, slot, relation.timezone)
+    keyed, c = computed_columns(bound, compiler, ascii_only)
+    return Repeats(
+        keyed=keyed,
+        columns=bound.needed,
+        key=tuple(c[f"key_{n}"] for n in bound.keys[0]),
+        takes_part=takes_part(bound, c),
+        state=state(bound, c),
+        minimum=2 if bound.joins else rule.minimum,
+        id=relation.id if set(relation.id).isdisjoint(relation.derived) else (),
+        ids=ids(bound, compiler) if relation.id else None,
+        outside=(OUTSIDE, OUTSIDE_UNKNOWN) if relation.where is not None else (),
+        near=near(rule, compiler, c),
+        differ=None if bound.joins else c.get("differing"),
+        keys=_keys(bound, c) if bound.joins else (),
+        # MariaDB compares the beginning of a long text, so other texts would count too.
+        most=rule.max_shared if bound.joins and dialect not in ("mysql", "mariadb") else None,
+        plain=bound.plain,
+        over=lambda narrowed: question(bound, narrowed, dialect, slot, ascii_only),
+        python=compiler.python,
+    )
+
+
+def computed_columns(
+    bound: BoundRule, compiler: Compiler, ascii_only: tuple[str, ...] = ()
+) -> tuple[sa.Subquery, dict[str, sa.ColumnElement[Any]]]:
+    """Select the records with everything that is computed for each, and return those columns by what they hold."""
+    table, rule = compiler.table, bound.rule
     computed = _computed(bound, compiler)
     if rule.distinct and bound.columns.schema[rule.distinct].type not in (Type.BOOLEAN, Type.BYTES):
         computed["differing"] = compiler.whole(rule.distinct)
@@ -34,29 +61,10 @@ def question(
     )
     if ascii_only:
         read = read.where(compiler.ascii_only(ascii_only))
-    if dialect == "postgresql":
+    if compiler.dialect == "postgresql":
         # A fence: without it PostgreSQL copies each expression to every use of its name and computes it again.
         read = read.offset(sa.literal_column("0"))
-    keyed, c = _keyed(bound, compiler, read.subquery("computed"), names)
-    return Repeats(
-        keyed=keyed,
-        columns=bound.needed,
-        key=tuple(c[f"key_{n}"] for n in bound.keys[0]),
-        takes_part=_takes_part(bound, c),
-        state=_state(bound, c),
-        minimum=2 if bound.joins else rule.minimum,
-        id=relation.id,
-        ids=_ids(bound, compiler) if relation.id else None,
-        outside=(OUTSIDE, OUTSIDE_UNKNOWN) if relation.where is not None else (),
-        near=_near(rule, compiler, c),
-        differ=None if bound.joins else c.get("differing"),
-        keys=_keys(bound, c) if bound.joins else (),
-        # MariaDB compares the beginning of a long text, so other texts would count too.
-        most=rule.max_shared if bound.joins and dialect not in ("mysql", "mariadb") else None,
-        plain=bound.plain,
-        over=lambda narrowed: question(bound, narrowed, dialect, slot, ascii_only),
-        python=compiler.python,
-    )
+    return _keyed(bound, compiler, read.subquery("computed"), names)
 
 
 def marked(
@@ -75,12 +83,12 @@ def marked(
         if part.column in table.c:
             c[f"given_{n}"] = compiler.given(part.column, table.c[part.column])
         c[f"key_{n}"] = compiler.comparable(part, c[f"key_{n}"])
-    takes_part = sa.and_(sa.true(), *(c[name] for name in ("in_dataset", "in_rule") if name in c))
-    takes_part = sa.and_(takes_part, *_has_place(bound, c))
+    in_part = sa.and_(sa.true(), *(c[name] for name in ("in_dataset", "in_rule") if name in c))
+    in_part = sa.and_(in_part, *_has_place(bound, c))
     others = sa.not_(compiler.ascii_only(guard)) if guard else sa.false()
     reasons = _reasons(bound, c)
-    state = sa.case(*reasons, else_=_number(0)) if reasons else _number(0)
-    return Marked(table, mark(takes_part, [hashed for hashed in hashes if hashed is not None], others, state))
+    reason = sa.case(*reasons, else_=_number(0)) if reasons else _number(0)
+    return Marked(table, mark(in_part, [hashed for hashed in hashes if hashed is not None], others, reason))
 
 
 def marked_keys(bound: BoundRule, table: sa.FromClause, dialect: str, slot: dt.datetime) -> tuple[Marked, ...]:
@@ -88,7 +96,7 @@ def marked_keys(bound: BoundRule, table: sa.FromClause, dialect: str, slot: dt.d
     if dialect != "postgresql" or not bound.joins:
         return ()
     compiler = Compiler(bound.columns, table, dialect, slot, bound.relation.timezone)
-    wheres = (text for text in (bound.relation.where, bound.rule.where) if text is not None)
+    wheres = (text for text in (bound.relation.where, bound.where) if text is not None)
     takes_part = sa.and_(sa.true(), *(compiler.condition(bound.condition(text)) for text in wheres))
     marks = []
     for parts in bound.keys:
@@ -113,25 +121,26 @@ def _computed(bound: BoundRule, compiler: Compiler) -> dict[str, sa.ColumnElemen
         if part.column not in bound.needed:
             computed[f"given_{n}"] = compiler.column(part.column)
         computed[f"key_{n}"] = compiler.key(part)
-    for name, text in (("in_dataset", bound.relation.where), ("in_rule", bound.rule.where)):
+    for name, text in (("in_dataset", bound.relation.where), ("in_rule", bound.where)):
         if text is not None:
             computed[name] = compiler.condition(bound.condition(text))
-    return computed | {name: compiler.place(column) for name, column in zip(_PLACES, bound.span_columns, strict=False)}
+    return computed | {name: compiler.place(column) for name, column in zip(PLACES, bound.span_columns, strict=False)}
 
 
 def _has_place(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> Iterator[sa.ColumnElement[bool]]:
     """Yield the conditions that `gap`, `window` or `overlap` has for a record, in the order of the span's `reasons`."""
     overlap = bound.rule.overlap
     if overlap is None:
-        yield from (c[name].is_not(None) for name in _PLACES if name in c)
+        yield from (c[name].is_not(None) for name in PLACES if name in c)
         return
-    begin, end = (c[name] for name in _PLACES)
+    begin, end = (c[name] for name in PLACES)
     are_instants = bound.columns.schema[overlap.begin].type is Type.INSTANT
     yield begin.is_not(None)
     yield sa.or_(end.is_(None), begin <= end if overlap.includes_ends(are_instants=are_instants) else begin < end)
 
 
-def _near(rule: DuplicatesRule, compiler: Compiler, c: Mapping[str, sa.ColumnElement[Any]]) -> Near | None:
+def near(rule: DuplicatesRule, compiler: Compiler, c: Mapping[str, sa.ColumnElement[Any]]) -> Near | None:
+    """Return which records of a key are near each other by `gap`, `window` or `overlap`, if the rule has one."""
     if rule.overlap is not None:
         return Near(c["place"], lambda reach, begin: begin <= reach, c["second_place"])
     span = rule.gap or rule.window
@@ -157,26 +166,29 @@ def _keyed(
     return keyed, c
 
 
-def _ids(bound: BoundRule, compiler: Compiler) -> sa.Select[Any]:
+def ids(bound: BoundRule, compiler: Compiler) -> sa.Select[Any]:
     """Select the ids of all records of the dataset."""
-    ids = sa.select(*(compiler.whole(name).label(f"id_{n}") for n, name in enumerate(bound.relation.id)))
+    every_id = sa.select(*(compiler.whole(name).label(f"id_{n}") for n, name in enumerate(bound.relation.id)))
     where = bound.relation.where
-    return ids if where is None else ids.where(compiler.condition(bound.condition(where)))
-
-
-def shared_columns(bound: BoundRule) -> list[str]:
-    """Return the name of the answer's column for each of several keys."""
-    return list(unused((f"shared_{n}" for n in range(len(bound.keys))), bound.needed).values())
+    return every_id if where is None else every_id.where(compiler.condition(bound.condition(where)))
 
 
 def _keys(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> tuple[Key, ...]:
     return tuple(
-        Key(tuple(c[f"key_{n}"] for n in parts), sa.and_(*_required(bound, c), _has_values(bound, parts, c)), column)
-        for parts, column in zip(bound.keys, shared_columns(bound), strict=True)
+        Key(tuple(c[f"key_{n}"] for n in parts), is_complete(bound, parts, c), column)
+        for parts, column in zip(bound.keys, bound.shared_columns, strict=True)
     )
 
 
-def _takes_part(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[bool]:
+def is_complete(
+    bound: BoundRule, parts: Iterable[int], c: Mapping[str, sa.ColumnElement[Any]]
+) -> sa.ColumnElement[bool]:
+    """Return the condition for records that one of several keys can join."""
+    return sa.and_(*_required(bound, c), _has_values(bound, parts, c))
+
+
+def takes_part(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[bool]:
+    """Return the condition for records whose group the rule looks for."""
     return sa.and_(*_required(bound, c), sa.or_(*(_has_values(bound, parts, c) for parts in bound.keys)))
 
 
@@ -191,9 +203,9 @@ def _has_values(
     return sa.and_(sa.true(), *values)
 
 
-def _state(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[int]:
+def state(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[int]:
     """0, or the first reason why a record takes no part; each record counts once."""
-    taking_part = (_takes_part(bound, c), _number(0))  # for nearly all records no other case is evaluated
+    taking_part = (takes_part(bound, c), _number(0))  # for nearly all records no other case is evaluated
     return sa.case(taking_part, *_reasons(bound, c), else_=_number(0))
 
 
@@ -221,6 +233,17 @@ def _number(value: int) -> sa.ColumnElement[int]:
     return sa.literal_column(str(value), sa.Integer())
 
 
+def states(bound: BoundRule) -> int:
+    """Return a number that is larger than every state."""
+    return _FIRST_PART + 2 * len(bound.parts) + 2
+
+
+def scanned(tally: RecordCounts) -> int:
+    """Return the number of records that pass the filters of the dataset and of the rule."""
+    left_out = (OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN)
+    return sum(records for number, records in tally.states.items() if number not in left_out)
+
+
 def skipped(bound: BoundRule, tally: RecordCounts) -> tuple[Skipped, ...]:
     reasons = {
         OUTSIDE_UNKNOWN: ("where", "the dataset's condition is unknown: a value in it is null"),
@@ -232,14 +255,14 @@ def skipped(bound: BoundRule, tally: RecordCounts) -> tuple[Skipped, ...]:
         reasons[_FIRST_PART + 2 * n] = (part.column, "null")
         reasons[_FIRST_PART + 2 * n + 1] = (part.column, "empty after normalising")
     counted: dict[tuple[str, str, bool], int] = {}
-    for state in sorted(tally.states):
-        if state in reasons and tally.states[state]:
-            where = (*reasons[state], state not in (OUTSIDE_UNKNOWN, EXCLUDED_UNKNOWN))
-            counted[where] = counted.get(where, 0) + tally.states[state]
-    return tuple(Skipped(column, why, records, scanned) for (column, why, scanned), records in counted.items())
+    for number in sorted(tally.states):
+        if number in reasons and tally.states[number]:
+            where = (*reasons[number], number not in (OUTSIDE_UNKNOWN, EXCLUDED_UNKNOWN))
+            counted[where] = counted.get(where, 0) + tally.states[number]
+    return tuple(Skipped(column, why, records, passes) for (column, why, passes), records in counted.items())
 
 
-def crowded(bound: BoundRule, counts: Iterable[Sequence[int]]) -> tuple[Skipped, ...]:
+def crowded(bound: Criteria, counts: Iterable[Sequence[int]]) -> tuple[Skipped, ...]:
     """Put in words how many records of each key were not joined by it, because too many share their value."""
     reason = f"shared by more than {bound.rule.max_shared} records"
     left_out: dict[str, int] = {}

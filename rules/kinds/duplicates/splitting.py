@@ -6,13 +6,13 @@ import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
 
 from rules import fitting, grouping, nearness
-from rules.grouping import Record
+from rules.grouping import Record, RecordName
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.kinds.duplicates.spans import MaximumDistance, Overlap
 from rules.nearness import Limit
 from rules.values import Schema
 
-Pairs = frozenset[frozenset[tuple[str, ...]]]
+Pairs = frozenset[frozenset[RecordName]]
 
 
 def misfits(rule: DuplicatesRule, schema: Schema) -> Iterator[str]:

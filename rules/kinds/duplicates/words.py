@@ -6,12 +6,13 @@ import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 
 from rules.expressions.words import condition_in_words, duration_in_words, group_in_words, name_in_words
-from rules.kinds.duplicates.bound import BoundRule
+from rules.kinds.duplicates.bound import BoundRule, Criteria
 from rules.kinds.duplicates.model import DuplicatesRule
+from rules.kinds.duplicates.sides import SeveralBound
 from rules.kinds.duplicates.spans import MaximumDistance
 from rules.models import Keep, KeyPart, Percent
 from rules.normalise.words import in_words
-from rules.values import Type
+from rules.values import Schema, Type
 
 
 def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
@@ -24,7 +25,34 @@ def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
     }
 
 
-def _compares(bound: BoundRule) -> Iterator[str]:
+def describe_several(bound: SeveralBound) -> Mapping[str, Sequence[str]]:
+    """Return the sentences of a rule over several datasets."""
+    return {
+        "compares": [*_compares(bound), *_named(bound)],
+        "takes part": [
+            f"{side.relation.dataset}: {sentence}" for side in bound.sides for sentence in _takes_part(side)
+        ],
+        "groups": list(_groups(bound)),
+        "keeps": [_keeps_of_several(bound)],
+    }
+
+
+def _named(bound: SeveralBound) -> Iterator[str]:
+    """Yield which columns of the key have another name in a dataset."""
+    for side in bound.sides:
+        own = {part.column: side.names.of(part.column) for part in bound.parts}
+        others = [f"{name_in_words(name)} is its {column}" for column, name in own.items() if name and name != column]
+        if others:
+            yield f"in {side.relation.dataset}, {', '.join(others)}"
+
+
+def _keeps_of_several(bound: SeveralBound) -> str:
+    criteria = [_criterion(bound.schema, line) for line in bound.keep]
+    criteria.append(f"the {'one' if criteria else 'record'} of {bound.rule.dataset}, then the one with the smallest id")
+    return ", then ".join(criteria)
+
+
+def _compares(bound: Criteria) -> Iterator[str]:
     if bound.rule.key == "all":
         yield f"all {len(bound.parts):,} columns except the id: as they are; empty values are equal"
     elif bound.joins:
@@ -34,14 +62,14 @@ def _compares(bound: BoundRule) -> Iterator[str]:
         yield from (_part(bound, part) for part in bound.parts)
 
 
-def _part(bound: BoundRule, part: KeyPart) -> str:
+def _part(bound: Criteria, part: KeyPart) -> str:
     how = in_words(part.steps) or "as it is"
     empty = "; empty values are equal" if bound.matches_null(part) else ""
     return f"{name_in_words(part.column)}: {how}{empty}"
 
 
 def _takes_part(bound: BoundRule) -> Iterator[str]:
-    conditions = {f"dataset {bound.relation.dataset}": bound.relation.where, "the rule": bound.rule.where}
+    conditions = {f"dataset {bound.relation.dataset}": bound.relation.where, "the rule": bound.where}
     wheres = [(place, text) for place, text in conditions.items() if text is not None]
     for place, text in wheres:
         yield f"records where {condition_in_words(text)} (`where` of {place})"
@@ -56,7 +84,7 @@ def _takes_part(bound: BoundRule) -> Iterator[str]:
         yield f"not records in which {_any(needed)} is empty"
 
 
-def _groups(bound: BoundRule) -> Iterator[str]:
+def _groups(bound: Criteria) -> Iterator[str]:
     rule = bound.rule
     if bound.joins:
         yield f"{_number(rule.minimum)} or more records that equal keys connect, directly or through other records"
@@ -74,12 +102,12 @@ def _groups(bound: BoundRule) -> Iterator[str]:
         yield f"except {pairs:,} {'pair' if pairs == 1 else 'pairs'} of records known to be different"
 
 
-def _all(bound: BoundRule) -> str:
+def _all(bound: Criteria) -> str:
     return "all compared columns" if len(bound.parts) > 1 else name_in_words(bound.parts[0].column)
 
 
 def _keeps(bound: BoundRule) -> str:
-    criteria = [_criterion(bound, line) for line in bound.keep]
+    criteria = [_criterion(bound.columns.schema, line) for line in bound.keep]
     is_decided = any(line.how in ("first", "last") and (line.column,) == bound.relation.id for line in bound.keep)
     if not is_decided:
         tie = "the smallest id" if bound.relation.id else "the first place in the dataset"
@@ -87,7 +115,7 @@ def _keeps(bound: BoundRule) -> str:
     return ", then ".join(criteria)
 
 
-def _criterion(bound: BoundRule, line: Keep) -> str:
+def _criterion(schema: Schema, line: Keep) -> str:
     if line.how == "most_complete" or line.column is None:
         return "the record with the fewest empty columns"
     column = name_in_words(line.column)
@@ -95,7 +123,7 @@ def _criterion(bound: BoundRule, line: Keep) -> str:
         preferred = ", else ".join(f"'{value}'" for value in line.prefer)
         return f"the record whose {column} is {preferred}"
     is_first = line.how in ("first", "min")
-    if bound.columns.schema[line.column].type in (Type.DATE, Type.INSTANT):
+    if schema[line.column].type in (Type.DATE, Type.INSTANT):
         return f"the record with the {'earliest' if is_first else 'latest'} {column}"
     return f"the record with the {'smallest' if is_first else 'largest'} {column}"
 

@@ -1,0 +1,251 @@
+"""A rule fitted to several datasets: DuckDB reads them as one table, and a group may hold records of each."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+
+from rules import grouping
+from rules import values as sums
+from rules.engines import embedded
+from rules.engines.base import (
+    Detection,
+    Group,
+    Readable,
+    RecordCounts,
+    Records,
+    Relation,
+    Skipped,
+    Stop,
+    Streamed,
+)
+from rules.engines.compile import Columns
+from rules.engines.embedded import Embedded
+from rules.errors import RuleError
+from rules.kinds.base import ReadDataset, Rows, Sample
+from rules.kinds.duplicates import united, words
+from rules.kinds.duplicates.detection import grouped
+from rules.kinds.duplicates.groups import DatasetGrouping, Grouping, Key
+from rules.kinds.duplicates.joining import Joining
+from rules.kinds.duplicates.model import DuplicatesRule
+from rules.kinds.duplicates.question import scanned, skipped
+from rules.kinds.duplicates.sides import SeveralBound, bind_several
+from rules.models import Keep
+from rules.values import Value, sameness
+
+_OBSTACLE = "a rule over several datasets compares their records in DuckDB"
+_Row = Mapping[str, Value]
+_NUMBER = "\0dataset"
+"""The number of the dataset in a completed row, beside its own columns: none has this name."""
+
+
+@dataclass(frozen=True)
+class FittedSeveral:
+    """A rule of this kind with several datasets; see `rules.kinds.base.Fitted`."""
+
+    bound: SeveralBound
+
+    @classmethod
+    def of(cls, rule: DuplicatesRule, relations: Mapping[str, Relation]) -> FittedSeveral:
+        """Bind the rule to its datasets. Raises DoesNotFit with every mistake."""
+        return cls(bind_several(rule, relations))
+
+    @property
+    def relation(self) -> Relation:
+        return self.bound.sides[0].relation
+
+    @property
+    def columns(self) -> Columns:
+        return self.bound.sides[0].columns
+
+    @property
+    def named(self) -> Mapping[str, tuple[str, ...]]:
+        return {side.relation.dataset: side.named for side in self.bound.sides}
+
+    @property
+    def needed(self) -> Mapping[str, tuple[str, ...]]:
+        return {side.relation.dataset: side.needed for side in self.bound.sides}
+
+    @property
+    def deciding(self) -> tuple[str, ...]:
+        first = self.bound.sides[0]
+        own = (first.names.of(column) for column in self.bound.of_group)
+        return (*first.judged, *(name for name in own if name is not None))
+
+    @property
+    def keep(self) -> tuple[Keep, ...]:
+        return self.bound.keep
+
+    def obstacle(self, dialect: str) -> str | None:  # noqa: ARG002 - no database can, so far
+        return _OBSTACLE
+
+    def detect(
+        self,
+        records: Mapping[str, Records],
+        slot: dt.datetime,
+        memory: str | None = None,
+        temp: Path | None = None,
+        stop: Stop | None = None,
+    ) -> Detection:
+        bound = self.bound
+        loaded = united.loaded(bound, self._local(records))
+        with Embedded(united.table(bound), loaded, memory, temp, stop) as engine:
+            repeats = united.question(bound, engine.table, slot)
+            tally, members = engine.tally(repeats), engine.members(repeats)
+            identity = {
+                side.relation.dataset: engine.identity(ids)
+                for number, side in enumerate(bound.sides if tally.identity else ())
+                for ids in united.ids_of(bound, number, engine.table, slot)
+            }
+        groups, left_out = grouped(SeveralGrouping(bound, slot), members, None, tally)
+        counts = {
+            side.relation.dataset: united.tally_of(bound, number, tally) for number, side in enumerate(bound.sides)
+        }
+        return Detection(
+            rule=bound.rule.name,
+            engine=engine.name,
+            read=sum(tally.states.values()),
+            scanned=sum(map(scanned, counts.values())),
+            skipped=(*self._skipped(counts), *left_out),
+            groups=groups,
+            identity=tally.identity,
+            statements=embedded.statements(repeats, united.table(bound), loaded),
+            read_of={name: sum(counted.states.values()) for name, counted in counts.items()},
+            scanned_of={name: scanned(counted) for name, counted in counts.items()},
+            identity_of=identity,
+        )
+
+    def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
+        bound, table = self.bound, united.table(self.bound)
+        loaded = united.loaded(bound, self._local(records))
+        return embedded.statements(united.question(bound, table, slot), table, loaded)
+
+    def describe(self) -> Mapping[str, Sequence[str]]:
+        return words.describe_several(self.bound)
+
+    def sample(self, dataset: str, rows: Rows, slot: dt.datetime) -> Sequence[Sample]:
+        [side] = (side for side in self.bound.sides if side.relation.dataset == dataset)
+        samples = DatasetGrouping(side, slot).samples(row for row in rows if side.takes_part(row, slot))
+        named = None if dataset == self.bound.rule.dataset else dataset
+        return [dataclasses.replace(sample, dataset=named) for sample in samples]
+
+    def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:
+        by_key = SeveralGrouping(self.bound, slot)
+        groups = Joining(by_key) if self.bound.joins else by_key
+        first = [list(by_key.taking_part(0, rows)) for rows in candidates]
+        wanted = {by_key.place(row) for rows in first for row in rows}
+        others: dict[Hashable, list[_Row]] = defaultdict(list)
+        for number, side in enumerate(self.bound.sides[1:], 1):
+            for row in by_key.taking_part(number, read(side.relation.dataset)):
+                if (place := by_key.place(row)) in wanted:
+                    others[place].append(row)
+
+        def regrouped(rows: Sequence[_Row]) -> tuple[Group, ...]:
+            alike = [other for place in {by_key.place(row) for row in rows} for other in others[place]]
+            found = groups.of_rows([*rows, *alike])
+            return tuple(group for group in found if any(member.dataset is None for member in group.members))
+
+        return [regrouped(rows) for rows in first]
+
+    def is_excepted(self, group: Group) -> bool:
+        return self.bound.is_excepted(group)
+
+    def _skipped(self, counts: Mapping[str, RecordCounts]) -> Iterator[Skipped]:
+        for side in self.bound.sides:
+            dataset = side.relation.dataset
+            for entry in skipped(side, counts[dataset]):
+                yield dataclasses.replace(entry, dataset=dataset)
+
+    def _local(self, records: Mapping[str, Records]) -> Mapping[str, Streamed | Readable]:
+        local = {name: source for name, source in records.items() if isinstance(source, Streamed | Readable)}
+        if len(local) < len(records):
+            raise RuleError(f"Rule `{self.bound.rule.name}` cannot run inside the database: {_OBSTACLE}.")
+        return local
+
+
+@dataclass(frozen=True)
+class SeveralGrouping(Grouping):
+    """Build groups of the records of several datasets, each with its own id, time zone and money.
+
+    A row is one of the united table.
+    """
+
+    bound: SeveralBound
+
+    @cached_property
+    def of_sides(self) -> tuple[DatasetGrouping, ...]:
+        return tuple(DatasetGrouping(side, self.slot) for side in self.bound.sides)
+
+    def taking_part(self, number: int, rows: Iterable[_Row]) -> Iterator[_Row]:
+        """Yield those rows of a dataset that meet its conditions, as rows of the united table."""
+        for row in rows:
+            if self.bound.sides[number].takes_part(row, self.slot):
+                own = {united.column_name(number, name): value for name, value in row.items()}
+                yield {united.PART: number} | own
+
+    def place(self, row: _Row) -> Hashable:
+        """Return a value that is equal for rows which can be in one group: that of their key, if they have only one."""
+        if self.bound.joins:
+            return None
+        return sameness(self.values(self.completed(row), range(len(self.bound.parts))))
+
+    def sources(self, parts: Iterable[int]) -> Sequence[str]:
+        wanted = list(parts)
+        own = ((n, name) for n, side in enumerate(self.of_sides) for name in side.sources(wanted))
+        return [united.PART, *(united.column_name(n, name) for n, name in own)]
+
+    def completed(self, row: _Row) -> dict[str, Value]:
+        number = int(str(row[united.PART]))
+        own = {name: row[column] for column, name in self._columns[number] if column in row}
+        return {_NUMBER: number} | self.of_sides[number].completed(own)
+
+    def values(self, completed: _Row, parts: Iterable[int]) -> Key:
+        return self.of_sides[int(str(completed[_NUMBER]))].values(completed, parts)
+
+    def identified(self, keyed: Iterable[grouping.Keyed]) -> list[grouping.Record]:
+        of_side: dict[int, list[grouping.Keyed]] = defaultdict(list)
+        for key, completed in keyed:
+            of_side[int(str(completed[_NUMBER]))].append((key, completed))
+        return [
+            self._seen(number, record)
+            for number in sorted(of_side)
+            for record in self.of_sides[number].identified(of_side[number])
+        ]
+
+    def values_of(self, record: grouping.Record, parts: Iterable[int]) -> Key:
+        normal = self.of_sides[self._number(record)].normal
+        return tuple(normal[n](record.values[self.bound.parts[n].column]) for n in parts)
+
+    def money(self, surplus: Sequence[grouping.Record]) -> dict[str, Decimal]:
+        amounts = (
+            grouping.money_at_risk(
+                (record for record in surplus if self._number(record) == number), side.relation_in_rule
+            )
+            for number, side in enumerate(self.bound.sides)
+        )
+        return dict(sorted(sums.of(amounts).items()))
+
+    @cached_property
+    def _columns(self) -> Sequence[Sequence[tuple[str, str]]]:
+        """The columns of each dataset in the united table, each with its own name."""
+        sides = enumerate(self.bound.sides)
+        return [[(united.column_name(n, name), name) for name in side.needed] for n, side in sides]
+
+    def _number(self, record: grouping.Record) -> int:
+        return self.bound.rule.datasets.index(record.dataset) if record.dataset else 0
+
+    def _seen(self, number: int, record: grouping.Record) -> grouping.Record:
+        """Return the record with the values that the rule sees."""
+        side = self.bound.sides[number]
+        return dataclasses.replace(
+            record,
+            values=side.seen(record.values, self.bound.seen),
+            order=(number, *record.order),
+            dataset=side.relation.dataset if number else None,
+        )

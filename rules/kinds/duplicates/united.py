@@ -1,0 +1,237 @@
+"""The records of several datasets as one table for DuckDB, and the rule compiled to one question over it.
+
+A row holds the number of its dataset, that dataset's own columns, and its id as texts; the columns of other datasets
+are null. Each dataset's keys are computed from its own columns, in its own time zone, and only then compared.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import sqlalchemy as sa
+
+from rules.engines.base import Key, Near, Readable, RecordCounts, Repeats, Streamed
+from rules.engines.compile import Columns, Compiler, column_type, part_exactness
+from rules.engines.embedded import Several
+from rules.kinds.duplicates import question as of_one
+from rules.kinds.duplicates.datasets import DATASET
+from rules.kinds.duplicates.sides import SeveralBound, Side
+from rules.normalise import chain_type
+from rules.values import Column, Schema, Type
+
+PART = "part"
+"""The column with the number of the dataset."""
+_DIALECT = "duckdb"
+_NO_COLUMN = "-"  # in place of a part that a dataset's id lacks; null would be an empty id
+_Functions = dict[str, tuple[Callable[..., str | None], int]]
+
+
+def column_name(number: int, column: str) -> str:
+    """Return the name of a dataset's own column in the table."""
+    return f"{number}.{column}"
+
+
+def table(bound: SeveralBound) -> sa.TableClause:
+    """Return the table of all records in DuckDB."""
+    own = (
+        sa.column(column_name(number, name), column_type(side.relation.schema[name].type))
+        for number, side in enumerate(bound.sides)
+        for name in side.needed
+    )
+    return sa.table("records", sa.column(PART, sa.Integer()), *own, *(sa.column(n, sa.Text()) for n in _ids(bound)))
+
+
+def loaded(bound: SeveralBound, records: Mapping[str, Streamed | Readable]) -> Several:
+    """Return the records of the datasets in the form of `table`."""
+    tables = [side.table_named(f"{PART}_{number}") for number, side in enumerate(bound.sides)]
+    selects = []
+    for number, (side, of_side) in enumerate(zip(bound.sides, tables, strict=True)):
+        ids = [of_side.c[name] for name in side.relation.id] if _ids(bound) else []
+        selects.append(sa.select(*_row(bound, number, of_side), *_id_texts(bound, ids)))
+    sources = (records[side.relation.dataset] for side in bound.sides)
+    return Several(tuple(zip(tables, sources, strict=True)), _all_of(selects))
+
+
+def question(bound: SeveralBound, records: sa.FromClause, slot: dt.datetime) -> Repeats:
+    """Compile the rule over the table of all records, or over some of them."""
+    functions: _Functions = {}
+    compilers = [_compiler(side, number, records, slot, functions) for number, side in enumerate(bound.sides)]
+    keyed = _all_of([_keyed(bound, number, compiler) for number, compiler in enumerate(compilers)]).subquery("keyed")
+    ids = [select for number in range(len(bound.sides)) for select in ids_of(bound, number, records, slot)]
+    names = _ids(bound)
+    return Repeats(
+        keyed=keyed,
+        columns=tuple(column.name for column in table(bound).c if column.name not in names),
+        key=tuple(keyed.c[f"key_{n}"] for n in bound.keys[0]),
+        takes_part=keyed.c.takes_part,
+        state=keyed.c.state,
+        minimum=2 if bound.joins else bound.rule.minimum,
+        id=(PART, *names) if names else (),
+        ids=_all_of(ids) if ids else None,
+        outside=tuple(_outside(bound)),
+        near=_near(bound, keyed, records, slot) if bound.rule.span else None,
+        differ=keyed.c.differing if _tells_different(bound) else None,
+        keys=tuple(_keys(bound, keyed)) if bound.joins else (),
+        most=bound.rule.max_shared if bound.joins and not any(map(_has_doubles, _parts(bound))) else None,
+        over=partial(question, bound, slot=slot),
+        python=functions,
+    )
+
+
+def ids_of(bound: SeveralBound, number: int, records: sa.FromClause, slot: dt.datetime) -> Iterator[sa.Select[Any]]:
+    """Yield the select of the ids of all records of a dataset; nothing if it has no id."""
+    side = bound.sides[number]
+    if side.relation.id:
+        own = of_one.ids(side, _compiler(side, number, records, slot, {})).subquery("own_ids")
+        yield sa.select(_number(number).label(PART), *_id_texts(bound, list(own.c), _longest_id(bound)))
+
+
+def tally_of(bound: SeveralBound, number: int, tally: RecordCounts) -> RecordCounts:
+    """Return the states of a dataset's records, from those of all records."""
+    first = _first_state(bound, number)
+    states = ((state - first, records) for state, records in tally.states.items())
+    return RecordCounts(
+        {state: records for state, records in states if 0 <= state < of_one.states(bound.sides[number])}
+    )
+
+
+def _compiler(side: Side, number: int, records: sa.FromClause, slot: dt.datetime, functions: _Functions) -> Compiler:
+    """Return a compiler over the records of one dataset, under their own names."""
+    own = (records.c[column_name(number, name)].label(name) for name in side.needed)
+    of_side = sa.select(*own).where(records.c[PART] == _number(number)).subquery(f"{PART}_{number}")
+    return Compiler(side.columns, of_side, _DIALECT, slot, side.relation.timezone, functions)
+
+
+def _keyed(bound: SeveralBound, number: int, compiler: Compiler) -> sa.Select[Any]:
+    """Select the records of one dataset with everything that is computed for each, comparable across datasets."""
+    side = bound.sides[number]
+    keyed, c = of_one.computed_columns(side, compiler)
+    ids = [keyed.c[name] for name in side.relation.id] if _ids(bound) else []
+    computed = {f"key_{n}": _comparable(part, c[f"key_{n}"]) for n, part in enumerate(_parts(bound))}
+    computed["takes_part"] = of_one.takes_part(side, c)
+    computed["state"] = of_one.state(side, c) + _number(_first_state(bound, number))
+    if bound.joins:
+        computed |= {f"complete_{n}": of_one.is_complete(side, parts, c) for n, parts in enumerate(bound.keys)}
+    for name, column in zip(of_one.PLACES, bound.span_columns, strict=False):
+        computed[name] = c[name] if _alike(bound, column) else _as_double(c[name])
+    if _tells_different(bound):
+        computed["differing"] = _number(number) if bound.rule.distinct == DATASET else c.get("differing", sa.null())
+    labelled = (element.label(name) for name, element in computed.items())
+    return sa.select(*_row(bound, number, keyed), *_id_texts(bound, ids), *labelled)
+
+
+def _row(bound: SeveralBound, number: int, of_side: sa.FromClause) -> Iterator[sa.ColumnElement[Any]]:
+    """Yield the number of the dataset and the columns of all datasets, null where they are of another one."""
+    yield _number(number).label(PART)
+    for n, side in enumerate(bound.sides):
+        for name in side.needed:
+            yield (of_side.c[name] if n == number else sa.null()).label(column_name(n, name))
+
+
+def _ids(bound: SeveralBound) -> tuple[str, ...]:
+    """Return the columns of the table with the ids as texts; none if no id, or a derived one, finds a record again."""
+    derived = any(not set(side.relation.id).isdisjoint(side.relation.derived) for side in bound.sides)
+    return () if derived else tuple(f"id_{n}" for n in range(_longest_id(bound)))
+
+
+def _longest_id(bound: SeveralBound) -> int:
+    return max(len(side.relation.id) for side in bound.sides)
+
+
+def _id_texts(
+    bound: SeveralBound, ids: Sequence[sa.ColumnElement[Any]], length: int | None = None
+) -> Iterator[sa.ColumnElement[Any]]:
+    """Yield the parts of an id as texts, as many as the longest id has; null without an id."""
+    for n in range(len(_ids(bound)) if length is None else length):
+        missing = sa.literal(_NO_COLUMN) if ids else sa.null()
+        yield (sa.cast(ids[n], sa.Text()) if n < len(ids) else missing).label(f"id_{n}")
+
+
+def _first_state(bound: SeveralBound, number: int) -> int:
+    """Return the number that a dataset adds to its states, so that each state tells its dataset."""
+    return sum(of_one.states(side) for side in bound.sides[:number])
+
+
+def _outside(bound: SeveralBound) -> Iterator[int]:
+    """Yield the states of records whose id is not checked: outside their dataset, or of a dataset without an id."""
+    for number, side in enumerate(bound.sides):
+        first = _first_state(bound, number)
+        if not side.relation.id:
+            yield from range(first, first + of_one.states(side))
+        elif side.relation.where is not None:
+            yield from (first + of_one.OUTSIDE, first + of_one.OUTSIDE_UNKNOWN)
+
+
+def _keys(bound: SeveralBound, keyed: sa.FromClause) -> Iterator[Key]:
+    for number, (parts, column) in enumerate(zip(bound.keys, bound.shared_columns, strict=True)):
+        yield Key(tuple(keyed.c[f"key_{n}"] for n in parts), keyed.c[f"complete_{number}"], column)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of the key in all datasets: its types after normalising; `is_text` if DuckDB gets one of them as text."""
+
+    types: frozenset[Type]
+    is_text: bool
+
+
+def _parts(bound: SeveralBound) -> Iterator[_Part]:
+    for parts in zip(*([(side, part) for part in side.parts] for side in bound.sides), strict=True):
+        types = frozenset(chain_type(side.columns.schema[part.column].type, part.steps) for side, part in parts)
+        zones = ((side.columns, part, _DIALECT, side.relation.timezone) for side, part in parts)
+        yield _Part(types, any(part_exactness(*zone) == "never" for zone in zones))
+
+
+def _has_doubles(part: _Part) -> bool:
+    """Return True if numbers become doubles, which may be equal too often: then Python decides."""
+    return len(part.types) > 1 or Type.DECIMAL in part.types or (part.is_text and any(t.is_number for t in part.types))
+
+
+def _comparable(part: _Part, key: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    """Return a part of the key in a form that is equal for equal values of every dataset."""
+    if _has_doubles(part):
+        return _as_double(key)
+    [type_] = part.types
+    return sa.cast(key, column_type(type_)) if part.is_text and type_ is not Type.TEXT else key
+
+
+def _as_double(number: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    """Return a number as the double nearest to its decimal digits, the same for every type."""
+    return sa.cast(sa.cast(number, sa.Text()), sa.Double())
+
+
+def _alike(bound: SeveralBound, column: str) -> bool:
+    """Return True if a column has one type in all datasets that have it."""
+    return len({type_ for _, type_ in bound.typed(column)}) == 1
+
+
+def _near(bound: SeveralBound, keyed: sa.FromClause, records: sa.FromClause, slot: dt.datetime) -> Near | None:
+    columns = []
+    for column in bound.span_columns:
+        [(_, type_), *_] = bound.typed(column)
+        columns.append(Column(column, type_ if _alike(bound, column) else Type.FLOAT))
+    compiler = Compiler(Columns(Schema(tuple(columns))), records, _DIALECT, slot)
+    return of_one.near(bound.rule, compiler, {name: keyed.c[name] for name in of_one.PLACES if name in keyed.c})
+
+
+def _tells_different(bound: SeveralBound) -> bool:
+    """Return True if DuckDB can leave out keys whose records do not differ in the `distinct` column."""
+    distinct = bound.rule.distinct
+    if distinct is None or distinct == DATASET or bound.joins:
+        return distinct == DATASET and not bound.joins
+    types = {type_ for _, type_ in bound.typed(distinct)}
+    return len(types) == 1 and types.isdisjoint((Type.BOOLEAN, Type.BYTES))
+
+
+def _all_of(selects: Sequence[sa.Select[Any]]) -> sa.Select[Any]:
+    first, *others = selects
+    union = first.union_all(*others).subquery("all_records") if others else first.subquery("all_records")
+    return sa.select(*union.c)
+
+
+def _number(value: int) -> sa.ColumnElement[int]:
+    return sa.literal_column(str(value), sa.Integer())
