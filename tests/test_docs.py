@@ -17,6 +17,7 @@ import docs_console
 import pytest
 import typer
 import yaml
+from cookbook_support import COOKBOOK, configuration, recipes
 from docs_console import Terminal
 from docs_support import PAGES, ROOT, Block, all_blocks, blocks, rows, settings
 
@@ -81,6 +82,8 @@ def _whole(block: Block) -> str:
     kind = block.info.removeprefix("yaml").strip()
     if not kind:
         return block.body
+    if block.page == COOKBOOK:
+        return configuration(*([block] if kind == "recipe" else recipes()))
     said = yaml.load(block.body, yaml.BaseLoader)  # noqa: S506 - texts only, from our own pages
     parts = {"fragment": said, "rule": {"rules": {"example": said}}, "dataset": {"datasets": {"charges": said}}}
     if kind == "reconciliation":
