@@ -22,6 +22,10 @@ from rules.functions import render
 MEMORY = "2GB"
 _NULLS = FunctionNullHandling.SPECIAL
 _OVERFLOW = re.compile("Overflow in (addition|subtraction|multiplication)")
+_UNPLANNED = "BindBuiltinScalarFunction"
+_UNUSED = "build_side_probe_side"
+"""Our joins look records up in a smaller set. DuckDB guesses the size of a CSV file, and would swap the sides and hash
+the file."""
 T = TypeVar("T")
 
 
@@ -55,9 +59,7 @@ class Session:
                     "temp_directory": folder,
                     "preserve_insertion_order": "false",
                     "autoinstall_known_extensions": "false",
-                    # Our joins look records up in a smaller set. DuckDB guesses the size of a CSV file, and would
-                    # swap the sides and hash the file.
-                    "disabled_optimizers": "build_side_probe_side",
+                    "disabled_optimizers": _UNUSED,
                 }
             )
             opened.callback(self._close)
@@ -121,8 +123,18 @@ class Session:
     def fitting(self, way: Callable[[], T]) -> T:
         """Return what `way` returns, on one thread if several need too much memory. Raises OutOfMemory.
 
-        DuckDB stays usable after a statement that did not fit.
+        DuckDB stays usable after a statement that did not fit, and after one that it could not plan: DuckDB 2.0 fails
+        on some conditions over columns that hold nothing, by what it knows of their values.
         """
+        try:
+            return self._fitting(way)
+        except duckdb.InvalidInputException as error:
+            if _UNPLANNED not in str(error):
+                raise
+            self._db.execute(f"set disabled_optimizers = '{_UNUSED},statistics_propagation'")
+            return self._fitting(way)
+
+    def _fitting(self, way: Callable[[], T]) -> T:
         failed: duckdb.OutOfMemoryException | None = None
         for attempt in (way, functools.partial(self._on_one_thread, way)):
             try:

@@ -8,7 +8,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rules import functions
 from rules.expressions.typed import EVERYWHERE, IF_ASCII, SERVERS, CompileTarget, Typed, derived
 from rules.functions import characters, ending, joined, not_blank, plain, strip, text_part
 from rules.normalise import Exactness
@@ -88,7 +87,7 @@ def split_part(operand: Typed, separator: str, number: int) -> Typed:
         return parts[number - 1] if number <= len(parts) else ""
 
     def sql(x: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-        return functions.split_part(x, plain(sa.literal(separator)), number)
+        return sa.func.split_part(x, plain(sa.literal(separator)), number, type_=sa.Text())
 
     return _part_of(operand, part, sql, _SPLITTING)
 

@@ -7,7 +7,7 @@ Dialects are named `duckdb`, `postgresql`, `mysql` (MariaDB too) and `sqlite`.
 """
 
 from rules.functions.dialects import DIALECTS, dialect, render
-from rules.functions.parts import ending, joined, not_blank, split_part, text_part
+from rules.functions.parts import ending, joined, not_blank, text_part
 from rules.functions.text import (
     WHITE_SPACE,
     characters,
@@ -53,7 +53,6 @@ __all__ = [
     "plain",
     "render",
     "replaced",
-    "split_part",
     "squeezed",
     "strip",
     "text_part",

@@ -13,16 +13,6 @@ from sqlalchemy.sql.functions import FunctionElement
 from rules.functions.dialects import arguments
 from rules.functions.text import WHITE_SPACE, replaced
 
-Column = sa.ColumnElement[Any]
-
-
-def split_part(text: Column, separator: Column | str, number: int) -> Column:
-    """Return the part of that number, from 1, between separators; empty beyond the last part and for null.
-
-    DuckDB 2.0 cannot plan a comparison of its split_part over a column of only nulls, so it is never given null.
-    """
-    return sa.func.split_part(sa.func.coalesce(text, ""), separator, number, type_=sa.Text())
-
 
 class joined(FunctionElement[str]):  # noqa: N801  functions in a statement read like functions
     """The texts one after another; null if any is null. Not on MariaDB, where a long result is null."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rules.functions import is_ascii, split_part, trim_sp
+from rules.functions import is_ascii, trim_sp
 from rules.models import Step
 
 Form = tuple[tuple[sa.ColumnElement[bool], sa.ColumnElement[Any]], ...]
@@ -60,7 +60,7 @@ def _matches(column: sa.ColumnElement[Any], pattern: str) -> sa.ColumnElement[bo
 
 def _parts(text: sa.ColumnElement[Any], separator: str) -> tuple[sa.ColumnElement[Any], sa.ColumnElement[Any]]:
     """Return the text before the separator, and the text between it and the next one."""
-    before, after = (split_part(text, separator, n) for n in (1, 2))
+    before, after = (sa.func.split_part(text, separator, n, type_=sa.Text()) for n in (1, 2))
     return before, after
 
 
