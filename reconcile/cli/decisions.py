@@ -122,7 +122,8 @@ def show(
         out.emit(detail_to_json(view))
         return
     risk = f", {view.at_risk} at risk" if view.at_risk else ""
-    out.say(f"{view.id}  {view.severity}  {view.rule}  {words.state(view.state)}  {view.records} records{risk}")
+    records = words.plural(view.records, "record", "records")
+    out.say(f"{view.id}  {view.severity}  {view.rule}  {words.state(view.state)}  {records}{risk}")
     out.say(f"key  {', '.join(f'{name} = {value}' for name, value in view.key.items())}")
     _tell_records(view, out)
     for text in (*itertools.islice(view.links, _LINKS), *view.remarks):
