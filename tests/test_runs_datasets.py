@@ -14,6 +14,7 @@ from reconcile.config import load
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.messages.personal import Hidden
+from reconcile.service.triggers import sources_of
 from reconcile.store import findings
 from reconcile.tracking import decide
 
@@ -132,6 +133,18 @@ def test_a_column_that_is_personal_in_one_dataset_is_masked_in_the_key_and_in_it
     assert hidden.hides_of_key("email", ("crm", "shop"))
     assert (hidden.side("shop").hides("email"), hidden.side(None).hides("email")) == (True, False)
     assert not hidden.hides_of_key("status", ("crm", "shop"))
+
+
+def test_a_job_reads_the_sources_of_all_datasets_of_its_rules(folder: Path) -> None:
+    def apart(text: str) -> str:
+        return text.replace("root: .}}", "root: .}, more: {type: files, root: .}}").replace(
+            "shop: {source: files", "shop: {source: more"
+        )
+
+    with project(folder, apart) as application:
+        job = application.project.jobs["nightly"]
+
+        assert sources_of(application.project, job) == ("files", "more")
 
 
 def test_a_renamed_dataset_has_new_records_in_the_findings_of_the_rule(folder: Path) -> None:

@@ -85,7 +85,8 @@ def time_outs(application: Application) -> Iterator[Diagnosis]:
 
 def _reads(application: Application, job: JobConfig, source: str) -> bool:
     project = application.project
-    return any(project.datasets[project.rules[rule].dataset].source == source for rule in job.rules)
+    datasets = (dataset for rule in job.rules for dataset in project.rules[rule].datasets)
+    return any(project.datasets[dataset].source == source for dataset in datasets)
 
 
 def tracing(application: Application) -> Iterator[Diagnosis]:

@@ -211,7 +211,8 @@ def request(tx: Transaction, project: Project, job: str, key: str | None = None,
 
 def sources_of(project: Project, job: JobConfig) -> tuple[str, ...]:
     """The sources its rules read, each once."""
-    return tuple(dict.fromkeys(project.datasets[project.rules[name].dataset].source for name in job.rules))
+    datasets = (dataset for name in job.rules for dataset in project.rules[name].datasets)
+    return tuple(dict.fromkeys(project.datasets[dataset].source for dataset in datasets))
 
 
 def _record(tx: Transaction, project: Project, job: JobConfig, slot: dt.datetime, cause: str) -> None:
