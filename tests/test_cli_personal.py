@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from cli_support import Project
+from sql_support import execute
 
 PROJECT = """\
 version: 1
@@ -214,3 +215,26 @@ def test_a_personal_amount_is_hidden_for_one_finding_and_shown_as_a_sum_over_sev
     assert "1,000.00" not in message
     for words in (("run", "--json", "--show"), ("findings", "--json", "--show"), ("show", name, "--json", "--show")):
         assert "4321.50" in shop(*words).out
+
+
+def test_what_a_query_computes_over_a_dataset_with_personal_data_is_masked(tmp_path: Path) -> None:
+    execute(f"sqlite:///{tmp_path}/shop.db", "create table people (id integer primary key, email text)")
+    execute(f"sqlite:///{tmp_path}/shop.db", "insert into people values (1, 'ada@x.org'), (2, 'ada@x.org')")
+    project = Project(tmp_path).write(
+        """\
+version: 1
+sources: {shop: {type: sql, url: "sqlite:///shop.db"}}
+datasets: {people: {source: shop, table: people, id: id, pii: [email]}}
+rules:
+  twin: {kind: sql, dataset: people, query: "select email as group_key, id, upper(email) as loud from people"}
+channels: {team: {type: file, path: told.txt}}
+jobs: {nightly: {rules: all, notify: [team], existing: report}}
+"""
+    )
+
+    project("run", "nightly")
+    finding = project("findings", "--json").json[0]["id"]
+    texts = [project(*words).said for words in (("findings",), ("show", finding), ("explain", "twin", "--json"))]
+
+    assert not any("ada@x.org" in text.lower() for text in (*texts, (tmp_path / "told.txt").read_text()))
+    assert "ADA@X.ORG" in project("show", finding, "--show").out

@@ -38,6 +38,8 @@ class Hidden:
     texts: frozenset[str] = frozenset()
     key: frozenset[str] = frozenset()
     others: Mapping[str, Hidden] | None = None
+    shown: frozenset[str] | None = None
+    """The only columns that are shown, where a query of the rule may compute any other one of personal data."""
 
     @classmethod
     def of(cls, project: Project, dataset: str, rule: str, show: Collection[str] = ()) -> Hidden:
@@ -73,8 +75,8 @@ class Hidden:
         If a key has a column twice, the name of the second includes its normalisers: `email (lower)`.
         """
         if self.columns is None or column is None:
-            return self.columns is None or bool(self.columns)
-        return _names(column, self.columns)
+            return self.columns is None or bool(self.columns) or self.shown is not None
+        return _names(column, self.columns) or (self.shown is not None and column not in self.shown)
 
     def value(self, column: str | None, value: Any) -> Any:
         """Return the value as it is shown; null is never personal."""
@@ -181,7 +183,16 @@ def _of_dataset(project: Project, dataset: str, rule: Rule | None, show: Collect
     columns = frozenset(settings.pii) - frozenset(show)
     shown_as = () if rule is None else rule.shown_as(dataset, columns)
     amount = settings.money.amount if settings.money else None
-    return Hidden(columns.union(shown_as), settings.id, amount=amount)
+    return Hidden(columns.union(shown_as), settings.id, amount=amount, shown=_shown(project, rule, show))
+
+
+def _shown(project: Project, rule: Rule | None, show: Collection[str]) -> frozenset[str] | None:
+    """Return the columns that are shown of a rule's query over a dataset with personal data: its id and the amount."""
+    about = None if rule is None or rule.question is None else project.datasets.get(rule.dataset)
+    if about is None or not about.pii:
+        return None
+    amount = () if about.money is None else (about.money.amount,)
+    return frozenset((*about.id, *amount, *show)) - (frozenset(about.pii) - frozenset(show))
 
 
 def _names(column: str, columns: Collection[str]) -> bool:
