@@ -11,12 +11,17 @@ from rules.values import Schema, Type
 
 def kept_in_words(keep: Sequence[Keep], schema: Schema, identity: Sequence[str]) -> str:
     """Return which record of a group is kept, as the lines of `keep` say; `identity` are the columns of the id."""
-    criteria = [_criterion(line, schema) for line in keep]
+    criteria = criteria_in_words(keep, schema)
     is_decided = any(line.how in ("first", "last") and (line.column,) == tuple(identity) for line in keep)
     if not is_decided:
         tie = "the smallest id" if identity else "the first place in the dataset"
         criteria.append(f"the {'one' if criteria else 'record'} with {tie}")
     return ", then ".join(criteria)
+
+
+def criteria_in_words(keep: Sequence[Keep], schema: Schema) -> list[str]:
+    """Return the lines of `keep`, each as a noun: the record that it prefers."""
+    return [_criterion(line, schema) for line in keep]
 
 
 def _criterion(line: Keep, schema: Schema) -> str:

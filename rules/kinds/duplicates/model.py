@@ -22,25 +22,7 @@ from rules.kinds.base import JudgedPairs, Rule, SettingPath
 from rules.kinds.duplicates import datasets
 from rules.kinds.duplicates.anykey import AnyKey, KeySetting, check_parts, keys_of
 from rules.kinds.duplicates.spans import SPAN_SCHEMA, MaximumDistance, Overlap, Span, parse_span
-from rules.models import Keep, KeyPart, Strict, as_list
-
-
-def _keep(value: Any) -> Any:
-    if isinstance(value, Keep):
-        return value
-    if value == "most_complete":
-        return {"how": "most_complete"}
-    if isinstance(value, dict) and len(value) == 1:
-        [(how, argument)] = value.items()
-        if how == "prefer" and isinstance(argument, dict) and len(argument) == 1:
-            [(column, order)] = argument.items()
-            return {"how": how, "column": column, "prefer": as_list(order)}
-        if how in ("first", "last", "max", "min") and isinstance(argument, str):
-            return {"how": how, "column": argument}
-    raise ValueError(
-        "write a line of keep as most_complete, {first: column}, {last: column}, {max: column}, {min: column} "
-        "or {prefer: {column: [best, next]}}"
-    )
+from rules.models import KeepLines, KeyPart, Strict
 
 
 class RecordOf(Strict):
@@ -78,19 +60,6 @@ def _where(value: Any) -> Any:
     raise ValueError("write one condition, or with `datasets` one for each: {crm: active, shop: status = 'open'}")
 
 
-_KEEP_SCHEMA = {
-    "anyOf": [
-        {"const": "most_complete"},
-        {
-            "type": "object",
-            "minProperties": 1,
-            "maxProperties": 1,
-            "additionalProperties": False,
-            "properties": {how: {"type": "string"} for how in ("first", "last", "max", "min")}
-            | {"prefer": {"type": "object", "minProperties": 1, "maxProperties": 1}},
-        },
-    ]
-}
 _PAIR_SCHEMA = {"type": "array", "minItems": 2, "maxItems": 2}
 _WHERE_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}
 
@@ -99,10 +68,6 @@ def _one_dataset_or_several(schema: dict[str, Any]) -> None:
     """Require `dataset` or `datasets` in place of `dataset`."""
     schema["required"] = [name for name in schema["required"] if name != "dataset"]
     schema["anyOf"] = [{"required": ["dataset"]}, {"required": ["datasets"]}]
-
-
-def _one_or_list(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"anyOf": [schema, {"type": "array", "items": schema, "minItems": 1}]}
 
 
 class DuplicatesRule(Rule):
@@ -157,11 +122,9 @@ class DuplicatesRule(Rule):
     distinct: str | None = Field(default=None, description="A column that must differ inside a group.")
     having: str | None = Field(default=None, description="A condition over the group, e.g. sum(amount) > 100.")
     minimum: int = Field(default=2, ge=2, description="The fewest records of a group.")
-    keep: Annotated[
-        tuple[Annotated[Keep, BeforeValidator(_keep)], ...],
-        BeforeValidator(as_list),
-        WithJsonSchema(_one_or_list(_KEEP_SCHEMA)),
-    ] = Field(default=(), description="The criteria that choose the record to keep, most important first.")
+    keep: KeepLines = Field(
+        default=(), description="The criteria that choose the record to keep, most important first."
+    )
 
     _judged: JudgedPairs = PrivateAttr(default_factory=dict)
 

@@ -6,13 +6,13 @@ import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 
 from rules.expressions.words import condition_in_words, duration_in_words, group_in_words, name_in_words
+from rules.keeper import criteria_in_words, kept_in_words
 from rules.kinds.duplicates.bound import BoundRule, Criteria
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.kinds.duplicates.sides import SeveralBound
 from rules.kinds.duplicates.spans import MaximumDistance
-from rules.models import Keep, KeyPart, Percent
+from rules.models import KeyPart, Percent
 from rules.normalise.words import in_words
-from rules.values import Schema, Type
 
 
 def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
@@ -21,7 +21,7 @@ def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
         "compares": list(_compares(bound)),
         "takes part": list(_takes_part(bound)),
         "groups": list(_groups(bound)),
-        "keeps": [_keeps(bound)],
+        "keeps": [kept_in_words(bound.keep, bound.columns.schema, bound.relation.id)],
     }
 
 
@@ -47,7 +47,7 @@ def _named(bound: SeveralBound) -> Iterator[str]:
 
 
 def _keeps_of_several(bound: SeveralBound) -> str:
-    criteria = [_criterion(bound.schema, line) for line in bound.keep]
+    criteria = criteria_in_words(bound.keep, bound.schema)
     criteria.append(f"the {'one' if criteria else 'record'} of {bound.rule.dataset}, then the one with the smallest id")
     return ", then ".join(criteria)
 
@@ -104,28 +104,6 @@ def _groups(bound: Criteria) -> Iterator[str]:
 
 def _all(bound: Criteria) -> str:
     return "all compared columns" if len(bound.parts) > 1 else name_in_words(bound.parts[0].column)
-
-
-def _keeps(bound: BoundRule) -> str:
-    criteria = [_criterion(bound.columns.schema, line) for line in bound.keep]
-    is_decided = any(line.how in ("first", "last") and (line.column,) == bound.relation.id for line in bound.keep)
-    if not is_decided:
-        tie = "the smallest id" if bound.relation.id else "the first place in the dataset"
-        criteria.append(f"the {'one' if criteria else 'record'} with {tie}")
-    return ", then ".join(criteria)
-
-
-def _criterion(schema: Schema, line: Keep) -> str:
-    if line.how == "most_complete" or line.column is None:
-        return "the record with the fewest empty columns"
-    column = name_in_words(line.column)
-    if line.how == "prefer":
-        preferred = ", else ".join(f"'{value}'" for value in line.prefer)
-        return f"the record whose {column} is {preferred}"
-    is_first = line.how in ("first", "min")
-    if schema[line.column].type in (Type.DATE, Type.INSTANT):
-        return f"the record with the {'earliest' if is_first else 'latest'} {column}"
-    return f"the record with the {'smallest' if is_first else 'largest'} {column}"
 
 
 def _span(rule: DuplicatesRule) -> str:
