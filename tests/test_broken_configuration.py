@@ -76,6 +76,8 @@ NEEDS_THE_FILE: Mapping[str, Sequence[str]] = {
     "run": ("run",),
     "check": ("check",),
     "explain": ("explain", "twice"),
+    "test": ("test",),
+    "diff": ("diff", "RELEASE"),
     "serve": ("serve",),
     "plan": ("plan",),
     "approve": ("approve", "ID"),
@@ -89,7 +91,7 @@ NEEDS_THE_FILE: Mapping[str, Sequence[str]] = {
     "compact": ("compact",),
     "seal": ("seal",),
 }
-OTHERS = ("init", "schema", "demo", "version", "doctor", "undo")
+OTHERS = ("init", "schema", "presets", "suggest", "demo", "version", "doctor", "undo")
 """Without a configuration, or with a test of their own below."""
 
 

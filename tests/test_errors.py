@@ -72,6 +72,7 @@ INTERNAL = {
         "reconcile.audit.verifier.Broken",
         "reconcile.audit.verifier.Unreadable",
     ),
+    "the solver takes another way": ("rules.kinds.reconciliation.optimum.Refuted",),
     "it fails a test": (
         "connectors.conformance.promises.ConformanceFailure",
         "notifications.conformance.ChannelConformanceFailure",
