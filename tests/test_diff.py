@@ -179,7 +179,8 @@ def is_as_two_runs(difference: Json, old: dict[str, list[str] | None], new: dict
 
 
 @pytest.mark.parametrize(
-    ("before", "after"), list(itertools.permutations(["[name]", "[{name: [lower]}]", "[town], window: {at: 5m}"], 2))
+    ("before", "after"),
+    list(itertools.permutations(["[name]", "[{name: [lower]}], where: town = 'Bonn'", "[town], window: {at: 5m}"], 2)),
 )
 def test_a_diff_agrees_with_two_runs_into_fresh_stores(people: Project, before: str, after: str) -> None:
     texts = [(HEAD + TWIN).replace("KEY", key).replace("ROOT", ".") for key in (before, after)]
@@ -449,6 +450,16 @@ def test_releases_are_named_by_their_hash_or_as_the_active_one(people: Project) 
     assert by_hash["from"] == active["from"] == first
     assert by_hash["findings"] == active["findings"] != []
     assert (unknown.code, "There is no release 'zzzz'" in unknown.err) == (2, True)
+
+
+def test_two_files_are_compared_without_any_other_configuration(people: Project) -> None:
+    write(people, "[{name: [lower]}]", "new.yaml")
+    (people.folder / "reconcile.yaml").rename(people.folder / "old.yaml")
+
+    done = people("diff", "old.yaml", "./new.yaml")
+
+    assert done.code == 0
+    assert "twin changes" in done.out
 
 
 def test_promote_shows_what_changes_before_it_changes_the_release(people: Project) -> None:

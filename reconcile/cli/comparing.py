@@ -36,9 +36,12 @@ def diff(
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load, load_for_state
+    from reconcile.coordination.releases import is_path
     from reconcile.views import comparison
 
     out = Output(json, quiet or json, no_color)
+    if other is not None and is_path(other):
+        config, other = other, None
     with (load if other is None else load_for_state)(config) as application, progress(out) as watch:
         view = comparison.compare(application, release, other, rules=rule or (), show=show, watch=watch)
     if json:

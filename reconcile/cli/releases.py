@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_text
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,9 +11,7 @@ from reconcile.cli import people
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Note, Output, Quiet
 
 if TYPE_CHECKING:
-    from reconcile.app import Application
-    from reconcile.store import Transaction
-    from reconcile.store.releases import Current, ReleaseRow
+    from reconcile.store.releases import Current
 
 _BEGINNING = "A release, or its first characters."
 Named = Annotated[str, typer.Argument(help=_BEGINNING, metavar="RELEASE")]
@@ -44,45 +41,18 @@ def releases(
     if context.invoked_subcommand is not None:
         return
     from reconcile.cli.opening import load_for_state
-    from reconcile.store import releases as stored
+    from reconcile.views.releases import listed
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
-        with application.memory.read() as tx:
-            now, stored_rows = stored.current(tx), stored.listed(tx, limit)
-        listed = [_listed(release, now, application.project.release) for release in stored_rows]
+        now, views = listed(application, limit)
     if json:
-        out.emit(listed)
+        out.emit([view.to_json() for view in views])
         return
-    rows = [_row(release) for release in listed]
-    out.table(("release", "first seen", "", "jobs", "rules", "last run"), rows, right=(3, 4))
+    headings = ("release", "first seen", "", "jobs", "rules", "last run")
+    out.table(headings, [view.cells() for view in views], right=(3, 4))
     if now is not None and now.held:
         out.note(f"{_in_words(now)}. `reconcile hold --off` ends the hold")
-
-
-def _listed(row: ReleaseRow, now: Current | None, ours: str) -> dict[str, Any]:
-    from reconcile.schedule.slots import slot_text
-
-    current = now is not None and now.release == row.release
-    return {
-        "release": row.release,
-        "first_seen": slot_text(row.first_seen),
-        "current": current,
-        "held": current and now is not None and now.held,
-        "file": row.release == ours,
-        "kept": row.files is not None,
-        "jobs": len(row.config.get("jobs", ())) or 1,
-        "rules": len(row.config.get("rules", ())),
-        "last_run": slot_text(row.last_run) if row.last_run else None,
-    }
-
-
-def _row(row: dict[str, Any]) -> tuple[str, ...]:
-    from reconcile.coordination.releases import shortened
-
-    marks = ["held" if row["held"] else "current"] * row["current"] + ["this file"] * row["file"]
-    counts = (str(row["jobs"]), str(row["rules"]))
-    return (shortened(row["release"]), row["first_seen"], ", ".join(marks), *counts, row["last_run"] or "never")
 
 
 def show(
@@ -94,10 +64,11 @@ def show(
 ) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.coordination.releases import text_of
+    from reconcile.views.releases import named
 
     out = Output(json, quiet, no_color)
-    with load_for_state(config) as application, application.memory.read() as tx:
-        row = _kept(application, tx, release)
+    with load_for_state(config) as application:
+        row = named(application, release)
     if json:
         files = None if row.files is None else dict(row.files)
         out.emit({"release": row.release, "files": files, "config": dict(row.config)})
@@ -116,35 +87,18 @@ def diff(
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load, load_for_state
-    from reconcile.coordination.releases import difference, shortened
+    from reconcile.views.releases import difference
 
     out = Output(json, quiet, no_color)
-    with (load if other is None else load_for_state)(config) as application, application.memory.read() as tx:
-        before = _kept(application, tx, release)
-        after, named = application.project.release, f"{application.project.path.name}"
-        says = json_text.loads(application.project.canonical)
-        if other is not None:
-            row = _kept(application, tx, other)
-            after, named, says = row.release, shortened(row.release), row.config
-    lines = difference(before.config, says, (shortened(before.release), named))
+    with (load if other is None else load_for_state)(config) as application:
+        compared = difference(application, release, other)
     if json:
-        out.emit({"from": before.release, "to": after, "diff": lines})
+        out.emit({"from": compared.before, "to": compared.after, "diff": list(compared.lines)})
         return
-    for line in lines:
+    for line in compared.lines:
         out.say(line)
-    if not lines:
+    if not compared.lines:
         out.note("No differences.")
-
-
-def _kept(application: Application, tx: Transaction, name: str) -> ReleaseRow:
-    """Return the release of that name; raises ReleaseUnknown, also if the file's release was never stored."""
-    from reconcile.coordination.releases import ReleaseUnknown, named
-    from reconcile.store import releases as stored
-
-    release, hashes = named(tx, name, application.project), stored.hashes(tx)
-    if release not in hashes:
-        raise ReleaseUnknown(name, hashes)
-    return stored.get(tx, release)
 
 
 def hold(

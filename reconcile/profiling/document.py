@@ -115,7 +115,7 @@ def _other_keys(dataset: SuggestedDataset) -> Iterator[str]:
         records = plural(dataset.records, "record", "records")
         yield f"# {_name(dataset.name)}: no likely key finds a duplicate in {records}."
     for entry in dataset.common:
-        share = f"{100 * entry.found.surplus / dataset.records:.0f} % of the records"
+        share = f"{100 * entry.surplus / dataset.records:.0f} % of the records"
         yield f"# {_name(dataset.name)}: no rule for {_key(entry)}, which {share} share with an earlier one."
 
 

@@ -91,12 +91,16 @@ class Profiler:
         progress: Callable[[int], None],
         stop: Stop,
     ) -> SuggestedDataset:
-        columns, identifier = self._counted(config, copy, stop)
-        people = personal(config.name, columns)
-        ids = config.id or (identifier.columns if identifier else ())
-        trial = trials.Trials(replace(config, id=ids), copy, self.budget, self.slot, progress, stop)
-        possible = keys.candidates(columns, people, ids)
-        tried = trials.choose(possible, trial.count, copy.records)
+        with self._counting(config, copy, stop) as counts:
+            columns = list(_columns(config, copy, counts))
+            identifier = None if config.id else self._id(config, columns, counts, copy.records)
+            people = personal(config.name, columns)
+            ids = config.id or (identifier.columns if identifier else ())
+            named = replace(config, id=ids)
+            tried = trials.choose(
+                keys.candidates(columns, people, ids),
+                trials.Trials(named, copy, counts, self.budget, self.slot, progress, stop),
+            )
         suggested = [
             Setting("source", self.source.name),
             *(Setting(name, value, order.declaration.reasons.get(name, "")) for name, value in _first(order)),
@@ -112,23 +116,15 @@ class Profiler:
         idle = None if tried.idle is None else self._rule(config.name, tried.idle)
         return SuggestedDataset(config.name, copy.records, suggested, types, rules, tried.common, remarks, idle)
 
-    def _counted(self, config: DatasetConfig, copy: CopiedSource, stop: Stop) -> tuple[list[Column], Id | None]:
+    def _counting(self, config: DatasetConfig, copy: CopiedSource, stop: Stop) -> Profile:
         schema = Subject(config, copy).relation.schema
         profiled = Schema(tuple(column for column in schema if column.name != "_row")[:MOST_COLUMNS])
         records = Streamed(lambda names: copy.scan(config.settings, names).reader)
-        samples = _samples(copy, config)
-        with Profile(profiled, records, self.budget.memory or None, self.budget.folder, stop) as counts:
-            columns = []
-            for column in profiled:
-                count = counts.column(column.name)
-                entry = (column.name, column.type, copy.records, count.empty, count.different)
-                columns.append(Column(*entry, samples.get(column.name, ())))
-            columns = [column for column in columns if column.name not in PLACE or column.different > 1]
-            declared = self.source.keys(config.settings) if isinstance(self.source, Suggesting) else ()
-            identifier = None
-            if not config.id:
-                identifier = choose_id(columns, declared, lambda names: counts.repeats(names).groups == 0, copy.records)
-        return columns, identifier
+        return Profile(profiled, records, self.budget.memory or None, self.budget.folder, stop)
+
+    def _id(self, config: DatasetConfig, columns: Sequence[Column], counts: Profile, records: int) -> Id | None:
+        declared = self.source.keys(config.settings) if isinstance(self.source, Suggesting) else ()
+        return choose_id(columns, declared, lambda names: counts.repeats(names).groups == 0, records)
 
     def _rule(self, dataset: str, choice: trials.Choice) -> SuggestedRule:
         parts = [column.name for column in choice.candidate.columns] or ["all"]
@@ -163,6 +159,16 @@ def _first(order: Order) -> Iterator[tuple[str, Any]]:
 
 def _written_columns(order: Order) -> Iterator[tuple[str, Any]]:
     yield from ((order.written or {}).get("columns") or {}).items()
+
+
+def _columns(config: DatasetConfig, copy: CopiedSource, counts: Profile) -> Iterator[Column]:
+    """Yield the profiled columns; one of the place of a record only if it differs."""
+    samples = _samples(copy, config)
+    for column in counts.schema:
+        count = counts.column(column.name)
+        if column.name not in PLACE or count.different > 1:
+            texts = samples.get(column.name, ())
+            yield Column(column.name, column.type, copy.records, count.empty, count.different, texts)
 
 
 def _of_texts(name: str, counts: Mapping[str, int]) -> Column:

@@ -12,6 +12,7 @@ from reconcile.detection.detect import Budget, RuleDoesNotFit, Subject, detect
 from reconcile.plugins import Kinds
 from reconcile.profiling.keys import Candidate
 from rules.engines.base import Stop
+from rules.engines.profile import Profile, SharedValues
 from rules.kinds.base import Kind
 
 MOST_TRIED = 20
@@ -59,10 +60,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class TooCommon:
-    """A key that too many records share."""
+    """A key that too many records share; `surplus` is their number without the first of each group."""
 
     candidate: Candidate
-    found: Found
+    surplus: int
 
 
 @dataclass(frozen=True)
@@ -78,16 +79,23 @@ class Keys:
 
 @dataclass(frozen=True)
 class Trials:
-    """Detections over a copy of the dataset; `count` returns None for a key that can never find anything."""
+    """Tries keys over a copy of the dataset. `profile` counts its values as they are written, which is fast."""
 
     dataset: DatasetConfig
     copy: CopiedSource
+    profile: Profile
     budget: Budget
     slot: dt.datetime
     progress: Callable[[int], None]
     stop: Stop
 
+    def estimate(self, candidate: Candidate) -> SharedValues:
+        """Count the values of the key as they are written, without the dataset's `where`: the rule finds no more."""
+        self.progress(0)
+        return self.profile.repeats([column.name for column in candidate.columns])
+
     def count(self, candidate: Candidate) -> Found | None:
+        """Return what the rule of the key finds; None for a rule that can never find anything."""
         kind: Kind = Kinds("rules").load("duplicates")()
         settings = {"dataset": self.dataset.name, "key": candidate.setting, "engine": "embedded"}
         rule = kind.Settings.model_validate({"name": "trial", "kind": "duplicates", **settings})
@@ -100,7 +108,7 @@ class Trials:
         return Found(len(groups), frozenset(hash(member.id) for group in groups for member in group.members))
 
 
-def choose(candidates: Sequence[Candidate], count: Callable[[Candidate], Found | None], records: int) -> Keys:
+def choose(candidates: Sequence[Candidate], trials: Trials) -> Keys:
     """Try the candidates, the most plausible first.
 
     A key that is only too common with its normalisers comes after all others, as it is written.
@@ -112,25 +120,35 @@ def choose(candidates: Sequence[Candidate], count: Callable[[Candidate], Found |
     for candidate in candidates[:MOST_TRIED]:
         if len(chosen) == MOST_RULES or any(_is_wider(candidate, choice.candidate) for choice in chosen):
             continue
-        most = max(MOST_SURPLUS * records, _FEW if candidate.weight >= _PLAUSIBLE else 0)
-        written = count(candidate.as_written)
-        if written is None:
-            continue
-        if written.surplus > most:
-            common.append(TooCommon(candidate.as_written, written))
-            continue
-        choice = _normalised(candidate, written, count, most)
-        if choice.is_weaker:
+        choice = _tried(candidate, trials)
+        if isinstance(choice, TooCommon):
+            common.append(choice)
+        elif choice is not None and choice.is_weaker:
             later.append(choice)
-        elif choice.finds_more_than(chosen):
+        elif choice is not None and choice.finds_more_than(chosen):
             chosen.append(choice)
-        elif not choice.found.groups:
+        elif choice is not None and not choice.found.groups:
             idle.append(replace(choice, candidate=candidate))
     for choice in later:
         if len(chosen) < MOST_RULES and choice.finds_more_than(chosen):
             chosen.append(choice)
-    near = [entry for entry in common if entry.found.surplus <= _NEAR * records]
+    near = [entry for entry in common if entry.surplus <= _NEAR * trials.copy.records]
     return Keys(chosen, near[:_NOTED], idle[0] if idle else None)
+
+
+def _tried(candidate: Candidate, trials: Trials) -> Choice | TooCommon | None:
+    """Return what the key finds, counted exactly only where a fast count leaves that open; None if it never can."""
+    most = max(MOST_SURPLUS * trials.copy.records, _FEW if candidate.weight >= _PLAUSIBLE else 0)
+    if not candidate.is_all:
+        estimate = trials.estimate(candidate)
+        if estimate.surplus > most and trials.dataset.where is None:
+            return TooCommon(candidate.as_written, estimate.surplus)
+        if not estimate.groups and candidate == candidate.as_written:
+            return Choice(candidate, Found(0), Found(0))
+    written = trials.count(candidate.as_written)
+    if written is None or written.surplus > most:
+        return None if written is None else TooCommon(candidate.as_written, written.surplus)
+    return _normalised(candidate, written, trials.count, most)
 
 
 def _is_wider(candidate: Candidate, chosen: Candidate) -> bool:

@@ -51,12 +51,12 @@ class Profile(Session):
         stop: Stop | None = None,
     ) -> None:
         super().__init__(memory, temp, stop)
-        self._schema = schema
+        self.schema = schema
         self._records = records
         self._table = sa.table("records", *(sa.column(column.name, column_type(column.type)) for column in schema))
 
     def load(self) -> None:
-        self.take(self._records.open(self._schema.names), self._schema.names, "create temp table records as")
+        self.take(self._records.open(self.schema.names), self.schema.names, "create temp table records as")
 
     def count(self) -> int:
         """Return the number of records."""
@@ -85,4 +85,4 @@ class Profile(Session):
 
     def _value(self, name: str) -> sa.ColumnElement[Any]:
         column = self._table.c[name]
-        return exact(filled(column)) if self._schema[name].type is Type.TEXT else column
+        return exact(filled(column)) if self.schema[name].type is Type.TEXT else column
