@@ -59,15 +59,15 @@ def write(project: Project, key: str, name: str = "reconcile.yaml", more: str = 
 
 def shape(finding: Json | None) -> str:
     """All that a full run and a diff say of a finding."""
-    names = ("keeper", "surplus", "key", "money", "records")
-    return json.dumps({name: (finding or {})[name] for name in names}, sort_keys=True)
+    names = ("keeper", "surplus", "left", "right", "form", "differences", "key", "money", "records")
+    return json.dumps({name: (finding or {}).get(name) for name in names}, sort_keys=True)
 
 
 def compared(folder: Path, before: str, after: str) -> Json:
     for name, text in (("before", before), ("after", after)):
         (folder / f"{name}.yaml").write_text(text.replace("STATE", "state"))
     with load(folder / "after.yaml") as application:
-        view = comparison.compare(application, str(folder / "before.yaml"), None)
+        view = comparison.compare(application, str(folder / "before.yaml"), None, show=True)
     document = view.to_json()
     return document | {"findings": list(document["findings"])}
 
@@ -189,6 +189,72 @@ def test_a_diff_agrees_with_two_runs_into_fresh_stores(people: Project, before: 
 
     assert difference["findings"]
     is_as_two_runs(difference, *(runs_of(people.folder, text) for text in texts))
+
+
+SIDES = """\
+version: 1
+state: sqlite:///STATE.db
+sources: {lists: {type: files, root: .}}
+datasets:
+  bank:
+    source: lists
+    path: bank.csv
+    id: line
+    columns: {amount: decimal, booked: date}
+    money: {amount: amount, currency: EUR}
+    pii: [line]
+  ledger:
+    source: lists
+    path: ledger.csv
+    id: entry
+    columns: {total: decimal, posted: date}
+    money: {amount: total, currency: EUR}
+    pii: [entry]
+rules:
+  paid:
+    kind: reconciliation
+    left: bank
+    right: ledger
+    key: [{left: [ref, alnum], right: [doc, alnum]}]
+    tolerance: {date: {left: booked, right: posted, days: DAYS}, amount: {left: amount, right: total, by: 0.01}}
+"""
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> Project:
+    bank = ["1,A-1,10.00,2026-01-01", "2,A-2,5.00,2026-01-02", "3,A-3,7.00,2026-01-02"]
+    ledger = ["e1,A1,10.00,2026-01-02", "e2,A2,5.50,2026-01-02", "e4,A4,1.00,2026-01-02"]
+    (tmp_path / "bank.csv").write_text("\n".join(["line,ref,amount,booked", *bank]) + "\n")
+    (tmp_path / "ledger.csv").write_text("\n".join(["entry,doc,total,posted", *ledger]) + "\n")
+    return Project(tmp_path)
+
+
+def test_a_comparison_of_two_datasets_is_compared_as_two_runs_find_it(sides: Project) -> None:
+    texts = [SIDES.replace("DAYS", days) for days in ("3", "0")]
+
+    difference = compared(sides.folder, *texts)
+
+    assert [finding["change"] for finding in difference["findings"]] == ["appears", "appears"]
+    is_as_two_runs(difference, *(runs_of(sides.folder, text) for text in texts))
+
+
+def test_personal_data_of_each_dataset_of_a_rule_is_hidden(sides: Project) -> None:
+    sides.write(SIDES.replace("DAYS", "3"), "old.yaml").write(SIDES.replace("DAYS", "0"), "new.yaml")
+
+    hidden, shown = sides("diff", "old.yaml", "new.yaml"), sides("diff", "old.yaml", "new.yaml", "--show")
+
+    assert "e1" not in hidden.out
+    assert "use --show to see it" in hidden.err
+    assert "e1" in shown.out
+
+
+def test_personal_data_of_a_dataset_that_was_renamed_stays_hidden(people: Project) -> None:
+    write(people, "[name]", "old.yaml", more="    pii: [name]\n")
+    write(people, "[{name: [lower]}]", "new.yaml")
+    new = people.folder / "new.yaml"
+    new.write_text(new.read_text().replace("  people:", "  persons:").replace("dataset: people", "dataset: persons"))
+
+    assert "Ben" not in people("diff", "old.yaml", "new.yaml").out
 
 
 @pytest.mark.server

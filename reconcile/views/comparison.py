@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from decimal import Decimal
 from heapq import nsmallest
-from itertools import groupby
+from itertools import groupby, product
 from typing import TYPE_CHECKING, Any
 
 from notifications.base import MASK
@@ -118,7 +118,7 @@ class ComparisonView:
 
     @property
     def is_masked(self) -> bool:
-        return any(rule.changes and self._hidden(rule).columns != frozenset() for rule in self.comparison.rules)
+        return any(rule.changes and _hides_something(self._hidden(rule)) for rule in self.comparison.rules)
 
     def to_json(self, *, findings: bool = True) -> dict[str, Any]:
         """Return the public JSON; `findings` is an iterator, and left out on request."""
@@ -195,11 +195,15 @@ class ComparisonView:
             return Hidden()
         projects = (self.comparison.before, self.comparison.after)
         veils = [
-            Hidden.of(project, rule.rule.dataset, rule.rule.name)
-            for project in projects
-            if rule.rule.dataset in project.datasets
+            Hidden.of(project, own.dataset, own.name)
+            for project, own in product(projects, (rule.old, rule.new))
+            if own is not None and own.dataset in project.datasets
         ]
         return functools.reduce(Hidden.also, veils)
+
+
+def _hides_something(hidden: Hidden) -> bool:
+    return any(side.columns != frozenset() for side in (hidden, *(hidden.others or {}).values()))
 
 
 def _title(rule: RuleComparison) -> str:
