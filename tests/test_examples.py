@@ -73,6 +73,26 @@ def test_the_shop_finds_charges_repeated_within_minutes_and_not_those_an_hour_ap
     assert report["rules"][0]["money"] == {"EUR": "49.00", "GBP": "9.90"}
 
 
+def test_the_reconciliation_explains_the_difference_of_bank_and_ledger(tmp_path: Path) -> None:
+    terminal = place("reconciliation", tmp_path)
+
+    terminal.type("reconcile run --slot 2026-03-10T06:00:00Z --json")
+
+    report = json.loads(terminal.out)
+    forms = sorted(
+        (found["form"], sorted(one["id"][0] for side in ("left", "right") for one in found[side]))
+        for found in report["findings"]
+    )
+    assert forms == [
+        ("ambiguous", ["4", "5", "L4"]),
+        ("left_only", ["6"]),
+        ("left_only", ["7"]),
+        ("right_only", ["L5"]),
+        ("right_only", ["L6"]),
+    ]
+    assert report["rules"][0]["not_yet_due"] == 2
+
+
 def test_the_contacts_find_one_person_twice_and_leave_a_family_alone(tmp_path: Path) -> None:
     report = run(place("contacts", tmp_path))
 
