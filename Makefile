@@ -23,7 +23,7 @@ help: ## list the targets
 demo: $(RUNTIME) ## build a small shop with duplicates, find them, show what people would be told
 	@$(BIN)/reconcile demo
 
-test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), some twenty minutes on two cores
+test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), up to 45 minutes on two cores
 	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/test_soak.py
 	@$(BIN)/pytest -q tests/test_soak.py # alone: what it sees of others' load it would take for its own
 
