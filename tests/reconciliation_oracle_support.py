@@ -294,6 +294,8 @@ def _searched(case: Case, given: Answer, left: list[Row], right: list[Row]) -> N
         only = {name: options[0] for name, options in found.items() if options is not None and len(options) == 1}
         used = [id(piece) for bundle in only.values() for piece in bundle]
         taken = {name: b for name, b in only.items() if all(used.count(id(piece)) == 1 for piece in b)}
+        needed = _needed(found, {id(piece) for bundle in taken.values() for piece in bundle})
+        taken = {name: b for name, b in taken.items() if not any(id(piece) in needed for piece in b)}
         if not taken:
             break
         for name, bundle in taken.items():
@@ -305,6 +307,16 @@ def _searched(case: Case, given: Answer, left: list[Row], right: list[Row]) -> N
             if any(_differing(case, *pair) for pair in pairs):
                 given.add("mismatch", *_halves(side, [whole], bundle))
     _unsolved(case, given, side, {row["id"]: (row, found[row["id"]]) for row in waiting}, (pieces, free))
+
+
+def _needed(options: Mapping[int, list[list[Row]] | None], used: set[int]) -> set[int]:
+    """The pieces of records that have several bundles and would have none."""
+    needed: set[int] = set()
+    for bundles in options.values():
+        pieces = [{id(piece) for piece in bundle} for bundle in bundles or ()]
+        if len(pieces) > 1 and all(bundle & used for bundle in pieces):
+            needed |= set().union(*pieces)
+    return needed
 
 
 def _unsolved(

@@ -364,6 +364,19 @@ def test_two_bundles_that_add_up_are_ambiguous_and_many_records_are_not_searched
     assert few.groups[0].reason == "more than 4 records to search"  # type: ignore[attr-defined]
 
 
+def test_an_only_bundle_is_not_taken_from_a_record_that_then_has_none() -> None:
+    """The second record needs the amount of 4 in both of its bundles; or only in one of them."""
+    text = "key: ref\nmatch: one_to_many\nsum: {left: amount, right: amount}\nbundle: search"
+    pieces = [row(1, amount=4), row(2, amount=6), row(3, amount=6)]
+    more = [row(1, amount=4), row(2, amount=6), row(3, amount=7), row(4, amount=3)]
+    wholes = [row(1, amount=4), row(2, amount=10)]
+
+    needed, free = (Compared(wholes, right).detect(text) for right in (pieces, more))
+
+    assert shown(needed) == [("ambiguous", [1, 2], [1, 2, 3])]
+    assert (shown(free), free.matched) == ([("right_only", [], [2])], 2)
+
+
 # Fields with a tolerance, and values of all types
 
 

@@ -1,7 +1,8 @@
 """bundle: search. Inside a key, each record of one side gets the records of the other that add up to it.
 
-A record whose only bundle shares nothing with another's takes it; the others are tried again without its records. So
-the answer does not depend on the order of records.
+A record takes its only bundle if that shares nothing with another's only bundle and leaves a bundle to each record
+that has several; the others are tried again without its records. So the answer does not depend on the order of
+records, and a record that has a bundle never loses its last one.
 """
 
 from __future__ import annotations
@@ -72,9 +73,7 @@ class _Search:
         waiting = list(block.wholes)
         while True:
             choices = {whole: self._choice(whole, block.pieces, free) for whole in waiting}
-            taken = _unshared(
-                {whole: pieces for whole, (outcome, pieces) in choices.items() if outcome is Outcome.FOUND}
-            )
+            taken = self._taken(choices, block.pieces, free)
             if not taken:
                 break
             block.bundles |= taken
@@ -87,6 +86,20 @@ class _Search:
                 too_many = f"more than {self._most} records to search"
                 block.reasons[whole] = NOTHING_ADDS_UP if outcome is Outcome.NONE else too_many
         return block
+
+    def _taken(
+        self, choices: dict[int, tuple[Outcome, tuple[int, ...]]], pieces: Sequence[int], free: set[int]
+    ) -> dict[int, tuple[int, ...]]:
+        """Return the only bundles that no other record needs."""
+        taken = _unshared({whole: chosen for whole, (outcome, chosen) in choices.items() if outcome is Outcome.FOUND})
+        rest = free.difference(*taken.values())
+        needed: set[int] = set()
+        for whole, (outcome, possible) in choices.items():
+            if outcome is not Outcome.AMBIGUOUS or rest.issuperset(possible):
+                continue
+            if self._choice(whole, pieces, rest)[0] is Outcome.NONE:
+                needed.update(possible)
+        return {whole: chosen for whole, chosen in taken.items() if needed.isdisjoint(chosen)}
 
     def _choice(self, whole: int, pieces: Sequence[int], free: set[int]) -> tuple[Outcome, tuple[int, ...]]:
         """Return how a search ended, and the pieces of its bundle, or of all bundles if they are several."""
