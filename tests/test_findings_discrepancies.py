@@ -164,6 +164,57 @@ def test_a_pair_that_was_dismissed_across_two_datasets_is_shown_with_a_third_rec
     assert {(one.dataset, one.id) for one in pair} == {(None, (1,)), ("ledger", (7,))}
 
 
+@pytest.mark.parametrize("dismissed_first", [True, False], ids=["older", "younger"])
+def test_a_dismissed_record_that_pairs_and_parts_again_stays_dismissed_and_keeps_its_id(
+    dismissed_first: bool, office: FindingsOffice
+) -> None:
+    """The finding of its partner takes in the mismatch, and stays with the partner."""
+    alone, partner = discrepancy("left_only", "A", [1], money="20"), discrepancy("right_only", "A", [], [7], money="18")
+    together = discrepancy("mismatch", "A", [1], [7], amounts=("20", "18"), money="2")
+    for group in (alone, partner) if dismissed_first else (partner, alone):
+        office.record(group, complete=False)
+    of_record = {finding.form: finding.id for finding in office.all()}
+    decide.dismiss(office.store, of_record["left_only"], actor="anna")
+
+    paired = office.record(together)
+    heard = office.last_heard
+    again, parted = office.record(together), office.record(alone, partner)
+
+    assert (paired.grown, paired.merged, heard) == (1, 0, [(of_record["right_only"], "grown")])
+    assert (again.known, parted.settled, parted.known, office.last_heard) == (1, 1, 1, [])
+    assert {finding.form: finding.id for finding in office.all()} == of_record
+    assert office.get(of_record["left_only"]).state is State.DISMISSED
+
+
+def test_a_dismissal_holds_though_its_record_was_dismissed_in_a_mismatch_since(office: FindingsOffice) -> None:
+    alone = discrepancy("left_only", "A", [1], money="20")
+    together = discrepancy("mismatch", "A", [1], [7], amounts=("20", "18"), money="2")
+    office.record(alone)
+    decide.dismiss(office.store, office.only().id, actor="anna")
+    office.record(together)
+    [mismatch] = (finding for finding in office.all() if finding.state is State.OPEN)
+    decide.dismiss(office.store, mismatch.id, actor="anna")
+
+    outcomes = [office.record(group) for group in (alone, together, alone)]
+
+    assert [outcome.settled for outcome in outcomes] == [1, 1, 1]
+    assert sum(len(heard) for heard in office.heard) == 2
+    assert {finding.state for finding in office.all()} == {State.DISMISSED}
+
+
+def test_a_mismatch_of_two_dismissed_records_is_a_finding_until_they_part(office: FindingsOffice) -> None:
+    parted = discrepancy("left_only", "A", [1]), discrepancy("right_only", "A", [], [7])
+    office.record(*parted)
+    for finding in office.all():
+        decide.dismiss(office.store, finding.id, actor="anna")
+
+    paired = office.record(discrepancy("mismatch", "A", [1], [7], amounts=("20", "18")))
+    ended = office.record(*parted)
+
+    assert (paired.new, ended.settled, ended.resolved, ended.merged) == (1, 2, 1, 0)
+    assert sorted(finding.state.value for finding in office.all()) == ["dismissed", "dismissed", "resolved"]
+
+
 # Erasure
 
 

@@ -1,7 +1,8 @@
 """Whatever happens to records, rules, clocks and people: findings are never lost, and nothing is told twice.
 
 Two machines over the same steps. With a key as identity an independent model foretells every message. With a window,
-where groups split and merge, what must hold of every run is checked instead.
+where groups split and merge, what must hold of every run is checked instead. A third machine pairs and parts the
+records of two datasets.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from findings_support import KEY, RULE, FindingsOffice, group, ids
+from findings_support import BANK, KEY, RULE, FindingsOffice, discrepancy, group, ids
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from reconcile.audit import log
-from reconcile.findings.identity import RuleIdentity
+from reconcile.findings.identity import RuleIdentity, member_name, records_of
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.tracking import decide
-from rules.engines.base import DuplicateGroup
+from rules.engines.base import Discrepancy, DuplicateGroup
 
 pytestmark = pytest.mark.slow
 
@@ -270,8 +271,110 @@ class ByRecords(Life):
         assert {one.id: (one.state, one.version) for one in self.office.all()} == before
 
 
+class PairAndPart(RuleBasedStateMachine):
+    """Records of two datasets pair, part and pair with others; the rule runs; people dismiss and reopen.
+
+    Records in one place are one discrepancy: left_only, right_only, mismatch, or ambiguous if there are more than two.
+    Their amounts never change, so a decision about some records in a form never ends by itself.
+    """
+
+    @initialize()
+    def begin(self) -> None:
+        self.office, self.folder = _copy()
+        self.places: dict[tuple[str, int], int] = {}
+        self.dismissed: dict[Content, str] = {}
+        self.outgrown: set[str] = set()
+        """Findings that a record joined after they were dismissed."""
+        self.ever: set[str] = set()
+
+    def teardown(self) -> None:
+        if hasattr(self, "office"):
+            assert log.verify(self.office.store).intact
+            self.office.store.close()
+            shutil.rmtree(self.folder)
+
+    @rule(side=st.sampled_from(["left", "right"]), record=st.integers(1, 2), place=st.integers(1, 3))
+    def put(self, side: str, record: int, place: int) -> None:
+        self.places[side, record] = place
+
+    @precondition(lambda self: self.places)
+    @rule(choice=st.randoms(use_true_random=False))
+    def remove(self, choice: random.Random) -> None:
+        del self.places[choice.choice(sorted(self.places))]
+
+    @rule(choice=st.randoms(use_true_random=False))
+    def run(self, choice: random.Random) -> None:
+        today = self.today()
+        groups = list(today.values())
+        choice.shuffle(groups)
+
+        outcome = self.office.record(*groups, rule=BANK)
+
+        heard = {content_of(finding): finding for finding in self.office.heard[-1]}
+        assert not heard.keys() & self.dismissed.keys(), "a dismissed discrepancy was told again"
+        assert outcome.settled >= len(today.keys() & self.dismissed.keys())
+        everything = {finding.id: finding for finding in self.office.all()}
+        live = [content_of(finding) for finding in everything.values() if finding.state is State.OPEN]
+        assert sorted(live, key=repr) == sorted(today.keys() - self.dismissed.keys(), key=repr)
+        for (form, records), name in self.dismissed.items():
+            if any(form == other and records < others for other, others in today):
+                self.outgrown.add(name)
+            if name not in self.outgrown:
+                assert everything[name].state is State.DISMISSED
+                assert content_of(everything[name]) == (form, records)
+        again = self.office.record(*groups, rule=BANK)
+        assert (again.new, again.grown, again.reopened, again.resolved, again.merged) == (0, 0, 0, 0, 0)
+
+    @precondition(lambda self: self.ever)
+    @rule(choice=st.randoms(use_true_random=False), dismisses=st.booleans())
+    def decide(self, choice: random.Random, dismisses: bool) -> None:
+        finding = self.office.get(choice.choice(sorted(self.ever)))
+        if dismisses and finding.state is State.OPEN:
+            decide.dismiss(self.office.store, finding.id, actor="anna")
+            self.forget(finding.id)
+            self.dismissed[content_of(finding)] = finding.id
+        elif not dismisses and finding.state is State.DISMISSED:
+            decide.reopen(self.office.store, finding.id, actor="anna")
+            self.forget(finding.id)
+
+    def forget(self, finding: str) -> None:
+        """A decision about a finding replaces the earlier one about it."""
+        self.dismissed = {content: name for content, name in self.dismissed.items() if name != finding}
+        self.outgrown.discard(finding)
+
+    def today(self) -> dict[Content, Discrepancy]:
+        groups = {}
+        for place in sorted(set(self.places.values())):
+            left, right = (
+                sorted(number for (of, number), where in self.places.items() if (of, where) == (side, place))
+                for side in ("left", "right")
+            )
+            form = "mismatch" if len(left) == len(right) == 1 else "ambiguous"
+            form = form if left and right else "left_only" if left else "right_only"
+            group = discrepancy(form, "A", left, right, money=str(sum(left) * 100 - sum(right)))
+            groups[form, frozenset(records_of(group))] = group
+        return groups
+
+    @invariant()
+    def no_finding_is_ever_lost(self) -> None:
+        if hasattr(self, "office"):
+            now = {finding.id for finding in self.office.all()}
+            assert self.ever <= now
+            self.ever = now
+
+
+Content = tuple[str, frozenset[str]]
+"""A discrepancy's form and the names of its records."""
+
+
+def content_of(finding: Finding) -> Content:
+    return finding.form, frozenset(member_name(member) for member in finding.members)
+
+
 _SETTINGS = settings(max_examples=25, stateful_step_count=30, deadline=None)
 TestByKey = pytest.mark.timeout(300)(ByKey.TestCase)
 TestByKey.settings = _SETTINGS
+TestPairAndPart = pytest.mark.timeout(300)(PairAndPart.TestCase)
+TestPairAndPart.settings = _SETTINGS
 TestByRecords = pytest.mark.timeout(300)(ByRecords.TestCase)
 TestByRecords.settings = _SETTINGS

@@ -19,6 +19,8 @@ from rules.models import Severity
 from rules.normalise import NORMALISERS
 from rules.values import RecordId, Value, canonical, canonical_instant, canonical_json
 
+FORM = "@form"
+"""The name of a discrepancy's form in `judged_values`."""
 _LINKING = "@by "
 _DOMAIN = "reconcile/finding/1"
 _CROCKFORD = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")
@@ -146,7 +148,7 @@ def judged_values(group: Group) -> dict[str, Value]:
         return {f"{_LINKING}{column}": value for column, value in group.key.items()}
     judged = dict(group.key)
     if isinstance(group, Discrepancy):
-        judged |= {"@form": group.form} | {f"@at risk {name}": amount for name, amount in group.at_risk.items()}
+        judged |= {FORM: group.form} | {f"@at risk {name}": amount for name, amount in group.at_risk.items()}
         judged |= {f"@left {each.left_column}": each.left for each in group.differences}
         judged |= {f"@right {each.right_column}": each.right for each in group.differences}
     return judged

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from reconcile.findings.identity import holds, judged_values, key_text, records_of, stands
+from reconcile.findings.identity import FORM, holds, judged_values, key_text, records_of, stands
 from reconcile.findings.states import LIVE, State
-from rules.engines.base import Group
+from rules.engines.base import Discrepancy, Group
 from rules.values import Value
 
 MOST = 5_000
@@ -192,6 +192,9 @@ class Matching:
 def match(groups: Sequence[Group], known: Sequence[Known], not_same: NotSame, *, by_records: bool) -> Matching:
     """Match each group to the finding it continues; the order of either does not matter.
 
+    A settled discrepancy keeps to its records: a group in another form or with other partners neither continues it nor
+    takes it in, so the decision holds when the records part again.
+
     A group prefers the finding whose decision covers it, then the one it shares most records with, then one that is not
     resolved, then the older. A finding prefers a group that needs a decision, then the group with its first record,
     then the larger group; the others get their next choice or are new. (Stable matching, Gale and Shapley 1962: no
@@ -244,11 +247,20 @@ def _wish(group: Group, within_reach: Iterable[Known], not_same: NotSame) -> _Wi
     ranked = []
     for finding in within_reach:
         shared, covered = len(finding.followed.intersection(records)), finding.covers(records, values)
+        if isinstance(group, Discrepancy) and not covered and _keeps_apart(finding, group.form, records):
+            continue
         rank = (not covered, -shared, finding.state is State.RESOLVED, finding.first_seen, finding.id)
         ranked.append((rank, finding, shared))
     ranked.sort(key=lambda candidate: candidate[0])
     settled = any(not rank[0] for rank, _, _ in ranked) or not_same.settles_all(records, values)
     return _Wish(group, records, settled, tuple((finding, shared) for _, finding, shared in ranked))
+
+
+def _keeps_apart(finding: Known, form: str, records: tuple[str, ...]) -> bool:
+    """Return True if the finding is settled, and the records are others than its own, not only some that joined."""
+    if not finding.settled or finding.state in LIVE or finding.settled == frozenset(records):
+        return False
+    return finding.settled_key.get(FORM) != form or not finding.settled < frozenset(records)
 
 
 def _stable(wishes: Sequence[_Wish]) -> dict[str, _Wish]:
@@ -281,11 +293,14 @@ def _prefers(finding: Known, new: _Wish, current: _Wish) -> bool:
 
 
 def _absorbed(matches: Iterable[Match], left: Iterable[Known]) -> dict[str, str]:
-    """Live or dismissed findings whose records are now part of a group that continues another finding."""
+    """Live or dismissed findings whose records are now part of a group that continues another finding.
+
+    A settled discrepancy takes in nothing: findings that share records with it end, and can come back.
+    """
     into: dict[str, Counter[str]] = defaultdict(Counter)
     age: dict[str, tuple[dt.datetime, str]] = {}
     for matched in matches:
-        if matched.finding is not None:
+        if matched.finding is not None and not (matched.settled and isinstance(matched.group, Discrepancy)):
             age[matched.finding.id] = (matched.finding.first_seen, matched.finding.id)
             for candidate in matched.candidates:
                 if shared := len(candidate.followed.intersection(matched.records)):
