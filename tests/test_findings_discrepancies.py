@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import sqlalchemy as sa
 from findings_support import BANK, FindingsOffice, discrepancy, ids
 from hypothesis import given
 from hypothesis import strategies as st
+from store_support import NOON
 
 from reconcile.audit import log
 from reconcile.findings.identity import dataset_of, id_of, record_of, without_dataset
@@ -20,6 +23,7 @@ from reconcile.store import tables
 from reconcile.tracking import decide
 from reconcile.upkeep import erasure
 from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Link, Member
+from rules.values import Value
 
 
 class BankOffice(FindingsOffice):
@@ -116,6 +120,111 @@ def test_findings_of_one_key_are_told_apart_by_their_records(office: FindingsOff
 
     assert {one.state for one in office.all() if ids(one.members) == [1]} == {State.RESOLVED}
     assert {tuple(ids(one.members)): one.fingerprint for one in office.all()} == marks
+
+
+# Growth
+
+
+def mismatch(left: str, right: str, money: str | None = None) -> Discrepancy:
+    return discrepancy("mismatch", "A", [1], [7], amounts=(left, right), money=money)
+
+
+def test_a_difference_that_grows_is_told_once(office: FindingsOffice) -> None:
+    office.record(mismatch("20.00", "19.00", money="1.00"))
+    name = office.only().id
+
+    grown, heard = office.record(mismatch("119.00", "19.00", money="100.00")), office.last_heard
+    again = office.record(mismatch("119.00", "19.00", money="100.00"))
+
+    assert (grown.grown, heard) == (1, [(name, "grown")])
+    assert (again.known, again.grown, office.last_heard) == (1, 0, [])
+    assert office.only().reason == "its amount or difference is larger than before"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_grown"),
+    [
+        (mismatch("20", "19"), mismatch("21", "19"), True),
+        (mismatch("20", "19"), mismatch("19", "20"), False),
+        (mismatch("20", "19"), mismatch("18", "20"), True),
+        (mismatch("20", "18"), mismatch("20", "19"), False),
+        (mismatch("20", "19", money="1"), mismatch("20", "19", money="-2"), True),
+        (mismatch("20", "19"), mismatch("20", "19", money="1"), True),
+        (mismatch("20", "19", money="9"), discrepancy("left_only", "A", [1], money="20"), True),
+        (discrepancy("left_only", "A", [1], money="20"), discrepancy("left_only", "A", [1], money="19"), False),
+        (discrepancy("unbalanced", "A", [1], [7]), mismatch("20", "19"), True),
+    ],
+    ids=["number", "turned", "turned larger", "smaller", "sign", "money", "no partner", "less money", "another field"],
+)
+def test_only_a_discrepancy_larger_than_before_has_grown(
+    before: Discrepancy, after: Discrepancy, is_grown: bool, office: FindingsOffice
+) -> None:
+    office.record(before)
+
+    outcome = office.record(after)
+
+    assert (outcome.grown, len(office.last_heard)) == (is_grown, is_grown)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_grown"),
+    [
+        ((dt.date(2026, 1, 1), dt.date(2026, 1, 5)), (dt.date(2026, 1, 1), dt.date(2026, 1, 6)), True),
+        ((dt.date(2026, 1, 1), dt.date(2026, 1, 5)), (dt.date(2026, 2, 1), dt.date(2026, 2, 4)), False),
+        ((NOON, NOON + dt.timedelta(seconds=1)), (NOON, NOON + dt.timedelta(seconds=2)), True),
+        (("paid", "open"), ("paid", "void"), False),
+        ((1.5, float("nan")), (1.5, 1.25), True),
+        ((True, False), (False, True), False),
+        ((None, 1), (None, 2), False),
+    ],
+)
+def test_differences_of_times_and_numbers_have_a_size(
+    before: tuple[Value, Value], after: tuple[Value, Value], is_grown: bool, office: FindingsOffice
+) -> None:
+    base = discrepancy("mismatch", "A", [1], [7])
+    groups = [replace(base, differences=(Difference("x", *values, "x", "x"),)) for values in (before, after)]
+
+    outcomes = [office.record(group) for group in groups]
+
+    assert [outcome.grown for outcome in outcomes] == [0, is_grown]
+
+
+def test_a_difference_that_comes_and_goes_below_its_peak_is_told_once(office: FindingsOffice) -> None:
+    sizes = ["21", "29", "20", "29", "25", "29"]
+
+    outcomes = [office.record(mismatch(size, "19")) for size in sizes]
+
+    assert [outcome.grown for outcome in outcomes] == [0, 1, 0, 0, 0, 0]
+
+
+def test_a_difference_that_came_back_grows_from_its_present_size(office: FindingsOffice) -> None:
+    for group in ([mismatch("119", "19")], [], [mismatch("20", "19")]):
+        office.record(*group)
+
+    outcome = office.record(mismatch("22", "19"))
+
+    assert outcome.grown == 1
+
+
+def test_a_snoozed_difference_that_grows_wakes(office: FindingsOffice) -> None:
+    office.record(mismatch("20", "19"))
+    decide.snooze(office.store, office.only().id, actor="anna")
+
+    silent, grown = office.record(mismatch("20", "19")), office.record(mismatch("21", "19"))
+
+    assert (silent.grown, grown.grown, office.only().state) == (0, 1, State.OPEN)
+
+
+def test_a_finding_stored_before_sizes_were_kept_grows_from_its_last_run(office: FindingsOffice) -> None:
+    office.record(mismatch("20", "19", money="1"))
+    with office.store.begin() as tx:
+        [payload] = tx.connection.execute(sa.select(tables.findings.c.payload)).scalars()
+        del payload["peaks"]
+        tx.connection.execute(sa.update(tables.findings).values(payload=payload))
+
+    same, larger = office.record(mismatch("20", "19", money="1")), office.record(mismatch("21", "19", money="2"))
+
+    assert (same.known, same.grown, larger.grown) == (1, 0, 1)
 
 
 # Decisions

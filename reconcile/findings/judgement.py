@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.known import Known, Match, NotSame, match
+from reconcile.findings.payload import extents
 from reconcile.findings.states import IN_HAND, LIVE, Event, State
-from rules.engines.base import Group
+from rules.engines.base import Discrepancy, Group
 
 
 class FindingChange(enum.Enum):
@@ -66,6 +67,8 @@ NEW_MEMBER = "a new record joined that no decision covers"
 NEW_VALUES = "values changed since it was decided"
 FOUND_AGAIN = "its records match again"
 NOT_CLEAN = "its records match again after they were cleaned"
+LARGER = "its amount or difference is larger than before"
+MORE_FIELDS = "more fields differ than before"
 SNOOZE_OVER = "its snooze is over"
 
 
@@ -128,11 +131,24 @@ def _is_in_hand(finding: Known, read_at: dt.datetime) -> bool:
 def _on_live(matched: Match, finding: Known, at: dt.datetime) -> Verdict:
     if any(record not in finding.members and record not in finding.former for record in matched.records):
         return Verdict(FindingChange.GROWN, finding.id, matched.group, Event.GREW)
+    if isinstance(matched.group, Discrepancy) and (why := _why_larger(matched.group, finding)):
+        return Verdict(FindingChange.GROWN, finding.id, matched.group, Event.GREW, reason=why)
     if finding.state is State.SNOOZED and finding.snoozed_until is not None and finding.snoozed_until <= at:
         return Verdict(FindingChange.WOKEN, finding.id, matched.group, Event.WOKE, reason=SNOOZE_OVER)
     if len(matched.records) < len(finding.members):
         return Verdict(FindingChange.SHRUNK, finding.id, matched.group, Event.SHRANK)
     return Verdict(FindingChange.KNOWN, finding.id, matched.group)
+
+
+def _why_larger(group: Discrepancy, finding: Known) -> str | None:
+    """Return the reason if the discrepancy is larger than it ever was since it was new or came back.
+
+    One that shrinks and grows again is no news until it exceeds its peak.
+    """
+    sizes = extents(group.at_risk, group.differences)
+    if any(size > finding.peaks.get(name, 0) for name, size in sizes.items()):
+        return LARGER
+    return None if sizes.keys() <= finding.peaks.keys() else MORE_FIELDS
 
 
 def _why_back(matched: Match, finding: Known) -> str:

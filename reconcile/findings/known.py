@@ -11,6 +11,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 import numpy as np
 
@@ -105,7 +106,8 @@ class Known:
     """A finding as the last run left it. Records are canonical names.
 
     `anchor` is its first record, like the keeper. `members` are its records then, `former` others it once had,
-    `settled` those covered by a decision, made about the values `settled_key`. `snoozed_until` is None for a snooze
+    `settled` those covered by a decision, made about the values `settled_key`. `peaks` are the largest `extents` of a
+    discrepancy since it was new or came back. `snoozed_until` is None for a snooze
     that lasts until it grows. `since` is the time of its state. `is_being_undone`: an undo of its cleaning was claimed,
     and it is not known to be done or not done.
     """
@@ -119,6 +121,7 @@ class Known:
     former: frozenset[str] = frozenset()
     settled: frozenset[str] = frozenset()
     settled_key: Mapping[str, Value] = field(default_factory=dict)
+    peaks: Mapping[str, Decimal] = field(default_factory=dict)
     snoozed_until: dt.datetime | None = None
     since: dt.datetime | None = None
     is_being_undone: bool = False

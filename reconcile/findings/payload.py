@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from reconcile.findings.identity import dataset_of, decode, encode, id_of, judged_values, member_name
+from rules import distances
 from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Group, Link, Member, Nearby
-from rules.values import Value
+from rules.values import EXACT, Value
 
 DUPLICATE = "duplicate"
 """The form of a group that has a keeper; it is not stored."""
 PARTS = ("span", "nearby", "form", "datasets", "differing", "form_reason", "links", "judged")
 """The names that `written` may use; a finding that is found again gets them anew."""
-PERSONAL = ("nearby", "differing", "judged", "settled_key")
-"""The names of those parts that hold values of records, or their ids."""
+PEAKS = "peaks"
+"""The largest extents of a discrepancy since it was new or came back."""
+PERSONAL = ("nearby", "differing", "judged", "settled_key", PEAKS)
+"""The names of parts that hold values of records, or their ids."""
+
+_NOTHING = Decimal(0)
+_MICROSECOND = dt.timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,46 @@ def read(payload: Mapping[str, Any]) -> GroupParts:
             Link(first, second, tuple(keys), bridge) for first, second, keys, bridge in payload.get("links", ())
         ),
     )
+
+
+def extents(at_risk: Mapping[str, Decimal], differences: Sequence[Difference]) -> dict[str, Decimal]:
+    """Return how large a discrepancy is: its money by currency, and for each field that differs how far.
+
+    Times are counted in microseconds. A field that holds no numbers or times just differs: 0.
+    """
+    sizes = {f"@at risk {currency}": amount for currency, amount in at_risk.items()}
+    return sizes | {each.column: _distance(each.left, each.right) for each in differences}
+
+
+def _distance(left: Value, right: Value) -> Decimal:
+    match left, right:
+        case (bool(), _) | (_, bool()):
+            return _NOTHING
+        case (int() | float() | Decimal(), int() | float() | Decimal()):
+            numbers = distances.number(left), distances.number(right)
+            return abs(EXACT.subtract(*numbers)) if all(number.is_finite() for number in numbers) else _NOTHING
+        case (dt.datetime(), dt.datetime()) | (dt.date(), dt.date()) if type(left) is type(right):
+            return Decimal(abs(left - right) // _MICROSECOND)
+    return _NOTHING
+
+
+def peaks(payload: Mapping[str, Any], money: Mapping[str, str]) -> dict[str, Decimal]:
+    """Return the largest extents of a stored discrepancy; those of its last run if none are stored."""
+    if PEAKS in payload:
+        return {name: Decimal(size) for name, size in payload[PEAKS]}
+    if "form" not in payload:
+        return {}
+    return extents({currency: abs(Decimal(amount)) for currency, amount in money.items()}, read(payload).differences)
+
+
+def with_peaks(parts: Mapping[str, Any], group: Group, former: Mapping[str, Decimal]) -> dict[str, Any]:
+    """Return the parts with the peaks of a discrepancy: its extents, or the former ones that are larger."""
+    if not isinstance(group, Discrepancy):
+        return dict(parts)
+    largest = dict(former)
+    for name, size in extents(group.at_risk, group.differences).items():
+        largest[name] = max(size, former.get(name, size))
+    return {**parts, PEAKS: [[name, str(size)] for name, size in sorted(largest.items())]}
 
 
 def encoded(values: Mapping[str, Value]) -> list[Any]:

@@ -14,6 +14,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from reconcile.findings.identity import RuleIdentity, decode, key_text
 from reconcile.findings.known import Known, NotSame, Outline
+from reconcile.findings.payload import peaks
 from reconcile.findings.states import HOLDING, PlanState, State
 from reconcile.store import bulk
 from reconcile.store.database import Transaction
@@ -252,6 +253,7 @@ def _known_finding(row: Row, members: Mapping[str, Row], *, is_being_undone: boo
         former=former,
         settled=frozenset(record for record, member in members.items() if member["settled_at"] is not None),
         settled_key=decode_key(row["payload"].get("settled_key", ())),
+        peaks=peaks(row["payload"], row["money"]),
         snoozed_until=row["snoozed_until"],
         since=row["state_since"],
         is_being_undone=is_being_undone,

@@ -249,13 +249,13 @@ class _Writer:
         fixed = {"id": new_id, "rule": self._rule.name, "kind": self._rule.kind, "dataset": self._rule.dataset}
         first_seen = {"first_run": self._run, "first_seen": self._tx.now, "version": 0, "state": None}
         undecided = dict.fromkeys(("snoozed_until", "assigned_to", "decided_by", "note", "merged_into"))
-        row = fixed | first_seen | undecided | self._facts(group, mark) | {"payload": self._payload({}, verdict, group)}
+        row = fixed | first_seen | undecided | self._facts(group, mark) | {"payload": self._payload(verdict, group)}
         self._new.append(self._moved(row, row, verdict))
         self._new_members.extend(_member(new_id, n, row, self._tx.now) for n, row in enumerate(_member_rows(group)))
 
     def _on_found(self, verdict: Verdict, group: Group, finding: str, mark: str) -> None:
         before = self._known.rows[finding]
-        row = before | self._facts(group, mark) | {"payload": self._payload(before["payload"], verdict, group)}
+        row = before | self._facts(group, mark) | {"payload": self._payload(verdict, group, before)}
         self._members(finding, group)
         if verdict.reason == NOT_CLEAN:
             log.touch(self._tx, facts.FINDING, [finding])
@@ -279,9 +279,12 @@ class _Writer:
             "last_seen": self._tx.now,
         }
 
-    def _payload(self, before: Mapping[str, Any], verdict: Verdict, group: Group) -> dict[str, Any]:
-        payload = {name: value for name, value in before.items() if name not in stored_parts.PARTS}
-        payload |= stored_parts.written(group, self._rule.datasets)
+    def _payload(self, verdict: Verdict, group: Group, before: Row | None = None) -> dict[str, Any]:
+        kept = before["payload"] if before else {}
+        payload = {name: value for name, value in kept.items() if name not in stored_parts.PARTS}
+        goes_on = verdict.change is FindingChange.GROWN or not verdict.change.is_told
+        former = stored_parts.peaks(kept, before["money"]) if before and goes_on else {}
+        payload |= stored_parts.with_peaks(stored_parts.written(group, self._rule.datasets), group, former)
         if verdict.change.is_told:
             payload |= {"change": verdict.change.value, "summary": self._summary, "reason": verdict.reason}
         return payload
