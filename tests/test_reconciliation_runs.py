@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import json
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from decimal import Decimal
@@ -298,6 +300,54 @@ def test_a_broken_balance_fails_the_rule_and_nothing_is_recorded(
 def _without_one(table: pa.Table) -> pa.Table:
     """The answer of an engine that loses a pair's record."""
     return table.slice(1) if {"row", "key_0"} <= set(table.column_names) else table
+
+
+@pytest.mark.slow
+def test_a_broken_balance_ends_a_process_with_code_3_and_records_nothing(tmp_path: Path) -> None:
+    """The error is planted into the command: its engine loses a record of a pair."""
+    project = Project(tmp_path)
+    project.put("bank", BANK)
+    project.put("ledger", LEDGER)
+    project.opened().close()
+    tests = Path(__file__).parent
+    plant = (
+        "import sys\n"
+        f"sys.path.insert(0, {str(tests)!r})\n"
+        "from test_reconciliation_runs import _without_one\n"
+        "from reconcile.cli import command\n"
+        "from rules.kinds.reconciliation.workspace import Workspace\n"
+        "query = Workspace.query\n"
+        "Workspace.query = lambda self, statement: _without_one(query(self, statement))\n"
+        "sys.exit(command())\n"
+    )
+
+    broken = subprocess.run(
+        [sys.executable, "-c", plant, "run", "nightly"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    findings_left = project.findings()
+    intact = Command(tmp_path, "run", "nightly").end()
+
+    assert broken.returncode == 3
+    assert "Rule 'agree' does not balance: " in broken.stdout + broken.stderr
+    assert "Traceback" not in broken.stdout + broken.stderr
+    assert findings_left == []
+    assert intact.code == 0
+
+
+@pytest.mark.slow
+def test_the_balance_says_what_matched_records_with_other_sums_differ_by(tmp_path: Path) -> None:
+    """A ledger that books with the other sign matches exactly, though its money differs by twice the amounts."""
+    bundles = {"match": "one_to_many", "tolerance": {}, "sum": {"left": "amount", "right": "0 - amount"}}
+    project = Project(tmp_path, **bundles)
+    project.put("bank", [row(1, "A", amount="100.00"), row(2, "B", amount="5.00")])
+    project.put("ledger", [row(11, "A", amount="-60.00"), row(12, "A", amount="-40.00")])
+    project.opened().close()
+
+    ended = Command(tmp_path, "run", "nightly").end()
+
+    assert ended.code == 0
+    balance = "bank 105.00, ledger -100.00, difference 205.00, explained by findings 5.00, in matched records 200.00"
+    assert balance in ended.out + ended.err
 
 
 @pytest.mark.slow

@@ -118,8 +118,15 @@ def money(amounts: Mapping[str, Decimal]) -> str:
 def balance(line: BalanceNotice, left: str, right: str) -> str:
     """Like "EUR: bank 120.00, ledger 100.00, difference 20.00, explained by findings 20.00"."""
     parts = [(visible(left, 40), line.left), (visible(right, 40), line.right), ("difference", line.left - line.right)]
-    others = (("explained by findings", line.explained), ("not yet due", line.not_yet_due), ("tolerated", line.matched))
-    parts += [(name, amount) for name, amount in others if amount]
+    parts += [
+        (name, amount)
+        for name, amount in (
+            ("explained by findings", line.explained),
+            ("not yet due", line.not_yet_due),
+            ("in matched records", line.matched),
+        )
+        if amount
+    ]
     amounts = (f"{name} {_amount(amount, line.currency, show=False)}" for name, amount in parts)
     return f"{visible(line.currency, 12)}: {', '.join(amounts)}"
 

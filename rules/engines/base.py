@@ -238,8 +238,9 @@ class Discrepancy(Group):
 class BalanceLine:
     """The balance of two datasets in one currency: `left` - `right` is what the other amounts explain, exactly.
 
-    `matched` is the difference inside the tolerance of matched records, `explained` that of the findings, and
-    `not_yet_due` that of records that may still find their partner.
+    `matched` is the difference of the money of matched records: what the tolerance allows, or more if the rule compares
+    other amounts. `explained` is that of the findings, and `not_yet_due` that of records that may still find their
+    partner.
     """
 
     currency: str
