@@ -350,7 +350,9 @@ class Application:
         if not executor.anything_due(self.store):
             return None
         return executor.execute_plans(
-            executor.ExecutionContext(self.store, Terms(self.project), self.target, alive, self._sleep)
+            executor.ExecutionContext(
+                *(self.store, Terms(self.project), self.target, self.subject), alive=alive, sleep=self._sleep
+            )
         )
 
     def release(self, name: str) -> Application:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Decimal, DecimalException
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
@@ -37,13 +37,22 @@ class Clean(Strict):
     """Settings of every action. An action's own model inherits from it and narrows `action` to its name.
 
     `can_undo`: the action can be undone, so it may run without approval. `version` rises when the action does
-    something else with the same settings: earlier approvals become void, and the next run asks again.
+    something else with the same settings: earlier approvals become void, and the next run asks again. `needs_keeper`:
+    the action uses the record that stays. `removes`: afterwards the records are no longer in their dataset.
     """
 
     can_undo: ClassVar[bool] = True
+    needs_keeper: ClassVar[bool] = True
+    removes: ClassVar[bool] = True
     version: ClassVar[int] = 1
 
     action: str = Field(description="The action on the surplus records.")
+    dataset: str | None = Field(
+        default=None, description="The dataset whose records are cleaned, in a rule that reads several."
+    )
+    forms: Annotated[tuple[str, ...], BeforeValidator(_listed), WithJsonSchema(_NAMES_SCHEMA)] = Field(
+        default=(), description="The forms of discrepancies whose records are cleaned."
+    )
     references: Literal["refuse", "repoint", "capture"] = Field(
         default="refuse",
         description="How rows that refer to the surplus are handled: they prevent its cleaning, move to the keeper, "
@@ -57,10 +66,27 @@ class Clean(Strict):
     )
     plan_rows: int = Field(default=1000, ge=1, le=100_000, description="The most rows changed for one group.")
 
+    @model_validator(mode="after")
+    def _repoints_to_a_keeper(self) -> Self:
+        if self.forms and self.references == "repoint":
+            raise ValueError("`references: repoint` needs a keeper, which discrepancies do not have; write `refuse`")
+        return self
+
+    @property
+    def records_in_words(self) -> str:
+        """The records that are cleaned, for people."""
+        forms = " or ".join(form.replace("_", " ") for form in self.forms)
+        return f"the {forms} records of {self.dataset}" if self.forms else "the surplus records"
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The columns of the cleaned records that it sets to given values."""
+        return ()
+
     @property
     def in_words(self) -> str:
         """What the action does, as a verb with its object, for people."""
-        return f"runs the action `{self.action}` on the surplus records"
+        return f"runs the action `{self.action}` on {self.records_in_words}"
 
 
 class ApprovalPolicy(Strict):

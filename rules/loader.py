@@ -163,8 +163,9 @@ def _cleaning_problems(rule: Rule, node: MapNode) -> Iterator[Mistake]:
     if rule.approval.may_ask_nobody and not rule.clean.can_undo:
         sentence = f"action `{rule.clean.action}` cannot be undone, so it needs approval; write `required`"
         yield Mistake.at(locate(node, ("approval",)).node.at, f"`approval`: {sentence}")
-    for setting, sentence in rule.not_cleanable():
-        yield Mistake.at(locate(node, (setting,)).node.at, f"`{setting}`: {sentence}")
+    for path, sentence in rule.not_cleanable():
+        setting = next(key for key in reversed(path) if isinstance(key, str))
+        yield Mistake.at(locate(node, path).node.at, f"`{setting}`: {sentence}")
 
 
 def _chain_problems(rule: Rule, node: Node, normalisers: Mapping[str, str]) -> Iterator[Mistake]:

@@ -100,7 +100,9 @@ def carry(start: float, most: int) -> dict[str, int]:
     executor.BATCH = most
     _open_with(patience=dt.timedelta(minutes=2))
     with Application(config.load(Path("reconcile.yaml"))) as application:
-        tools = executor.ExecutionContext(application.store, Terms(application.project), application.target)
+        tools = executor.ExecutionContext(
+            application.store, Terms(application.project), application.target, application.subject
+        )
         while (left := start - time.monotonic()) > 0:
             time.sleep(min(left, 0.05))
         return dict(executor.execute_plans(tools).counts)

@@ -44,6 +44,14 @@ def cleaning(*lines: str) -> str:
     return f"{DATABASE}rules:\n  twins:\n    kind: duplicates\n    dataset: customers\n    key: [email]\n{body}"
 
 
+def comparing(*lines: str, right: str = "payments") -> str:
+    """A whole configuration whose one rule compares two tables by their number and has these lines beside it."""
+    body = "".join(f"    {line}\n" for line in lines)
+    tables = f"{DATABASE}  payments: {{source: shop, table: payments, id: id}}\n"
+    kind = f"kind: reconciliation\n    left: customers\n    right: {right}\n"
+    return f"{tables}rules:\n  unpaid:\n    {kind}    key: [number]\n{body}"
+
+
 MISTAKES: dict[str, str | dict[str, str]] = {
     "an empty file": "",
     "only a comment": "# later\n",
@@ -78,6 +86,31 @@ MISTAKES: dict[str, str | dict[str, str]] = {
         "[crm, shop]", "where: {shop: status = 'a' and status = 'b'}"
     ),
     "several datasets that are cleaned": several("[crm, shop]", "clean: {action: delete}"),
+    "a comparison that is cleaned without a side": comparing("clean: {action: set, values: {status: paid}}"),
+    "a comparison that is cleaned on a third side": comparing(
+        "clean: {dataset: bank, forms: mismatch, action: set, values: {status: paid}}"
+    ),
+    "a comparison that is cleaned without forms": comparing("clean: {dataset: customers, action: delete}"),
+    "forms without a record of the side to clean": comparing(
+        "report: [left_only, right_only]",
+        "clean: {dataset: customers, forms: [right_only, mismatch, left], action: delete}",
+    ),
+    "partners that are deleted": comparing("clean: {dataset: customers, forms: [mismatch, left_only], action: delete}"),
+    "a merge without a keeper": comparing(
+        "clean: {dataset: customers, forms: left_only, action: merge, surplus: delete}"
+    ),
+    "a value of a keeper in a comparison": comparing(
+        'clean: {dataset: customers, forms: left_only, action: set, values: {a: "{{ keeper.id }}"}}'
+    ),
+    "references that follow no keeper": comparing(
+        "clean: {dataset: customers, forms: left_only, action: delete, references: repoint}"
+    ),
+    "a dataset that is cleaned and compared with itself": comparing(
+        "clean: {dataset: customers, forms: left_only, action: delete}", right="customers"
+    ),
+    "forms and another dataset in a rule over one": cleaning(
+        "clean: {action: delete, forms: left_only, dataset: payments}"
+    ),
     "another version": f"version: 2\n{READ}{RULE}",
     "nothing to check": READ,
     "an empty section": f"{READ}rules:\n",

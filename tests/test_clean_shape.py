@@ -71,7 +71,7 @@ class ShapeHistory:
             found = detect(rule, {"customers": subject}, dt.datetime(2026, 11, 21, tzinfo=dt.UTC), app.budget)
             with self.store.begin() as tx:
                 binding = binding_of(app.project, rule)
-                return shape.refuse(tx, rule, found.fitted, found.detection, name or f"run-{self.runs}", binding)
+                return shape.refuse(tx, rule, found, name or f"run-{self.runs}", binding)
 
     def whole_run(self, day: int, more: str, clean: str = "clean: {action: set, values: {note: twin}}") -> RunReport:
         """A run from detection to cleaning, in the state that the configuration names."""

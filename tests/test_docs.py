@@ -87,8 +87,9 @@ def _whole(block: Block) -> str:
     said = yaml.load(block.body, yaml.BaseLoader)  # noqa: S506 - texts only, from our own pages
     parts = {"fragment": said, "rule": {"rules": {"example": said}}, "dataset": {"datasets": {"charges": said}}}
     if kind == "reconciliation":
-        datasets = {"left": {"source": "shop", "table": "a"}, "right": {"source": "shop", "table": "b"}}
         compared = {"kind": kind, "left": "left", "right": "right"} | said
+        names = (compared["left"], compared["right"])
+        datasets = {name: {"source": "shop", "table": name, "id": "id"} for name in names}
         return json.dumps(BASE | {"datasets": datasets, "rules": {"example": compared}})
     return json.dumps(_merged(BASE, parts[kind]))
 

@@ -453,7 +453,7 @@ def test_only_records_that_pass_the_conditions_are_compared() -> None:
     [skipped] = detection.skipped
     assert (skipped.column, skipped.reason, skipped.records) == (
         "where",
-        "the condition on `bank` is unknown: a value in it is null",
+        "the condition on the left side is unknown: a value in it is null",
         1,
     )
 

@@ -170,13 +170,18 @@ class World:
         self.bury()
 
     def bury(self) -> None:
-        """Make the owners of claimed plans look dead: their pid belongs to another process now."""
-        with closing(sqlite3.connect(self.folder / "reconcile.db")) as connection:
-            for name, owner in connection.execute("SELECT id, owner FROM plans WHERE owner IS NOT NULL").fetchall():
-                dead = json.loads(owner) | {"started": 1}
-                connection.execute("UPDATE plans SET owner = ? WHERE id = ?", (json.dumps(dead), name))
-            connection.execute("UPDATE leases SET owner = NULL")
-            connection.commit()
+        """Make the owners of claimed plans look dead."""
+        bury(self.folder)
+
+
+def bury(folder: Path) -> None:
+    """Make the owners of claimed plans look dead: their pid belongs to another process now."""
+    with closing(sqlite3.connect(folder / "reconcile.db")) as connection:
+        for name, owner in connection.execute("SELECT id, owner FROM plans WHERE owner IS NOT NULL").fetchall():
+            dead = json.loads(owner) | {"started": 1}
+            connection.execute("UPDATE plans SET owner = ? WHERE id = ?", (json.dumps(dead), name))
+        connection.execute("UPDATE leases SET owner = NULL")
+        connection.commit()
 
 
 @contextmanager

@@ -25,7 +25,11 @@ def main() -> None:
     clock = Clock()
     with Application(config.load(Path("reconcile.yaml"))) as application:
         tools = executor.ExecutionContext(
-            application.store, Terms(application.project), application.target, together=how == "together"
+            application.store,
+            Terms(application.project),
+            application.target,
+            application.subject,
+            together=how == "together",
         )
         application.target("shop").identity()
         clock.begin()

@@ -63,7 +63,9 @@ class Cleaner:
 
     def carrying(self) -> executor.ExecutionContext:
         return executor.ExecutionContext(
-            self.store, self.terms, self.target, self.alive, self.sleep, self.patience, self.entered, run=self.run
+            *(self.store, self.terms, self.target, self.subject, self.alive, self.sleep, self.patience, self.entered),
+            run=self.run,
+            slot=self.slot,
         )
 
 
@@ -86,10 +88,10 @@ def clean(rule: Rule, detected: RuleResult, tools: Cleaner) -> CleaningResult:
     `begin` and `alive` raise.
     """
     proposals = _Proposals(stopped=_wrong_ids(detected))
-    dataset = tools.terms.project.datasets[rule.dataset]
+    dataset = tools.terms.project.datasets[rule.cleaned]
     if proposals.stopped is None:
         try:
-            _Proposer(rule, dataset, detected.scanned, tools, proposals).run()
+            _Proposer(rule, dataset, detected.scanned_of.get(dataset.name, detected.scanned), tools, proposals).run()
         except (TargetRefused, ConnectorError) as error:
             proposals.stopped = str(error)
     with tools.store.read() as tx:
@@ -121,7 +123,8 @@ def _wrong_ids(detected: RuleResult) -> str | None:
     wrong = next((entry for entry in detected.skipped if entry.column == "id"), None)
     if wrong is None:
         return None
-    return f"Nothing is cleaned: the id of {wrong.records:,} records of {detected.dataset!r} is {wrong.reason}."
+    dataset = wrong.dataset or detected.dataset
+    return f"Nothing is cleaned: the id of {wrong.records:,} records of {dataset!r} is {wrong.reason}."
 
 
 def _of_others(tx: Transaction, run: str, rule: str) -> int:

@@ -186,7 +186,8 @@ class Decisions:
         with self.store.begin() as tx:
             allowed = limits.allow(tx, limits.of_rule(rule), self.actor)
             if rule_config is not None:
-                allowed = shape.allow(tx, rule_config.dataset, rule) or allowed
+                shapes = [shape.allow(tx, dataset, rule) for dataset in rule_config.member_datasets]
+                allowed = allowed or any(shapes)
         outcome = "cleans again, starting with its next run" if allowed else "was not stopped; nothing was changed"
         return DecisionResult(f"Rule {rule!r} {outcome}.", ok=allowed)
 
@@ -274,7 +275,9 @@ class Decisions:
             return finding, stored.standing(tx, finding.id)
 
     def _tools(self) -> executor.ExecutionContext:
-        return executor.ExecutionContext(self.store, self.terms, self.target, sleep=self.sleep, patience=self.patience)
+        return executor.ExecutionContext(
+            *(self.store, self.terms, self.target, self.planner.subject), sleep=self.sleep, patience=self.patience
+        )
 
     def _cleaning(self, finding: Finding) -> Rule:
         """Return the finding's rule, which has `clean`. Raises RuleDoesNotClean."""

@@ -26,7 +26,7 @@ def cleaning_in_words(rule: Rule) -> Iterator[str]:
         yield "nothing: the rule has no `clean`"
         return
     yield rule.clean.in_words
-    yield _REFERENCES[rule.clean.references]
+    yield _REFERENCES[rule.clean.references].replace("the surplus", rule.clean.records_in_words)
     yield _approval(rule.approval)
     yield _limits(rule.limits)
 

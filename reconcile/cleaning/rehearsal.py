@@ -48,7 +48,7 @@ def would(
     that limits given as a share refer to.
     """
     terms, counts, reasons = Terms(project), Counter[str](), Counter[str]()
-    dataset = project.datasets[rule.dataset]
+    dataset = project.datasets[rule.cleaned]
     try:
         planner = Planner(project, subjects.__getitem__, target, store).of(rule, slot)
         is_first = True

@@ -106,7 +106,7 @@ def to_json(plan: Plan, hidden: Hidden = _NOTHING) -> dict[str, Any]:
         "table": plan.table,
         "action": plan.action,
         "undoes": plan.undoes,
-        "keeper": _record(plan.keeper, masking),
+        "keeper": _record(plan.keeper, masking) if plan.keeper else None,
         "surplus": [_record(record, masking) for record in plan.surplus],
         "counts": counts(plan),
         "money": dict(sorted(plan.money.items())),

@@ -38,8 +38,8 @@ class CleaningCheck:
         for name, rule in self.rules.items():
             node = self.sections["rules"][name].node
             yield from self._retry(rule, node)
-            if rule.clean is not None and rule.dataset in self.datasets:
-                yield from self._cleaning(rule, self.datasets[rule.dataset], node)
+            if rule.clean is not None and rule.cleaned in self.datasets:
+                yield from self._cleaning(rule, self.datasets[rule.cleaned], node)
         for name, dataset in self.datasets.items():
             yield from _links(dataset, self.sections["datasets"][name])
         yield from self._names("limits")

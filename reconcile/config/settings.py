@@ -388,7 +388,7 @@ class Project:
     def caps_of(self, source: str) -> Caps:
         """Return what all rules together may change in a source; by default the largest limit of a single rule."""
         configured = self.limits.get(source, TargetLimits())
-        rules = (rule for rule in self.rules.values() if rule.clean and self.datasets[rule.dataset].source == source)
+        rules = (rule for rule in self.rules.values() if rule.clean and self.datasets[rule.cleaned].source == source)
         limits = [rule.limits for rule in rules]
         records = configured.records
         if records is None:

@@ -64,7 +64,7 @@ def try_examples(
     guessed = {name: given for name, given in prepared.samples.items() if given.guessed}
     if prepared.mistakes or prepared.fitted is None:
         return RuleTest(rule, mistakes=tuple(prepared.mistakes), guessed=guessed)
-    trial = _Trial(prepared.fitted, prepared.samples, prepared.examples, budget)
+    trial = _Trial(rule, prepared.fitted, prepared.samples, prepared.examples, budget)
     by_engine = {"embedded": trial.embedded()}
     not_run: dict[str, str] = {}
     source, obstacle = _database(rule, prepared.fitted, prepared.samples)
@@ -126,6 +126,7 @@ def _database(rule: Rule, fitted: Fitted, samples: Mapping[str, Sample]) -> tupl
 class _Trial:
     """The examples of a fitted rule, run on one engine after the other."""
 
+    rule: Rule
     fitted: Fitted
     samples: Mapping[str, Sample]
     examples: Sequence[TypedExample]
@@ -160,8 +161,7 @@ class _Trial:
 
     def _compared(self, example: TypedExample, records: Mapping[str, Records]) -> Comparison:
         detection = self.fitted.detect(records, example.slot, self.budget.memory, self.budget.folder)
-        dataset = self.fitted.relation.dataset
-        return compare(example.expect, [shape(group, example, dataset) for group in detection.groups])
+        return compare(example.expect, [shape(group, example, self.rule.dataset) for group in detection.groups])
 
 
 def _streamed(table: pa.Table) -> Streamed:

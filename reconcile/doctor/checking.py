@@ -90,7 +90,7 @@ def _rules(application: Application, subjects: Subjects) -> Iterator[Look]:
             if not rule_look.wrong:
                 yield from _examples(application, rule, subjects)
             if rule.clean is not None and not rule_look.wrong:
-                yield from _owner(application, rule.dataset, subjects[rule.dataset], owners)
+                yield from _owner(application, rule.cleaned, subjects[rule.cleaned], owners)
 
 
 def _source(application: Application, name: str) -> Look:
@@ -124,7 +124,7 @@ def _rule(rule: Rule, subjects: Subjects) -> Look:
     except RuleDoesNotFit as error:
         return Look(f"rule {rule.name}", str(error), _WRONG)
     result = Look(f"rule {rule.name}", f"fits; {choice.engine}, because {choice.reason}")
-    return result if rule.clean is None else _cleaning(rule, fitted, subjects[rule.dataset], result)
+    return result if rule.clean is None else _cleaning(rule, fitted, subjects, result)
 
 
 def _examples(application: Application, rule: Rule, subjects: Subjects) -> Iterator[Look]:
@@ -132,18 +132,19 @@ def _examples(application: Application, rule: Rule, subjects: Subjects) -> Itera
         yield Look(f"examples of {rule.name}", str(mistake), _WRONG)
 
 
-def _cleaning(rule: Rule, fitted: Fitted, subject: Subject, result: Look) -> Look:
+def _cleaning(rule: Rule, fitted: Fitted, subjects: Subjects, result: Look) -> Look:
     """Check that the rule's `clean` fits the table as its database describes it."""
     from reconcile.cleaning.planning import plan  # noqa: PLC0415 - only for rules that clean
 
     assert rule.clean is not None  # noqa: S101 - the caller checked it
+    subject = subjects[rule.cleaned]
     if not isinstance(subject.source, Target):
         return Look(result.subject, f"{result.sentence}; source {subject.dataset.source} cannot be cleaned", _WRONG)
     try:
         links = plan.soft_links(subject.dataset)
         catalogue = subject.source.catalogue(subject.dataset.settings, links)
         place = plan.place(subject.source, subject.dataset, subject.relation, catalogue)
-        mistakes = plan.mistakes(rule, place, fitted)
+        mistakes = [*plan.mistakes(rule, place, fitted), *plan.hidden_rows(rule, subjects)]
     except ConnectorError as error:
         return Look(result.subject, str(error), _code_for(error))
     if mistakes:
@@ -175,7 +176,8 @@ def _owner(application: Application, dataset: str, subject: Subject, checked: se
 def _conditions(rule: Rule, catalogue: Catalogue) -> str:
     """Return the conditions of the cleaning, as the end of a sentence."""
     assert rule.clean is not None  # noqa: S101 - the caller checked it
-    facts = [f"it cleans by {rule.clean.action}"]
+    which = f" {listed(rule.clean.forms)} findings in {rule.cleaned}" if rule.clean.forms else ""
+    facts = [f"it cleans{which} by {rule.clean.action}"]
     referring = sorted({reference.table for reference in catalogue.references})
     if referring:
         facts.append(f"rows of {listed(referring)} can refer to its records, `references: {rule.clean.references}`")

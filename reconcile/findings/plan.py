@@ -44,6 +44,9 @@ class Plan:
     this one reverses. `binding` identifies the rule's settings at planning: after an edit the plan is void. `uncounted`
     gives the reason for surplus whose amount is not in `money`, like "no currency". `filled` are columns of
     `ignore_drift` whose values may change, but not between empty and filled.
+
+    A discrepancy has no `keeper`: it is empty, and all cleaned records are surplus. `evidence` identifies the records
+    of other datasets that the plan relies on, with their values: 64 hex digits, empty if there are none.
     """
 
     finding: str
@@ -68,6 +71,12 @@ class Plan:
     binding: str = ""
     uncounted: Mapping[str, str] = field(default_factory=dict)
     filled: tuple[str, ...] = ()
+    evidence: str = ""
+
+    @property
+    def group(self) -> int:
+        """The number of records of the group that are or may be affected, the keeper included."""
+        return len(self.surplus) + bool(self.keeper)
 
     @property
     def rows(self) -> int:
@@ -95,7 +104,7 @@ def to_json(plan: Plan) -> dict[str, Any]:
     ]
     fields["money"], fields["origins"] = dict(plan.money), dict(plan.origins)
     fields["uncounted"] = dict(plan.uncounted)
-    for name in ("uncounted", "filled"):
+    for name in ("uncounted", "filled", "evidence"):
         if not fields[name]:
             del fields[name]  # so plans of earlier versions keep their hash
     return fields

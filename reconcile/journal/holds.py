@@ -79,8 +79,8 @@ class HoldRequest:
 
     @classmethod
     def of(cls, plan_id: str, target: str, plan: Plan) -> HoldRequest:
-        names = [name_of(plan.table, record) for record in (plan.keeper, *plan.surplus)]
-        return cls(plan_id, target, tuple(names[:1]), tuple(names[1:]))
+        keeper = (name_of(plan.table, plan.keeper),) if plan.keeper else ()
+        return cls(plan_id, target, keeper, tuple(name_of(plan.table, record) for record in plan.surplus))
 
     @property
     def roles(self) -> dict[str, str]:

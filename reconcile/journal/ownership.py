@@ -84,7 +84,7 @@ class TableOwner:
 
 def cleaned(project: Project) -> dict[str, list[DatasetConfig]]:
     """The sources that rules with `clean` change, in order, each with its changed datasets."""
-    names = sorted({rule.dataset for rule in project.rules.values() if rule.clean is not None})
+    names = sorted({rule.cleaned for rule in project.rules.values() if rule.clean is not None})
     by_source: dict[str, list[DatasetConfig]] = {}
     for dataset in (project.datasets[name] for name in names):
         by_source.setdefault(dataset.source, []).append(dataset)

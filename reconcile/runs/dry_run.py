@@ -73,7 +73,7 @@ class _DryRun:
 
     def cleaned(self, rule: Rule, result: RuleResult, answer: Detected, verdicts: Iterable[Verdict]) -> RuleResult:
         """Add what cleaning would do."""
-        target, scanned = self.tools.target, answer.detection.scanned
+        target, scanned = self.tools.target, answer.detection.of(rule.cleaned).scanned
         if rule.clean is None or target is None:
             return result
         from reconcile.cleaning import rehearsal  # noqa: PLC0415 - most runs clean nothing

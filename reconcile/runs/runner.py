@@ -238,15 +238,15 @@ class _Run:
 
     def _shape_reason(self, tx: Transaction, rule: Rule, answer: Detected) -> str | None:
         binding = binding_of(self.tools.project, rule)
-        return shape.refuse(tx, rule, answer.fitted, answer.detection, self.id, binding)
+        return shape.refuse(tx, rule, answer, self.id, binding)
 
     def _void_obsolete(self, tx: Transaction, rule: Rule) -> None:
         """Void the plans of a rule that no longer cleans, or whose records are in another source now."""
-        source = self.tools.project.datasets[rule.dataset].source
+        source = self.tools.project.datasets[rule.cleaned].source
         if rule.clean is None:
             void = effects.homeless(tx, rule.name, None, f"Rule {rule.name!r} no longer cleans.")
         else:
-            void = effects.homeless(tx, rule.name, source, f"The records of {rule.dataset!r} are now in {source!r}.")
+            void = effects.homeless(tx, rule.name, source, f"The records of {rule.cleaned!r} are now in {source!r}.")
         moves = [progress.Transition(plan.finding, Event.VOIDED, plan.id, plan.reason) for plan in void]
         progress.move(tx, moves, by=ACTOR, run=self.id)
 

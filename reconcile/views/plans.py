@@ -190,7 +190,7 @@ class _PlanSums:
         self.plans += 1
         self.counted += use.records
         self.keepers += plan.rows - use.records
-        self.largest = max(self.largest, finding.records)
+        self.largest = max(self.largest, finding.records if plan.keeper else plan.group)
         self.surplus += len(plan.surplus)
         values.add(self.money, _money(plan))
         values.add(self.limited, use.money)
@@ -212,7 +212,7 @@ class RulePlans:
 
     @property
     def hidden(self) -> Hidden:
-        return Hidden() if self.show else Hidden.of(self.application.project, self.rule.dataset, self.rule.name)
+        return Hidden() if self.show else Hidden.of(self.application.project, self.rule.cleaned, self.rule.name)
 
     def __iter__(self) -> Iterator[PlanView | NotPlanned]:
         """Plan the findings and add to the sums. Raises TargetRefused, ConnectorError, StoreError."""
@@ -278,9 +278,14 @@ class RulePlans:
         if sums.keepers:
             rows += f", and {plural(sums.keepers, 'keeper takes', 'keepers take')} in values"
         plans = plural(sums.plans, "plan", "plans")
-        title = f"{self.rule.name}: {plans}, {sums.surplus:,} surplus, {rows}{at_risk}"
+        records = plural(sums.surplus, "record", "records") if self._is_keeperless else f"{sums.surplus:,} surplus"
+        title = f"{self.rule.name}: {plans}, {records}, {rows}{at_risk}"
         remarks = (*self._limits(), *self.target_remarks) if sums.plans else ()
         return Summary(title, remarks, sums.plans, sums.not_planned, hidden.hides(None))
+
+    @property
+    def _is_keeperless(self) -> bool:
+        return self.rule.clean is not None and bool(self.rule.clean.forms)
 
     def _limits(self) -> Iterator[str]:
         sums = self.sums

@@ -49,8 +49,8 @@ _NUMBER = re.compile(r" \([0-9]+\)$")
 class Rule(Strict):
     """The settings that all kinds of rules share. `name` is the key in the `rules:` mapping, not a setting.
 
-    `dataset` is the dataset whose records the rule's groups hold; the rule may clean no other. The loader makes
-    `clean` as the model of its action, without which nothing is ever changed, and reads `examples`.
+    `dataset` is the first dataset whose records the rule's groups hold. The loader makes `clean` as the model of its
+    action, without which nothing is ever changed, and reads `examples`.
     """
 
     not_matching: ClassVar[frozenset[str]] = frozenset(
@@ -117,6 +117,11 @@ class Rule(Strict):
     def member_datasets(self) -> tuple[str, ...]:
         """The datasets whose records its groups hold, the first of them `dataset`."""
         return tuple(name for name in self.datasets if self.question is None or name != self.answer)
+
+    @property
+    def cleaned(self) -> str:
+        """The dataset whose records `clean` changes, the only one; by default `dataset`."""
+        return (self.clean and self.clean.dataset) or self.dataset
 
     @property
     def question(self) -> str | None:
@@ -189,9 +194,17 @@ class Rule(Strict):
         """
         yield from columns
 
-    def not_cleanable(self) -> Iterator[tuple[str, str]]:
-        """Yield each setting that cannot be combined with `clean`, with a sentence about it."""
-        yield from ()
+    def not_cleanable(self) -> Iterator[tuple[SettingPath, str]]:
+        """Yield the path of each setting that cannot be combined with `clean`, or is wrong in it, with a sentence about
+        it. Only called for a rule with `clean`.
+        """
+        if self.clean is not None and self.clean.dataset not in (None, self.dataset):
+            yield (
+                ("clean", "dataset"),
+                f"the rule finds records of `{self.dataset}`, so it can clean no other; remove it",
+            )
+        if self.clean is not None and self.clean.forms:
+            yield ("clean", "forms"), f"findings of kind {self.kind} have no forms to choose from; remove it"
 
 
 @dataclass(frozen=True)
@@ -234,7 +247,7 @@ class Fitted(Protocol):
 
     @property
     def relation(self) -> Relation:
-        """The dataset whose records the groups hold."""
+        """The dataset whose records `clean` changes, `Rule.cleaned`; its records are in groups."""
 
     @property
     def columns(self) -> Columns:
@@ -250,7 +263,7 @@ class Fitted(Protocol):
 
     @property
     def deciding(self) -> tuple[str, ...]:
-        """The columns of the groups' dataset that decide which records belong together."""
+        """The columns of the `relation` that decide which records belong together."""
 
     @property
     def keep(self) -> tuple[Keep, ...]:
@@ -289,10 +302,10 @@ class Fitted(Protocol):
         """
 
     def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:
-        """Return, for each candidate set of re-read records, the groups that a detection over only these would find.
+        """Return, for each candidate set of re-read records of the `relation`, the groups that hold one of them.
 
-        Planning and re-verification rely on it, so it never uses older data: a kind with several datasets reads
-        the other ones with `read`.
+        They are the groups that a detection over only these records would find. Planning and re-verification rely on
+        it, so it never uses older data: a kind with several datasets reads the other ones with `read`.
         """
 
     def is_excepted(self, group: Group) -> bool:

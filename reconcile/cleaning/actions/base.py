@@ -56,12 +56,19 @@ class CurrentRecord:
 class Members:
     """A group to clean: the `keeper` stays; `surplus` is in the order of `keep`.
 
-    `settled` are records with an earlier decision: they must not change.
+    A discrepancy has no keeper; its records to clean are `surplus`. Only actions without `needs_keeper` get one.
+    `settled` are records with an earlier decision: they must not change. `evidence`: see `Plan`.
     """
 
-    keeper: CurrentRecord
+    keeper: CurrentRecord | None
     surplus: tuple[CurrentRecord, ...]
     settled: tuple[CurrentRecord, ...] = ()
+    evidence: str = ""
+
+    @property
+    def staying(self) -> tuple[CurrentRecord, ...]:
+        """The records that must stay as they are: the keeper, and those with an earlier decision."""
+        return (*((self.keeper,) if self.keeper else ()), *self.settled)
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,13 @@ from rules.cleaning import Clean
 class DeleteSettings(Clean):
     """`clean: {action: delete}`. It has no settings of its own."""
 
+    needs_keeper: ClassVar[bool] = False
+
     action: Literal["delete"]
 
     @property
     def in_words(self) -> str:
-        return "deletes the surplus records"
+        return f"deletes {self.records_in_words}"
 
 
 class Delete:

@@ -120,6 +120,7 @@ class Merge:
         return wrong
 
     def changes(self, group: Members, settings: MergeSettings, place: ActionTable) -> ActionPlan:
+        assert group.keeper is not None  # noqa: S101 - merge needs one
         records = (group.keeper, *group.surplus)
         choices = choose(records, settings.fields, settings.linked)
         new_cells = {column: cell for choice in choices for column, cell in _news(records, choice)}

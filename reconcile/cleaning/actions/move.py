@@ -18,12 +18,14 @@ FINDING = "reconcile_finding"
 class MoveSettings(Clean):
     """`clean: {action: move, to: customers_quarantine}`."""
 
+    needs_keeper: ClassVar[bool] = False
+
     action: Literal["move"]
     to: str = Field(min_length=1, description="The quarantine table; `reconcile plan` shows how to create it.")
 
     @property
     def in_words(self) -> str:
-        return f"moves the surplus records to table {self.to}"
+        return f"moves {self.records_in_words} to table {self.to}"
 
 
 class Move:

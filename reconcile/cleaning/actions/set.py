@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from connectors.target import Change
 from reconcile.cleaning.actions import values
@@ -17,12 +17,27 @@ from rules.document.mistakes import listed
 class SetSettings(Clean):
     """`clean: {action: set, values: {status: duplicate, merged_into: "{{ keeper.id }}"}}`."""
 
+    needs_keeper: ClassVar[bool] = False
+    removes: ClassVar[bool] = False
+
     action: Literal["set"]
     values: Values = Field(description="Columns of the surplus and their new values.")
 
+    @model_validator(mode="after")
+    def _reads_a_keeper(self) -> SetSettings:
+        if self.forms and (names := values.keeper_columns(self.values)):
+            raise ValueError(
+                f"`{{{{ keeper.{names[0]} }}}}` needs a keeper, which discrepancies do not have; remove it"
+            )
+        return self
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        return tuple(self.values)
+
     @property
     def in_words(self) -> str:
-        return f"sets {listed(self.values)} of the surplus records"
+        return f"sets {listed(self.values)} of {self.records_in_words}"
 
 
 class Set:

@@ -92,6 +92,12 @@ def columns_of(values: Mapping[str, str | None]) -> Iterator[str]:
         yield from (part.column for part in parts(text or "") if isinstance(part, Field))
 
 
+def keeper_columns(values: Mapping[str, str | None]) -> list[str]:
+    """Return the columns that these values read from the keeper."""
+    fields = (part for text in values.values() for part in parts(text or "") if isinstance(part, Field))
+    return [field.column for field in fields if field.of == "keeper"]
+
+
 def unwritable(columns: Iterable[str], place: ActionTable, setting: str) -> Iterator[str]:
     """Yield why columns cannot be written: missing, part of the id or key, or computed by the database."""
     table_columns = [column.name for column in place.table.columns]
@@ -106,9 +112,9 @@ def unwritable(columns: Iterable[str], place: ActionTable, setting: str) -> Iter
 
 
 def cells(
-    values: Mapping[str, str | None], record: CurrentRecord, keeper: CurrentRecord, place: ActionTable
+    values: Mapping[str, str | None], record: CurrentRecord, keeper: CurrentRecord | None, place: ActionTable
 ) -> dict[str, Cell]:
-    """Return the new cells of these columns of the record."""
+    """Return the new cells of these columns of the record. Without a keeper, no value may read one."""
     return {column: _cell(column, text, record, keeper, place) for column, text in sorted(values.items())}
 
 
@@ -117,15 +123,16 @@ def news(new_values: Cells, record: CurrentRecord) -> dict[str, Cell]:
     return {column: cell for column, cell in new_values.items() if not _has(record, column, cell)}
 
 
-def _cell(column: str, text: str | None, record: CurrentRecord, keeper: CurrentRecord, place: ActionTable) -> Cell:
+def _cell(
+    column: str, text: str | None, record: CurrentRecord, keeper: CurrentRecord | None, place: ActionTable
+) -> Cell:
     if text is None:
         return None
     if column in place.schema and place.schema[column].type is Type.BOOLEAN and text.lower() in _SAID:
         return "t", "1" if text.lower() == "true" else "0"  # every database reads it as a boolean
     written = parts(text)
     if len(written) == 1 and isinstance(written[0], Field):
-        source = keeper if written[0].of == "keeper" else record
-        return copied(source, written[0].column, column, place)
+        return copied(_owner(written[0], record, keeper), written[0].column, column, place)
     return "t", "".join(piece if isinstance(piece, str) else _text(piece, record, keeper) or "" for piece in written)
 
 
@@ -139,8 +146,15 @@ def copied(owner: CurrentRecord, source: str, column: str, place: ActionTable) -
     return None if text is None else ("t", text)
 
 
-def _text(field: Field, record: CurrentRecord, keeper: CurrentRecord) -> str | None:
-    return _written(keeper if field.of == "keeper" else record, field.column)
+def _text(field: Field, record: CurrentRecord, keeper: CurrentRecord | None) -> str | None:
+    return _written(_owner(field, record, keeper), field.column)
+
+
+def _owner(field: Field, record: CurrentRecord, keeper: CurrentRecord | None) -> CurrentRecord:
+    if field.of == "record":
+        return record
+    assert keeper is not None  # noqa: S101 - refused with the settings
+    return keeper
 
 
 def _written(owner: CurrentRecord, column: str) -> str | None:

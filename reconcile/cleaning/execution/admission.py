@@ -9,6 +9,7 @@ import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
 
 from reconcile import points
+from reconcile.cleaning.execution.evidence import Evidence
 from reconcile.cleaning.execution.outcomes import ASK_AGAIN, Outcomes
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.coordination import clock, pauses
@@ -29,13 +30,16 @@ STAND_BACK = dt.timedelta(minutes=5)
 class Admission:
     """Admits plans of one source. `digests` are the datasets' current catalogues; the caller keeps them up to date."""
 
-    def __init__(self, terms: Terms, source: str, outcomes: Outcomes, digests: Mapping[str, str]) -> None:
+    def __init__(
+        self, terms: Terms, source: str, outcomes: Outcomes, digests: Mapping[str, str], evidence: Evidence
+    ) -> None:
         self.terms = terms
         self.source = source
         self.full: set[str] = set()
         """Rules at a limit; their plans wait until the next look."""
         self._outcomes = outcomes
         self._digests = digests
+        self._evidence = evidence
         self._caps: dict[str, Caps] = {}
 
     def open(self, tx: Transaction, rules: Collection[str]) -> list[str]:
@@ -49,7 +53,7 @@ class Admission:
         self._report_damaged(tx, set(ids) - {plan.id for plan in intact})
         claimed = self._within_retries(tx, self._of_running_jobs(tx, intact))
         points.reach("store.claimed")
-        fit = self._within_limits(tx, self._valid(tx, claimed))
+        fit = self._within_limits(tx, self._supported(tx, self._valid(tx, claimed)))
         held = effects.hold(tx, fit)
         self._wait(tx, held)
         points.reach("holds.taken")
@@ -124,6 +128,21 @@ class Admission:
             for _, reason in void:
                 self._outcomes.tally.because(reason)
         return fit
+
+    def _supported(self, tx: Transaction, claimed: Sequence[ClaimedPlan]) -> list[ClaimedPlan]:
+        """Return the plans whose evidence still holds; end those that became stale, and let the others wait."""
+        evidence = self._evidence
+        stale = [(plan, reason) for plan in claimed if (reason := evidence.stale.get(plan.id)) is not None]
+        if stale:
+            self._outcomes.stale(tx, stale)
+        for plan in claimed:
+            if plan.id in evidence.unread:
+                effects.released(tx, [plan], evidence.unread[plan.id], next_at=tx.now + STAND_BACK)
+                self._outcomes.tally.because(evidence.unread[plan.id], held_up=True)
+            elif evidence.lacks(plan):  # it became due after the others were looked at
+                effects.released(tx, [plan], "Its records are read first.", next_at=tx.now)
+        decided = {*evidence.stale, *evidence.unread}
+        return [plan for plan in claimed if plan.id not in decided and not evidence.lacks(plan)]
 
     def _void(self, tx: Transaction, plan: ClaimedPlan) -> str | None:
         if plan.expires_at is not None and plan.expires_at <= tx.now and clock.held(tx) is None:

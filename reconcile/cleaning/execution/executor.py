@@ -16,6 +16,7 @@ from connectors.errors import ConnectorError, Reaction
 from connectors.target import NotATable, Target, TargetError, TargetRefused
 from reconcile import points
 from reconcile.cleaning.execution.admission import CLAIM, Admission
+from reconcile.cleaning.execution.evidence import Evidence
 from reconcile.cleaning.execution.execute import How, Job, Result, TransactionLimits, overtaken, perform
 from reconcile.cleaning.execution.leaving import TableCatalogues
 from reconcile.cleaning.execution.outcomes import ACTOR, ASK_AGAIN, ExecutionResult, Outcomes
@@ -24,6 +25,7 @@ from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.execution.undone import find_undone
 from reconcile.cleaning.planning.plan import soft_links
 from reconcile.coordination import lease
+from reconcile.detection.detect import Subject
 from reconcile.findings.states import Event, PlanState
 from reconcile.journal import breaker, effects, ownership
 from reconcile.journal.effects import ClaimedPlan, ClaimLost
@@ -46,12 +48,13 @@ class ExecutionContext:
     """The tools of execution. `alive` is called after every batch and may raise to stop; `sleep` waits.
 
     `patience` is how long to wait for plans that are retried soon. Without `together`, each plan of a batch has its
-    own transaction of the target.
+    own transaction of the target. `subject` opens a dataset that plans rely on.
     """
 
     store: Store
     terms: Terms
     target: Callable[[str], Target]
+    subject: Callable[[str], Subject]
     alive: Callable[[], None] = lambda: None
     sleep: Callable[[float], None] = time.sleep
     patience: dt.timedelta = dt.timedelta(0)
@@ -60,6 +63,8 @@ class ExecutionContext:
     together: bool = True
     run: str | None = None
     """The executing run, if any."""
+    slot: dt.datetime | None = None
+    """That run's slot."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +147,8 @@ class _Execution:
         self._unknown: set[str] = set()
         self._sends = False
         self._probes: dict[str, breaker.Probe] = {}
-        self._admission = Admission(tools.terms, source, self._outcomes, self._digests)
+        self._evidence = Evidence(tools.store, tools.terms, tools.target, tools.subject, tools.slot)
+        self._admission = Admission(tools.terms, source, self._outcomes, self._digests, self._evidence)
 
     def run_plans(self) -> ExecutionResult:
         try:
@@ -312,6 +318,8 @@ class _Execution:
         worked = False
         while True:
             stop = self._stop_request() if results else None
+            if stop is None and (rules := list(filter(self._evidence.is_of, self._rules))):
+                results = self._read_evidence(rules, results)
             with self.tools.store.begin() as tx:
                 self._record(tx, results)
                 jobs, has_more = ([], False) if stop is not None else self._claim(tx)
@@ -357,6 +365,22 @@ class _Execution:
             return list(results)
         undone = find_undone(self.tools.store, self.tools.target(self.source), done_before)
         return [replace(result, how=How.UNDONE_BEFORE) if result.job.id in undone else result for result in results]
+
+    def _read_evidence(self, rules: Collection[str], results: Sequence[Result]) -> list[Result]:
+        """Read again what the next plans of these rules rely on; this may take long, so first record the results.
+
+        Return those that are not recorded yet: none.
+        """
+        if results:
+            with self.tools.store.begin() as tx:
+                self._record(tx, results)
+                points.reach("store.done.before_commit")
+            points.reach("store.done.committed")
+        with self.tools.store.read() as tx:
+            ids = stored.due_ids(tx, self.source, BATCH, ids=self.selection.ids, rules=rules)
+            plans = [stored.get(tx, name) for name in ids]
+        self._evidence.look(plans)
+        return []
 
     def _stop_request(self) -> BaseException | None:
         """Return the exception that stops the run, to be raised once all outcomes are recorded."""

@@ -71,17 +71,16 @@ class Terms:
     def _is_too_large(self, plan: Plan) -> bool:
         rule = self.rule(plan.rule)
         limit = None if rule is None else rule.limits.caps(0).group
-        return limit is not None and len(plan.surplus) + 1 > limit
+        return limit is not None and plan.group > limit
 
     def asks(self, plan: Plan) -> Policy:
         """Return the approval policy of a plan."""
         rule = self.rule(plan.rule)
         if rule is None:
             return "required"
-        surplus = len(plan.surplus)
         counted = {} if plan.uncounted else plan.money  # an uncounted part could be any amount
         money = {currency: Decimal(amount) for currency, amount in counted.items()}
-        return rule.approval.asks(surplus=surplus, records=surplus + 1, money=money)
+        return rule.approval.asks(surplus=len(plan.surplus), records=plan.group, money=money)
 
     def policy(
         self,
@@ -109,7 +108,7 @@ class Terms:
         """Return True if people are asked about the plan even if its rule needs no approval."""
         rule = self.rule(plan.rule)
         fires_unknown = bool(plan.triggers) and (rule is None or rule.clean is None or rule.clean.triggers != "known")
-        is_too_large = group is not None and finding.records > group
+        is_too_large = group is not None and (finding.records if plan.keeper else plan.group) > group
         return any(
             (is_too_large, fires_unknown, plan.reversible == "no", self.cannot_count(plan), finding.settled_pairs)
         )
@@ -119,7 +118,7 @@ class Terms:
         cleaning_rule = self.rule(rule)
         if cleaning_rule is None:
             return Caps(records=0)
-        last_run = stored_runs.seen_before(tx, cleaning_rule.dataset, rule, "", limit=1)
+        last_run = stored_runs.seen_before(tx, cleaning_rule.cleaned, rule, "", limit=1)
         return cleaning_rule.limits.caps(last_run[0].scanned if last_run else 0)
 
     def retries(self, rule: str) -> retry.Policy:

@@ -1,6 +1,6 @@
 """The binding of a rule: a digest of every setting that decides which records it cleans, and how.
 
-All settings of the rule, its dataset, their source and the project count, except the harmless ones named here. So a
+All settings of the rule, its datasets, their sources and the project count, except the harmless ones named here. So a
 setting that is added later counts by itself. Settings with their default value are left out, so that a new version of
 Reconcile with more settings changes no binding.
 """
@@ -31,7 +31,7 @@ HARMLESS_IN_SOURCE = frozenset({"url", "max_parallel", "statement_timeout"})
 """The database itself tells its identity (`in_target`), so the `url` and its password may change."""
 HARMLESS_IN_PROJECT = frozenset(
     {
-        # The binding covers the rule's own dataset, with its timezone, and source.
+        # The binding covers the rule's own datasets, with their timezones, and sources.
         *("timezone", "sources", "datasets", "rules"),
         # The same settings as one text, and the files they came from.
         *("path", "canonical", "release", "files", "warnings", "version"),
@@ -45,16 +45,21 @@ HARMLESS_IN_PROJECT = frozenset(
 
 def binding_of(project: Project, rule: Rule) -> str:
     """Return the configuration's part of the binding; if it changes, earlier plans are void."""
-    dataset = project.datasets[rule.dataset]
     action = None if rule.clean is None else (rule.clean.action, rule.clean.version)
     settings = [
         *(FORM, rule.kind, action),
         rule.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=set(HARMLESS_IN_RULE)),
-        bound(dataset, HARMLESS_IN_DATASET),
-        bound(project.sources[dataset.source].settings, HARMLESS_IN_SOURCE),
+        *_bound_dataset(project, rule.dataset),
         bound(project, HARMLESS_IN_PROJECT),
     ]
-    return _digest(settings)
+    others = (name for name in rule.member_datasets if name != rule.dataset)
+    return _digest([*settings, *(part for name in others for part in _bound_dataset(project, name))])
+
+
+def _bound_dataset(project: Project, name: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    dataset = project.datasets[name]
+    settings = project.sources[dataset.source].settings
+    return bound(dataset, HARMLESS_IN_DATASET), bound(settings, HARMLESS_IN_SOURCE)
 
 
 def in_target(binding: str, identity: str, schema: str) -> str:

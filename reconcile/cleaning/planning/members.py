@@ -1,34 +1,56 @@
-"""The current records of a finding: the keeper and the surplus, if they are still alike."""
+"""The current records of a finding: keeper and surplus, if they are still alike, or one side of a discrepancy."""
 
 from __future__ import annotations
 
-import datetime as dt
+import hmac
+import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from connectors.target import Row
 from reconcile.cleaning.actions.base import AsksPerson, CurrentRecord, Members, NothingToDo, Stale
-from reconcile.findings.identity import record_of
-from reconcile.findings.shown import Finding
-from rules.engines.base import DuplicateGroup, Group
-from rules.kinds.base import Fitted
+from reconcile.findings.identity import member_name, record_of
+from reconcile.findings.shown import Finding, FindingMember
+from rules.document.mistakes import listed
+from rules.engines.base import Discrepancy, DuplicateGroup, Group
+from rules.kinds.base import Rule
 from rules.values import canonical, filled
+
+if TYPE_CHECKING:
+    from reconcile.cleaning.planning.plan import PlanningContext
+
+_ALONE = ("left_only", "right_only")
+
+
+def cleaned_members(finding: Finding, rule: Rule) -> list[FindingMember]:
+    """Return the finding's records of the dataset that the rule cleans."""
+    return [member for member in finding.members if (member.dataset or rule.dataset) == rule.cleaned]
 
 
 def members_now(
-    finding: Finding, rows: Sequence[Row | None], groups: Sequence[Group], fitted: Fitted, slot: dt.datetime
+    finding: Finding, rows: Sequence[Row | None], groups: Sequence[Group], tools: PlanningContext
 ) -> Members:
-    """Return the group to clean. `rows` are the current rows of the finding's members, in their order; `groups` are
-    the rule's groups of them.
+    """Return the group to clean. `rows` are the current rows of its `cleaned_members`, in their order; `groups` are the
+    rule's groups of them.
 
     Records that a decision covers are not surplus. Raises Stale, AsksPerson, NothingToDo.
     """
     present = [row for row in rows if row is not None]
     if len(present) < len(rows):
         missing = len(rows) - len(present)
-        raise Stale(f"{missing} of its {len(rows)} records no longer {'exists' if missing == 1 else 'exist'}.")
-    names = [record_of(member.id) for member in finding.members]
-    if len({row.name for row in present}) < len(present) or finding.keeper is None:
+        of_which = f"{missing} of its {len(rows)} records" if len(rows) > 1 else "Its record"
+        raise Stale(f"{of_which} no longer {'exists' if missing == 1 else 'exist'}.")
+    if len({row.name for row in present}) < len(present):
         raise Stale("Its records are no longer the ones that were found.")
+    if tools.settings.forms:
+        return _of_discrepancy(finding, present, groups, tools)
+    return _of_duplicates(finding, present, groups, tools)
+
+
+def _of_duplicates(finding: Finding, rows: Sequence[Row], groups: Sequence[Group], tools: PlanningContext) -> Members:
+    if finding.keeper is None:
+        raise AsksPerson("Its records have no keeper, so only a person can decide about them.")
+    names = [record_of(member.id) for member in finding.members]
     settled = {record_of(member.id) for member in finding.members if member.settled_at is not None}
     if len(groups) != 1 or {record_of(member.id) for member in groups[0].members} != set(names):
         raise Stale("Its records changed since it was found: they are no longer all alike.")
@@ -37,16 +59,16 @@ def members_now(
         raise AsksPerson("Its records have no keeper, so only a person can decide about them.")
     if not group.surplus:
         raise NothingToDo("It has a single record, so there is no surplus to clean.")
-    if group.links and _differ(finding, present, fitted):
+    if group.links and _differ(finding, rows, tools):
         raise Stale("Its records changed since it was found: they may no longer agree by the same values.")
     if record_of(group.keeper.id) != names[0]:
         raise Stale("Its records changed since it was found: a different one would be kept now.")
-    if finding.settled_pairs or fitted.is_excepted(group):
+    if finding.settled_pairs or tools.fitted.is_excepted(group):
         raise AsksPerson(
             "A person decided that some of its records are not the same, or undid their cleaning; only a person can "
             "decide again."
         )
-    records = {name: _record(name, row, fitted, slot) for name, row in zip(names, present, strict=True)}
+    records = {name: _record(name, row, tools) for name, row in zip(names, rows, strict=True)}
     surplus_records = [records[record_of(member.id)] for member in group.surplus]
     surplus = tuple(record for record in surplus_records if record.name not in settled)
     if not surplus:
@@ -54,11 +76,61 @@ def members_now(
     return Members(records[names[0]], surplus, tuple(record for record in surplus_records if record.name in settled))
 
 
-def _differ(finding: Finding, rows: Sequence[Row], fitted: Fitted) -> bool:
+def _of_discrepancy(finding: Finding, rows: Sequence[Row], groups: Sequence[Group], tools: PlanningContext) -> Members:
+    """Return the records of the side that the rule cleans, if both sides still disagree in the same way."""
+    rule = tools.rule
+    if not groups:
+        phrase = rule.form_words(finding.form).phrase
+        is_over = f"It is no longer {phrase}" if finding.form in _ALONE else "Its records may agree now"
+        raise Stale(f"{is_over}: a record arrived or changed since it was found.")
+    found, now = {member_name(member) for member in finding.members}, map(member_name, groups[0].members)
+    if len(groups) > 1 or groups[0].form != finding.form or found != set(now):
+        phrases = listed(sorted({rule.form_words(group.form).phrase for group in groups}))
+        raise Stale(f"A record arrived or changed since it was found; now: {phrases}.")
+    [group] = groups
+    if not isinstance(group, Discrepancy):
+        raise AsksPerson("Its records are no discrepancy, so only a person can decide about them.")
+    _must_correct(group, tools)
+    names = [record_of(member.id) for member in cleaned_members(finding, rule)]
+    records = tuple(_record(name, row, tools) for name, row in zip(names, rows, strict=True))
+    if not records:
+        raise NothingToDo(f"It has no record of `{rule.cleaned}` to clean.")
+    return Members(None, records, evidence=_evidence(group, tools))
+
+
+def _must_correct(group: Discrepancy, tools: PlanningContext) -> None:
+    """Raise NothingToDo if the action sets a compared column, but not all those in which the records differ.
+
+    An action that sets none of them only marks the records.
+    """
+    is_left = tools.rule.cleaned == tools.rule.dataset
+    differing = [each.left_column if is_left else each.right_column for each in group.differences]
+    compared = [left if is_left else right for left, right in tools.rule.agreeing]
+    written = set(tools.settings.writes)
+    if written.isdisjoint(tools.fitted.columns.sources([*compared, *differing])):
+        return
+    others = [name for name in differing if not written.issuperset(tools.fitted.columns.sources([name]))]
+    if others:
+        raise NothingToDo(f"It also differs in {listed(others)}, which `clean` does not correct.")
+
+
+def _evidence(group: Discrepancy, tools: PlanningContext) -> str:
+    """Return a digest of the records of other datasets with their values; empty if there are none."""
+    others = [
+        [member_name(member), [[name, canonical(value)] for name, value in sorted(member.values.items())]]
+        for member in group.members
+        if (member.dataset or tools.rule.dataset) != tools.rule.cleaned
+    ]
+    text = json.dumps(others, separators=(",", ":"))
+    return hmac.digest(tools.secret, b"reconcile/evidence/1|" + text.encode(), "sha256").hex() if others else ""
+
+
+def _differ(finding: Finding, rows: Sequence[Row], tools: PlanningContext) -> bool:
     """Return True if a value by which the rule decides has changed since the finding was last found.
 
     Only a detection sees all records, and so which values too many of them share to join any.
     """
+    fitted = tools.fitted
     columns = [name for name in fitted.columns.sources(fitted.deciding) if name in finding.members[0].values]
     return any(
         canonical(filled(row.values[name])) != canonical(filled(member.values[name]))
@@ -67,5 +139,5 @@ def _differ(finding: Finding, rows: Sequence[Row], fitted: Fitted) -> bool:
     )
 
 
-def _record(name: str, row: Row, fitted: Fitted, slot: dt.datetime) -> CurrentRecord:
-    return CurrentRecord(name, row, fitted.columns.complete(row.values, slot))
+def _record(name: str, row: Row, tools: PlanningContext) -> CurrentRecord:
+    return CurrentRecord(name, row, tools.fitted.columns.complete(row.values, tools.slot))

@@ -7,6 +7,7 @@ rows give the same plan in every process.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import hashlib
 import json
@@ -31,7 +32,7 @@ from reconcile.cleaning.actions.base import (
 )
 from reconcile.cleaning.planning.binding import in_target
 from reconcile.cleaning.planning.draft import Draft, ReadReferring, cells_at
-from reconcile.cleaning.planning.members import members_now
+from reconcile.cleaning.planning.members import cleaned_members, members_now
 from reconcile.cleaning.planning.references import Closure, RemovedRow, group_collision
 from reconcile.cleaning.planning.reversing import limits_of_undo, shared_values, touched_tables
 from reconcile.config.settings import DatasetConfig
@@ -61,7 +62,8 @@ Generations = Callable[[Sequence[tuple[str, str]]], Mapping[tuple[str, str], int
 class PlanningContext:
     """The tools for planning a rule with `clean`: its target, and its datasets as the rule and their database see them.
 
-    `slot` is the value of `slot()` in its conditions. `binding` is the rule's (`binding.binding_of`).
+    `slot` is the value of `slot()` in its conditions. `binding` is the rule's (`binding.binding_of`). `secret` is the
+    key of the digests in its plans: a plain hash of personal data is still personal data.
     """
 
     target: Target
@@ -71,6 +73,7 @@ class PlanningContext:
     slot: dt.datetime
     generations: Generations = field(default=lambda _: {})
     binding: str = ""
+    secret: bytes = b"no state"
 
     @classmethod
     def of(
@@ -83,18 +86,18 @@ class PlanningContext:
         binding: str = "",
     ) -> PlanningContext:
         """Return tools with the current catalogue. Raises TargetRefused, ConnectorError."""
-        dataset = subjects[rule.dataset].dataset
+        dataset = subjects[rule.cleaned].dataset
         catalogue = target.catalogue(dataset.settings, soft_links(dataset))
         return cls(target, subjects, rule, catalogue, slot, generations, binding)
 
     @property
     def dataset(self) -> DatasetConfig:
         """The dataset whose records are cleaned."""
-        return self.subjects[self.rule.dataset].dataset
+        return self.subjects[self.rule.cleaned].dataset
 
     @property
     def relation(self) -> Relation:
-        return self.subjects[self.rule.dataset].relation
+        return self.subjects[self.rule.cleaned].relation
 
     @cached_property
     def settings(self) -> Clean:
@@ -194,6 +197,7 @@ def make_many(findings: Iterable[Finding], tools: PlanningContext) -> Iterator[t
     Raises ConnectorError if the target fails.
     """
     wrong = [*_promises(tools.target), *mistakes(tools.rule, tools.place, tools.fitted)]
+    wrong += hidden_rows(tools.rule, tools.subjects)
     for chunk in _chunks(findings):
         if wrong:
             reason = f"Rule `{tools.rule.name}` cleans nothing: {wrong[0].rstrip('.')}."
@@ -205,6 +209,20 @@ def make_many(findings: Iterable[Finding], tools: PlanningContext) -> Iterator[t
 def _promises(target: Target) -> Iterator[str]:
     if not target.promises.compare_and_set:
         yield f"Source `{target.name}` cannot keep a row unchanged until a change is made, so nothing is changed there"
+
+
+def hidden_rows(rule: Rule, subjects: Subjects) -> Iterator[str]:
+    """Yield why records of the datasets that the rule only compares may be missing, one sentence each.
+
+    A partner that cannot be seen is no reason to clean. What a query or a view leaves out is up to its author.
+    """
+    for name in rule.member_datasets:
+        source, settings = subjects[name].source, subjects[name].dataset.settings
+        if name != rule.cleaned and isinstance(source, Target):
+            with contextlib.suppress(DatasetMissing, TargetRefused):
+                catalogue = source.catalogue(settings)
+                if reason := catalogue.tables[catalogue.table].hides_rows:
+                    yield f"Not all records of dataset `{name}` can be seen: {reason}"
 
 
 def _chunks(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
@@ -235,8 +253,12 @@ class _StartedPlan:
 
 
 def _plan_chunk(chunk: Sequence[Finding], tools: PlanningContext) -> Iterator[tuple[str, Plan | NotPlannable]]:
-    started: dict[str, _StartedPlan | NotPlannable] = {}
-    with_rows = [(finding, rows) for finding, rows in _read_rows(chunk, tools)]
+    started: dict[str, _StartedPlan | NotPlannable] = {
+        finding.id: NothingToDo(f"Rule `{tools.rule.name}` cleans only {listed(tools.settings.forms)} findings.")
+        for finding in chunk
+        if tools.settings.forms and finding.form not in tools.settings.forms
+    }
+    with_rows = list(_read_rows([finding for finding in chunk if finding.id not in started], tools))
     groups = _regroup([(finding.id, rows) for finding, rows in with_rows], tools)
     for finding, rows in with_rows:
         try:
@@ -245,7 +267,8 @@ def _plan_chunk(chunk: Sequence[Finding], tools: PlanningContext) -> Iterator[tu
             started[finding.id] = error
     referring = ReadReferring(tools.target)
     _read_references([entry for entry in started.values() if isinstance(entry, _StartedPlan)], referring, tools)
-    for name, entry in started.items():
+    for name in (finding.id for finding in chunk):
+        entry = started[name]
         if isinstance(entry, NotPlannable):
             yield name, entry
         else:
@@ -271,16 +294,21 @@ def _regroup(
 def _read_rows(
     chunk: Sequence[Finding], tools: PlanningContext
 ) -> Iterator[tuple[Finding, Sequence[Row | None] | None]]:
-    """Yield the findings with their current rows; None for a finding that is too large to be cleaned."""
-    limit = tools.settings.plan_rows
-    within_limit = [finding for finding in chunk if len(finding.surplus) <= limit]
-    ids = [[_typed(member.id, tools) for member in finding.members] for finding in within_limit]
+    """Yield the findings with the current rows of their records in the cleaned dataset; None for a finding that is too
+    large to be cleaned."""
+    limit, rule = tools.settings.plan_rows, tools.rule
+    within_limit = [finding for finding in chunk if _to_clean(finding, rule) <= limit]
+    ids = [[_typed(member.id, tools) for member in cleaned_members(finding, rule)] for finding in within_limit]
     to_read = [identifier for member_ids in ids for identifier in member_ids if identifier is not None]
     rows = iter(tools.target.rows(tools.dataset.settings, tools.dataset.id, to_read) if to_read else ())
     ids_of = {finding.id: member_ids for finding, member_ids in zip(within_limit, ids, strict=True)}
     for finding in chunk:
         member_ids = ids_of.get(finding.id)
         yield finding, None if member_ids is None else [None if key is None else next(rows) for key in member_ids]
+
+
+def _to_clean(finding: Finding, rule: Rule) -> int:
+    return len(finding.surplus if finding.keeper else cleaned_members(finding, rule))
 
 
 def _typed(record: RecordId, tools: PlanningContext) -> RecordId | None:
@@ -303,14 +331,14 @@ def _begin(
 ) -> _StartedPlan:
     if rows is None:
         raise TooManyRows(tools.settings.plan_rows)
-    group = members_now(finding, rows, groups, tools.fitted, tools.slot)
+    group = members_now(finding, rows, groups, tools)
     action_plan = tools.action.changes(group, tools.settings, replace(tools.place, finding=finding.id))
     draft = Draft(tools.catalogue)
     for change in action_plan.changes:
         draft.add(change)
-    for record in (group.keeper, *group.settled):
+    for record in group.staying:
         draft.guard(record.row)
-    all_rows = [record.row for record in (group.keeper, *group.surplus, *group.settled)]
+    all_rows = [record.row for record in (*group.staying, *group.surplus)]
     shared = group_collision(all_rows, tools.catalogue.tables[tools.catalogue.table], draft)
     if shared:
         raise NotPlannable(
@@ -323,7 +351,8 @@ def _read_references(started: Sequence[_StartedPlan], referring: ReadReferring, 
     """Read the references to the surplus of all these, and to their new targets, in few queries."""
     repoints = tools.settings.references == "repoint"
     rows = [row for entry in started for row in entry.leaving]
-    rows += [entry.group.keeper.row for entry in started if repoints and entry.leaving]
+    keepers = [entry.group.keeper for entry in started if repoints and entry.leaving]
+    rows += [keeper.row for keeper in keepers if keeper is not None]
     for reference in tools.catalogue.references:
         if reference.to_table == tools.catalogue.table:
             keys = (cells_at(row.cells, reference.to_columns) for row in rows)
@@ -332,9 +361,10 @@ def _read_references(started: Sequence[_StartedPlan], referring: ReadReferring, 
 
 def _plan(started: _StartedPlan, referring: ReadReferring, tools: PlanningContext) -> Plan:
     group, draft = started.group, started.draft
-    stays = frozenset(record.row.name for record in (group.keeper, *group.settled))
-    instead = group.keeper.row if tools.settings.references == "repoint" else None
-    closure = Closure(draft, tools.settings.references, referring, group.keeper.row, stays, tools.settings.plan_rows)
+    stays = frozenset(record.row.name for record in group.staying)
+    keeper = None if group.keeper is None else group.keeper.row
+    instead = keeper if tools.settings.references == "repoint" else None
+    closure = Closure(draft, tools.settings.references, referring, keeper, stays, tools.settings.plan_rows)
     closure.follow(RemovedRow(row, instead) for row in started.leaving)
     closure.check_keys()
     moved = {record.name for record in group.surplus if record.row.name in closure.moved}
@@ -364,7 +394,7 @@ def _plan(started: _StartedPlan, referring: ReadReferring, tools: PlanningContex
         target=tools.identity,
         table=tools.catalogue.table,
         action=tools.action.name,
-        keeper=group.keeper.name,
+        keeper="" if group.keeper is None else group.keeper.name,
         operations=_operations(effects, tools),
         changes=changes,
         catalogue=tools.catalogue.digest,
@@ -378,6 +408,7 @@ def _plan(started: _StartedPlan, referring: ReadReferring, tools: PlanningContex
         origins=dict(sorted(started.done.origins.items())),
         binding=tools.binding,
         uncounted={name: reason for name, reason in lacks.items() if reason is not None},
+        evidence=group.evidence,
     )
 
 

@@ -13,12 +13,13 @@ from connectors.target import Target
 from reconcile.cleaning.actions.base import NotPlannable
 from reconcile.cleaning.chunks import in_chunks
 from reconcile.cleaning.planning.binding import binding_of
+from reconcile.cleaning.planning.members import cleaned_members
 from reconcile.cleaning.planning.plan import CHUNK, PlanningContext, make, make_many
 from reconcile.config.settings import Project
 from reconcile.detection.detect import Subject, subjects_of
 from reconcile.findings.identity import record_of
 from reconcile.findings.plan import Plan
-from reconcile.findings.shown import Finding
+from reconcile.findings.shown import Finding, FindingMember
 from reconcile.journal import effects, holds
 from reconcile.store import Store
 from rules.kinds.base import Rule
@@ -41,12 +42,12 @@ class Planner:
         """
         slot = slot or self._now()
         subjects = subjects_of(rule, self.subject, slot)
-        target = self.target(self.project.datasets[rule.dataset].source)
+        target = self.target(self.project.datasets[rule.cleaned].source)
         tools = PlanningContext.of(target, subjects, rule, slot, binding=binding_of(self.project, rule))
         if self.store is None:
             return RulePlanner(tools)
         journal = JournalGenerations(self.store, tools.identity, tools.catalogue.table)
-        return RulePlanner(replace(tools, generations=journal), journal)
+        return RulePlanner(replace(tools, generations=journal, secret=self.store.key), journal)
 
     def _now(self) -> dt.datetime:
         if self.store is None:
@@ -69,7 +70,7 @@ class RulePlanner:
         """
         for chunk in in_chunks(findings, CHUNK):
             if self.journal is not None:
-                self.journal.look(chunk)
+                self.journal.look(member for each in chunk for member in cleaned_members(each, self.tools.rule))
             for finding, (_, plan) in zip(chunk, make_many(chunk, self.tools), strict=True):
                 yield finding, plan
 
@@ -79,6 +80,8 @@ class RulePlanner:
 
     def knows(self, plan: Plan) -> bool:
         """Return True if the journal may know the plan's keeper; most records are unknown to it."""
+        if not plan.keeper:
+            return False
         return self.journal is None or holds.name_of(plan.table, plan.keeper) in self.journal
 
     @property
@@ -97,9 +100,9 @@ class JournalGenerations:
     _looked: frozenset[str] = frozenset()
     _known: frozenset[str] = frozenset()
 
-    def look(self, findings: Iterable[Finding]) -> None:
-        """Look up all records of these findings at once: most are unknown to the journal."""
-        names = [holds.name_of(self.table, record_of(member.id)) for finding in findings for member in finding.members]
+    def look(self, members: Iterable[FindingMember]) -> None:
+        """Look up these records of the table at once: most are unknown to the journal."""
+        names = [holds.name_of(self.table, record_of(member.id)) for member in members]
         with self.store.read() as tx:
             self._known = frozenset(effects.known(tx, self.target, names))
         self._looked = frozenset(names)

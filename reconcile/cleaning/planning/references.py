@@ -108,7 +108,7 @@ class Closure:
     draft: Draft
     policy: Policy
     referring: Referring
-    keeper: Row
+    keeper: Row | None
     stays: frozenset[RowName]
     most: int
     _guards: dict[Reference, dict[Key, tuple[RowName, ...]]] = field(default_factory=lambda: defaultdict(dict))
@@ -151,9 +151,12 @@ class Closure:
         number = sum(self._refused.values())
         rows = "1 row" if number == 1 else f"{number} rows"
         goes = any(change.after is None and change.role == "surplus" for change in self.draft.changes.values())
-        ways = "with `references: repoint` they would follow the keeper"
-        ways += ", with `references: capture` they would be deleted with it" if goes else ""
-        return NotPlannable(f"{rows} of {tables} {'refers' if number == 1 else 'refer'} to its surplus; {ways}.")
+        ways = ["with `references: repoint` they would follow the keeper"] if self.keeper else []
+        ways += ["with `references: capture` they would be deleted with it"] if goes else []
+        subject = "surplus" if self.keeper else "records"
+        return NotPlannable(
+            f"{rows} of {tables} {'refers' if number == 1 else 'refer'} to its {subject}; {', '.join(ways)}."
+        )
 
     def guards(self) -> tuple[ReferenceGuard, ...]:
         """Return the references as read, for a check before execution."""
@@ -185,12 +188,14 @@ class Closure:
 
         Always False for a foreign key: if its key is not unique, the database changes the rows anyway.
         """
-        if self.keeper.name.table != reference.to_table or not reference.soft:
+        if self.keeper is None or self.keeper.name.table != reference.to_table or not reference.soft:
             return False
         return cells_at(self.draft.final(self.keeper), reference.to_columns) == key
 
     def _must_not_share(self, reference: Reference, key: Key, children: Sequence[Row]) -> None:
         """Raise NotPlannable if a foreign key refers to the keeper and a leaving row by the same values."""
+        if self.keeper is None:
+            return
         same_table = self.keeper.name.table == reference.to_table and not reference.soft
         shared = same_table and cells_at(self.keeper.cells, reference.to_columns) == key
         if shared and any(not self.draft.goes(child.name) for child in children):

@@ -1,4 +1,4 @@
-"""The shape check: a rule stops cleaning a dataset that changed unexpectedly.
+"""The shape check: a rule stops cleaning if one of its datasets changed unexpectedly.
 
 A column that vanished, changed its type or emptied, a source that lost half its records, or many times the usual
 groups: each may make a rule match the wrong records. The rule keeps reporting; cleaning waits for a person. Each run
@@ -11,15 +11,16 @@ import hashlib
 import json
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+from reconcile.detection.detect import Detected
 from reconcile.findings.states import HOLDING, PlanState
 from reconcile.store import Transaction, plans, shapes
-from rules.engines.base import Detection, Member
-from rules.kinds.base import Fitted, Rule
+from rules.engines.base import Detection, Member, Relation
+from rules.kinds.base import Rule
 
 TIMES = 5
 """More groups than this many times the median are too many."""
@@ -38,7 +39,7 @@ WHERE = "where"
 
 @dataclass(frozen=True)
 class DatasetShape:
-    """The shape of a rule's dataset in one run. `rule` is the rule's binding.
+    """The shape of one of a rule's datasets in one run. `rule` is the rule's binding.
 
     `types` are those of all columns of the dataset; `used` names the columns the rule matches, keeps or cleans by.
     `empty`: by column, the share of scanned records that were skipped because they lack it; for `where`, the share of
@@ -71,9 +72,11 @@ class Past:
     groups: Sequence[int]
 
 
-def of(rule: Rule, fitted: Fitted, detection: Detection, run: str, binding: str, cleaned: int = 0) -> DatasetShape:
-    """Return the shape of the dataset in a detection."""
-    members = list(islice(_members(detection), LOOKED_AT))
+def of(rule: Rule, answer: Detected, dataset: str, run: str, binding: str, cleaned: int = 0) -> DatasetShape:
+    """Return the shape of one of the rule's datasets in a detection."""
+    detection, relation = answer.detection.of(dataset), answer.subjects[dataset].relation
+    named = None if dataset == rule.dataset else dataset
+    members = list(islice((member for member in _members(detection) if member.dataset == named), LOOKED_AT))
     missing = Counter(name for member in members for name, value in member.values.items() if value is None)
     empty: dict[str, float] = {}
     for left_out in detection.skipped:
@@ -82,8 +85,8 @@ def of(rule: Rule, fitted: Fitted, detection: Detection, run: str, binding: str,
     return DatasetShape(
         run=run,
         rule=binding,
-        types={column.name: column.type.value for column in fitted.relation.schema},
-        used=_used(rule, fitted),
+        types={column.name: column.type.value for column in relation.schema},
+        used=_used(rule, answer.fitted.needed[dataset], relation),
         read=detection.read,
         groups=len(detection.groups),
         members=len(members),
@@ -93,20 +96,29 @@ def of(rule: Rule, fitted: Fitted, detection: Detection, run: str, binding: str,
     )
 
 
-def refuse(tx: Transaction, rule: Rule, fitted: Fitted, detection: Detection, run: str, binding: str) -> str | None:
-    """Return why this rule may not clean, for `limits.stop`; None accepts the shape for later comparisons.
+def refuse(tx: Transaction, rule: Rule, answer: Detected, run: str, binding: str) -> str | None:
+    """Return why this rule may not clean, for `limits.stop`; None accepts the shapes for later comparisons.
 
     `binding` is the rule's: shapes are compared only while it stays the same. A refused shape waits for `allow`. A
-    resumed run is compared with the runs before it.
+    resumed run is compared with the runs before it. If the other dataset of a comparison is incomplete, its partners
+    are missing, so the shapes of all are checked.
     """
-    now = of(rule, fitted, detection, run, binding, plans.records_removed(tx, rule.name))
-    memory = _read(tx, rule)
-    in_progress = plans.records_removed(tx, rule.name, (*HOLDING, PlanState.COMPENSATING))
-    reason = None if memory is None else compare(rule, memory.before(run), now, in_progress)
+    reasons = [_refuse(tx, rule, answer, dataset, run, binding) for dataset in rule.member_datasets]
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def _refuse(tx: Transaction, rule: Rule, answer: Detected, dataset: str, run: str, binding: str) -> str | None:
+    removed = in_progress = 0
+    if dataset == rule.cleaned:
+        removed = plans.records_removed(tx, rule.name)
+        in_progress = plans.records_removed(tx, rule.name, (*HOLDING, PlanState.COMPENSATING))
+    now = of(rule, answer, dataset, run, binding, removed)
+    memory = _read(tx, rule, dataset)
+    reason = None if memory is None else compare(rule, memory.before(run), now, in_progress, dataset=dataset)
     if memory is None or reason is None:
-        _write(tx, rule.dataset, rule.name, _accepted(memory, now))
+        _write(tx, dataset, rule.name, _accepted(memory, now))
     else:
-        _write(tx, rule.dataset, rule.name, replace(memory, waiting=now))
+        _write(tx, dataset, rule.name, replace(memory, waiting=now))
     return reason
 
 
@@ -119,11 +131,13 @@ def allow(tx: Transaction, dataset: str, rule: str) -> bool:
     return True
 
 
-def compare(rule: Rule, before: Past, now: DatasetShape, in_progress: int = 0) -> str | None:
+def compare(
+    rule: Rule, before: Past, now: DatasetShape, in_progress: int = 0, *, dataset: str | None = None
+) -> str | None:
     """Return the first difference that is too large, for `limits.stop`; None if there is none.
 
     `in_progress` are records that plans may have removed already, though this is not known yet, for example after a
-    kill.
+    kill. `dataset` is the rule's first one by default.
 
     The first run of a rule, and the first after an edit, compare nothing: they ask people anyway.
     """
@@ -133,7 +147,7 @@ def compare(rule: Rule, before: Past, now: DatasetShape, in_progress: int = 0) -
     reason = next(_differences(rule, previous, before.groups, now, in_progress), None)
     if reason is None:
         return None
-    return f"dataset {rule.dataset!r} changed unexpectedly: {reason}"
+    return f"dataset {(dataset or rule.dataset)!r} changed unexpectedly: {reason}"
 
 
 def _differences(
@@ -169,9 +183,9 @@ def _members(detection: Detection) -> Iterator[Member]:
         yield from group.members
 
 
-def _used(rule: Rule, fitted: Fitted) -> tuple[str, ...]:
-    texts, relation = _named_texts(rule), fitted.relation
-    columns = {*fitted.needed[relation.dataset], *(name for name in relation.schema.names if name in texts)}
+def _used(rule: Rule, needed: Iterable[str], relation: Relation) -> tuple[str, ...]:
+    texts = _named_texts(rule)
+    columns = {*needed, *(name for name in relation.schema.names if name in texts)}
     return tuple(sorted(columns))
 
 
@@ -220,9 +234,9 @@ def _accepted(memory: _Memory | None, now: DatasetShape) -> _Memory:
     return _Memory(now, [*groups, (now.run, now.groups)][-REMEMBERED:], memory.before(now.run).shape)
 
 
-def _read(tx: Transaction, rule: Rule) -> _Memory | None:
-    memory = _row(tx, rule.dataset, rule.name)
-    return memory if memory is not None or rule.was is None else _row(tx, rule.dataset, rule.was)
+def _read(tx: Transaction, rule: Rule, dataset: str) -> _Memory | None:
+    memory = _row(tx, dataset, rule.name)
+    return memory if memory is not None or rule.was is None else _row(tx, dataset, rule.was)
 
 
 def _row(tx: Transaction, dataset: str, rule: str) -> _Memory | None:

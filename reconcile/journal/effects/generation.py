@@ -45,6 +45,8 @@ def known(tx: Transaction, target: str, names: Sequence[str]) -> set[str]:
 def stays_marked(tx: Transaction, plan: Plan) -> bool:
     """Return True if the record this plan keeps was itself set aside for another one, without an undo: the plan would
     leave no record."""
+    if not plan.keeper:
+        return False
     subject = holds.subject_of(tx.store.key, holds.name_of(plan.table, plan.keeper))
     marks = (
         PlanState(row.state) is PlanState.SUCCEEDED and _MARKS.fullmatch(row.effect)

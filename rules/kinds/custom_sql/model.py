@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from rules.kinds.base import Rule
+from rules.kinds.base import Rule, SettingPath
 from rules.models import KeepLines
 
 GROUP_KEY = "group_key"
@@ -51,6 +51,10 @@ class SqlRule(Rule):
     def kept_by(self) -> tuple[str, ...]:
         return tuple(line.column for line in self.keep if line.column is not None)
 
-    def not_cleanable(self) -> Iterator[tuple[str, str]]:
+    def not_cleanable(self) -> Iterator[tuple[SettingPath, str]]:
+        yield from super().not_cleanable()
         if self.minimum > 2:
-            yield "minimum", "a rule with `clean` must also find pairs, or it misses what a cleaning leaves; remove it"
+            yield (
+                ("minimum",),
+                "a rule with `clean` must also find pairs, or it misses what a cleaning leaves; remove it",
+            )

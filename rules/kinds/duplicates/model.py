@@ -232,8 +232,13 @@ class DuplicatesRule(Rule):
     def kept_by(self) -> tuple[str, ...]:
         return tuple(line.column for line in self.keep if line.column is not None)
 
-    def not_cleanable(self) -> Iterator[tuple[str, str]]:
+    def not_cleanable(self) -> Iterator[tuple[SettingPath, str]]:
         if self.several:
-            yield "clean", "a rule over several datasets only reports; clean in a rule over one `dataset`"
+            yield ("clean",), "a rule over several datasets only reports; clean in a rule over one `dataset`"
+        else:
+            yield from super().not_cleanable()
         if self.minimum != 2:
-            yield "minimum", "a rule with `clean` must also find pairs, or it misses what a cleaning leaves; remove it"
+            yield (
+                ("minimum",),
+                "a rule with `clean` must also find pairs, or it misses what a cleaning leaves; remove it",
+            )

@@ -14,7 +14,7 @@ from rules.errors import RuleError
 from rules.kinds.base import ReadDataset, Rows, Sample
 from rules.kinds.reconciliation import matching, members, retrieving, totals, words
 from rules.kinds.reconciliation.accounts import Account, accounts, proven
-from rules.kinds.reconciliation.bound import BoundRule
+from rules.kinds.reconciliation.bound import BoundRule, BoundSide
 from rules.kinds.reconciliation.findings import Reporter
 from rules.kinds.reconciliation.fitting import fitted
 from rules.kinds.reconciliation.model import FORMS, ReconciliationRule
@@ -41,11 +41,15 @@ class FittedReconciliation:
 
     @property
     def relation(self) -> Relation:
-        return self.bound.left.relation
+        return self._cleaned.relation
 
     @property
     def columns(self) -> Columns:
-        return self.bound.left.columns
+        return self._cleaned.columns
+
+    @property
+    def _cleaned(self) -> BoundSide:
+        return self.bound.left if self.bound.rule.cleaned == self.bound.left.relation.dataset else self.bound.right
 
     @property
     def named(self) -> Mapping[str, tuple[str, ...]]:
@@ -64,7 +68,7 @@ class FittedReconciliation:
 
     @property
     def deciding(self) -> tuple[str, ...]:
-        return self.bound.left.deciding
+        return self._cleaned.deciding
 
     @property
     def keep(self) -> tuple[Keep, ...]:
@@ -98,7 +102,7 @@ class FittedReconciliation:
         return words.samples(self.bound, dataset, rows, slot)
 
     def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:
-        current = retrieving.current(self.bound, candidates, slot, read)
+        current = retrieving.current(self.bound, self._cleaned, candidates, slot, read)
         found = self.detect(current.records, slot).groups
         return [current.groups_of(rows, found) for rows in candidates]
 
@@ -144,6 +148,7 @@ class _Run:
         balance = proven(bound.rule.name, names, left, right, has_money=has_money)
         skipped = (table.skipped(of_side) for table, of_side in zip(workspace.tables, states, strict=True))
         read_of = {name: sum(of_side.values()) for name, of_side in zip(names, states, strict=True)}
+        scanned_of = {name: account.total.records for name, account in zip(names, answer.accounts, strict=True)}
         return Detection(
             rule=bound.rule.name,
             engine=workspace.name,
@@ -154,6 +159,7 @@ class _Run:
             identity=identity,
             statements=texts(bound, workspace.tables),
             read_of=read_of,
+            scanned_of={} if bound.is_of_one_dataset else scanned_of,
             balance=balance,
             matched=answer.matched,
             not_yet_due=answer.not_yet_due,

@@ -9,7 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
 from rules.calendar import HolidaysField
-from rules.document.mistakes import listed
+from rules.cleaning import Clean
+from rules.document.mistakes import listed, suggestion
 from rules.expressions import parse
 from rules.forms import FormWords
 from rules.kinds.base import Rule, SettingPath
@@ -18,6 +19,7 @@ from rules.models import KeyPart, Strict, parse_duration
 
 Form = Literal["left_only", "right_only", "mismatch", "duplicate_left", "duplicate_right", "unbalanced", "ambiguous"]
 FORMS: tuple[Form, ...] = get_args(Form)
+_ALONE: tuple[Form, ...] = ("left_only", "right_only")
 MOST_SEARCHED = 16
 """Records of a searched bundle: among more, a sum is more often chance than truth (measured)."""
 
@@ -155,7 +157,7 @@ class ReconciliationRule(Rule):
     nouns: ClassVar[tuple[str, str]] = ("discrepancy", "discrepancies")
 
     kind: Literal["reconciliation"] = "reconciliation"
-    dataset: str = Field(alias="left", description="The dataset that is compared; only its records can be cleaned.")
+    dataset: str = Field(alias="left", description="The dataset that is compared.")
     right: str = Field(description="The dataset it is compared with.")
     where: Conditions | None = Field(  # type: ignore[assignment]  # each dataset has a condition
         default=None, description="The records that take part, a condition for each dataset."
@@ -292,6 +294,39 @@ class ReconciliationRule(Rule):
             yield column
             yield from (pair.left.column for pair in pairs if pair.right.column == column)
 
-    def not_cleanable(self) -> Iterator[tuple[str, str]]:
+    @property
+    def cleanable_forms(self) -> Mapping[str, tuple[Form, ...]]:
+        """The forms of findings whose records can be cleaned, by dataset.
+
+        Not `ambiguous` ones: it is open which of their records have a partner.
+        """
+        reported = [form for form in self.possible_forms if form in self.report and form != "ambiguous"]
+        without = {self.dataset: "right_only", self.right: "left_only"}
+        return {name: tuple(form for form in reported if form != without[name]) for name in self.datasets}
+
+    def not_cleanable(self) -> Iterator[tuple[SettingPath, str]]:
         if self.totals is not None:
-            yield "totals", f"sums have no record to clean; compare records with {listed(['key'])}"
+            yield ("totals",), f"sums have no record to clean; compare records with {listed(['key'])}"
+        elif self.dataset == self.right:
+            yield ("clean",), "a rule that compares a dataset with itself only reports; remove it"
+        elif self.clean is not None:
+            yield from self._mistakes_in(self.clean)
+
+    def _mistakes_in(self, clean: Clean) -> Iterator[tuple[SettingPath, str]]:
+        if clean.dataset not in self.datasets:
+            which = "needs `dataset`, the one to clean" if clean.dataset is None else "names another `dataset`"
+            yield ("clean",), f"{which}; write {self.dataset} or {self.right}"
+            return
+        allowed = self.cleanable_forms[clean.dataset]
+        if not clean.forms:
+            yield ("clean",), f"needs `forms`, those of the findings to clean; choose from {listed(allowed)}"
+        for index, form in enumerate(clean.forms):
+            if form not in allowed:
+                wrong = f"the rule has no `{form}` findings with records of `{clean.dataset}` to clean"
+                yield ("clean", "forms", index), f"{wrong}; {suggestion(form, allowed)}"
+        if clean.needs_keeper:
+            sentence = f"`{clean.action}` needs a record to keep, which a discrepancy does not have; write set"
+            yield ("clean", "action"), sentence
+        elif clean.removes and (paired := [form for form in clean.forms if form in allowed and form not in _ALONE]):
+            sentence = f"`{clean.action}` would remove records that have a partner ({listed(paired)}); write set"
+            yield ("clean", "action"), sentence

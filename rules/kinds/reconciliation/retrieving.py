@@ -32,39 +32,43 @@ class Current:
     """The records of both datasets that share a key with a candidate."""
 
     bound: BoundRule
+    own: BoundSide
     slot: dt.datetime
     records: Mapping[str, Streamed]
 
     def groups_of(self, rows: Rows, groups: Sequence[Group]) -> tuple[Group, ...]:
         """Return the groups that hold one of these rows."""
-        ids = {sameness(_id(self.bound.left, row, self.slot)) for row in rows}
+        ids = {sameness(_id(self.own, row, self.slot)) for row in rows}
+        dataset = None if self.own is self.bound.left else self.own.relation.dataset
         return tuple(
-            group for group in groups if any(m.dataset is None and sameness(m.id) in ids for m in group.members)
+            group for group in groups if any(m.dataset == dataset and sameness(m.id) in ids for m in group.members)
         )
 
 
-def current(bound: BoundRule, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Current:
-    """Read both datasets; rows of `candidates` replace records of the left one with their id.
+def current(
+    bound: BoundRule, own: BoundSide, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset
+) -> Current:
+    """Read both datasets; rows of `candidates` replace records of the side `own` with their id.
 
     A record's partner may be taken by another record of its key, so all records of its key are needed.
     """
-    given = {sameness(_id(bound.left, row, slot)): row for rows in candidates for row in rows}
+    given = {sameness(_id(own, row, slot)): row for rows in candidates for row in rows}
     keys = None
     if bound.pairs:
-        sides = bound.sides if bound.is_of_one_dataset else (bound.left,)
+        sides = bound.sides if bound.is_of_one_dataset else (own,)
         keys = {_key(side, row, slot) for side in sides for row in given.values()}
     chosen: dict[str, list[Row]] = {}
     for side in bound.sides[: 1 if bound.is_of_one_dataset else 2]:
-        is_left = side is bound.left
+        is_own = side is own
         dataset = side.relation.dataset
         sharing = bound.sides if bound.is_of_one_dataset else (side,)
         rows = (row for row in read(dataset) if keys is None or any(_key(each, row, slot) in keys for each in sharing))
         chosen[dataset] = [
-            *(given.values() if is_left else ()),
-            *(row for row in rows if not is_left or sameness(_id(side, row, slot)) not in given),
+            *(given.values() if is_own else ()),
+            *(row for row in rows if not is_own or sameness(_id(side, row, slot)) not in given),
         ]
     records = {side.relation.dataset: _streamed(side, chosen[side.relation.dataset]) for side in bound.sides}
-    return Current(bound, slot, records)
+    return Current(bound, own, slot, records)
 
 
 def _id(side: BoundSide, row: Row, slot: dt.datetime) -> RecordId:

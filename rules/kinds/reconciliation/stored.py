@@ -285,13 +285,15 @@ class SideTable:
 
     def skipped(self, states: Mapping[int, int]) -> list[Skipped]:
         """Return the records whose condition is unknown."""
-        dataset = self.side.relation.dataset
+        dataset = None if self.bound.is_of_one_dataset else self.side.relation.dataset
         reasons = {
-            OUTSIDE_UNKNOWN: f"the condition of dataset `{dataset}` is unknown: a value in it is null",
-            EXCLUDED_UNKNOWN: f"the condition on `{dataset}` is unknown: a value in it is null",
+            OUTSIDE_UNKNOWN: "the condition of the dataset is unknown: a value in it is null",
+            EXCLUDED_UNKNOWN: f"the condition on the {self.side.name} side is unknown: a value in it is null",
         }
         return [
-            Skipped("where", why, states[state], scanned=False) for state, why in reasons.items() if states.get(state)
+            Skipped("where", why, states[state], scanned=False, dataset=dataset)
+            for state, why in reasons.items()
+            if states.get(state)
         ]
 
 
