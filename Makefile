@@ -42,7 +42,7 @@ format: $(DEV) ## put the code into shape
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(DEV) ## compare with hand-written SQL, polars and pandas; writes bench/RESULTS.md
+bench: $(DEV) ## compare with scripts by hand: SQL, polars, pandas, networkx; writes bench/RESULTS.md
 	$(BIN)/python -m bench
 
 chaos: $(DEV) ## the long tier of the kill tests, with a table of what it came to: SEED=… SECONDS=… (1200)

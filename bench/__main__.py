@@ -1,60 +1,30 @@
-"""`python -m bench [SECTION …] [--rows N] [--runs N]`; writes RESULTS.md.
+"""`python -m bench [SECTION …] [--rows N] [--runs N] [--results FILE]`; writes RESULTS.md.
 
-The sections: start, files, postgres, workbook, serve, effects, audit.
+The sections: start, files, postgres, workbook, tolerance, exact, sums, any-key, transfers,
+serve, effects, audit.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import audit, data, serving
+from bench import audit, data, reconciliation, serving
 from bench import effects as effecting
-from bench.measure import Contender, interleave, table
+from bench.measure import RECONCILE, Contender, common, contender, interleave, members, reconcile, table
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "RESULTS.md"
 POSTGRES = os.environ.get("RECONCILE_TEST_POSTGRES", "postgresql://root@127.0.0.1:5432/test").replace("+psycopg", "")
-RECONCILE = [sys.executable, "-m", "reconcile"]
-
-
-def contender(script: str, *arguments: str) -> Contender:
-    """One of the scripts in bench/contenders as a whole process."""
-    return Contender(script, lambda: [sys.executable, str(HERE / "contenders" / f"{script}.py"), *arguments])
-
-
-def reconcile(name: str, configuration: str, *arguments: str) -> Contender:
-    """A whole `reconcile run` in a fresh folder with a fresh store each time."""
-
-    def command() -> Sequence[str]:
-        folder = Path(tempfile.mkdtemp(prefix="bench-"))
-        (folder / "reconcile.yaml").write_text(configuration)
-        return [*RECONCILE, "run", "-c", str(folder / "reconcile.yaml"), "--json", "--quiet", *arguments]
-
-    return Contender(name, command)
-
-
-def members(contender: Contender) -> int:
-    """The number of records in groups: printed by every contender or, for Reconcile, listed in its report."""
-    if contender.answer.isdigit():
-        return int(contender.answer)
-    report = json.loads(contender.answer)
-    return sum(1 + len(finding["surplus"]) for finding in report["findings"])
 
 
 def agree(contenders: Sequence[Contender]) -> str:
-    """The common answer; raises SystemExit if one differs, because the times then mean nothing."""
-    answers = {contender.name: members(contender) for contender in contenders}
-    if len(set(answers.values())) != 1:
-        raise SystemExit(f"the contenders disagree: {answers}")
-    return f"Every contender found the same {next(iter(answers.values())):,} records."
+    return f"Every contender found the same {common(contenders, members):,} records."
 
 
 def files(rows: int, runs: int) -> str:
@@ -180,6 +150,11 @@ SECTIONS: dict[str, Callable[[int, int], str]] = {
     "files": files,
     "postgres": postgres,
     "workbook": workbook,
+    "tolerance": lambda rows, runs: reconciliation.tolerance(rows // 10, runs),
+    "exact": reconciliation.exact,
+    "sums": lambda rows, runs: reconciliation.sums(rows // 10, runs),
+    "any-key": lambda rows, runs: reconciliation.any_key(3 * rows // 10, runs),
+    "transfers": lambda _, runs: reconciliation.transfers(runs),
     "serve": serve,
     "effects": effects,
     "audit": log,
@@ -191,6 +166,7 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=[])
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     chosen = options.sections or list(SECTIONS)
     head = (
@@ -202,8 +178,9 @@ def main() -> None:
     for name in chosen:  # written after each section, because the whole takes a while
         measured = SECTIONS[name](options.rows, options.runs)
         print(f"\n{measured}\n")
-        RESULTS.write_text(f"{head}\n{_merged(RESULTS.read_text(encoding='utf-8'), measured)}\n", encoding="utf-8")
-    print(f"written to {RESULTS}")
+        previous = options.results.read_text(encoding="utf-8") if options.results.exists() else ""
+        options.results.write_text(f"{head}\n{_merged(previous, measured)}\n", encoding="utf-8")
+    print(f"written to {options.results}")
 
 
 def _merged(previous: str, measured: str) -> str:

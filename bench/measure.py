@@ -10,6 +10,11 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
+
+CONTENDERS = Path(__file__).with_name("contenders")
+RECONCILE = [sys.executable, "-m", "reconcile"]
+Answer = TypeVar("Answer", int, str)
 
 
 @dataclass
@@ -35,6 +40,45 @@ class Contender:
     @property
     def memory(self) -> float:
         return statistics.median(self.megabytes)
+
+
+def contender(script: str, *arguments: str, python: str = sys.executable) -> Contender:
+    """One of the scripts in bench/contenders as a whole process."""
+    return Contender(script, lambda: [python, str(CONTENDERS / f"{script}.py"), *arguments])
+
+
+def reconcile(name: str, configuration: str, *arguments: str) -> Contender:
+    """A whole `reconcile run` in a fresh folder with a fresh store each time."""
+
+    def command() -> Sequence[str]:
+        folder = Path(tempfile.mkdtemp(prefix="bench-"))
+        (folder / "reconcile.yaml").write_text(configuration)
+        return [*RECONCILE, "run", "-c", str(folder / "reconcile.yaml"), "--json", "--quiet", *arguments]
+
+    return Contender(name, command)
+
+
+def members(contender: Contender) -> int:
+    """The number of records in groups: printed by every contender or, for Reconcile, listed in its report."""
+    if contender.answer.isdigit():
+        return int(contender.answer)
+    report = json.loads(contender.answer)
+    return sum(1 + len(finding["surplus"]) for finding in report["findings"])
+
+
+def forms(contender: Contender) -> str:
+    """The number of findings by form: printed by every contender or, for Reconcile, listed in its report."""
+    answer = json.loads(contender.answer)
+    counts: dict[str, int] = answer["rules"][0]["forms"] if "rules" in answer else answer
+    return ", ".join(f"{count:,} {form}" for form, count in sorted(counts.items()))
+
+
+def common(contenders: Sequence[Contender], answer: Callable[[Contender], Answer]) -> Answer:
+    """The common answer; raises SystemExit if one differs, because the times then mean nothing."""
+    answers = {contender.name: answer(contender) for contender in contenders}
+    if len(set(answers.values())) != 1:
+        raise SystemExit(f"the contenders disagree: {answers}")
+    return next(iter(answers.values()))
 
 
 @dataclass(frozen=True)
