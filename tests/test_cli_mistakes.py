@@ -137,6 +137,80 @@ def test_what_does_not_fit_is_told_with_how_it_is_written(
     assert sentence in answer.out
 
 
+COMPARED = """\
+sources: {s: {type: files}}
+datasets:
+  bank: {source: s, path: bank.csv, id: id, columns: {amount: decimal}}
+  ledger: {source: s, path: ledger.csv, id: id, columns: {amount: decimal}}
+rules:
+  agree:
+    kind: reconciliation
+    left: bank
+    right: ledger
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "place", "sentence"),
+    [
+        ("    key: [rfe]\n", "10:5", "`key` names `rfe`, but dataset `bank` has no such column; did you mean `ref`?"),
+        ("    key: [ref]\n    compare: [amuont]\n", "11:5", "`compare` names `amuont`, but dataset `bank`"),
+        (
+            "    totals:\n      by: [{left: [rfe], right: [ref]}]\n      sum: {left: amount, right: amount}\n",
+            "11:7",
+            "`totals.by` names `rfe`, but dataset `bank`",
+        ),
+        (
+            "    totals:\n      by: [ref]\n      sum: {left: amount, right: amuont}\n",
+            "12:7",
+            "`totals.sum` names `amuont`, but dataset `ledger`",
+        ),
+        (
+            "    totals:\n      by: [ref]\n      sum: {left: 0 - amuont, right: amount}\n",
+            "12:7",
+            "`totals.sum` cannot be computed: There is no column `amuont`",
+        ),
+        (
+            "    key: [ref]\n    tolerance:\n      amount: {left: amount, right: amuont, by: 1}\n",
+            "12:7",
+            "`tolerance.amount` names `amuont`, but dataset `ledger`",
+        ),
+        (
+            "    key: [ref]\n    match: one_to_many\n    sum: {left: amuont, right: amount}\n",
+            "12:5",
+            "`sum` names `amuont`, but dataset `bank`",
+        ),
+        ("    key: [ref]\n    where: {left: rfe = 'A'}\n", "11:13", "`where.left`: There is no column `rfe`"),
+    ],
+)
+def test_a_column_that_is_missing_is_told_alike_by_check_and_run_with_the_line_of_the_setting(
+    settings: str, place: str, sentence: str, tmp_path: Path
+) -> None:
+    for name in ("bank", "ledger"):
+        (tmp_path / f"{name}.csv").write_text("id,ref,amount\n1,A,10\n")
+    books = Project(tmp_path).write(COMPARED + settings)
+
+    check, run, dry = books("check", "-q"), books("run"), books("run", "--dry-run")
+
+    said = f"reconcile.yaml:{place}: Rule 'agree' does not fit dataset `bank` and `ledger`: {sentence}"
+    assert [answer.code for answer in (check, run, dry)] == [2, 2, 2]
+    assert f"error  rule agree: {said}" in check.out
+    assert f"could not check agree: {said}" in run.out
+    assert f"could not check agree: {said}" in dry.out
+
+
+def test_a_source_that_failed_beside_a_rule_that_does_not_fit_is_worth_another_run(tmp_path: Path) -> None:
+    (tmp_path / "bank.csv").write_text("id,ref,amount\n1,A,10\n")
+    (tmp_path / "ledger.csv").write_text("id,ref,amount\n1,A,10,more\n")
+    rules = COMPARED + "    key: [ref]\n  twice: {kind: duplicates, dataset: bank, key: [rfe]}\n"
+    books = Project(tmp_path).write(rules)
+
+    answer = books("run")
+
+    assert answer.code == 3
+    assert "reconcile.yaml:11:44: Rule 'twice' does not fit dataset `bank`: `key` names `rfe`" in answer.out
+
+
 BILLS = """\
 sources: {books: {type: workbook, path: books.xlsx}}
 datasets: {bills: {source: books, id: Beleg, money: {amount: Betrag, currency: EUR}}}

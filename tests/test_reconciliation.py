@@ -614,7 +614,7 @@ where: {left: nowhere = 1}
         "`by` and `percent` in `compare` need numbers; `status` has none.",
         "The date tolerance needs a date, but `status` of `bank` is of type text",
         "`grace` measures time, but `status` is of type text",
-        "where of `left`: There is no column `nowhere`",
+        "`where.left`: There is no column `nowhere`",
     ):
         assert sentence in said
 

@@ -163,6 +163,7 @@ class _Loading:
             encryption_key=top.encryption_key,
             audit=top.audit,
             unusable=self.sections.unusable,
+            rule_entries=dict(self.sections["rules"]),
         )
 
     def _all(self, section: str, read: Callable[[str, Entry], Any]) -> dict[str, Any]:

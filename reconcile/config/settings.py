@@ -40,6 +40,7 @@ from reconcile.schedule.schedules import Schedule
 from rules.calendar import Holidays, HolidaysField
 from rules.cleaning import Caps, Limits, TargetLimits
 from rules.document.mistakes import Mistake, short, suggestion
+from rules.document.tree import Entry, locate
 from rules.kinds.base import Rule
 from rules.models import Duration, Strict, parse_duration
 
@@ -53,6 +54,7 @@ DEFAULT_MEMORY = 2_000_000_000
 COLUMN_TYPES = ("text", "integer", "decimal", "float", "boolean", "date", "instant")
 
 _SIZED_DECIMAL = re.compile(r"decimal\(\d{1,2},\d{1,2}\)")
+_SETTING = re.compile(r"`([a-z_]+(?:\.[a-z_]+)*)`")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
 
@@ -348,7 +350,7 @@ class Project:
     from the folder of `path`, the main one first; None if one holds a secret in clear text, which must not be kept.
     `retries` are the configured templates: a rule's `retry` names one of them or of cleaning.OWN_RETRIES.
     `limits` are by source; see `caps_of`. `unusable` are sources and channels of a kept release, by section and name,
-    that lack a secret here, each with the reason; no other field has them.
+    that lack a secret here, each with the reason; no other field has them. `rule_entries` are the rules as written.
     """
 
     path: Path
@@ -379,6 +381,16 @@ class Project:
     encryption_key: tuple[SecretStr, ...] = ()
     audit: AuditSettings = field(default_factory=AuditSettings)
     unusable: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    rule_entries: Mapping[str, Entry] = field(default_factory=dict, repr=False, compare=False)
+
+    def at_setting(self, rule: str, sentence: str, mistake: str) -> str:
+        """Return the sentence with the file, line and column of the rule's setting that a mistake begins with."""
+        entry = self.rule_entries.get(rule)
+        if entry is None:
+            return sentence
+        named = _SETTING.match(mistake)
+        path = tuple(named[1].split(".")) if named else ()
+        return str(Mistake.at(locate(entry.node, path, entry.key_at).key_at, sentence))
 
     @property
     def encryption_keys(self) -> tuple[bytes, ...]:

@@ -85,7 +85,7 @@ def _rules(application: Application, subjects: Subjects) -> Iterator[Look]:
     owners: set[str] = set()
     for rule in application.project.rules.values():
         if subjects.keys() >= set(rule.datasets):
-            rule_look = _rule(rule, {name: subjects[name] for name in rule.datasets})
+            rule_look = _rule(application, rule, {name: subjects[name] for name in rule.datasets})
             yield rule_look
             if not rule_look.wrong:
                 yield from _examples(application, rule, subjects)
@@ -117,12 +117,13 @@ def _dataset(application: Application, name: str, subjects: dict[str, Subject]) 
     return Look(f"dataset {name}", f"{columns}{unnamed}", warnings=warnings)
 
 
-def _rule(rule: Rule, subjects: Subjects) -> Look:
+def _rule(application: Application, rule: Rule, subjects: Subjects) -> Look:
     try:
         fitted = detect.fit(rule, subjects)
         choice = detect.choose(rule, fitted, subjects)
     except RuleDoesNotFit as error:
-        return Look(f"rule {rule.name}", str(error), _WRONG)
+        sentence = application.project.at_setting(rule.name, str(error), error.mistakes[0])
+        return Look(f"rule {rule.name}", sentence, _WRONG)
     result = Look(f"rule {rule.name}", f"fits; {choice.engine}, because {choice.reason}")
     return result if rule.clean is None else _cleaning(rule, fitted, subjects, result)
 

@@ -154,7 +154,10 @@ class RuleResult:
 
 @dataclass(frozen=True, kw_only=True)
 class RuleFailure:
-    """The result of a rule that could not be checked: `failed` is why, `subject` the rule or the whole source."""
+    """The result of a rule that could not be checked: `failed` is why, `subject` the rule or the whole source.
+
+    `misfit`: the rule does not fit its datasets, so it fails until one of them is corrected.
+    """
 
     skipped: ClassVar[tuple[LeftOut, ...]] = ()
 
@@ -164,6 +167,7 @@ class RuleFailure:
     failed: str
     subject: Ours[str]
     cleaning: CleaningResult = CleaningResult()
+    misfit: bool = False
 
 
 Outcome = RuleResult | RuleFailure

@@ -11,7 +11,7 @@ from connectors.errors import ConnectorError, SourceUnavailable
 from connectors.target import Target
 from reconcile.config.settings import JobConfig, Project
 from reconcile.detection.bounded import detected
-from reconcile.detection.detect import Budget, Detected, RuleUnchecked, Subject
+from reconcile.detection.detect import Budget, Detected, RuleDoesNotFit, RuleUnchecked, Subject
 from reconcile.findings.identity import Existing, RuleIdentity
 from reconcile.findings.results import FindingCounts, RuleFailure, RuleResult
 from reconcile.tracking.remember import RuleOutcome
@@ -87,11 +87,18 @@ def check(
             rule=rule.name,
             dataset=rule.dataset,
             severity=rule.severity.name,
-            failed=str(error),
+            failed=_sentence(rule, tools.project, error),
             subject=f"source {source}" if isinstance(error, SourceUnavailable) else f"rule {rule.name}",
+            misfit=isinstance(error, RuleDoesNotFit),
         )
         fail(failure, error)
         return failure
+
+
+def _sentence(rule: Rule, project: Project, error: Exception) -> str:
+    if isinstance(error, RuleDoesNotFit):
+        return project.at_setting(rule.name, str(error), error.mistakes[0])
+    return str(error)
 
 
 def _detected(rule: Rule, order: Order, tools: Readers, alive: Callable[[], None]) -> tuple[RuleIdentity, Detected]:

@@ -89,6 +89,12 @@ class RunReport:
         return self.status == "failed" or is_held_up or bool(self.undelivered)
 
     @property
+    def misfits(self) -> bool:
+        """True if rules do not fit their datasets, and nothing else failed that another run could put right."""
+        others = any(rule.cleaning.held_up for rule in self.rules) or bool(self.undelivered)
+        return bool(self.failures) and all(failure.misfit for failure in self.failures) and not others
+
+    @property
     def refused(self) -> bool:
         """True if something was not cleaned: for safety, because no plan is possible, or because it failed."""
         return any(rule.cleaning.leaves_something for rule in self.rules)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from rules import fitting
 from rules.engines.base import Relation
+from rules.engines.compile import Columns
 from rules.errors import RuleError
 from rules.kinds.base import DatasetFacts, DoesNotFit
 from rules.kinds.reconciliation import barren
@@ -19,18 +20,37 @@ from rules.values import Type
 
 def fitted(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundRule:
     """Bind the rule to its datasets. Raises DoesNotFit with every mistake."""
+    if mistakes := list(_underivable(relations)):
+        raise DoesNotFit(rule.name, mistakes)
     try:
         bound = bind(rule, relations)
     except RuleError as error:
-        raise DoesNotFit(rule.name, [f"A derived column or an amount cannot be computed: {error}"]) from error
+        raise DoesNotFit(rule.name, [f"`{_amount_setting(rule)}` cannot be computed: {error}"]) from error
     if mistakes := list(dict.fromkeys(_mistakes(bound))):
         raise DoesNotFit(rule.name, mistakes)
     return bound
 
 
+def _underivable(relations: Mapping[str, Relation]) -> Iterator[str]:
+    for relation in relations.values():
+        try:
+            Columns.of(relation.schema, relation.derived, relation.timezone, relation.calendar)
+        except RuleError as error:
+            yield f"A derived column of dataset `{relation.dataset}` cannot be computed: {error}"
+
+
+def _amount_setting(rule: ReconciliationRule) -> str:
+    """Return the setting that names the amounts; by default they are the dataset's money."""
+    if rule.totals:
+        return "totals.sum"
+    if rule.sum:
+        return "sum"
+    return "tolerance.amount" if rule.tolerance.amount and rule.tolerance.amount.left else "money"
+
+
 def _mistakes(bound: BoundRule) -> Iterator[str]:
     for side in bound.sides:
-        yield from _of_side(side)
+        yield from _of_side(bound, side)
     facts = {
         relation.dataset: DatasetFacts(relation.id, relation.where, relation.derived)
         for relation in (side.relation for side in bound.sides)
@@ -45,9 +65,9 @@ def _mistakes(bound: BoundRule) -> Iterator[str]:
     yield from _of_money(bound)
 
 
-def _of_side(side: BoundSide) -> Iterator[str]:
+def _of_side(bound: BoundRule, side: BoundSide) -> Iterator[str]:
     schema, relation = side.columns.schema, side.relation
-    yield from fitting.missing(schema, relation, _named(side))
+    yield from fitting.missing(schema, relation, _named(bound, side))
     for part in (*side.key, *side.compare):
         yield from fitting.key_part(schema, part)
     yield from fitting.money(schema, relation)
@@ -58,7 +78,7 @@ def _of_side(side: BoundSide) -> Iterator[str]:
         yield f"The amounts of `{relation.dataset}` must be numbers, but `{side.amount}` is of type {kind}."
     tests: tuple[tuple[str, Callable[[], object]], ...] = (
         (f"The where of dataset `{relation.dataset}`", lambda: relation.where and side.condition(relation.where)),
-        (f"where of `{side.name}`", lambda: side.where and side.condition(side.where)),
+        (f"`where.{side.name}`", lambda: side.where and side.condition(side.where)),
     )
     for setting, test in tests:
         try:
@@ -67,16 +87,19 @@ def _of_side(side: BoundSide) -> Iterator[str]:
             yield f"{setting}: {error}"
 
 
-def _named(side: BoundSide) -> Iterator[tuple[str, str]]:
+def _named(bound: BoundRule, side: BoundSide) -> Iterator[tuple[str, str]]:
+    """Yield each column with the setting that names it, money first: the rule compares it without naming it."""
+    money = [name for name in (side.money, side.currency) if name]
     yield from (("id", name) for name in side.relation.id)
-    yield from (("key", part.column) for part in side.key)
-    yield from (("compare", part.column) for part in side.compare)
+    yield from (("money", name) for name in money)
+    yield from (("totals.by" if bound.rule.totals else "key", part.column) for part in side.key)
+    yield from (("compare", part.column) for part in side.compare if part.column not in money)
     named = {
-        "tolerance": (side.date, side.amount),
-        "grace": (side.grace.column if side.grace else None,),
-        "money": (side.money, side.currency),
+        "tolerance.date": side.date,
+        _amount_setting(bound.rule): None if side.amount in money else side.amount,
+        "grace": side.grace.column if side.grace else None,
     }
-    yield from ((setting, name) for setting, names in named.items() for name in names if name)
+    yield from ((setting, name) for setting, name in named.items() if name)
 
 
 def _unlike(bound: BoundRule, pair: Pair, setting: str) -> Iterator[str]:
