@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -89,9 +89,8 @@ def identified(keyed: Iterable[Keyed], relation: Relation, content: Sequence[str
 
 def _named(keyed: Iterable[Keyed], id_columns: Sequence[str], content: Sequence[str]) -> list[Record]:
     identified = [(tuple(row[name] for name in id_columns), key, row) for key, row in keyed]
-    counts = Counter(sameness(name) for name, _, _ in identified)
-    repeats = any(times > 1 for times in counts.values())
-    extra = content if repeats else ()
+    has_repeats = len({sameness(name) for name, _, _ in identified}) < len(identified)
+    extra = content if has_repeats else ()
     return [Record(name, key, row, (*name, *(row[column] for column in extra))) for name, key, row in identified]
 
 

@@ -58,8 +58,10 @@ def parts(items: int, pairs: Iterable[Pair]) -> list[list[int]]:
     return connected
 
 
-def bridges(pairs: Iterable[Pair]) -> set[Pair]:
+def bridges(pairs: Collection[Pair]) -> set[Pair]:
     """Return the pairs without which a part falls apart (Tarjan 1974)."""
+    if len(pairs) == 1:
+        return set(pairs)
     neighbours = _neighbours(pairs)
     entered: dict[int, int] = {}
     parent: dict[int, int | None] = {}

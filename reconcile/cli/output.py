@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
@@ -163,22 +164,39 @@ class Output:
             raise exits.AnswerNotWritten(error) from error
 
 
-_PLAIN = json.JSONEncoder(ensure_ascii=False, indent=2)
+_PLAIN = json.JSONEncoder(ensure_ascii=False)
+
+
+def _indented(value: Any, margin: str) -> str:
+    """Return the result of `json.dumps` with `indent=2`, which yields every bracket, comma and value by itself."""
+    if isinstance(value, str):
+        return encode_basestring(value)
+    inner = margin + "  "
+    if isinstance(value, dict) and value:
+        named = [f"{_name(name)}: {_indented(item, inner)}" for name, item in value.items()]
+        return f"{{{inner}{f',{inner}'.join(named)}{margin}}}"
+    if isinstance(value, (list, tuple)) and value:
+        return f"[{inner}{f',{inner}'.join([_indented(item, inner) for item in value])}{margin}]"
+    return _PLAIN.encode(value)
+
+
+def _name(name: Any) -> str:
+    return encode_basestring(name if isinstance(name, str) else _PLAIN.encode(name))
 
 
 def _pieces(value: Any, margin: str = "\n") -> Iterator[str]:
     """Yield the result of `json.dumps`, in pieces if the value holds an iterator."""
     if not _holds_iterator(value):
-        yield _PLAIN.encode(value).replace("\n", margin)
+        yield _indented(value, margin)
         return
     named, inner, comma = isinstance(value, dict), margin + "  ", ""
     yield "{" if named else "["
     for item in value:
         yield comma + inner
         if isinstance(value, Iterator):
-            yield _PLAIN.encode(item).replace("\n", inner)
+            yield _indented(item, inner)
         else:
-            yield f"{_PLAIN.encode(item)}: " if named else ""
+            yield f"{_name(item)}: " if named else ""
             yield from _pieces(value[item] if named else item, inner)
         comma = ","
     yield margin + ("}" if named else "]")

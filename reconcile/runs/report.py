@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from reconcile.findings.results import Outcome, RuleFailure, RuleResult, RunSummary
@@ -127,6 +128,7 @@ class RunReport:
         } | {name: value for name, value in optional.items() if value is not None}
 
     def _findings(self, hidden: Callable[[str, str], Hidden]) -> Iterator[dict[str, Any]]:
+        hidden_of = cache(hidden)
         for finding in self.findings:
-            masked = hidden(finding.dataset, finding.rule)
+            masked = hidden_of(finding.dataset, finding.rule)
             yield finding_json(finding, masked) if isinstance(finding, Finding) else foreseen_json(finding, masked)

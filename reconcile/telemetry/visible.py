@@ -20,11 +20,13 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO, cast
 
-_HIDDEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+_INVISIBLE = (
+    "\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"
+    "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
 )
+_HIDDEN = re.compile(f"[{_INVISIBLE}\n]")
+_HIDDEN_IN_LINES = re.compile(f"[{_INVISIBLE}]")
 _JOINED = re.compile("[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]\u200d[\u2190-\u2bff\U0001f000-\U0001faff]")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -36,12 +38,12 @@ def line(text: str) -> str:
 
 def block(text: str) -> str:
     """Escape invisible characters in a text whose line ends are ours: they stay."""
-    return _HIDDEN.sub(_escape_in_block, text)
+    return _HIDDEN_IN_LINES.sub(_escape, text)
 
 
 def in_json(document: str, encoding: str = "utf-8") -> str:
     """The same JSON document with escapes for invisible characters, and for those missing in the encoding."""
-    escaped = _HIDDEN.sub(_escape_in_json, document)
+    escaped = _HIDDEN_IN_LINES.sub(_escape_in_json, document)
     if encoding.lower().replace("_", "-") != "utf-8":
         escaped = "".join(c if _fits(c, encoding) else json.dumps(c)[1:-1] for c in escaped)
     return escaped
@@ -55,13 +57,9 @@ def _escape(hidden: re.Match[str]) -> str:
     return _SHORT.get(hidden[0], numbered)
 
 
-def _escape_in_block(hidden: re.Match[str]) -> str:
-    return "\n" if hidden[0] == "\n" else _escape(hidden)
-
-
 def _escape_in_json(hidden: re.Match[str]) -> str:
     """Outside its texts JSON has no hidden character except line ends, and inside them no line ends."""
-    return hidden[0] if hidden[0] == "\n" or _joins_emoji(hidden) else json.dumps(hidden[0])[1:-1]
+    return hidden[0] if _joins_emoji(hidden) else json.dumps(hidden[0])[1:-1]
 
 
 def _joins_emoji(hidden: re.Match[str]) -> bool:
