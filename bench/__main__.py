@@ -1,7 +1,7 @@
 """`python -m bench [SECTION …] [--rows N] [--runs N] [--results FILE]`; writes RESULTS.md.
 
 The sections: start, files, postgres, workbook, tolerance, exact, sums, any-key, transfers,
-serve, effects, audit.
+peers, serve, effects, audit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import audit, data, reconciliation, serving
+from bench import audit, data, peers, reconciliation, serving
 from bench import effects as effecting
 from bench.measure import RECONCILE, Contender, common, contender, interleave, members, reconcile, table
 
@@ -155,6 +155,7 @@ SECTIONS: dict[str, Callable[[int, int], str]] = {
     "sums": lambda rows, runs: reconciliation.sums(rows // 10, runs),
     "any-key": lambda rows, runs: reconciliation.any_key(3 * rows // 10, runs),
     "transfers": lambda _, runs: reconciliation.transfers(runs),
+    "peers": lambda rows, runs: peers.peers(rows // 10, runs),
     "serve": serve,
     "effects": effects,
     "audit": log,
