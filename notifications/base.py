@@ -112,7 +112,8 @@ class RuleNotice:
     so forty are enough; all of them do no harm. `money` is that of the surplus records counted in `records`.
 
     `datasets` are all that the rule reads, if they are several, and `nouns` its findings, one and many. `forms` counts
-    discrepancies by form, also `in_words`, and `balance` is that of the two datasets.
+    discrepancies by form, also `in_words`, and `balance` is that of the two datasets. `first_run` marks a summary of
+    what existed before: of the rule's first run, or of the first after an edit (`edited`).
     """
 
     rule: Ours[str]
@@ -126,6 +127,7 @@ class RuleNotice:
     records: int  # surplus records over new, grown and reopened findings
     money: Ours[Mapping[str, Decimal]] = field(default_factory=dict)
     first_run: bool = False
+    edited: bool = False
     owner: Ours[str | None] = None
     runbook: Ours[str | None] = None
     why: str | None = None

@@ -124,6 +124,19 @@ def test_samples_hide_personal_data_unless_it_is_asked_for(people: Project) -> N
     assert "Ann" not in people("explain", "named", "--json").out
 
 
+def test_the_records_of_each_dataset_are_masked_as_its_own_settings_say(people: Project) -> None:
+    """Only the ids of `guests` are personal: those of `people` are shown, whichever dataset is the rule's first."""
+    (people.folder / "guests.csv").write_text("id,email\ng-17,annb@gmail.com\ng-18,x@example.com\n")
+    guests = "  guests: {source: lists, path: guests.csv, id: id, pii: [id]}\nrules:\n"
+    both = "  both: {kind: duplicates, datasets: [%s], key: [{email: [mailbox]}], severity: low}\n"
+    for order in ("guests, people", "people, guests"):
+        people.write(RULES.replace("rules:\n", guests) + both % order)
+        shown = people("explain", "both").out
+
+        assert "record 1\n" in shown
+        assert "g-17" not in shown
+
+
 def test_no_line_is_wider_than_a_terminal(people: Project) -> None:
     (people.folder / "people.csv").write_text(PEOPLE.replace("Ann.B", f"{'a' * 300}"))
 

@@ -83,6 +83,16 @@ def test_a_first_run_says_that_it_sums_up_what_already_exists() -> None:
     assert "new double" not in shown
 
 
+def test_a_summary_after_an_edit_is_not_called_a_first_run() -> None:
+    edited = replace(first_run(double_charges(7)), edited=True)
+
+    shown = told(edited)
+
+    assert " found after an edit of the rule" in shown
+    assert "First run after an edit of the rule: " in shown
+    assert "First run: " not in told(edited, edited)
+
+
 def test_new_grown_and_reopened_are_told_apart_and_open_ones_counted() -> None:
     rule = replace(double_charges(4), new=2, grown=1, reopened=1, known=9, resolved=2)
 

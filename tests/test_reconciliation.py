@@ -80,6 +80,13 @@ def test_a_mismatch_is_about_amounts_unless_fields_are_compared(compare: str, ph
     assert rule(f"key: [ref]\n{compare}").form_words("mismatch").phrase == phrase
 
 
+def test_a_mismatch_of_bundles_can_also_be_one_of_dates() -> None:
+    dated = "key: [ref]\ntolerance: {date: {left: day, right: at, days: 3}}"
+
+    assert rule(f"{dated}\nmatch: one_to_many").form_words("mismatch").phrase == "values differ"
+    assert rule(dated).form_words("mismatch").phrase == "amounts differ"
+
+
 @pytest.mark.parametrize(
     ("left", "right", "form", "reason"),
     [

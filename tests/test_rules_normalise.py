@@ -353,6 +353,11 @@ def test_null_passes_through_every_chain() -> None:
         (Type.TEXT, [("regex", ["a(?=b)", ""])], "`regex` needs a pattern in RE2 syntax"),
         (Type.TEXT, [("regex", ["(a)", r"\2"])], "`regex` needs a pattern in RE2 syntax"),
         (Type.TEXT, [("regex", [r"\C", ""])], r"`regex` cannot use \C"),
+        (
+            Type.TEXT,
+            [("regex", ["(a).*", "$1"])],
+            "`regex` replaces by the text `$1` as it is; write `\\1` for that group",
+        ),
         (Type.TEXT, [("regex", "a")], "`regex` takes a pattern and its replacement"),
         (Type.DECIMAL, [("round", "2.5")], "`round` takes a whole number of decimals"),
     ],

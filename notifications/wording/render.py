@@ -66,7 +66,7 @@ def headline(notice: Notice) -> str:
     rules = sorted((rule for rule in notice.rules if rule.news), key=lambda rule: (-_rank(rule), -rule.news, rule.rule))
     parts = [_could_not(failed)] if failed else []
     parts += cleaning.in_short(notice)
-    all_first = len(rules) > 1 and all(rule.first_run for rule in rules)
+    all_first = len(rules) > 1 and all(rule.first_run and not rule.edited for rule in rules)
     findings = [_short(rule, notice, alone=len(rules) == 1, labelled=all_first) for rule in rules[:_HEADLINE_RULES]]
     if len(rules) > _HEADLINE_RULES:
         findings.append(f"findings of {words.plural(len(rules) - _HEADLINE_RULES, 'more rule', 'more rules')}")
@@ -90,7 +90,7 @@ def _short(rule: RuleNotice, notice: Notice, *, alone: bool, labelled: bool) -> 
     """Like "7 new double charges since yesterday 06:15, 312.40 EUR at risk"; `labelled`: already under "First run"."""
     when = words.since(notice.since, notice.slot, notice.timezone) if alone else ""
     if rule.first_run:
-        when = "" if labelled else " found in the first run"
+        when = "" if labelled else " found after an edit of the rule" if rule.edited else " found in the first run"
     risk = words.money(rule.money)
     tail = f", {risk} at risk" if alone else f" ({risk})"
     return f"{_counted(rule)}{when}{tail if risk else ''}"
@@ -251,8 +251,9 @@ def _sentence(rule: RuleNotice, notice: Notice) -> str:
     in_brackets = f" ({detail})" if detail else ""
     if rule.first_run:
         exist = "exists" if rule.news == 1 else "exist"
+        label = "First run after an edit of the rule" if rule.edited else "First run"
         return (
-            f"First run: {_counted(rule)}{in_brackets} already {exist}{at_risk}. "
+            f"{label}: {_counted(rule)}{in_brackets} already {exist}{at_risk}. "
             "You'll see this summary once; later runs report only new findings."
         )
     in_total = f" {rule.open:,} open in total." if rule.known else ""

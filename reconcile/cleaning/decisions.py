@@ -20,6 +20,7 @@ from reconcile.cleaning.planning import shape
 from reconcile.cleaning.planning.planner import Planner
 from reconcile.coordination import releases
 from reconcile.errors import Refused, Wrong
+from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import Event, PlanState, State
@@ -87,9 +88,10 @@ class RuleDoesNotClean(Refused):
     """The rule of the finding has no `clean:`."""
 
     def __init__(self, finding: Finding) -> None:
+        if_it_may_stay = "If these are no duplicates" if finding.form == DUPLICATE else "If it may stay as it is"
         super().__init__(
             f"Rule {finding.rule!r} of {finding.id} has no `clean`, so it has no plan. "
-            f"If these are no duplicates: `reconcile dismiss {finding.id}`. To decide later: "
+            f"{if_it_may_stay}: `reconcile dismiss {finding.id}`. To decide later: "
             f"`reconcile snooze {finding.id}`"
         )
 

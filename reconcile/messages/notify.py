@@ -177,6 +177,7 @@ def _rule(letter: Letter, result: RuleResult, news: RuleNews) -> RuleNotice:
         records=news.records,
         money=hidden.risk(dict(sorted(news.money.items())), news.changes.total()),
         first_run=news.summary,
+        edited=result.edited,
         owner=rule.owner,
         runbook=rule.runbook,
         why=news.cause,

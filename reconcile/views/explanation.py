@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from notifications.wording.words import plural
@@ -40,8 +41,10 @@ class ExplanationView:
     @property
     def is_masked(self) -> bool:
         """Return True if a value of a sample is hidden."""
-        samples = ((name, sample) for name, samples in self.explanation.samples.items() for sample in samples)
-        return any(self._hidden(name).hides(column) for name, sample in samples for column, _, _ in sample.compared)
+        samples = (sample for samples in self.explanation.samples.values() for sample in samples)
+        return any(
+            self._hidden.side(sample.dataset).hides(column) for sample in samples for column, _, _ in sample.compared
+        )
 
     def sections(self) -> Iterator[tuple[str, Sequence[str]]]:
         """Yield headings with their sentences, samples last."""
@@ -51,7 +54,7 @@ class ExplanationView:
         yield "finds now", list(self._found())
         for dataset, samples in self.explanation.samples.items():
             if samples:
-                yield f"samples of {dataset}", list(self._samples(dataset, samples))
+                yield f"samples of {dataset}", list(self._samples(samples))
 
     def to_json(self) -> dict[str, Any]:
         explanation, detection = self.explanation, self.explanation.answer.detection
@@ -75,8 +78,10 @@ class ExplanationView:
             ],
         }
 
-    def _hidden(self, dataset: str) -> Hidden:
-        return Hidden() if self.show else Hidden.of(self.project, dataset, self.explanation.rule.name)
+    @cached_property
+    def _hidden(self) -> Hidden:
+        rule = self.explanation.rule
+        return Hidden() if self.show else Hidden.of(self.project, rule.dataset, rule.name)
 
     def _found(self) -> Iterator[str]:
         detection = self.explanation.answer.detection
@@ -87,17 +92,17 @@ class ExplanationView:
             yield f"{plural(self.explanation.outside, 'record is', 'records are')} outside `where`"
         yield from (entry.sentence for entry in self.explanation.answer.left_out)
 
-    def _samples(self, dataset: str, samples: Sequence[Sample]) -> Iterator[str]:
-        hidden = self._hidden(dataset)
+    def _samples(self, samples: Sequence[Sample]) -> Iterator[str]:
         for sample in samples:
-            [name] = hidden.names([sample])
+            hidden = self._hidden.side(sample.dataset)
+            [name] = self._hidden.names([sample])
             yield f"record {shown(name, 2 * _WIDEST)}"
             for column, before, after in sample.compared:
                 texts = [shown(_text(hidden, column, value), _WIDEST) for value in (before, after)]
                 yield f"  {column}: {texts[0]}" + (f" → {texts[1]}" if texts[0] != texts[1] else "")
 
     def _sample(self, dataset: str, sample: Sample) -> dict[str, Any]:
-        hidden = self._hidden(dataset)
+        hidden = self._hidden.side(sample.dataset)
         return {
             "dataset": dataset,
             "record": hidden.record(sample.id),

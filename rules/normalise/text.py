@@ -162,6 +162,8 @@ def _map_stays_ascii(argument: Mapping[str, str | None]) -> bool:
 def _check_regex(argument: Any) -> None:
     if not isinstance(argument, list | tuple) or len(argument) != 2 or not all(isinstance(a, str) for a in argument):
         raise ValueError("takes a pattern and its replacement, both in quotes, like `regex: ['-.*', '']`")
+    if reference := re.search(r"\$\{?([0-9])", argument[1]):
+        raise ValueError(rf"replaces by the text `${reference[1]}` as it is; write `\{reference[1]}` for that group")
     if r"\C" in argument[0]:
         raise ValueError(r"cannot use \C, which cuts characters into bytes")
     import pyarrow as pa  # noqa: PLC0415 - see _regex

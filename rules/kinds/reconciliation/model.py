@@ -284,7 +284,8 @@ class ReconciliationRule(Rule):
         return (*pairs, *((pair.left.column, pair.right.column) for pair in self.compare))
 
     def form_words(self, form: str) -> FormWords:
-        if form == "mismatch" and not self.compare:  # nothing but the money at risk can differ
+        if form == "mismatch" and not self.compare and (self.is_assigned or self.tolerance.date is None):
+            # Nothing but the money at risk can differ; bundles are also compared by their dates.
             return FormWords("amounts differ", "amount differs", "amounts differ")
         return super().form_words(form)
 
