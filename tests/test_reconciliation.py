@@ -504,6 +504,46 @@ def test_totals_compare_sums_per_key() -> None:
     assert (detection.matched, detection.balance[0].explained) == (2, 4)
 
 
+FLOATS = TYPES | {"amount": Type.FLOAT}
+TOTALS = "totals: {by: ref, sum: {left: amount, right: amount}}"
+
+
+@pytest.mark.parametrize("right_types", [FLOATS, TYPES], ids=["floats", "decimals"])
+def test_totals_add_floats_as_the_decimals_they_are_written_as(right_types: dict[str, Type]) -> None:
+    """As doubles, 0.1 + 0.2 is not 0.3, and 2**53 + 0.5 is 2**53."""
+    number = float if right_types is FLOATS else Decimal
+    left = [row(1, amount=0.1), row(2, amount=0.2), row(3, "B", amount=2.0**53), row(4, "B", amount=0.5)]
+    left += [row(5, "C", amount=0.1), row(6, "C", amount=0.1), row(7, "C", amount=None)]
+    right = [row(1, amount=number("0.3")), row(2, "B", amount=number("9007199254740992"))]
+    right += [row(3, "C", amount=number("0.2"))]
+
+    detection = Compared(left, right, types=FLOATS, right_types=right_types, money=MONEY).detect(TOTALS)
+
+    [unbalanced] = detection.groups
+    assert shown(detection) == [("unbalanced", [3, 4], [2])]
+    assert unbalanced.differences[0].left == Decimal("9007199254740992.5")  # type: ignore[attr-defined]
+    assert unbalanced.money == {"EUR": Decimal("0.5")}
+    assert (detection.matched, detection.balance[0].explained, detection.balance[0].matched) == (2, Decimal("0.5"), 0)
+
+
+def test_what_is_not_finite_adds_nothing_to_totals() -> None:
+    left = [row(1, amount=float("nan")), row(2, amount=float("inf")), row(3, None, amount=0.25), row(4, amount=7.0)]
+
+    detection = Compared(left, [row(1, amount=7.0)], types=FLOATS).detect(TOTALS)
+
+    assert shown(detection) == [("unbalanced", [3], [])]
+    assert detection.matched == 1
+
+
+def test_totals_of_floats_have_the_tolerance_of_amounts() -> None:
+    left = [row(1, amount=0.1), row(2, amount=0.2), row(3, "B", amount=1.5)]
+    right = [row(1, amount=0.31), row(2, "B", amount=1.52)]
+
+    detection = Compared(left, right, types=FLOATS).detect(f"{TOTALS}\ntolerance: {{amount: {{by: 0.01}}}}")
+
+    assert shown(detection) == [("unbalanced", [3], [2])]
+
+
 def test_totals_list_only_the_first_records() -> None:
     compared = Compared([row(n) for n in range(12)], [row(n) for n in range(2)])
 

@@ -169,16 +169,20 @@ class Statements:
         limits = self.bound.limits
         if limits is None:
             return []
-        if not all(isinstance(amount.type, (sa.Integer, sa.Numeric)) for amount in self.amounts or ()) or any(
-            table.held("amount").type is Type.FLOAT for table in self.tables
-        ):
-            return [sa.false()]  # floats and texts do not add exactly
+        if not self.adds_exactly:
+            return [sa.false()]
         left, right = (self._sum(both, side) for side in range(2))
         if limits.by is None or limits.percent is not None:
             return [left == right]
         unit = Decimal(1).scaleb(-places("amount", self.tables, self.schemas))
         by = limits.by // unit * unit  # DuckDB would round a limit with more decimals than the sums
         return [sa.func.abs(left - right) <= constant_sql(by, Type.DECIMAL, "duckdb")]
+
+    @property
+    def adds_exactly(self) -> bool:
+        """True if DuckDB adds up the amounts exactly: they are neither floats nor texts."""
+        is_float = any(table.held("amount").type is Type.FLOAT for table in self.tables)
+        return not is_float and all(isinstance(each.type, (sa.Integer, sa.Numeric)) for each in self.amounts or ())
 
     def _sum(self, both: sa.Subquery, side: int) -> Element:
         return sa.func.coalesce(

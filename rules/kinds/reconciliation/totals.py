@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+import itertools
+import operator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -16,11 +18,11 @@ from rules import distances
 from rules.engines.base import Discrepancy
 from rules.kinds.reconciliation import members
 from rules.kinds.reconciliation.accounts import MATCHED, Account, Sums
-from rules.kinds.reconciliation.bound import BoundRule
+from rules.kinds.reconciliation.bound import BoundRule, Limits
 from rules.kinds.reconciliation.findings import Reporter
 from rules.kinds.reconciliation.judging import within
 from rules.kinds.reconciliation.outcomes import CODES, LEFT, RIGHT, Members
-from rules.kinds.reconciliation.statements import UNSETTLED, Select, Statements
+from rules.kinds.reconciliation.statements import UNSETTLED, Statements
 from rules.kinds.reconciliation.workspace import Workspace
 from rules.values import EXACT
 
@@ -58,42 +60,38 @@ class Totals:
 
 def summed(workspace: Workspace, statements: Statements, bound: BoundRule) -> Totals:
     """Sum up both sides by key."""
-    workspace.execute(f"create temp table both_sums as {workspace.text(_sums(statements))}")
-    both = sa.table("both_sums", sa.column("total_0"), sa.column("total_1"))
-    differing = workspace.query(sa.select(sa.text("*")).select_from(both).where(both.c.total_0 != both.c.total_1))
-    left, right = (_decimals(differing[f"total_{side}"]) for side in (LEFT, RIGHT))
     assert bound.limits is not None  # noqa: S101 - totals have sums
-    chosen = [n for n, pair in enumerate(zip(left, right, strict=True)) if not within(*pair, bound.limits)]
-    keys = differing.take(pa.array(chosen, pa.int64()))
-    names = [name for name in differing.column_names if name.startswith("c")]
-    table = keys.select(names).append_column("number", pa.array(range(len(chosen)), pa.int64()))
+    sums = _sums if statements.adds_exactly else _exact_sums
+    both = sums(workspace, statements, bound.limits)
+    table = both.keys.append_column("number", pa.array(range(len(both.totals)), pa.int64()))
     with workspace.shown("chosen_keys", table):
         workspace.execute(f"create temp table {UNSETTLED} as select *, true as marked from chosen_keys")
-    [(groups,)] = workspace.rows(sa.select(sa.func.count()).select_from(both))
-    counts = zip(*(keys[f"records_{side}"].to_pylist() for side in (LEFT, RIGHT)), strict=True)
     money, accounts = _accounts(workspace, statements)
     return Totals(
         bound,
-        [(left[n], right[n]) for n in chosen],
-        [(int(of_left), int(of_right)) for of_left, of_right in counts],
+        both.totals,
+        both.records,
         money,
         _members(workspace, statements),
         accounts,
-        int(groups) - len(chosen),
+        both.all_keys - len(both.totals),
     )
 
 
-def _sums(statements: Statements) -> Select:
-    """Select both sums of each key; records with an incomplete key have keys of their own side."""
-    amounts = statements.amounts
-    assert amounts is not None  # noqa: S101 - see above
-    sides = []
-    for side in (LEFT, RIGHT):
-        columns: list[Any] = [value[side].label(f"c{n}") for n, value in enumerate(statements.screened)]
-        columns += [amounts[side].label("amount"), sa.literal_column(str(side)).label("side")]
-        sides.append(sa.select(*columns).where(statements.part(side, 0, 1)))
-    both = sa.union_all(*sides).subquery("both_sides")
-    keys = [both.c[f"c{n}"] for n in range(len(statements.screened))]
+@dataclass(frozen=True)
+class _Differing:
+    """The keys whose sums differ, as a table, with their sums and records of each side; and the number of all keys."""
+
+    keys: pa.Table
+    totals: list[tuple[Decimal, Decimal]]
+    records: list[tuple[int, int]]
+    all_keys: int
+
+
+def _sums(workspace: Workspace, statements: Statements, limits: Limits) -> _Differing:
+    """Let DuckDB add up decimals and integers."""
+    both, names = _both(statements)
+    keys = [both.c[name] for name in names]
     of_sides = [both.c.side == sa.literal_column(str(side)) for side in (LEFT, RIGHT)]
     zero: Any = sa.literal_column("0")
     totals = [
@@ -101,7 +99,73 @@ def _sums(statements: Statements) -> Select:
         for side, of_side in enumerate(of_sides)
     ]
     counts = [sa.func.count().filter(of_side).label(f"records_{side}") for side, of_side in enumerate(of_sides)]
-    return sa.select(*keys, *totals, *counts).group_by(*keys)
+    select = sa.select(*keys, *totals, *counts).group_by(*keys)
+    workspace.execute(f"create temp table both_sums as {workspace.text(select)}")
+    sums = sa.table("both_sums", sa.column("total_0"), sa.column("total_1"))
+    differing = workspace.query(sa.select(sa.text("*")).select_from(sums).where(sums.c.total_0 != sums.c.total_1))
+    left, right = (_decimals(differing[f"total_{side}"]) for side in (LEFT, RIGHT))
+    pairs = list(zip(left, right, strict=True))
+    chosen = [number for number, pair in enumerate(pairs) if not within(*pair, limits)]
+    found = differing.take(pa.array(chosen, pa.int64()))
+    counted = zip(*(found[f"records_{side}"].to_pylist() for side in (LEFT, RIGHT)), strict=True)
+    [(groups,)] = workspace.rows(sa.select(sa.func.count()).select_from(sums))
+    records = [(int(of_left), int(of_right)) for of_left, of_right in counted]
+    return _Differing(found.select(names), [pairs[number] for number in chosen], records, int(groups))
+
+
+def _exact_sums(workspace: Workspace, statements: Statements, limits: Limits) -> _Differing:
+    """Add up floats as the decimals they are written as: DuckDB only counts the different amounts of each key."""
+    both, names = _both(statements)
+    keys = [both.c[name] for name in names]
+    values = [both.c.side, both.c.amount]
+    number: Any = sa.func.dense_rank().over(order_by=keys)
+    select = sa.select(*keys, *values, sa.func.count().label("records"), number.label("key")).group_by(*keys, *values)
+    workspace.execute(f"create temp table both_amounts as {workspace.text(select)}")
+    amounts = sa.table("both_amounts", *map(sa.column, (*names, "side", "amount", "records", "key")))
+    columns = (amounts.c.key, amounts.c.side, amounts.c.amount, amounts.c.records)
+    answer = workspace.query(sa.select(*columns).order_by(amounts.c.key))
+    rows = (row for batch in answer.to_batches() for row in zip(*(c.to_pylist() for c in batch.columns), strict=True))
+    chosen, totals, records, groups = [], [], [], 0
+    for key, of_key in itertools.groupby(rows, key=operator.itemgetter(0)):
+        groups += 1
+        pair, counts = _of_key(of_key)
+        if not within(*pair, limits):
+            chosen.append(key)
+            totals.append(pair)
+            records.append(counts)
+    with workspace.shown("differing_keys", pa.table({"key": pa.array(chosen, pa.int64())})):
+        differing = sa.table("differing_keys", sa.column("key"))
+        found = sa.select(*(amounts.c[name] for name in names), amounts.c.key).distinct()
+        joined = found.join_from(amounts, differing, amounts.c.key == differing.c.key).order_by(amounts.c.key)
+        return _Differing(workspace.query(joined).select(names), totals, records, groups)
+
+
+def _of_key(rows: Iterable[tuple[Any, ...]]) -> tuple[tuple[Decimal, Decimal], tuple[int, int]]:
+    """Return the sums and the number of the records of each side; what is empty or not finite adds nothing."""
+    totals, records = [_ZERO, _ZERO], [0, 0]
+    for _, side, amount, count in rows:
+        records[side] += count
+        if amount is None:
+            continue
+        number = Decimal(amount) if isinstance(amount, str) else distances.number(amount)
+        if number.is_finite():
+            totals[side] = EXACT.add(totals[side], EXACT.multiply(number, Decimal(count)))
+    return (totals[LEFT], totals[RIGHT]), (records[LEFT], records[RIGHT])
+
+
+def _both(statements: Statements) -> tuple[sa.Subquery, list[str]]:
+    """Select key, amount and side of the records of both sides; records with an incomplete key have keys of their own
+    side. Also return the names of the key's columns."""
+    amounts = statements.amounts
+    assert amounts is not None  # noqa: S101 - see above
+    names = [f"c{n}" for n in range(len(statements.screened))]
+    sides = []
+    for side in (LEFT, RIGHT):
+        pairs = zip(names, statements.screened, strict=True)
+        columns: list[Any] = [values[side].label(name) for name, values in pairs]
+        columns += [amounts[side].label("amount"), sa.literal_column(str(side)).label("side")]
+        sides.append(sa.select(*columns).where(statements.part(side, 0, 1)))
+    return sa.union_all(*sides).subquery("both_sides"), names
 
 
 def _decimals(column: pa.ChunkedArray) -> list[Decimal]:
