@@ -30,14 +30,19 @@ class SourceUnavailable(ConnectorError):
 
     reaction = Reaction.RETRY
 
+    def __init__(self, source: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.source = source
+
 
 class SourceUnreachable(SourceUnavailable):
     """The source did not answer; nothing was read or changed."""
 
     def __init__(self, source: str, where: str, reason: str) -> None:
         super().__init__(
+            source,
             f"Source {source!r} did not answer at {where}: {reason}. Nothing was changed; run it again when it is up, "
-            f"or try by hand: reconcile check --source {source}"
+            f"or try by hand: reconcile check --source {source}",
         )
 
 
@@ -48,8 +53,9 @@ class AccessDenied(SourceUnavailable):
 
     def __init__(self, source: str, where: str, reason: str) -> None:
         super().__init__(
+            source,
             f"Source {source!r} refused access at {where}: {reason}. Nothing was read; check the user, its password "
-            f"and its rights"
+            f"and its rights",
         )
 
 
@@ -60,7 +66,7 @@ class SourceMissing(SourceUnavailable):
 
     def __init__(self, source: str, where: str, reason: str = "file not found") -> None:
         super().__init__(
-            f"Source {source!r} cannot be opened at {where}: {reason}. Nothing was created; correct the source"
+            source, f"Source {source!r} cannot be opened at {where}: {reason}. Nothing was created; correct the source"
         )
 
 
@@ -69,8 +75,9 @@ class SourceBusy(SourceUnavailable):
 
     def __init__(self, source: str, where: str) -> None:
         super().__init__(
+            source,
             f"Source {source!r} is busy: another program has locked {where} for writing. Nothing was changed; "
-            f"let that program finish or close it, then run again"
+            f"let that program finish or close it, then run again",
         )
 
 
@@ -80,7 +87,7 @@ class DriverMissing(SourceUnavailable):
     reaction = Reaction.STOP
 
     def __init__(self, source: str, needs: str, install: str) -> None:
-        super().__init__(f"Source {source!r} needs {needs}, which is not installed: pip install {install!r}")
+        super().__init__(source, f"Source {source!r} needs {needs}, which is not installed: pip install {install!r}")
 
 
 class ValueDoesNotFit(ConnectorError):
@@ -103,8 +110,9 @@ class StatementTimeout(SourceUnavailable):
 
     def __init__(self, source: str, limit: str) -> None:
         super().__init__(
+            source,
             f"Source {source!r} was stopped after {limit}: the statement ran longer than its statement_timeout. "
-            f"Nothing was changed; raise statement_timeout, or help the database with an index or a narrower query"
+            f"Nothing was changed; raise statement_timeout, or help the database with an index or a narrower query",
         )
 
 
@@ -112,7 +120,9 @@ class ReadStopped(SourceUnavailable):
     """A read was stopped on request; nothing of it is used."""
 
     def __init__(self, source: str) -> None:
-        super().__init__(f"The read of source {source!r} was stopped half-way. Nothing was changed; run it again")
+        super().__init__(
+            source, f"The read of source {source!r} was stopped half-way. Nothing was changed; run it again"
+        )
 
 
 class NotReadOnly(ConnectorError):

@@ -351,6 +351,30 @@ def test_the_balance_says_what_matched_records_with_other_sums_differ_by(tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("away", ["bank", "ledger"])
+def test_the_source_that_is_away_is_told_whichever_side_reads_it(away: str, tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.put("bank", BANK)
+    project.put("ledger", LEDGER)
+    for name in ("bank", "ledger"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (tmp_path / f"{name}.csv").rename(folder / f"{name}.csv")
+        project.configuration["sources"][name]["root"] = name
+    project.configuration["channels"] = {"team": {"type": "file", "path": "told.jsonl", "format": "jsonl"}}
+    project.configuration["jobs"]["nightly"]["notify"] = ["team"]
+    (tmp_path / away).rename(tmp_path / "elsewhere")
+    down = project.run()
+    (tmp_path / "elsewhere").rename(tmp_path / away)
+    up = project.run()
+
+    messages = [json.loads(line) for line in (tmp_path / "told.jsonl").read_text().splitlines()]
+    assert (down["subject"], "failed" in up) == (f"source {away}", False)
+    failures = [[(each["subject"], each["ended"]) for each in message["failures"]] for message in messages]
+    assert failures == [[(f"source {away}", False)], [(f"source {away}", True)]]
+
+
+@pytest.mark.slow
 def test_a_broken_file_is_named_whichever_side_it_is_on(tmp_path: Path) -> None:
     for name, intact in (("bank", "ledger"), ("ledger", "bank")):
         folder = tmp_path / name

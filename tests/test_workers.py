@@ -164,6 +164,29 @@ def test_a_run_that_went_on_to_another_source_gives_its_place_at_the_first_back(
     assert (before, len(crew.runs)) == (2, 3)
 
 
+def test_a_run_of_a_rule_over_two_sources_takes_a_place_at_both(crew: Crew) -> None:
+    """Two runs compare erp with shop, so that a run of shop alone finds no place there."""
+    comparison = {"kind": "reconciliation", "left": "erp", "right": "shop", "key": ["a"]}
+    both = {"rules": ["erp-shop"], "notify": ["team"]}
+    project = crew.office.configure(
+        sources={name: {"type": "files"} for name in ("shop", "erp")},
+        datasets={name: {"source": name, "path": "a.csv", "id": "id"} for name in ("shop", "erp")},
+        rules={"shop": {"kind": "duplicates", "dataset": "shop", "key": ["a"]}, "erp-shop": comparison},
+        jobs={"erp-1": both, "erp-2": both, "nightly": {"rules": ["shop"], "notify": ["team"]}},
+        max_parallel=3,
+    )
+    for number, job in enumerate(project.jobs):
+        crew.due(job, priority=-number)
+
+    crew.workers.tick(project)
+    taken = list(crew.runs)
+    crew.ends("erp-1", "succeeded")
+    crew.workers.tick(project)
+
+    assert taken == ["erp-1", "erp-2"]
+    assert list(crew.runs) == ["erp-1", "erp-2", "nightly"]
+
+
 def test_a_run_that_failed_is_tried_again_later_and_given_up_after_its_attempts(crew: Crew) -> None:
     project = crew.project("nightly")
     crew.due("nightly")

@@ -46,7 +46,7 @@ class SecretMissing(SourceUnavailable):
     reaction = Reaction.ASK
 
     def __init__(self, source: str, reason: str) -> None:
-        super().__init__(f"Source {source!r} cannot be used: {reason}. Nothing was read or changed there")
+        super().__init__(source, f"Source {source!r} cannot be used: {reason}. Nothing was read or changed there")
 
 
 class ChannelUnusable(ChannelError):

@@ -407,6 +407,10 @@ class Project:
             records = max((limit.records for limit in limits), default=Limits().records)
         return Caps(records=records, money=_largest(limits) if configured.money is None else configured.money)
 
+    def sources_of(self, rule: str) -> tuple[str, ...]:
+        """Return the sources that the rule reads, each once, that of its first dataset first."""
+        return tuple(dict.fromkeys(self.datasets[dataset].source for dataset in self.rules[rule].datasets))
+
     @property
     def longest_retry(self) -> dt.timedelta:
         """The longest delay of a configured template."""

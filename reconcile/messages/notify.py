@@ -292,5 +292,5 @@ def unheard(
 def _works(project: Project, subject: str, outcomes: Collection[Outcome]) -> bool:
     """Return True if the run ended a former failure: it checked that rule, or read that source."""
     what, _, name = subject.partition(" ")
-    checked = (outcome for outcome in outcomes if isinstance(outcome, RuleResult))
-    return any(name == (r.rule if what == "rule" else project.datasets[r.dataset].source) for r in checked)
+    checked = [outcome.rule for outcome in outcomes if isinstance(outcome, RuleResult)]
+    return name in checked if what == "rule" else any(name in project.sources_of(rule) for rule in checked)

@@ -82,13 +82,12 @@ def check(
         return judge(rule, *_detected(rule, order, tools, alive))
     except (ConnectorError, RuleUnchecked, Unanswerable) as error:
         tools.watch(rule.name, 0)  # raises after Ctrl-C, which can look like an error of the engine
-        source = tools.project.datasets[rule.dataset].source
         failure = RuleFailure(
             rule=rule.name,
             dataset=rule.dataset,
             severity=rule.severity.name,
             failed=_sentence(rule, tools.project, error),
-            subject=f"source {source}" if isinstance(error, SourceUnavailable) else f"rule {rule.name}",
+            subject=f"source {error.source}" if isinstance(error, SourceUnavailable) else f"rule {rule.name}",
             misfit=isinstance(error, RuleDoesNotFit),
         )
         fail(failure, error)

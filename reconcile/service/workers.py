@@ -155,7 +155,9 @@ class Workers:
         if current is not None and current.release != project.release:
             return []
         running = [row for row in stored.running(tx) if not self._rescue_if_dead(tx, row)]
-        shares = _Shares(project, running, [_current_source(work) for work in self._work.values()])
+        shares = _Shares(
+            project, running, [source for work in self._work.values() for source in _current_sources(work)]
+        )
         jobs = {row.job for row in running}
         paused = pauses.active(tx)
         room = project.max_parallel - len(self._work)
@@ -203,7 +205,7 @@ class _Shares:
 
     def give(self, row: SlotRow) -> None:
         self._reading.update(row.sources)
-        self._at[_source(self._project, self._project.jobs[row.job].rules[0])] += 1
+        self._at.update(self._project.sources_of(self._project.jobs[row.job].rules[0]))
 
     def _is_full(self, source: str) -> bool:
         limit = self._project.sources[source].settings.max_parallel
@@ -212,13 +214,9 @@ class _Shares:
         return len(self._project.sources) > 1 and self._at[source] >= max(1, self._project.max_parallel - 1)
 
 
-def _current_source(work: _QueuedRun) -> str:
-    """The source that this run is reading."""
-    return _source(work.project, work.running.rule() or work.project.jobs[work.row.job].rules[0])
-
-
-def _source(project: Project, rule: str) -> str:
-    return project.datasets[project.rules[rule].dataset].source
+def _current_sources(work: _QueuedRun) -> tuple[str, ...]:
+    """The sources that this run is reading."""
+    return work.project.sources_of(work.running.rule() or work.project.jobs[work.row.job].rules[0])
 
 
 def _is_paused(job: str, paused: Mapping[str, pauses.Pause]) -> bool:
