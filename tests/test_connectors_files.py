@@ -301,6 +301,14 @@ def test_a_declared_path_leads_into_nested_json(put):
     assert problems == ()
 
 
+def test_a_key_with_dots_takes_the_place_of_a_path_only_in_its_own_line(put):
+    lines = ('{"p": {"id": 1}}', '{"p": {"id": 2}, "p.id": 20}', '{"p": {"id": 3}, "p.id": null}', '{"p": {"id": 4}}')
+    root = put("a.jsonl", "\n".join(lines))
+
+    assert records(root, "a.jsonl", ["p.id"], columns={"p.id": "integer"}) == ([(1,), (20,), (None,), (4,)], ())
+    assert records(root, "a.jsonl", ["p.id"]) == ([(None,), ("20",), (None,), (None,)], ())
+
+
 def test_a_nested_decimal_keeps_its_digits(put):
     root = put("a.jsonl", '{"money": {"amount": 9007199254740993.01}}')
 

@@ -1,7 +1,7 @@
 """JSON Lines: one object per line. Numbers keep their written digits, nested values are JSON text.
 
-A declared column whose name has dots, like `payload.items.0.sku`, is a path into nested objects and lists, unless a
-record has a key of that name.
+A declared column whose name has dots, like `payload.items.0.sku`, is a path into nested objects and lists, except in
+the lines that have a key of that very name.
 """
 
 from __future__ import annotations
@@ -46,20 +46,16 @@ class JsonLines:
         return pa.schema([pa.field(name, pa.string()) for name in self._keys])
 
     @cached_property
-    def _written(self) -> Mapping[str, None]:
-        return dict.fromkeys(key for _, record in self._records() for key in record)
-
-    @cached_property
     def _keys(self) -> Mapping[str, str]:
         """The key of each column by its name: every key of any record, in the order of their first use."""
-        keys = list(self._written)
+        keys = list(dict.fromkeys(key for _, record in self._records() for key in record))
         by_name = dict(zip(stable_names(keys), keys, strict=True))
         return {**by_name, **{name: name for name in self.declared if name not in by_name}}
 
     @cached_property
     def _paths(self) -> Mapping[str, tuple[str, ...]]:
-        """The keys from a record down to the value of each column."""
-        return {name: (key,) if key in self._written else tuple(key.split(".")) for name, key in self._keys.items()}
+        """The keys from a record down to the value of each column, for the records without a key of its name."""
+        return {name: tuple(key.split(".")) if name in self.declared else (key,) for name, key in self._keys.items()}
 
     def warnings(self, columns: Sequence[str] | None) -> Iterator[UnreadableCells]:
         """Warnings for readers of these columns, or of any."""
@@ -73,7 +69,7 @@ class JsonLines:
         waiting: list[dict[str, str | None]] = []
         for line, record in self._records():
             try:
-                waiting.append({name: _cell(_at(record, self._paths[name]), empty) for name in columns})
+                waiting.append({name: _cell(self._value(record, name), empty) for name in columns})
             except UnicodeEncodeError as error:
                 raise FileUnreadable(f"{self.name}:{line}", "a character is incomplete", "repair the line") from error
             if len(waiting) >= rows:
@@ -81,6 +77,10 @@ class JsonLines:
                 waiting = []
         if waiting:
             yield pa.RecordBatch.from_pylist(waiting, schema)
+
+    def _value(self, record: Mapping[str, Any], column: str) -> Any:
+        key = self._keys[column]
+        return record[key] if key in record else _at(record, self._paths[column])
 
     def place(self, record: int) -> str:
         for position, (line, _) in enumerate(self._records()):
