@@ -101,6 +101,32 @@ def pushed(engine: sa.Engine, data: Rows, *, unique: bool = False) -> Iterator[P
 
     `unique`: the database says that an index keeps the id unique and not null.
     """
+    with pushed_together(engine, [data], unique=unique) as [records]:
+        yield records
+
+
+@contextmanager
+def pushed_together(engine: sa.Engine, data: Sequence[Rows], *, unique: bool = False) -> Iterator[list[Pushed]]:
+    """Several sets of rows, each in a new table; every query in the block sees one transaction."""
+    tables = [_table_of(engine, rows) for rows in data]
+    try:
+        with engine.connect() as connection:
+            yield [
+                Pushed(
+                    engine.dialect.name,
+                    table,
+                    lambda statement: _arrow(connection, statement),
+                    lambda statement: _arrow(connection, statement).read_all(),
+                    lambda _: unique,
+                )
+                for table in tables
+            ]
+    finally:
+        for table in tables:
+            table.drop(engine)
+
+
+def _table_of(engine: sa.Engine, data: Rows) -> sa.Table:
     table = sa.Table(
         f"things_{next(_counter)}",
         sa.MetaData(),
@@ -110,17 +136,7 @@ def pushed(engine: sa.Engine, data: Rows, *, unique: bool = False) -> Iterator[P
         table.create(connection)
         if data.rows:
             connection.execute(table.insert(), [_stored(row, data.types, engine.dialect.name) for row in data.rows])
-    try:
-        with engine.connect() as connection:
-            yield Pushed(
-                engine.dialect.name,
-                table,
-                lambda statement: _arrow(connection, statement),
-                lambda statement: _arrow(connection, statement).read_all(),
-                lambda _: unique,
-            )
-    finally:
-        table.drop(engine)
+    return table
 
 
 def _stored(row: Mapping[str, Value], types: Mapping[str, Type], dialect: str) -> dict[str, Value]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reconciliation_oracle_support import Answer, Case, Row, answer, balance
-from reconciliation_support import MONEY, SLOT, Compared
+from reconciliation_support import MONEY, SLOT, TYPES, Compared
+from rules_support import databases, pushed_together
 
 from rules.engines.base import Detection, Discrepancy
 from rules.kinds.reconciliation import assigning, matching
@@ -22,6 +25,7 @@ pytestmark = pytest.mark.slow
 
 FRIDAY = dt.date(2026, 2, 27)
 AMOUNTS = [Decimal(text) for text in ("10.00", "10.01", "10.02", "5.00", "5.01", "15.00", "0", "-10.00")]
+__all__ = ["databases"]
 seeds = st.integers(0, 2**32)
 """Hypothesis alone draws records that are rarely alike."""
 
@@ -96,12 +100,15 @@ def _decimal(text: str | None) -> Decimal | None:
     return None if text is None else Decimal(text)
 
 
+MATCHES = ("one_to_one", "one_to_one", "one_to_many", "many_to_one", "many_to_many")
+
+
 @st.composite
-def rules(draw: st.DrawFn) -> tuple[str, Case]:
+def rules(draw: st.DrawFn, matches: Sequence[str] = MATCHES) -> tuple[str, Case]:
     text, meaning = draw(tolerances())
     case = Case(key, **meaning)
     text = KEY + text
-    match = draw(st.sampled_from(["one_to_one", "one_to_one", "one_to_many", "many_to_one", "many_to_many"]))
+    match = draw(st.sampled_from(matches))
     text += f"match: {match}\n"
     case = replace(case, many=(match.startswith("many"), match.endswith("many")))
     if case.amounts and case.percent is None and match in ("one_to_many", "many_to_one") and draw(st.booleans()):
@@ -202,3 +209,32 @@ def test_it_does_not_depend_on_the_parts_in_which_keys_are_matched(
     compared = Compared(left, right, money=MONEY if case.money else None, timezones=case.zones)
 
     assert found(compared.detect(text, folder=folder)) == answer(case, left, right)
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("database", ["postgresql", "mariadb"])
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(rules(["one_to_one"]), seeds)
+def test_a_database_that_settles_keys_gives_the_same_answer(
+    databases: dict[str, sa.Engine], database: str, rule: tuple[str, Case], seed: int
+) -> None:
+    text, case = rule
+    left, right = datasets(seed)
+    compared = Compared(left, right, money=MONEY if case.money else None, timezones=case.zones)
+
+    _agrees_inside(compared, databases[database], text)
+
+
+def _agrees_inside(compared: Compared, engine: sa.Engine, text: str) -> None:
+    """Assert that the database and DuckDB answer alike."""
+    with pushed_together(engine, compared.rows) as [bank, ledger]:
+        inside = compared.fitted(text).detect({"bank": bank, "ledger": ledger}, SLOT)
+
+    embedded = compared.detect(text)
+
+    assert inside.engine == "pushdown"
+    assert list(inside.groups) == list(embedded.groups)
+    assert replace(inside, **UNCOMPARED) == replace(embedded, **UNCOMPARED)
+
+
+UNCOMPARED: dict[str, Any] = {"groups": (), "statements": (), "engine": ""}

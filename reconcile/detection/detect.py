@@ -315,44 +315,60 @@ class _DetectionWork:
     def records(
         self, engine: str, problems: Mapping[str, list[UnreadableCells]], confirm: dict[str, Callable[[int], None]]
     ) -> Iterator[dict[str, Records]]:
-        """Provide the records of each dataset; see `_records`."""
+        """Provide the records of each dataset; see `_records`. A database shows all of them in one snapshot."""
         with ExitStack() as stack:
+            if engine == "pushdown":
+                yield dict(stack.enter_context(_pushed(self.subjects, problems, self.progress)))
+                return
             yield {
                 name: stack.enter_context(
-                    _records(name, engine, subject, self.fitted.needed[name], problems[name], self.progress, confirm)
+                    _records(name, subject, self.fitted.needed[name], problems[name], self.progress, confirm)
                 )
                 for name, subject in self.subjects.items()
             }
 
 
 @contextmanager
+def _pushed(
+    subjects: Subjects, problems: Mapping[str, list[UnreadableCells]], progress: Callable[[int], None]
+) -> Iterator[Mapping[str, Pushed]]:
+    """Provide the records of all datasets inside their database, in one snapshot.
+
+    After the block `problems` holds the unreadable cells: those of the first dataset, for a rule over several reads
+    only columns in which each cell can be read.
+    """
+    first, source = next((name, subject.source) for name, subject in subjects.items())
+    assert isinstance(source, Queryable)  # noqa: S101 - choose() checked it, and that no other source has datasets
+    failed: list[ConnectorError] = []
+    with source.snapshot() as snapshot, _as_it_failed(failed):
+        yield {
+            name: Pushed(
+                source.dialect,
+                source.relation(subject.dataset.settings),
+                _reporting(lambda query: _counting(snapshot.query(query), lambda _: progress(0), failed), progress),
+                _reporting(snapshot.whole, progress),
+                _reporting(functools.partial(snapshot.unique, subject.dataset.settings), progress),
+            )
+            for name, subject in subjects.items()
+        }
+        problems[first].extend(snapshot.problems())
+
+
+@contextmanager
 def _records(
     name: str,
-    engine: str,
     subject: Subject,
     needed: tuple[str, ...],
     problems: list[UnreadableCells],
     progress: Callable[[int], None],
     confirm: dict[str, Callable[[int], None]],
 ) -> Iterator[Records]:
-    """Provide the records in the form the engine takes; after the block `problems` holds the unreadable cells.
+    """Provide the records as they are read here; after the block `problems` holds the unreadable cells.
 
     The block calls the dataset's function in `confirm` with the number of records read. A stream confirms by itself.
     """
     source, reading = subject.source, subject.dataset.settings
     failed: list[ConnectorError] = []
-    if engine == "pushdown":
-        assert isinstance(source, Queryable)  # noqa: S101 - choose() checked it
-        with source.snapshot() as snapshot, _as_it_failed(failed):
-            yield Pushed(
-                source.dialect,
-                source.relation(reading),
-                _reporting(lambda query: _counting(snapshot.query(query), lambda _: progress(0), failed), progress),
-                _reporting(snapshot.whole, progress),
-                _reporting(lambda columns: snapshot.unique(reading, columns), progress),
-            )
-            problems += snapshot.problems()
-        return
     scans = functools.cache(functools.partial(_duck_scan, source, reading))
     scan = scans(needed)
     if scan is not None:

@@ -207,13 +207,17 @@ class Pushdown:
 
     def identity(self, question: Repeats) -> IdentityProblem:
         """Count the ids that are empty or repeat; skipped where the database itself prevents that."""
-        if question.ids is None:
+        return self.identity_of(question.id, question.ids)
+
+    def identity_of(self, columns: tuple[str, ...], ids: sa.Select[Any] | None) -> IdentityProblem:
+        """Count the ids that are empty or repeat; `columns` of the table are all that they consist of, or empty."""
+        if ids is None:
             return IdentityProblem()
-        if self._records.unique(question.id):
-            texts = any(isinstance(column.type, sa.Text) for column in question.ids.selected_columns)
+        if self._records.unique(columns):
+            texts = any(isinstance(column.type, sa.Text) for column in ids.selected_columns)
             # An index accepts a text of white space, which identifies no record.
-            return IdentityProblem(self._row(windowed.unnamed(question.ids))["records"] if texts else 0)
-        row = self._row(windowed.identity(question.ids))
+            return IdentityProblem(self._row(windowed.unnamed(ids))["records"] if texts else 0)
+        row = self._row(windowed.identity(ids))
         return IdentityProblem(row["records"] - row["named"], row["named"] - row["different"])
 
     def _crowded(self, question: Repeats, keys: Sequence[Key]) -> tuple[int, ...]:

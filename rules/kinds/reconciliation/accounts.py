@@ -73,14 +73,22 @@ class Account:
         return sums.money
 
 
-def accounts(workspace: Workspace, outcomes: Outcomes, agreed: Sequence[Sums]) -> tuple[Account, Account]:
-    """Sum up each side twice: as its records were read, and by what became of them."""
+def accounts(
+    workspace: Workspace, outcomes: Outcomes, agreed: Sequence[Sums], totals: Sequence[Sums] | None
+) -> tuple[Account, Account]:
+    """Sum up each side twice: as its records were read, and by what became of them.
+
+    `totals` are the first sums if a database has them.
+    """
     members, forms = outcomes.members, outcomes.forms
     both = []
     for side, table in enumerate(workspace.tables):
         chosen = members.side == side
         total = Sums()
-        total.add(workspace.rows(table.sums(table.is_scanned)))
+        if totals is None:
+            total.add(workspace.rows(table.sums(table.is_scanned)))
+        else:
+            total.plus(totals[side])
         parts = summed_by_code(workspace, side, members.row[chosen], forms[members.number[chosen]])
         both.append(Account(total, {MATCHED: agreed[side], **parts}))
     return both[0], both[1]

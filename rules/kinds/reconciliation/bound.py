@@ -10,12 +10,13 @@ from functools import cached_property
 
 from rules.calendar import Calendar
 from rules.engines.base import Relation
-from rules.engines.compile import Columns, unused
+from rules.engines.compile import Columns, part_exactness, unused
 from rules.expressions import BoundExpression, parse
 from rules.expressions.tree import Name
 from rules.kinds.reconciliation.model import DateTolerance, Grace, ReconciliationRule
 from rules.kinds.reconciliation.pairs import SIDES, ComparedPair, Pair
 from rules.models import KeyPart
+from rules.normalise import chain_type
 from rules.values import PLACE, Type
 
 
@@ -25,6 +26,14 @@ class Limits:
 
     by: Decimal | None = None
     percent: Decimal | None = None
+
+
+@dataclass(frozen=True)
+class Held:
+    """A value as DuckDB holds it: its type, and whether it is written as canonical text because SQL is not exact."""
+
+    type: Type
+    is_text: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,22 @@ class BoundSide:
 
     def type_of(self, column: str) -> Type:
         return self.columns.schema[column].type
+
+    @cached_property
+    def values(self) -> Mapping[str, KeyPart]:
+        """The values that the rule uses, by the name they have in its statements."""
+        values = {f"key_{n}": part for n, part in enumerate(self.key)}
+        values |= {f"compare_{n}": part for n, part in enumerate(self.compare)}
+        columns = {"date": self.date, "amount": self.amount, "money": self.money, "currency": self.currency}
+        columns["grace"] = self.grace.column if self.grace else None
+        columns |= {f"id_{n}": column for n, column in enumerate(self.relation.id)}
+        return values | {name: KeyPart(column=column) for name, column in columns.items() if column is not None}
+
+    def held(self, name: str) -> Held:
+        part = self.values[name]
+        kind = chain_type(self.type_of(part.column), part.steps)
+        exactness = part_exactness(self.columns, part, "duckdb", self.relation.timezone)
+        return Held(kind, is_text=bool(part.steps) and exactness == "never" and kind is not Type.TEXT)
 
     @cached_property
     def deciding(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The local day of an instant in DuckDB, by the rules of Python's time zones."""
+"""The local day of an instant in SQL, by the rules of Python's time zones."""
 
 from __future__ import annotations
 
@@ -9,20 +9,32 @@ from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
+from rules.functions import utc_day
+
 _SECOND = dt.timedelta(seconds=1)
 _DAY = dt.timedelta(days=1)
 
 
-def local_day(moment: sa.ColumnElement[Any], zone: str, days: Iterable[dt.date]) -> sa.ColumnElement[Any]:
+def local_day(
+    moment: sa.ColumnElement[Any], zone: str, days: Iterable[dt.date], dialect: str = "duckdb"
+) -> sa.ColumnElement[Any]:
     """Return the day of an instant in a time zone; `days` are all UTC days that the column has."""
     offsets = list(_offsets(ZoneInfo(zone), sorted(days)))
-    utc = sa.func.timezone("UTC", moment, type_=sa.DateTime())
-    if not offsets:
-        return sa.cast(utc, sa.Date())
+    if all(offset == dt.timedelta() for _, offset in offsets):
+        return utc_day(moment)
     (_, first), *later = offsets
-    cases = [(moment >= _instant(begin), _seconds(offset)) for begin, offset in reversed(later)]
+    cases = [(moment >= _instant(begin, dialect), _seconds(offset)) for begin, offset in reversed(later)]
     offset = sa.case(*cases, else_=_seconds(first)) if cases else _seconds(first)
-    return sa.cast(utc + sa.func.to_seconds(offset), sa.Date())
+    return sa.cast(_moved(moment, offset, dialect), sa.Date())
+
+
+def _moved(moment: sa.ColumnElement[Any], seconds: sa.ColumnElement[int], dialect: str) -> sa.ColumnElement[Any]:
+    if dialect in ("mysql", "mariadb"):
+        return sa.func.timestampadd(sa.literal_column("SECOND"), seconds, moment)
+    utc = sa.func.timezone("UTC", moment, type_=sa.DateTime())
+    if dialect == "duckdb":
+        return utc + sa.func.to_seconds(seconds)
+    return utc + sa.func.make_interval(*(sa.literal_column("0") for _ in range(6)), seconds)
 
 
 def _offsets(zone: ZoneInfo, days: list[dt.date]) -> Iterator[tuple[dt.datetime, dt.timedelta]]:
@@ -54,7 +66,9 @@ def _offset(moment: dt.datetime, zone: ZoneInfo) -> dt.timedelta:
         return dt.timedelta()
 
 
-def _instant(moment: dt.datetime) -> sa.ColumnElement[Any]:
+def _instant(moment: dt.datetime, dialect: str) -> sa.ColumnElement[Any]:
+    if dialect in ("mysql", "mariadb"):  # the sessions there are in UTC
+        return sa.cast(sa.literal(moment.replace(tzinfo=None).isoformat(" ")), sa.DateTime())
     return sa.cast(sa.literal(moment.isoformat(" ")), sa.DateTime(timezone=True))
 
 

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeGuard
 
 from rules.engines.base import Detection, Group, IdentityProblem, Pushed, Readable, Records, Relation, Stop, Streamed
 from rules.engines.compile import Columns
+from rules.engines.pushdown import Pushdown
 from rules.errors import RuleError
 from rules.kinds.base import ReadDataset, Rows, Sample
-from rules.kinds.reconciliation import matching, members, retrieving, totals, words
+from rules.kinds.reconciliation import matching, members, retrieving, settling, totals, words
 from rules.kinds.reconciliation.accounts import Account, accounts, proven
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide
 from rules.kinds.reconciliation.findings import Reporter
 from rules.kinds.reconciliation.fitting import fitted
 from rules.kinds.reconciliation.model import FORMS, ReconciliationRule
 from rules.kinds.reconciliation.outcomes import CODES, NOT_YET_DUE, Outcomes
+from rules.kinds.reconciliation.settling import Settled
 from rules.kinds.reconciliation.statements import Statements, texts
 from rules.kinds.reconciliation.stored import OUTSIDE, OUTSIDE_UNKNOWN, SideTable
 from rules.kinds.reconciliation.workspace import Workspace
 from rules.models import Keep
 from rules.packed import Packed
-
-OBSTACLE = "rules of kind reconciliation are computed in DuckDB"
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,8 @@ class FittedReconciliation:
     def keep(self) -> tuple[Keep, ...]:
         return ()
 
-    def obstacle(self, dialect: str) -> str | None:  # noqa: ARG002 - it is the same for all
-        return OBSTACLE
+    def obstacle(self, dialect: str) -> str | None:
+        return settling.obstacle(self.bound, dialect)
 
     def detect(
         self,
@@ -86,14 +85,32 @@ class FittedReconciliation:
         stop: Stop | None = None,
     ) -> Detection:
         bound = self.bound
-        if not _are_local(records):
-            raise RuleError(f"Rule `{bound.rule.name}` cannot run inside the database: {OBSTACLE}.")
-        with Workspace(bound, records, slot, memory, temp, stop) as workspace:
-            return _Run(bound, workspace, slot).detection()
+        local, pushed = _divided(records)
+        if not pushed:
+            with Workspace(bound, local, slot, memory, temp, stop) as workspace:
+                return _Run(bound, workspace, slot).detection()
+        self._refuse_obstacle(pushed)
+        pulled = settling.pulled(bound, pushed, slot)
+        with Workspace(bound, pulled.records, slot, memory, temp, stop) as workspace:
+            detection = _Run(bound, workspace, slot, pulled.settled).detection()
+        return replace(detection, engine=Pushdown.name, statements=settling.texts(bound, pushed, slot))
 
-    def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:  # noqa: ARG002 - see `detect`
+    def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
+        _, pushed = _divided(records)
+        if pushed:
+            self._refuse_obstacle(pushed)
+            return settling.texts(self.bound, pushed, slot)
         tables = [SideTable(self.bound, side, slot) for side in self.bound.sides]
         return texts(self.bound, tables)
+
+    def _refuse_obstacle(self, pushed: Mapping[str, Pushed]) -> None:
+        dialect = next(iter(pushed.values())).dialect
+        obstacle = self.obstacle(dialect)
+        if obstacle is not None:
+            raise RuleError(
+                f"Rule `{self.bound.rule.name}` cannot run inside the database: {obstacle}. "
+                "Without `engine: pushdown` it runs in DuckDB."
+            )
 
     def describe(self) -> Mapping[str, Sequence[str]]:
         return words.describe(self.bound)
@@ -110,8 +127,10 @@ class FittedReconciliation:
         return False
 
 
-def _are_local(records: Mapping[str, Records]) -> TypeGuard[Mapping[str, Streamed | Readable]]:
-    return not any(isinstance(each, Pushed) for each in records.values())
+def _divided(records: Mapping[str, Records]) -> tuple[Mapping[str, Streamed | Readable], Mapping[str, Pushed]]:
+    """Return the datasets that are read here, and those inside a database."""
+    pushed = {name: each for name, each in records.items() if isinstance(each, Pushed)}
+    return {name: each for name, each in records.items() if not isinstance(each, Pushed)}, pushed
 
 
 @dataclass(frozen=True)
@@ -132,16 +151,18 @@ class _Run:
     bound: BoundRule
     workspace: Workspace
     slot: dt.datetime
+    settled: Settled | None = None
 
     def detection(self) -> Detection:
-        bound, workspace = self.bound, self.workspace
-        states = [
+        bound, workspace, settled = self.bound, self.workspace, self.settled
+        states: Sequence[Mapping[int, int]] = [
             {int(state): int(records) for state, records in workspace.rows(table.states())}
             for table in workspace.tables
         ]
-        identity = self._identity(states)
+        identity = self._identity(states) if settled is None else self._known_identity(settled)
         statements = matching.prepared(workspace, bound)
         answer = self._totals(statements) if bound.rule.totals else self._matched(statements, states)
+        states = states if settled is None else settled.states
         names = [side.relation.dataset for side in bound.sides]
         has_money = all(side.relation.money for side in bound.sides)
         left, right = answer.accounts
@@ -171,9 +192,12 @@ class _Run:
         matched = matching.matched(workspace, statements, self.bound, states)
         outcomes = matched.outcomes
         waiting = int((outcomes.forms[outcomes.members.number] == CODES[NOT_YET_DUE]).sum())
-        both = accounts(workspace, outcomes, matched.agreed)
+        for agreed, sums in zip(matched.agreed, self.settled.sums if self.settled else (), strict=False):
+            agreed.plus(sums)
+        keys, totals = (self.settled.keys, self.settled.totals) if self.settled else (0, None)
+        both = accounts(workspace, outcomes, matched.agreed, totals)
         groups = self._groups(statements, outcomes)
-        return _Answer(groups, both, outcomes.matched, waiting, outcomes.interchangeable)
+        return _Answer(groups, both, outcomes.matched + keys, waiting, outcomes.interchangeable)
 
     def _totals(self, statements: Statements) -> _Answer:
         summed = totals.summed(self.workspace, statements, self.bound)
@@ -190,6 +214,12 @@ class _Run:
                 nulls, repeated = nulls + records - named, repeated + named - different
                 table.has_unique_ids = records == different
         return IdentityProblem(nulls, repeated)
+
+    def _known_identity(self, settled: Settled) -> IdentityProblem:
+        for table, problem in zip(self.workspace.tables, settled.identity, strict=True):
+            table.has_unique_ids = bool(table.side.relation.id) and not problem
+        left, right = settled.identity
+        return IdentityProblem(left.nulls + right.nulls, left.repeated + right.repeated)
 
     def _groups(self, statements: Statements, outcomes: Outcomes) -> Iterator[Group]:
         """Build the findings to report, by key."""

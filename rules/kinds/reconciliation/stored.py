@@ -12,11 +12,10 @@ from zoneinfo import ZoneInfo
 import sqlalchemy as sa
 
 from rules.engines.base import Skipped
-from rules.engines.compile import Compiler, column_type, part_exactness, unused
+from rules.engines.compile import Compiler, column_type, unused
 from rules.functions import micros_between
-from rules.kinds.reconciliation.bound import BoundRule, BoundSide
+from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Held
 from rules.models import KeyPart
-from rules.normalise import chain_type
 from rules.values import Type
 
 TAKES_PART, OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, NO_KEY, NO_DATE, NO_AMOUNT = range(8)
@@ -29,14 +28,6 @@ _DAY = dt.timedelta(days=1)
 
 Element = sa.ColumnElement[Any]
 Functions = Mapping[str, tuple[Callable[..., str | None], int]]
-
-
-@dataclass(frozen=True)
-class Held:
-    """A value that the table holds: its type, and whether it is written as canonical text because SQL is not exact."""
-
-    type: Type
-    is_text: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,22 +59,13 @@ class SideTable:
         zone, prefix = self.side.relation.timezone, f"python_{self.side.name}"
         return Compiler(self.side.columns, self.source, "duckdb", self.slot, zone, prefix=prefix)
 
-    @cached_property
+    @property
     def parts(self) -> Mapping[str, KeyPart]:
         """The values that the rule uses, by the name they have here."""
-        side = self.side
-        parts = {f"key_{n}": part for n, part in enumerate(side.key)}
-        parts |= {f"compare_{n}": part for n, part in enumerate(side.compare)}
-        columns = {"date": side.date, "amount": side.amount, "money": side.money, "currency": side.currency}
-        columns["grace"] = side.grace.column if side.grace else None
-        columns |= {f"id_{n}": column for n, column in enumerate(side.relation.id)}
-        return parts | {name: KeyPart(column=column) for name, column in columns.items() if column is not None}
+        return self.side.values
 
     def held(self, name: str) -> Held:
-        part = self.parts[name]
-        kind = chain_type(self.side.type_of(part.column), part.steps)
-        exactness = part_exactness(self.side.columns, part, "duckdb", self.side.relation.timezone)
-        return Held(kind, is_text=bool(part.steps) and exactness == "never" and kind is not Type.TEXT)
+        return self.side.held(name)
 
     @cached_property
     def computed(self) -> tuple[str, ...]:

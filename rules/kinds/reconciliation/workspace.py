@@ -22,12 +22,15 @@ _HASHES = 4_000_000
 
 
 class Workspace(Session):
-    """DuckDB over the records of both sides, inside a `with`. Each side has a table of its records."""
+    """DuckDB over the records of both sides, inside a `with`. Each side has a table of its records.
+
+    `records` are those of each dataset, or of each side.
+    """
 
     def __init__(
         self,
         bound: BoundRule,
-        records: Mapping[str, Streamed | Readable],
+        records: Mapping[str, Streamed | Readable] | tuple[Streamed, Streamed],
         slot: dt.datetime,
         memory: str | None = None,
         temp: Path | None = None,
@@ -41,20 +44,22 @@ class Workspace(Session):
     def load(self) -> None:
         for table in self.tables:
             self.define(table.filled.functions)
-        if self._bound.is_of_one_dataset:
-            self._load_once()
+        if isinstance(self._records, tuple):
+            of_sides: Sequence[Streamed | Readable] = self._records
+        elif self._bound.is_of_one_dataset:
+            self._load_once(self._records[self._bound.left.relation.dataset])
             return
-        for table in self.tables:
-            records = self._records[table.side.relation.dataset]
+        else:
+            of_sides = [self._records[table.side.relation.dataset] for table in self.tables]
+        for table, records in zip(self.tables, of_sides, strict=True):
             if isinstance(records, Readable):
                 self._fill_readable(table, records)
             else:
                 with self.shown(table.source.name, records.open(table.side.needed)):
                     self._fill(table)
 
-    def _load_once(self) -> None:
+    def _load_once(self, records: Streamed | Readable) -> None:
         """Read a dataset that is compared with itself only once: its records may arrive only once."""
-        records = self._records[self._bound.left.relation.dataset]
         needed = {name for side in self._bound.sides for name in side.needed}
         columns = tuple(name for name in self._bound.left.relation.schema.names if name in needed)
         if isinstance(records, Readable):
