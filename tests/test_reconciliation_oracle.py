@@ -20,6 +20,7 @@ from rules_support import databases, pushed_together
 
 from rules.engines.base import Detection, Discrepancy
 from rules.kinds.reconciliation import assigning, matching
+from rules.values import Type
 
 pytestmark = pytest.mark.slow
 
@@ -213,19 +214,35 @@ def test_it_does_not_depend_on_the_parts_in_which_keys_are_matched(
 
 @pytest.mark.server
 @pytest.mark.parametrize("database", ["postgresql", "mariadb"])
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(rules(["one_to_one"]), seeds)
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(rules(["one_to_one"]), seeds, st.sampled_from([KEY, "key: [ref]\n", "key: [{ref: [trim]}, amount]\n"]))
 def test_a_database_that_settles_keys_gives_the_same_answer(
-    databases: dict[str, sa.Engine], database: str, rule: tuple[str, Case], seed: int
+    databases: dict[str, sa.Engine], database: str, rule: tuple[str, Case], seed: int, key_setting: str
 ) -> None:
     text, case = rule
     left, right = datasets(seed)
     compared = Compared(left, right, money=MONEY if case.money else None, timezones=case.zones)
 
-    _agrees_inside(compared, databases[database], text)
+    assert_agrees_inside(compared, databases[database], text.replace(KEY, key_setting))
 
 
-def _agrees_inside(compared: Compared, engine: sa.Engine, text: str) -> None:
+@pytest.mark.parametrize("tolerance", ["", "tolerance: {amount: {left: amount, right: amount, by: 1.5}}\n"])
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seeds, st.sampled_from(["key: [ref]\n", KEY]), st.booleans())
+def test_sqlite_settles_keys_of_texts_and_integers(
+    databases: dict[str, sa.Engine], tolerance: str, seed: int, key_setting: str, money: bool
+) -> None:
+    names = ("id", "ref", "amount", "currency", "status")
+    sides = [[{name: row[name] for name in names} for row in rows] for rows in datasets(seed)]
+    for row in (*sides[0], *sides[1]):
+        row["amount"] = None if row["amount"] is None else int(row["amount"] * 100) * 10**14
+    types = {name: Type.INTEGER if name == "amount" else TYPES[name] for name in names}
+    compared = Compared(*sides, types=types, money=MONEY if money else None)
+
+    assert_agrees_inside(compared, databases["sqlite"], f"{key_setting}{tolerance}compare: [status]\n")
+
+
+def assert_agrees_inside(compared: Compared, engine: sa.Engine, text: str) -> None:
     """Assert that the database and DuckDB answer alike."""
     with pushed_together(engine, compared.rows) as [bank, ledger]:
         inside = compared.fitted(text).detect({"bank": bank, "ledger": ledger}, SLOT)

@@ -31,6 +31,8 @@ OLDEST = 140_000
 _OTHERS = -1
 _ADDED = 1  # row that `repeating` adds
 _FIRST_STATE = -2
+INCOMPLETE = _FIRST_STATE
+"""The mark of a record in state 0 that takes no part."""
 _REASONS = 1_000
 _BITS = 0x7FFF_FFFF_FFFF_FFFF
 

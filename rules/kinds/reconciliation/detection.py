@@ -12,14 +12,14 @@ from rules.engines.compile import Columns
 from rules.engines.pushdown import Pushdown
 from rules.errors import RuleError
 from rules.kinds.base import ReadDataset, Rows, Sample
-from rules.kinds.reconciliation import matching, members, retrieving, settling, totals, words
+from rules.kinds.reconciliation import matching, members, pulling, retrieving, settling, totals, words
 from rules.kinds.reconciliation.accounts import Account, accounts, proven
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide
 from rules.kinds.reconciliation.findings import Reporter
 from rules.kinds.reconciliation.fitting import fitted
 from rules.kinds.reconciliation.model import FORMS, ReconciliationRule
 from rules.kinds.reconciliation.outcomes import CODES, NOT_YET_DUE, Outcomes
-from rules.kinds.reconciliation.settling import Settled
+from rules.kinds.reconciliation.pulling import Settled
 from rules.kinds.reconciliation.statements import Statements, texts
 from rules.kinds.reconciliation.stored import OUTSIDE, OUTSIDE_UNKNOWN, SideTable
 from rules.kinds.reconciliation.workspace import Workspace
@@ -90,16 +90,16 @@ class FittedReconciliation:
             with Workspace(bound, local, slot, memory, temp, stop) as workspace:
                 return _Run(bound, workspace, slot).detection()
         self._refuse_obstacle(pushed)
-        pulled = settling.pulled(bound, pushed, slot)
+        pulled = pulling.pulled(bound, pushed, slot)
         with Workspace(bound, pulled.records, slot, memory, temp, stop) as workspace:
             detection = _Run(bound, workspace, slot, pulled.settled).detection()
-        return replace(detection, engine=Pushdown.name, statements=settling.texts(bound, pushed, slot))
+        return replace(detection, engine=Pushdown.name, statements=pulling.texts(bound, pushed, slot))
 
     def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
         _, pushed = _divided(records)
         if pushed:
             self._refuse_obstacle(pushed)
-            return settling.texts(self.bound, pushed, slot)
+            return pulling.texts(self.bound, pushed, slot)
         tables = [SideTable(self.bound, side, slot) for side in self.bound.sides]
         return texts(self.bound, tables)
 
