@@ -249,3 +249,69 @@ def test_what_a_database_cannot_settle_is_said_in_one_sentence(
     rule["engine"] = "pushdown"
     assert sentence in project.run()["failed"]
     assert sentence in Command(tmp_path, "check").end().out
+
+
+def test_a_value_that_reconcile_cannot_hold_is_counted_as_when_all_records_are_read(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    project = Database(tmp_path, postgres_url)
+    project.fill([entry(n, f"A{n}") for n in range(1, 5)], [entry(n, f"A{n}") for n in range(1, 5)])
+    engine = sa.create_engine(postgres_url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("update bank set day = 'infinity' where id = 2"))
+        connection.execute(sa.text("update ledger set day = 'infinity' where id = 2"))
+    engine.dispose()
+
+    automatic = project.run()
+    project.configuration["rules"]["agree"]["engine"] = "embedded"
+    embedded = project.run()
+
+    for report in (automatic, embedded):
+        assert (report["engine"], report["groups"]) == ("embedded", 2)
+    assert automatic["skipped"] == embedded["skipped"] != []
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_filters_of_the_dataset_that_are_unknown_are_skipped_and_counted(
+    databases: dict[str, sa.Engine], server: str
+) -> None:
+    left = [row(n, f"A{n}", status=[None, "ok", "no"][n % 3]) for n in range(12)]
+    right = [row(n, f"A{n}", status="ok", day=None if n == 4 else dt.date(2026, 3, 1)) for n in range(12)]
+
+    where = "where: {left: status = 'ok', right: status = 'ok' and id <> 7}\n"
+
+    assert_agrees_inside(Compared(left, right, money=MONEY), databases[server], KEY + where + NEAR)
+
+
+def test_a_dataset_is_compared_with_itself_inside_the_database(tmp_path: Path, server_url: str) -> None:
+    project = Database(tmp_path, server_url, engine="pushdown", right="bank")
+    project.configuration["rules"]["agree"]["where"] = {"left": "id < 100", "right": "id >= 100"}
+    project.fill(
+        [*(entry(n, f"A{n}") for n in range(1, 5)), *(entry(100 + n, f"A{n}") for n in range(1, 4))], [entry(1, "A")]
+    )
+
+    report = project.run()
+
+    assert (report["engine"], report["groups"], report["read"]) == ("pushdown", 1, 7)
+
+
+def test_examples_of_a_reconciliation_run_inside_its_database_too(tmp_path: Path, server_url: str) -> None:
+    project = Database(tmp_path, server_url)
+    project.configuration["rules"]["agree"]["examples"] = [
+        {
+            "name": "one is missing",
+            "left": [
+                {"id": 1, "ref": "A", "day": "2026-03-01", "amount": 10, "currency": "EUR"},
+                {"id": 2, "ref": "B"},
+            ],
+            "right": [{"id": 1, "ref": "A ", "day": "2026-03-01", "amount": 10, "currency": "EUR"}],
+            "expect": [{"form": "left_only", "left": [2]}],
+        }
+    ]
+    project.fill([entry(1, "A")], [entry(1, "A")])
+    project.opened().close()
+
+    ended = Command(tmp_path, "test").end()
+
+    assert ended.code == 0, (ended.out, ended.err)
+    assert "pushdown" in ended.out

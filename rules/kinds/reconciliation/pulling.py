@@ -23,10 +23,7 @@ from rules.kinds.reconciliation.bound import BoundRule
 from rules.kinds.reconciliation.inside import BILLION, Days, Select, SideQuery
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT
 from rules.kinds.reconciliation.settling import Settling
-from rules.kinds.reconciliation.stored import (
-    LEFT_OUT,
-    Element,
-)
+from rules.kinds.reconciliation.stored import LEFT_OUT, Element
 from rules.values import EXACT
 
 _MOST_DAYS = 75_000
