@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from sides_support import CANCEL, PAY, Sides, Table, unchanged
 from world_support import Killed, bury
 
@@ -314,3 +315,64 @@ def test_check_and_explain_say_what_is_cleaned(shop: Sides) -> None:
 
     assert "it cleans `left_only` findings in invoices by set" in checked.said
     assert "sets `status` of the left only records of invoices" in explained.said
+    assert "record 9" in explained.said
+
+
+def test_explain_says_which_side_could_be_cleaned(shop: Sides) -> None:
+    del shop.rule["clean"]
+    shop.write()
+
+    explained = " ".join(shop.command("explain", "unpaid").out.split())
+
+    assert "with `clean`, records of invoices: left_only, mismatch, duplicate_left, duplicate_right" in explained
+    assert "with `clean`, no records of payments: its source can only be read" in explained
+
+
+def test_two_people_approve_a_plan_without_a_keeper(shop: Sides) -> None:
+    shop.rule["approval"] = "two_person"
+    shop.run()
+    finding = shop.of_record("I-2")
+
+    with unchanged(shop.invoices):
+        shop.decide("approve", finding)
+    shop.decide("approve", finding, RECONCILE_ACTOR="ben")
+
+    assert shop.invoices.status["I-2"] == "cancelled"
+
+
+@pytest.mark.parametrize(("records", "asked"), [(1, "required"), (2, "none")])
+def test_an_approval_by_the_number_of_records_counts_those_that_are_cleaned(
+    shop: Sides, records: int, asked: str
+) -> None:
+    shop.rule["approval"] = {"when": f"records < {records}", "then": "none", "else": "required"}
+    shop.run()
+
+    plans = shop.command("plan", "--json").json
+
+    assert {plan["approval"] for plan in plans if plan["plan_hash"]} == {asked}
+    assert {plan["keeper"] for plan in plans if plan["plan_hash"]} == {None}
+
+
+def test_rows_that_the_other_database_hides_are_no_reason_to_clean(tmp_path: Path, postgres_url: str) -> None:
+    """The clerk sees one payment of two, so that a paid invoice looks unpaid."""
+    shop = Sides.at(tmp_path, f"sqlite:///{tmp_path}/shop.db", postgres_url, clean=CANCEL)
+    assert isinstance(shop.payments, Table)
+    shop.payments.add(("2", "INV-2", "50.00", "paid"))
+    shop.payments.sql(
+        "drop role if exists reconcile_teller",
+        "create role reconcile_teller login",
+        "grant select on payments to reconcile_teller",
+        "alter table payments enable row level security",
+        "create policy own on payments for select to reconcile_teller using (id = '1')",
+    )
+    try:
+        shop.payments.url = sa.make_url(postgres_url).set(username="reconcile_teller").render_as_string()
+        run = shop.run(code=None)
+        checked = shop.command("check")
+    finally:
+        shop.payments.sql("drop owned by reconcile_teller", "drop role reconcile_teller")
+
+    sentence = "Not all records of dataset `payments` can be seen: row-level security may hide rows of it"
+    assert any(sentence in reason for reason in run["cleaning"]["not_planned"])
+    assert sentence in checked.said
+    assert run["cleaning"]["proposed"] == 0

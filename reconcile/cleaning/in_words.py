@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from rules.cleaning import ApprovalPolicy, Limits, Policy
 from rules.expressions.words import condition_in_words
@@ -20,10 +20,18 @@ _ASKS: dict[Policy, str] = {
 }
 
 
-def cleaning_in_words(rule: Rule) -> Iterator[str]:
-    """Yield what the rule changes, when it asks, and its limits."""
+def cleaning_in_words(rule: Rule, unchangeable: Collection[str] = ()) -> Iterator[str]:
+    """Yield what the rule changes, when it asks, and its limits; or what it could change.
+
+    `unchangeable` are those of its datasets whose source cannot be changed.
+    """
     if rule.clean is None:
         yield "nothing: the rule has no `clean`"
+        for dataset, forms in rule.cleanable_forms.items():
+            if dataset in unchangeable:
+                yield f"with `clean`, no records of {dataset}: its source can only be read"
+            else:
+                yield f"with `clean`, records of {dataset}: {', '.join(forms)}"
         return
     yield rule.clean.in_words
     yield _REFERENCES[rule.clean.references].replace("the surplus", rule.clean.records_in_words)

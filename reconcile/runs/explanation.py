@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from connectors.target import Target
 from reconcile.cleaning.in_words import cleaning_in_words
 from reconcile.detection.bounded import detected
 from reconcile.detection.detect import Detected, Subject
@@ -47,7 +48,8 @@ def explain(rule: Rule, order: Order, tools: Readers) -> Explanation:
     answer = detected(
         rule, order.job, order.slot, tools.budget, subject=tools.subject, stop=tools.stop, watch=tools.watch
     )
-    words = {**answer.fitted.describe(), "cleans": list(cleaning_in_words(rule))}
+    unchangeable = [name for name, subject in answer.subjects.items() if not isinstance(subject.source, Target)]
+    words = {**answer.fitted.describe(), "cleans": list(cleaning_in_words(rule, unchangeable))}
     samples = {name: _samples(answer.fitted, name, subject, order.slot) for name, subject in answer.subjects.items()}
     return Explanation(rule, words, answer, samples)
 

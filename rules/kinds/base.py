@@ -194,6 +194,11 @@ class Rule(Strict):
         """
         yield from columns
 
+    @property
+    def cleanable_forms(self) -> Mapping[str, tuple[str, ...]]:
+        """The forms of findings whose records `clean` can change, by dataset; empty if it needs to name neither."""
+        return {}
+
     def not_cleanable(self) -> Iterator[tuple[SettingPath, str]]:
         """Yield the path of each setting that cannot be combined with `clean`, or is wrong in it, with a sentence about
         it. Only called for a rule with `clean`.

@@ -301,6 +301,8 @@ class ReconciliationRule(Rule):
 
         Not `ambiguous` ones: it is open which of their records have a partner.
         """
+        if self.totals is not None or self.dataset == self.right:
+            return {}
         reported = [form for form in self.possible_forms if form in self.report and form != "ambiguous"]
         without = {self.dataset: "right_only", self.right: "left_only"}
         return {name: tuple(form for form in reported if form != without[name]) for name in self.datasets}
