@@ -34,7 +34,8 @@ def cleaning_in_words(rule: Rule, unchangeable: Collection[str] = ()) -> Iterato
                 yield f"with `clean`, records of {dataset}: {', '.join(forms)}"
         return
     yield rule.clean.in_words
-    yield _REFERENCES[rule.clean.references].replace("the surplus", rule.clean.records_in_words)
+    references = _REFERENCES[rule.clean.references]
+    yield references.replace("the surplus", "these records") if rule.clean.forms else references
     yield _approval(rule.approval)
     yield _limits(rule.limits)
 
