@@ -187,7 +187,7 @@ def test_a_cleaning_is_explained_with_its_approval_and_limits(tmp_path: Path) ->
 
     assert said["cleans"] == [
         "copies better values of `name` and `phone` to the keeper, then sets `merged_into` of the surplus records",
-        "rows that refer to the surplus records refer to the keeper afterwards",
+        "rows that refer to the surplus refer to the keeper afterwards",
         "after a person approved the exact plan",
         "at most 100 rows, 1 % of the records, and groups of 5 records, per run and in 24 hours",
     ]
