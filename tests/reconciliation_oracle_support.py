@@ -68,19 +68,25 @@ def answer(case: Case, left: Sequence[Row], right: Sequence[Row]) -> Answer:
                 continue
             reason = _lacks(case, row)
             if reason is None:
-                keyed[case.key(row)][side].append(row)
+                keyed[_key(case, row)][side].append(row)
             elif not case.totals:
                 _alone(case, given, side, [row], reason)
             else:
-                keyed[(case.key(row), side)][side].append(row)
+                keyed[(_key(case, row), side)][side].append(row)
     for of_key in keyed.values():
         _of_key(case, given, *of_key)
     given.findings.sort(key=repr)
     return given
 
 
+def _key(case: Case, row: Row) -> Any:
+    """The key; where money is added up, with its currency."""
+    return (case.key(row), row["currency"]) if case.money and (case.totals or case.search) else case.key(row)
+
+
 def _lacks(case: Case, row: Row) -> str | None:
-    if case.key(row) is None or (case.totals and None in case.key(row)):
+    key = case.key(row)
+    if key is None or (case.totals and None in key) or (_key(case, row) != key and row["currency"] is None):
         return "no key"
     if case.totals:
         return None

@@ -371,6 +371,23 @@ def test_two_bundles_that_add_up_are_ambiguous_and_many_records_are_not_searched
     assert few.groups[0].reason == "more than 4 records to search"  # type: ignore[attr-defined]
 
 
+def test_money_of_two_currencies_is_never_added_up() -> None:
+    """Neither in sums of a key nor in a search for the records that add up; the currency is no part of the key."""
+    left = [row(1, amount=10)]
+    right = [row(1, amount=10, currency="USD"), row(2, amount=4), row(3, amount=6)]
+    search = "key: ref\nmatch: one_to_many\nbundle: search"
+    totals = "totals: {by: [ref], sum: {left: amount, right: amount}}"
+
+    searched = Compared(left, right, money=MONEY).detect(search)
+    summed = Compared(left, right[:1], money=MONEY).detect(totals)
+
+    assert (shown(searched), searched.matched) == ([("right_only", [], [1])], 1)
+    assert [(group.form, group.key["currency"], group.money) for group in summed.groups] == [
+        ("unbalanced", "EUR", {"EUR": Decimal(10)}),
+        ("unbalanced", "USD", {"USD": Decimal(-10)}),
+    ]
+
+
 def test_an_only_bundle_is_not_taken_from_a_record_that_then_has_none() -> None:
     """The second record needs the amount of 4 in both of its bundles; or only in one of them."""
     text = "key: ref\nmatch: one_to_many\nsum: {left: amount, right: amount}\nbundle: search"
@@ -498,9 +515,9 @@ def test_totals_compare_sums_per_key() -> None:
 
     assert shown(detection) == [("unbalanced", [3], [2]), ("unbalanced", [4], [])]
     keyed, keyless = detection.groups
-    assert keyed.key == {"ref": "B", "at": MARCH}
+    assert keyed.key == {"ref": "B", "at": MARCH, "currency": "EUR"}
     assert keyed.differences == (Difference("amount", 10, 11, "amount", "amount"),)  # type: ignore[attr-defined]
-    assert keyless.key == {"ref": None, "at": MARCH, "side": "left"}
+    assert keyless.key == {"ref": None, "at": MARCH, "currency": "EUR", "side": "left"}
     assert (detection.matched, detection.balance[0].explained) == (2, 4)
 
 

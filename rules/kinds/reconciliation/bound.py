@@ -170,18 +170,34 @@ def bind(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundRu
     both = (relations[rule.dataset], relations[rule.right])
     amounts = _amounts(rule, both)
     drafts = [_Draft.of(relation, amounts[number] if amounts else None) for number, relation in enumerate(both)]
-    compared = (*rule.compare, *_money_pairs(rule, drafts[0], drafts[1]))
+    pairs = _pairs(rule, drafts[0], drafts[1])
+    compared = (*rule.compare, *_money_pairs(rule, drafts[0], drafts[1], pairs))
     left, right = (
-        draft.side(rule, name, tuple(pair.side(name) for pair in compared))
+        draft.side(rule, name, tuple(pair.side(name) for pair in pairs), tuple(pair.side(name) for pair in compared))
         for draft, name in zip(drafts, SIDES, strict=True)
     )
     amount = rule.tolerance.amount
     limits = Limits(amount.by, amount.percent) if amount else Limits()
-    return BoundRule(rule, left, right, _pairs(rule), compared, limits if amounts else None)
+    return BoundRule(rule, left, right, pairs, compared, limits if amounts else None)
 
 
-def _pairs(rule: ReconciliationRule) -> tuple[Pair, ...]:
-    return rule.totals.by if rule.totals else rule.key
+def _pairs(rule: ReconciliationRule, left: _Draft, right: _Draft) -> tuple[Pair, ...]:
+    """Return the key. Where amounts are added up, the currency of the money is part of it."""
+    pairs = rule.totals.by if rule.totals else rule.key
+    adds_money = left.adds_money and right.adds_money and (rule.totals or rule.bundle)
+    if not adds_money or not _may_differ(left, right):
+        return pairs
+    currency = Pair(left=KeyPart(column=str(left.currency)), right=KeyPart(column=str(right.currency)))
+    is_in_key = any((pair.left.column, pair.right.column) == (left.currency, right.currency) for pair in pairs)
+    return pairs if is_in_key else (*pairs, currency)
+
+
+def _may_differ(left: _Draft, right: _Draft) -> bool:
+    """Return True if the money of both sides can be in different currencies."""
+    ours, theirs = left.relation.money, right.relation.money
+    if ours is None or theirs is None:
+        return False
+    return ours.currency is None or ours.currency != theirs.currency
 
 
 def _amounts(rule: ReconciliationRule, both: tuple[Relation, Relation]) -> tuple[str, str] | None:
@@ -202,12 +218,16 @@ def _quoted(column: str) -> str:
 
 @dataclass(frozen=True)
 class _Draft:
-    """The columns of one side, before it is known which of them are compared."""
+    """The columns of one side, before it is known which of them are compared.
+
+    `adds_money` is True if the amounts that the rule compares are computed from those of the dataset's money.
+    """
 
     relation: Relation
     derived: Mapping[str, str]
     amount: str | None
     currency: str | None
+    adds_money: bool
 
     @classmethod
     def of(cls, relation: Relation, amount: str | None) -> _Draft:
@@ -221,16 +241,19 @@ class _Draft:
         if money and money.currency:
             currency = unused(["currency"], taken)["currency"]
             derived[currency] = f"'{money.currency}'"
-        return cls(relation, derived, column, currency)
+        adds_money = money is not None and amount is not None and money.amount in parse(amount).columns
+        return cls(relation, derived, column, currency, adds_money)
 
-    def side(self, rule: ReconciliationRule, name: str, compare: tuple[KeyPart, ...]) -> BoundSide:
+    def side(
+        self, rule: ReconciliationRule, name: str, key: tuple[KeyPart, ...], compare: tuple[KeyPart, ...]
+    ) -> BoundSide:
         relation, date = self.relation, rule.tolerance.date
         return BoundSide(
             name,
             relation,
             Columns.of(relation.schema, self.derived, relation.timezone, relation.calendar),
             getattr(rule.where, name) if rule.where else None,
-            tuple(pair.side(name) for pair in _pairs(rule)),
+            key,
             compare,
             getattr(date, name) if date else None,
             self.amount,
@@ -247,7 +270,9 @@ def _column(expression: str) -> str | None:
     return root.name if isinstance(root, Name) else None
 
 
-def _money_pairs(rule: ReconciliationRule, left: _Draft, right: _Draft) -> tuple[ComparedPair, ...]:
+def _money_pairs(
+    rule: ReconciliationRule, left: _Draft, right: _Draft, key: tuple[Pair, ...]
+) -> tuple[ComparedPair, ...]:
     """Return the money to compare although the rule does not name it.
 
     Amounts are compared unless the rule says how far they may differ. Different currencies never agree.
@@ -258,9 +283,9 @@ def _money_pairs(rule: ReconciliationRule, left: _Draft, right: _Draft) -> tuple
     columns = []
     if rule.tolerance.amount is None and not rule.is_bundled:
         columns.append((ours.amount, theirs.amount))
-    if ours.currency is None or theirs.currency is None:
+    if _may_differ(left, right):
         columns.append((str(left.currency), str(right.currency)))
-    compared = {(pair.left.column, pair.right.column) for pair in (*rule.key, *rule.compare)}
+    compared = {(pair.left.column, pair.right.column) for pair in (*key, *rule.compare)}
     return tuple(
         ComparedPair(left=KeyPart(column=ours_), right=KeyPart(column=theirs_))
         for ours_, theirs_ in columns

@@ -92,7 +92,9 @@ def _named(bound: BoundRule, side: BoundSide) -> Iterator[tuple[str, str]]:
     money = [name for name in (side.money, side.currency) if name]
     yield from (("id", name) for name in side.relation.id)
     yield from (("money", name) for name in money)
-    yield from (("totals.by" if bound.rule.totals else "key", part.column) for part in side.key)
+    yield from (
+        ("totals.by" if bound.rule.totals else "key", part.column) for part in side.key if part.column not in money
+    )
     yield from (("compare", part.column) for part in side.compare if part.column not in money)
     named = {
         "tolerance.date": side.date,
