@@ -338,7 +338,10 @@ def test_a_record_is_erased_from_findings_of_rules_that_read_its_dataset_second(
 
     done = erasure.erase(office.store, wanted, actor="dpo")
 
+    with office.store.read() as tx:
+        stored = repr(tx.connection.execute(sa.select(tables.findings.c.payload)).scalars().all())
     state = repr(office.only())
+    assert "864.20" not in stored, "how far the amounts are apart"
     assert done.reached["records"] == 1
     assert "ann@x" not in state
     assert "987.65" not in state
