@@ -2,7 +2,7 @@
 
 A key is settled if it has exactly one left and one right record, both complete, that agree in all that the rule
 compares. Every condition is sufficient, not necessary: where SQL could judge differently from Reconcile, a key stays
-unsettled. docs/decisions/0028 says why.
+unsettled. docs/decisions/0030 says why.
 """
 
 from __future__ import annotations
