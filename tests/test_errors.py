@@ -138,7 +138,7 @@ def test_an_error_of_a_plug_in_gets_the_code_and_the_sentence_of_its_base(
 
 
 def test_an_error_of_a_plug_in_says_that_its_whole_source_is_unavailable() -> None:
-    error = type("LedgerClosed", (SourceUnavailable,), {})("The ledger is closed; open it")
+    error = type("LedgerClosed", (SourceUnavailable,), {})("ledger", "The ledger is closed; open it")
 
     assert (error.reaction, exits.tell(error)) == (SourceUnavailable.reaction, exits.FAILED)
 

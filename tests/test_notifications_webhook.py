@@ -148,6 +148,7 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "records",
         "money",
         "first_run",
+        "edited",
         "owner",
         "runbook",
         "why",
