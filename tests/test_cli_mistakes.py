@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import openpyxl
 import pytest
 import xlsxwriter
 from cli_support import FILES, ORDERS, Project, in_words, sqlite
@@ -231,6 +232,25 @@ def test_a_heading_below_a_title_is_asked_for_and_what_there_is_instead_stands_o
     assert said.count("known names:") == 1
     assert said.count("set `header_row` (workbook) or `skip` (file)") == 1
     assert books.write(BILLS.replace("id: Beleg", "header_row: 2, id: Beleg"))("check").code == 0
+
+
+def test_ids_that_a_workbook_has_rounded_are_no_duplicates(tmp_path: Path) -> None:
+    """Written as 17 digits and more, they come back as the same number."""
+    book = openpyxl.Workbook()
+    for cells in (["Beleg", "Lieferant", "Betrag"], ["R1", 123456789012345671, 2], ["R2", 123456789012345672, 2]):
+        book.active.append(cells)
+    book.save(tmp_path / "books.xlsx")
+    reason = "numbers with more than 15 digits, which the program that wrote them may have rounded"
+    books = Project(tmp_path).write(BILLS)
+
+    of_key = books("run", "--dry-run").said
+    books.write(BILLS.replace("id: Beleg", "id: Lieferant").replace("[Lieferant, Betrag]", "[Betrag]"))
+    of_id = books("run", "--dry-run").said
+
+    assert f"Lieferant of 2 records treated as empty: {reason}" in of_key
+    assert "12345678901234" not in of_key + of_id
+    assert f"Lieferant of 2 records treated as empty: {reason}" in of_id
+    assert "2 records skipped: id is null" in of_id
 
 
 EXPORTS = """\

@@ -10,9 +10,11 @@ import zipfile
 from decimal import Decimal
 from pathlib import Path
 
+import openpyxl
 import pyarrow as pa
 import pytest
 import xlsxwriter
+import xlwt
 
 from connectors.base import Source
 from connectors.errors import ColumnMissing, DatasetMissing, FileRefused, FileUnreadable, ReadStopped
@@ -100,8 +102,8 @@ def test_a_mixture_is_text_and_declared_types_read_it_back(book):
     assert (problems[0].records, problems[0].first) == (4, "crm.xlsx, row 4")
 
 
-def _declared(root, columns, decimal="."):
-    opened = source(root)
+def _declared(root, columns, decimal=".", name="crm.xlsx"):
+    opened = source(root, name)
     scan = opened.scan(WorkbookDataset(columns=columns, decimal=decimal), list(columns))
     table = scan.reader.read_all()
     opened.close()
@@ -133,12 +135,51 @@ def test_a_record_with_an_error_in_an_asked_column_is_skipped_and_counted(book):
     ]
 
 
-def test_ids_that_excel_has_rounded_are_told(book):
-    table, problems = read(book(["id"], [12345678901234567], [5]))
+IDS = [123456789012345671, 123456789012345672, -1234567890123450, 999999999999999, 5]
+"""Numbers of more than 15 digits, of which a workbook keeps fewer, and two that it keeps."""
 
-    assert table.column("id").to_pylist() == [12345678901234570, 5]
-    assert "more than 15 digits" in problems[0].reason
-    assert (problems[0].records, problems[0].first, problems[0].skipped) == (1, "crm.xlsx, row 2", False)
+
+@pytest.mark.parametrize("other", [None, "a text"])
+@pytest.mark.parametrize("kind", [None, "integer", "text", "decimal"])
+def test_numbers_that_a_workbook_rounds_are_empty_as_the_warning_says(tmp_path, kind, other):
+    for name in ("a.xlsx", "a.xls", "a.ods"):
+        _write_numbers(tmp_path / name, [*IDS, other])
+
+        table, problems = _declared(tmp_path, {"id": kind}, name=name) if kind else read(tmp_path, ["id"], name)
+
+        texts = [None if number is None else f"{number:f}".rstrip("0").rstrip(".") if kind == "decimal" else str(number)
+                 for number in table.column("id").to_pylist()]  # fmt: skip
+        readable = [] if other is None else [None if kind in ("integer", "decimal") else other]
+        assert texts == [None, None, None, "999999999999999", "5", *readable], name
+        assert "more than 15 digits" in problems[0].reason
+        assert (problems[0].records, problems[0].first, problems[0].skipped) == (3, f"{name}, row 2", False)
+
+
+def _write_numbers(path, numbers):
+    filled = [number for number in numbers if number is not None]
+    if path.suffix == ".ods":
+        cells = [
+            cell("float", f'office:value="{float(number)!r}"') if number != "a text"
+            else cell("string", inner="<text:p>a text</text:p>") for number in filled
+        ]  # fmt: skip
+        ods(path, [cell("string", inner="<text:p>id</text:p>"), *cells])
+        return
+    book = openpyxl.Workbook() if path.suffix == ".xlsx" else xlwt.Workbook()
+    if path.suffix == ".xlsx":
+        for number in ["id", *filled]:
+            book.active.append([number])
+    else:
+        sheet = book.add_sheet("S")
+        for row, number in enumerate(["id", *filled]):
+            sheet.write(row, 0, number)
+    book.save(path)
+
+
+def test_a_column_declared_float_keeps_numbers_that_a_workbook_rounds(book):
+    table, problems = _declared(book(["n"], [6.02214076e23], [12345678901234567], [5]), {"n": "float"})
+
+    assert table.column("n").to_pylist() == [6.02214076e23, 1.234567890123457e16, 5.0]
+    assert problems == ()
 
 
 @pytest.mark.slow

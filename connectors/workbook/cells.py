@@ -7,8 +7,9 @@
     text, times of day, durations     text
     any mixture                       text: 1234.5, true, 2026-03-01, 2026-03-01 10:30:00
 
-Numbers are the shortest text of their stored form. An empty cell, an empty text and the texts of `null_values` are
-null before a column is typed, so that they make no mixture.
+Numbers are the shortest text of their stored form. Those of more than 15 digits are null unless the column is declared
+float: the program that wrote them may have rounded them, so that two ids became one. An empty cell, an empty text and
+the texts of `null_values` are null before a column is typed, so that they make no mixture.
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ import pyarrow.compute as pc
 from connectors.workbook.blocks import Impure
 
 PLACES = 12
-EXACT = 2**53
+ROUNDED = 10**15
+"""The least number whose digits a spreadsheet program does not keep; Excel makes the 16th and all after it 0."""
 
 
 @dataclass(frozen=True)
 class Wish:
-    """The form of a column's cells if it becomes text; `force`: it always does."""
+    """The form of a column's cells if it becomes text; `force`: it always does. `approximate`: rounded numbers stay."""
 
     force: bool = False
+    approximate: bool = False
     mark: str = "."
     form: str | None = None
 
@@ -78,6 +81,19 @@ class ColumnOfCells:
             self.parts.append(("", len(cells)))
         else:
             self._keep(kind, cells)
+
+    def without_rounded(self) -> list[int]:
+        """Make rounded numbers null and return their positions; none if the column may be approximate."""
+        positions: list[int] = []
+        start = 0
+        for place, (kind, part) in enumerate([] if self.wish.approximate else self.parts):
+            if kind in ("number", "mixed") and (rounded := _rounded(part)):
+                positions += [start + i for i in rounded]
+                values = part if isinstance(part, list) else part.to_pylist()
+                kept = [None if i in rounded else value for i, value in enumerate(values)]
+                self.parts[place] = kind, kept if isinstance(part, list) else pa.array(kept, part.type)
+            start += part if kind == "" else len(part)
+        return positions
 
     def finished(self) -> pa.ChunkedArray[Any]:
         """All cells in the column's one type."""
@@ -159,6 +175,25 @@ def _array(kind: str, values: list[Any]) -> Any:
     if any(isinstance(value, Decimal) for value in values):
         return values
     return pa.array(values, pa.float64())
+
+
+def _rounded(part: Any) -> set[int]:
+    """The positions of numbers that the writing program may have rounded."""
+    if isinstance(part, list):
+        return {i for i, value in enumerate(part) if _is_rounded(value)}
+    highest = pc.max(pc.abs(part)).as_py()
+    if highest is None or highest < ROUNDED:
+        return set()
+    return {i for i, value in enumerate(part.to_pylist()) if _is_rounded(value)}
+
+
+def _is_rounded(value: Any) -> bool:
+    """Return True if it has too many digits; an ods text with digits that no float has was not rounded to one."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        return False
+    if -ROUNDED < value < ROUNDED:
+        return False
+    return not isinstance(value, Decimal) or Decimal(repr(float(value))) == value
 
 
 def _converted(kind: str, part: Any, arrow: pa.DataType) -> pa.Array[Any]:

@@ -16,7 +16,7 @@ from connectors.declared import Declared, Notation
 from connectors.errors import ColumnMissing
 from connectors.headers import confusable
 
-ROUNDED = "numbers with more than 15 digits, which the program that wrote them has rounded; store such ids as text"
+ROUNDED = "numbers with more than 15 digits, which the program that wrote them may have rounded; store such ids as text"
 FAILED = "the cell holds an error"
 ROWS = 65_536
 

@@ -301,4 +301,9 @@ def _wish(kind: Declared, mark: str) -> dict[str, Any]:
     """The form of the cells of a declared column with mixed kinds, so that its text can be read as declared."""
     number = kind.word in ("integer", "decimal", "float")
     form = kind.formats[0] if kind.formats and "%z" not in kind.formats[0] else None
-    return {"force": kind.word == "text", "mark": mark if number else ".", "form": form}
+    return {
+        "force": kind.word == "text",
+        "approximate": kind.word == "float",
+        "mark": mark if number else ".",
+        "form": form,
+    }

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from connectors.headers import repeated, stable_names
 from connectors.workbook.blocks import Block, ErrorCell, without_footer
-from connectors.workbook.cells import EXACT, ColumnOfCells, Wish, typed
+from connectors.workbook.cells import ColumnOfCells, Wish, typed
 
 if TYPE_CHECKING:
     from connectors.workbook.xlsx import Pure
@@ -164,27 +164,11 @@ class _Table:
             if not self._header[place].strip() and not column.kinds and not wrong:
                 continue  # formatted, never filled
             self.names.append(name)
-            self._round(name, column)
+            if rounded := column.without_rounded():
+                self.rounded[name] = len(rounded), self._rows[rounded[0]]
             fields += [(f"={name}", (cells := column.finished()).type)]
             arrays.append(cells)
             if wrong:
                 fields.append((f"!{name}", pa.bool_()))
                 arrays.append(pa.array([i in wrong for i in range(len(self._rows))], pa.bool_()))
         return pa.schema(fields), arrays
-
-    def _round(self, name: str, column: ColumnOfCells) -> None:
-        count, first, start = 0, 0, 0
-        for kind, part in column.parts:
-            size = part if kind == "" else len(part)
-            if kind in ("number", "mixed"):
-                for i, value in enumerate(part if isinstance(part, list) else _large(part), start):
-                    if isinstance(value, float) and abs(value) >= EXACT:
-                        count, first = count + 1, first or self._rows[i]
-            start += size
-        if count:
-            self.rounded[name] = (count, first)
-
-
-def _large(part: Any) -> list[float | None]:
-    highest = pc.max(pc.abs(part)).as_py()
-    return part.to_pylist() if highest is not None and highest >= EXACT else []
