@@ -162,10 +162,10 @@ class Sides:
         """The id of the finding that holds this record of the left side, or else of the right one."""
         answer = self.command("findings", "--all", "--json")
         return next(
-            one["id"]
+            finding["id"]
             for side in ("left", "right")
-            for one in answer.json
-            for member in one.get(side) or ()
+            for finding in answer.json
+            for member in finding.get(side) or ()
             if record in str(member)
         )
 

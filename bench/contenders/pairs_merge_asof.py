@@ -1,4 +1,4 @@
-"""pandas.merge_asof as a careful person writes it: `pairs_merge_asof.py BANK LEDGER PAIRS` writes the pairs found.
+"""pandas.merge_asof as a careful person writes it: `pairs_merge_asof.py BANK LEDGER PAIRS` writes the pairs matched.
 
 Amounts are whole cents. Equal records pair off first. Then each difference of a cent is a pass; in a pass the nearest
 date wins, a ledger record goes to the nearest of those that want it, and the others try again until nobody gets one.
@@ -55,6 +55,6 @@ while True:
         paired += len(near)
     if not paired:
         break
-found = pd.concat(pairs, ignore_index=True)
-found.to_parquet(out)
-print(len(found))
+matched = pd.concat(pairs, ignore_index=True)
+matched.to_parquet(out)
+print(len(matched))

@@ -1,4 +1,4 @@
-"""pandas and networkx with the objective of the rule: `pairs_networkx.py BANK LEDGER PAIRS` writes the pairs found.
+"""pandas and networkx with the objective of the rule: `pairs_networkx.py BANK LEDGER PAIRS` writes the pairs matched.
 
 Equal records pair off first; then most pairs, fewest days, least money, by a matching of each component of the graph
 of possible pairs. A component of one pair needs none.
@@ -43,6 +43,6 @@ for component in nx.connected_components(graph):
     for first, second in nx.max_weight_matching(graph.subgraph(component), maxcardinality=True):
         pairs.append((first[1], second[1]) if first[0] == "left" else (second[1], first[1]))
 rest = pd.DataFrame(pairs, columns=["id_left", "id_right"])
-found = pd.concat([same[["id_left", "id_right"]], rest], ignore_index=True)
-found.to_parquet(out)
-print(len(found))
+matched = pd.concat([same[["id_left", "id_right"]], rest], ignore_index=True)
+matched.to_parquet(out)
+print(len(matched))

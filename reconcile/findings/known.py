@@ -107,9 +107,9 @@ class Known:
 
     `anchor` is its first record, like the keeper. `members` are its records then, `former` others it once had,
     `settled` those covered by a decision, made about the values `settled_key`. `peaks` are the largest `extents` of a
-    discrepancy since it was new or came back. `snoozed_until` is None for a snooze
-    that lasts until it grows. `since` is the time of its state. `is_being_undone`: an undo of its cleaning was claimed,
-    and it is not known to be done or not done.
+    discrepancy since it was new or came back. `snoozed_until` is None for a snooze that lasts until it grows. `since`
+    is the time of its state. `is_being_undone`: an undo of its cleaning was claimed, and it is not known to be done or
+    not done.
     """
 
     id: str

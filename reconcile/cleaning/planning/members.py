@@ -83,8 +83,9 @@ def _of_discrepancy(finding: Finding, rows: Sequence[Row], groups: Sequence[Grou
         phrase = rule.form_words(finding.form).phrase
         is_over = f"It is no longer {phrase}" if finding.form in _ALONE else "Its records may agree now"
         raise Stale(f"{is_over}: a record arrived or changed since it was found.")
-    found, now = {member_name(member) for member in finding.members}, map(member_name, groups[0].members)
-    if len(groups) > 1 or groups[0].form != finding.form or found != set(now):
+    before = {member_name(member) for member in finding.members}
+    now = {member_name(member) for member in groups[0].members}
+    if len(groups) > 1 or groups[0].form != finding.form or before != now:
         phrases = listed(sorted({rule.form_words(group.form).phrase for group in groups}))
         raise Stale(f"A record arrived or changed since it was found; now: {phrases}.")
     [group] = groups

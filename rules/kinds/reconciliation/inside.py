@@ -143,8 +143,8 @@ class SideQuery:
         parts = {f"key_{n}": part for n, part in enumerate(self.side.key)}
         if self.dialect == "postgresql":
             hashes = [self.compiler.hashed(part, n) for n, part in enumerate(parts.values(), 1)]
-            known = [hashed for hashed in hashes if hashed is not None]  # floats have none, but they are an obstacle
-            return {"mark": mark(self._can_match, known, sa.false(), number(0))}
+            exact = [hashed for hashed in hashes if hashed is not None]  # floats have none, but they are an obstacle
+            return {"mark": mark(self._can_match, exact, sa.false(), number(0))}
         return {f"mark_{n}": self._mark(name) for n, name in enumerate(parts)}
 
     def _mark(self, name: str) -> Element:

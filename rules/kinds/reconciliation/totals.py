@@ -106,11 +106,11 @@ def _sums(workspace: Workspace, statements: Statements, limits: Limits) -> _Diff
     left, right = (_decimals(differing[f"total_{side}"]) for side in (LEFT, RIGHT))
     pairs = list(zip(left, right, strict=True))
     chosen = [number for number, pair in enumerate(pairs) if not within(*pair, limits)]
-    found = differing.take(pa.array(chosen, pa.int64()))
-    counted = zip(*(found[f"records_{side}"].to_pylist() for side in (LEFT, RIGHT)), strict=True)
+    exceeding = differing.take(pa.array(chosen, pa.int64()))
+    counted = zip(*(exceeding[f"records_{side}"].to_pylist() for side in (LEFT, RIGHT)), strict=True)
     [(groups,)] = workspace.rows(sa.select(sa.func.count()).select_from(sums))
     records = [(int(of_left), int(of_right)) for of_left, of_right in counted]
-    return _Differing(found.select(names), [pairs[number] for number in chosen], records, int(groups))
+    return _Differing(exceeding.select(names), [pairs[number] for number in chosen], records, int(groups))
 
 
 def _exact_sums(workspace: Workspace, statements: Statements, limits: Limits) -> _Differing:
@@ -135,8 +135,8 @@ def _exact_sums(workspace: Workspace, statements: Statements, limits: Limits) ->
             records.append(counts)
     with workspace.shown("differing_keys", pa.table({"key": pa.array(chosen, pa.int64())})):
         differing = sa.table("differing_keys", sa.column("key"))
-        found = sa.select(*(amounts.c[name] for name in names), amounts.c.key).distinct()
-        joined = found.join_from(amounts, differing, amounts.c.key == differing.c.key).order_by(amounts.c.key)
+        distinct = sa.select(*(amounts.c[name] for name in names), amounts.c.key).distinct()
+        joined = distinct.join_from(amounts, differing, amounts.c.key == differing.c.key).order_by(amounts.c.key)
         return _Differing(workspace.query(joined).select(names), totals, records, groups)
 
 
