@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
@@ -55,6 +56,22 @@ class Valued(Protocol):
 
 RecordName = tuple[str | None, tuple[str, ...]]
 """A record as `except:` names it: its dataset (None for the rule's first), and its id."""
+
+
+class DifferentPairs(frozenset[frozenset[RecordName]]):
+    """Pairs of records known to be different."""
+
+    @cached_property
+    def names(self) -> frozenset[RecordName]:
+        """The records of any pair."""
+        return frozenset(name for pair in self for name in pair)
+
+    def within(self, records: Iterable[Record]) -> bool:
+        """Return True if two of the records are a pair."""
+        named = {record.name for record in records} & self.names if self else ()
+        return any(frozenset(pair) in self for pair in combinations(named, 2))
+
+
 Keyed = tuple[tuple[Value, ...], Mapping[str, Value]]
 """A key and its record."""
 
@@ -181,14 +198,13 @@ def once(records: Iterable[Record]) -> list[Record]:
     return unique
 
 
-def connected(records: list[Record], pairs: frozenset[frozenset[RecordName]]) -> list[list[Record]]:
+def connected(records: list[Record], pairs: DifferentPairs) -> list[list[Record]]:
     """Split the records into connected parts: all are connected, except `pairs` listed as different. Order is kept.
 
     Such a pair stays in one part if other records connect it: a decision about a third record should show both.
     """
     named = [(record.name, number) for number, record in enumerate(records)] if pairs else []
-    in_a_pair = frozenset(name for pair in pairs for name in pair)
-    if not all(name in in_a_pair for name, _ in named):
+    if not all(name in pairs.names for name, _ in named):
         return [records]  # a record without any pair connects all others
     parts = [] if named else [records]
     while named:

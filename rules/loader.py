@@ -67,7 +67,9 @@ def _examples(node: MapNode, model: type[Rule], rule: Rule | None) -> tuple[tupl
     keys = model.dataset_keys()
     named = {key: node.entries[key].node for key in keys if key in node.entries and len(keys) > 1}
     sides = {key: value.text for key, value in named.items() if isinstance(value, ScalarNode) and value.text}
-    return read_examples(entry, ExampleWords(sides, rule.datasets if rule else None, model.roles))
+    compared, read = (rule.member_datasets, rule.datasets) if rule else (None, ())
+    others = [name for name in read if name not in (compared or ())]
+    return read_examples(entry, ExampleWords(sides, compared, model.roles, others))
 
 
 def expression_problems(node: MapNode, settings: Mapping[str, Callable[[str], object]]) -> Iterator[Mistake]:

@@ -262,7 +262,7 @@ def test_examples_of_a_new_kind_name_the_records_of_each_of_its_datasets(folder:
         "ok      paid-too-often: one invoice, two payments (embedded)",
         "ok      paid-too-often: an invoice for each (embedded)",
         f"failed  paid-too-often: wrong, {path}:25",
-        "        unexpected  duplicate: keep payments p1, surplus payments p2",
+        "        unexpected  duplicate: keep p1, surplus p2",
     ]
 
 

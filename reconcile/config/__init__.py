@@ -285,7 +285,9 @@ class _Loading:
             )
             return None
         self.sections.problems += problems
-        for key in (*rule.dataset_keys(), *rule.dataset_lists) if rule is not None else ("dataset",):
+        for key in (
+            (*rule.dataset_keys(), *rule.dataset_lists, *rule.dataset_paths) if rule is not None else ("dataset",)
+        ):
             self._check_references(entry, key, "datasets")
         return rule
 
@@ -370,8 +372,10 @@ class _Loading:
         return name
 
     def _check_references(self, entry: Entry, key: str, section: str) -> None:
-        """Report each name under a key, one or a list, that the section does not have."""
-        written = entry.node.entries.get(key) if isinstance(entry.node, MapNode) else None
+        """Report each name under a key, one or a list, that the section does not have; `a.b` is b inside a."""
+        written: Entry | None = entry
+        for step in key.split("."):
+            written = written.node.entries.get(step) if written and isinstance(written.node, MapNode) else None
         for at, name in _names_in(written.node) if written else ():
             if name not in self.sections[section]:
                 self._tell_unknown(at, section[:-1], name, self.sections[section])

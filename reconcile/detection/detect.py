@@ -192,7 +192,8 @@ def fit(rule: Rule, subjects: Subjects) -> Fitted:
 def choose(rule: Rule, fitted: Fitted, subjects: Subjects) -> Choice:
     """Choose the engine that runs the rule. Raises RuleDoesNotFit if `engine: pushdown` cannot give the answer."""
     is_forced = rule.engine == "pushdown"
-    sources = {subject.source.name: subject.source for subject in subjects.values()}
+    compared = (subjects[name] for name in rule.member_datasets)
+    sources = {subject.source.name: subject.source for subject in compared}
     for name, source in sources.items():
         if not isinstance(source, Queryable):
             if is_forced:
@@ -247,7 +248,7 @@ def detect(
     begin = time.monotonic()
     fitted = fit(rule, subjects)
     choice = choose(rule, fitted, subjects)
-    work = _DetectionWork(fitted, subjects, slot, budget, progress, stop)
+    work = _DetectionWork(rule, fitted, subjects, slot, budget, progress, stop)
     try:
         detection, problems = work.detect(choice.engine)
     except ValueDoesNotFit as misfit:
@@ -275,7 +276,7 @@ def explain(rule: Rule, subjects: Subjects, slot: dt.datetime) -> Choice:
     """Return the choice of the engine with the statements that would run."""
     fitted = fit(rule, subjects)
     choice = choose(rule, fitted, subjects)
-    work = _DetectionWork(fitted, subjects, slot, Budget(""), lambda _: None, None)
+    work = _DetectionWork(rule, fitted, subjects, slot, Budget(""), lambda _: None, None)
     with work.records(choice.engine, {name: [] for name in subjects}, {}) as records:
         return Choice(choice.engine, choice.reason, tuple(fitted.explain(records, slot)))
 
@@ -294,6 +295,7 @@ def read_again(subject: Subject) -> Iterator[Mapping[str, Value]]:
 class _DetectionWork:
     """A detection with its inputs."""
 
+    rule: Rule
     fitted: Fitted
     subjects: Subjects
     slot: dt.datetime
@@ -315,16 +317,31 @@ class _DetectionWork:
     def records(
         self, engine: str, problems: Mapping[str, list[UnreadableCells]], confirm: dict[str, Callable[[int], None]]
     ) -> Iterator[dict[str, Records]]:
-        """Provide the records of each dataset; see `_records`. A database shows all of them in one snapshot."""
+        """Provide the records of each dataset; see `_records`. A database shows all that it compares in one snapshot.
+
+        Datasets that are not compared are only streamed.
+        """
+        compared = self.rule.member_datasets
         with ExitStack() as stack:
+            streamed = self.subjects
+            records: dict[str, Records] = {}
             if engine == "pushdown":
-                yield dict(stack.enter_context(_pushed(self.subjects, problems, self.progress)))
-                return
-            yield {
+                inside = {name: subject for name, subject in self.subjects.items() if name in compared}
+                records |= stack.enter_context(_pushed(inside, problems, self.progress))
+                streamed = {name: subject for name, subject in self.subjects.items() if name not in compared}
+            yield records | {
                 name: stack.enter_context(
-                    _records(name, subject, self.fitted.needed[name], problems[name], self.progress, confirm)
+                    _records(
+                        name,
+                        subject,
+                        self.fitted.needed[name],
+                        problems[name],
+                        self.progress,
+                        confirm,
+                        may_scan=name in compared,
+                    )
                 )
-                for name, subject in self.subjects.items()
+                for name, subject in streamed.items()
             }
 
 
@@ -362,15 +379,18 @@ def _records(
     problems: list[UnreadableCells],
     progress: Callable[[int], None],
     confirm: dict[str, Callable[[int], None]],
+    *,
+    may_scan: bool,
 ) -> Iterator[Records]:
-    """Provide the records as they are read here; after the block `problems` holds the unreadable cells.
+    """Provide the records as they are read here; after the block `problems` holds the unreadable cells. Without
+    `may_scan` they are a stream.
 
     The block calls the dataset's function in `confirm` with the number of records read. A stream confirms by itself.
     """
     source, reading = subject.source, subject.dataset.settings
     failed: list[ConnectorError] = []
     scans = functools.cache(functools.partial(_duck_scan, source, reading))
-    scan = scans(needed)
+    scan = scans(needed) if may_scan else None
     if scan is not None:
         assert isinstance(source, DuckReadable)  # noqa: S101 - _duck_scan() checked it
         confirm[name] = scan.confirm

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -94,7 +94,10 @@ class _Prepared:
     @classmethod
     def of(cls, rule: Rule, datasets: Mapping[str, DatasetConfig], open_dataset: OpenDataset) -> _Prepared:
         samples = {name: sample(datasets[name], open_dataset, rule.examples) for name in rule.datasets}
-        typed, mistakes = typed_examples(rule.examples, {name: given.dataset for name, given in samples.items()})
+        sampled = {
+            name: replace(given.dataset, is_compared=name in rule.member_datasets) for name, given in samples.items()
+        }
+        typed, mistakes = typed_examples(rule.examples, sampled)
         if mistakes:
             return cls(samples, (), mistakes)
         relations = {name: given.dataset.relation for name, given in samples.items()}
@@ -107,8 +110,9 @@ class _Prepared:
 
 def _database(rule: Rule, fitted: Fitted, samples: Mapping[str, Sample]) -> tuple[Queryable | None, str]:
     """Return the database that can run the examples, or None and the reason."""
-    sources = {given.live.source.name: given.live.source for given in samples.values() if given.live is not None}
-    reason = next((given.reason for given in samples.values() if given.live is None), None)
+    compared = [samples[name] for name in rule.member_datasets]
+    sources = {given.live.source.name: given.live.source for given in compared if given.live is not None}
+    reason = next((given.reason for given in compared if given.live is None), None)
     if reason is not None:
         return None, reason
     for name, source in sources.items():
@@ -140,8 +144,8 @@ class _Trial:
 
     def pushed(self, source: Queryable) -> list[Comparison]:
         """Compare inside the database: the records are constants of the query, in place of the table."""
-        lives = {name: given.live for name, given in self.samples.items() if given.live is not None}
-        relations = {name: source.relation(live.dataset.settings) for name, live in lives.items()}
+        lives = {name: self.samples[name].live for name in self.rule.member_datasets}
+        relations = {name: source.relation(live.dataset.settings) for name, live in lives.items() if live is not None}
         with source.snapshot() as snapshot:
             return [
                 self._compared(
@@ -150,6 +154,8 @@ class _Trial:
                         name: Pushed(
                             source.dialect, source.stand_in(relations[name], table), snapshot.query, snapshot.whole
                         )
+                        if name in relations
+                        else _streamed(table)
                         for name, table in self._tables(example).items()
                     },
                 )

@@ -48,7 +48,7 @@ class Hidden:
         For a dataset that is no longer in the configuration all columns are masked: its `pii` is unknown.
         """
         settings = project.rules.get(rule)
-        datasets = () if settings is None else settings.datasets
+        datasets = () if settings is None else settings.member_datasets
         others = {name: _of_dataset(project, name, settings, show) for name in datasets if name != dataset}
         own = _of_dataset(project, dataset, settings, show)
         span = settings.ordered_by if settings else None

@@ -193,7 +193,10 @@ class _RulePair:
     def _by_records(self) -> bool:
         """Return True if both releases name records in the same way; else findings are known by their keys."""
         names = [
-            [(settings.id, settings.settings if not settings.id else None) for settings in _datasets(tools, rule)]
+            [
+                (settings.id, settings.settings if not settings.id else None)
+                for settings in (tools.project.datasets[name] for name in rule.member_datasets)
+            ]
             for tools, rule in ((self.before, self.old), (self.after, self.new))
             if rule is not None
         ]

@@ -16,12 +16,12 @@ _MANY_MORE = 0.1
 
 
 class DatasetEmptied(RuleUnchecked):
-    """A dataset that had records has none."""
+    """A dataset that had records has none. `use` is what to remove if it should have none."""
 
-    def __init__(self, dataset: str, before: int) -> None:
+    def __init__(self, dataset: str, before: int, use: str) -> None:
         super().__init__(
             f"Dataset {dataset!r} is empty, but had {plural(before, 'record', 'records')} in the previous run. Its "
-            "findings are unchanged. If it should be empty, remove the rule; otherwise check what fills it"
+            f"findings are unchanged. If it should be empty, remove {use}; otherwise check what fills it"
         )
 
 
@@ -63,12 +63,15 @@ def _refuse(
     if rule.question is not None and detection.read == 0:
         return  # a query that lists nothing any more is what its author hopes for
     before = None if tx is None else next(iter(stored.seen_before(tx, dataset, rule.name, run, 1)), None)
+    is_compared = dataset in rule.member_datasets
     if detection.read == 0 and before is not None and before.read:
-        raise DatasetEmptied(dataset, before.read)
+        raise DatasetEmptied(dataset, before.read, "the rule" if is_compared else "it from the rule")
     of_dataset = "" if len(rule.datasets) == 1 else f" of dataset {dataset!r}"
     skipped = [entry for entry in detection.skipped if entry.scanned and entry.whole]
     if detection.scanned and sum(entry.records for entry in skipped) == detection.scanned:
         raise NothingChecked(rule.name, f"every record{of_dataset} was skipped ({_reasons(detected)})")
+    if not is_compared:
+        return  # a list may still be short, and fewer usable pairs never find fewer groups
     if tx is not None and before is not None:
         _refuse_far_fewer(tx, identity, detected, before)
     if _nothing_passes(detection) and not (tx is not None and stored.ever_passed(tx, dataset, rule.name)):

@@ -145,7 +145,7 @@ class _Words:
 
     def _names(self, word: str, shape: GroupShape, role: str) -> list[str]:
         records = sorted(shape.records[role])
-        plain = len(self.rule.datasets) == 1 or word in self.rule.dataset_keys()
+        plain = len(self.rule.member_datasets) == 1 or word in self.rule.dataset_keys()
         return [
             self.example.name(record) if plain else f"{record[0]} {self.example.name(record)}" for record in records
         ]

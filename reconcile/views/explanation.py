@@ -36,7 +36,7 @@ class ExplanationView:
     @property
     def title(self) -> str:
         rule = self.explanation.rule
-        return f"{rule.name}  {rule.kind} in {' and '.join(rule.datasets)}, severity {rule.severity.name}"
+        return f"{rule.name}  {rule.kind} in {' and '.join(rule.member_datasets)}, severity {rule.severity.name}"
 
     @property
     def is_masked(self) -> bool:
@@ -72,6 +72,7 @@ class ExplanationView:
                 | ({"dataset": entry.dataset} if entry.dataset is not None else {})
                 for entry in explanation.answer.left_out
             ],
+            "listed": dict(detection.listed),
             "groups": len(detection.groups),
             "samples": [
                 self._sample(dataset, sample) for dataset, samples in explanation.samples.items() for sample in samples
@@ -90,6 +91,8 @@ class ExplanationView:
         yield f"{groups} with {plural(records, 'record', 'records')}, of {detection.read:,} read"
         if self.explanation.outside:
             yield f"{plural(self.explanation.outside, 'record is', 'records are')} outside `where`"
+        for dataset, pairs in detection.listed.items():
+            yield f"leaves out {plural(pairs, 'pair', 'pairs')} of records listed in dataset {dataset}"
         yield from (entry.sentence for entry in self.explanation.answer.left_out)
 
     def _samples(self, samples: Sequence[Sample]) -> Iterator[str]:

@@ -173,7 +173,8 @@ class DuplicateGroup(Group):
 
     A record that a query lists alone is a keeper without surplus. `money` is the sum over the surplus, if there is any.
     `nearby` are the nearest of the `nearby_records` with the same key that are in another window but near a record of
-    the group. `links` say which pairs agree by which keys.
+    the group. `links` say which pairs agree by which keys. `excepted` is True if the rule lists two of the records as
+    different, which others connect.
     """
 
     keeper: Member
@@ -181,6 +182,7 @@ class DuplicateGroup(Group):
     nearby: tuple[Nearby, ...] = ()
     nearby_records: int = 0
     links: tuple[Link, ...] = ()
+    excepted: bool = field(default=False, compare=False)
     form: str = field(default="duplicate", init=False)
 
     @property
@@ -268,7 +270,8 @@ class Detection:
     `identity_of` are those of each of several datasets.
 
     A comparison of two datasets also gives its `balance`, the number of `matched` pairs, the records `not_yet_due`,
-    and the pairs that are `interchangeable` with others.
+    and the pairs that are `interchangeable` with others. `listed` are the pairs known to be different, by the dataset
+    that lists them.
     """
 
     rule: str
@@ -286,14 +289,14 @@ class Detection:
     matched: int | None = None
     not_yet_due: int = 0
     interchangeable: int = 0
+    listed: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, dataset: str) -> Detection:
         """Return what was counted in one of the rule's datasets, with all groups; what is not told apart stays."""
         counted = replace(self, read=self.read_of.get(dataset, self.read))
-        if dataset not in self.scanned_of:
-            return counted
-        skipped = tuple(entry for entry in self.skipped if entry.dataset == dataset)
-        return replace(counted, scanned=self.scanned_of[dataset], skipped=skipped)
+        of_dataset = dataset if dataset in self.scanned_of else None
+        skipped = tuple(entry for entry in self.skipped if entry.dataset == of_dataset)
+        return replace(counted, scanned=self.scanned_of.get(dataset, self.scanned), skipped=skipped)
 
 
 @dataclass(frozen=True)

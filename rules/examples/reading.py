@@ -22,13 +22,14 @@ class ExampleWords:
     """The words that examples of a rule may use.
 
     `sides` maps each setting that names a dataset to that dataset, if the kind has several such settings. `datasets`
-    are the rule's, None if they are unknown because the rule has mistakes. `roles` maps a word of `expect` to the role
-    of these records in a group.
+    are those whose records the rule's groups hold, None if they are unknown because the rule has mistakes; `others` are
+    those that it also reads. `roles` maps a word of `expect` to the role of these records in a group.
     """
 
     sides: Mapping[str, str]
     datasets: Sequence[str] | None
     roles: Mapping[str, str]
+    others: Sequence[str] = ()
 
 
 def read_examples(entry: Entry, words: ExampleWords) -> tuple[tuple[Example, ...], list[Mistake]]:
@@ -93,10 +94,10 @@ class _Reader:
         datasets = self.words.datasets
         if isinstance(given.node, MapNode):
             for name, entry in given.node.entries.items():
-                if datasets is None or name in datasets:
+                if datasets is None or name in (*datasets, *self.words.others):
                     yield name, entry
                 else:
-                    hint = suggestion(name, datasets)
+                    hint = suggestion(name, (*datasets, *self.words.others))
                     self.tell(entry.key_at, f"the rule reads no dataset `{short(name)}`; {hint}")
         elif datasets is not None and len(datasets) > 1:
             form = ", ".join(f"{name}: […]" for name in datasets)

@@ -25,6 +25,7 @@ class SampledDataset:
     """A dataset as examples see it: `nulls` are its `null_values`; `reasons` say of a column what a misfit is not.
 
     A dataset without id gets one here, in the column `number`: the place of the record among those of its example.
+    `is_compared` is False if no group holds its records.
     """
 
     relation: Relation
@@ -32,6 +33,7 @@ class SampledDataset:
     reasons: Mapping[str, str]
     nulls: frozenset[str] = frozenset()
     number: str | None = None
+    is_compared: bool = True
 
     def with_id(self) -> SampledDataset:
         """Return the dataset with an id, its own or the record's number."""
@@ -94,6 +96,10 @@ class _Typing:
     written: Sequence[Example]
     datasets: Mapping[str, SampledDataset]
     mistakes: list[Mistake] = field(default_factory=list)
+
+    @property
+    def compared(self) -> Mapping[str, SampledDataset]:
+        return {name: dataset for name, dataset in self.datasets.items() if dataset.is_compared}
 
     def tell(self, at: Position, sentence: str) -> None:
         self.mistakes.append(Mistake.at(at, sentence))
@@ -183,8 +189,8 @@ class _Typing:
                 self.tell(at, f"this id is also that of the record in line {earlier.at.line}; ids are unique")
 
     def _with_expectations(self, examples: Sequence[TypedExample]) -> list[TypedExample]:
-        ids = [written for example in examples for written in _ids(example.example, self.datasets)]
-        canonical = {name: self._canonical_ids(dataset, ids) for name, dataset in self.datasets.items()}
+        ids = [written for example in examples for written in _ids(example.example, self.compared)]
+        canonical = {name: self._canonical_ids(dataset, ids) for name, dataset in self.compared.items()}
         return [replace(example, expect=tuple(self._shapes(example, canonical))) for example in examples]
 
     def _canonical_ids(self, dataset: SampledDataset, ids: Sequence[WrittenId]) -> Mapping[WrittenId, str]:
@@ -202,7 +208,7 @@ class _Typing:
         for group in example.example.expect:
             records = {
                 role: frozenset(filter(None, (self._reference(example, written, canonical) for written in ids)))
-                for role, ids in _grouped(group, self.datasets).items()
+                for role, ids in _grouped(group, self.compared).items()
             }
             yield GroupShape({role: references for role, references in records.items() if references}, group.form)
 
@@ -212,7 +218,7 @@ class _Typing:
         matches = [
             (name, position)
             for name, records in example.records.items()
-            if written.dataset in (None, name)
+            if name in canonical and written.dataset in (None, name)
             for position, record in enumerate(records.names if self.datasets[name].number else records.ids)
             if canonical[name].get(written) == record
         ]
@@ -223,7 +229,7 @@ class _Typing:
             choices = listed((f"{{{name}: {shown}}}" for name, _ in matches), "or")
             self.tell(written.at, f"`{shown}` is the id of several records; write {choices}")
         else:
-            what = "number" if all(dataset.number for dataset in self.datasets.values()) else "id"
+            what = "number" if all(dataset.number for dataset in self.compared.values()) else "id"
             self.tell(written.at, f"`{shown}` is not the {what} of a record of this example; correct it")
         return None
 

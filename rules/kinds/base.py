@@ -64,6 +64,8 @@ class Rule(Strict):
     """Settings that each name a dataset to read; the first is `dataset`."""
     dataset_lists: ClassVar[tuple[str, ...]] = ()
     """Keys in YAML that each hold a list of datasets to read, in place of `dataset_settings`."""
+    dataset_paths: ClassVar[tuple[str, ...]] = ()
+    """Paths of further settings that each name a dataset to read; `a.b` is b inside a."""
     expressions: ClassVar[Mapping[str, Callable[[str], object]]] = {"where": parse}
     """Settings that hold an expression, or a mapping of them, with the function that parses it; `a.b` is b inside a."""
     roles: ClassVar[Mapping[str, str]] = {"keep": "keeper", "surplus": "surplus"}
@@ -116,6 +118,11 @@ class Rule(Strict):
     @property
     def member_datasets(self) -> tuple[str, ...]:
         """The datasets whose records its groups hold, the first of them `dataset`."""
+        return self.configured_datasets
+
+    @property
+    def configured_datasets(self) -> tuple[str, ...]:
+        """The datasets it reads that the configuration names: all but the answer of its `question`."""
         return tuple(name for name in self.datasets if self.question is None or name != self.answer)
 
     @property
@@ -185,7 +192,7 @@ class Rule(Strict):
 
     def form_words(self, form: str) -> FormWords:
         """Return the words for a form of the rule's findings."""
-        return form_words(form, self.datasets)
+        return form_words(form, self.member_datasets)
 
     def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:  # noqa: ARG002 - kinds that rename need it
         """Yield the names under which findings show these columns of one of the rule's datasets.
@@ -312,9 +319,6 @@ class Fitted(Protocol):
         They are the groups that a detection over only these records would find. Planning and re-verification rely on
         it, so it never uses older data: a kind with several datasets reads the other ones with `read`.
         """
-
-    def is_excepted(self, group: Group) -> bool:
-        """Return True if the rule lists two records of the group as different."""
 
 
 class Kind(Protocol):

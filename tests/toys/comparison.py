@@ -149,9 +149,6 @@ class FittedMirrored:
         right = list(read(self.rule.right))
         return [tuple(self._groups(rows, right)) for rows in candidates]
 
-    def is_excepted(self, group: Group) -> bool:
-        return False
-
     def _groups(self, left: Iterable[Row], right: Iterable[Row]) -> Iterator[Discrepancy]:
         sides: dict[str, tuple[list[Row], list[Row]]] = defaultdict(lambda: ([], []))
         for row in left:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from rules import grouping
-from rules.engines.base import Detection, DuplicateGroup, Group, Records, Relation, Stop, Streamed
+from rules.engines.base import Detection, DuplicateGroup, Records, Relation, Stop, Streamed
 from rules.engines.compile import Columns
 from rules.kinds.base import DatasetFacts, DoesNotFit, ReadDataset, Rows, Rule, Sample, SettingPath
 from rules.models import Keep
@@ -112,9 +112,6 @@ class FittedOvercounted:
     ) -> Sequence[tuple[DuplicateGroup, ...]]:
         allowed = self._allowed(read(self.rule.against))
         return [tuple(self._groups(rows, allowed)) for rows in candidates]
-
-    def is_excepted(self, group: Group) -> bool:
-        return False
 
     def _allowed(self, rows: Iterable[Mapping[str, Value]]) -> Counter[Value]:
         return Counter(row[self.rule.reference] for row in rows)

@@ -45,7 +45,7 @@ class Evidence:
     def is_of(self, rule: str) -> bool:
         """Return True if the rule's plans rely on several datasets."""
         cleaning_rule = self.terms.rule(rule)
-        return cleaning_rule is not None and len(cleaning_rule.member_datasets) > 1
+        return cleaning_rule is not None and len(cleaning_rule.configured_datasets) > 1
 
     def lacks(self, plan: StoredPlan) -> bool:
         """Return True if the plan needs evidence that was not read."""

@@ -52,7 +52,7 @@ def binding_of(project: Project, rule: Rule) -> str:
         *_bound_dataset(project, rule.dataset),
         bound(project, HARMLESS_IN_PROJECT),
     ]
-    others = (name for name in rule.member_datasets if name != rule.dataset)
+    others = (name for name in rule.configured_datasets if name != rule.dataset)
     return _digest([*settings, *(part for name in others for part in _bound_dataset(project, name))])
 
 

@@ -63,7 +63,7 @@ def _of_duplicates(finding: Finding, rows: Sequence[Row], groups: Sequence[Group
         raise Stale("Its records changed since it was found: they may no longer agree by the same values.")
     if record_of(group.keeper.id) != names[0]:
         raise Stale("Its records changed since it was found: a different one would be kept now.")
-    if finding.settled_pairs or tools.fitted.is_excepted(group):
+    if finding.settled_pairs or group.excepted:
         raise AsksPerson(
             "A person decided that some of its records are not the same, or undid their cleaning; only a person can "
             "decide again."

@@ -133,9 +133,6 @@ class FittedSql:
         answers = [({self._id(row) for row in candidate}) for candidate in candidates]
         return [self._groups(row for row in rows if self._id(row) in ids) for ids in answers]
 
-    def is_excepted(self, group: Group) -> bool:  # noqa: ARG002 - an exception belongs into the query
-        return False
-
     def _read(self, records: Records) -> list[_Row]:
         assert isinstance(records, Streamed)  # noqa: S101 - a database streams what it does not group itself
         rows: list[_Row] = []

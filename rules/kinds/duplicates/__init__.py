@@ -30,12 +30,16 @@ class Duplicates:
     def fit(self, rule: Rule, relations: Mapping[str, Relation]) -> Fitted:
         # Reading a configuration must not load the engines.
         from rules.kinds.duplicates.detection import FittedDuplicates  # noqa: PLC0415 - see above
+        from rules.kinds.duplicates.listed import FittedListed  # noqa: PLC0415 - see above
         from rules.kinds.duplicates.several import FittedSeveral  # noqa: PLC0415 - see above
 
+        def fit(settings: DuplicatesRule, relations: Mapping[str, Relation]) -> FittedDuplicates | FittedSeveral:
+            if settings.several:
+                return FittedSeveral.of(settings, relations)
+            return FittedDuplicates.of(settings, relations[settings.dataset])
+
         settings = _checked(rule)
-        if settings.several:
-            return FittedSeveral.of(settings, relations)
-        return FittedDuplicates.of(settings, relations[rule.dataset])
+        return fit(settings, relations) if settings.listed is None else FittedListed.of(settings, relations, fit)
 
 
 def _checked(rule: Rule) -> DuplicatesRule:

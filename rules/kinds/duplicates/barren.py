@@ -55,7 +55,7 @@ def reasons(
 def reasons_of_several(rule: DuplicatesRule, facts: Mapping[str, DatasetFacts]) -> Iterator[tuple[SettingPath, str]]:
     """Yield why the rule cannot find anything, or nothing in one of its datasets."""
     yield from _emptied(rule)
-    for dataset in rule.datasets:
+    for dataset in rule.several:
         of_one = datasets.of_dataset(rule, dataset, rule.columns.get(dataset, {}).get)
         for path, sentence in reasons(of_one, facts[dataset], among_several=True):
             inside = (dataset,) if path == ("where",) and isinstance(rule.where, dict) else ()

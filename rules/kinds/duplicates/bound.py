@@ -12,11 +12,11 @@ from itertools import accumulate
 import sqlalchemy as sa
 
 from rules import fitting, survivorship
-from rules.engines.base import Group, Relation
+from rules.engines.base import Relation
 from rules.engines.compile import Columns, Uses, column_type, part_exactness, unused
 from rules.errors import RuleError
 from rules.expressions import BoundExpression, BoundGroup, parse, parse_group
-from rules.grouping import RecordName, written_id
+from rules.grouping import DifferentPairs
 from rules.kinds.base import DatasetFacts, DoesNotFit
 from rules.kinds.duplicates import barren, splitting
 from rules.kinds.duplicates.model import DuplicatesRule
@@ -71,14 +71,9 @@ class Criteria(ABC):
         return self.rule.key == "all" or part.column in self.rule.nulls
 
     @cached_property
-    def excepted(self) -> frozenset[frozenset[RecordName]]:
+    def excepted(self) -> DifferentPairs:
         """The pairs of records that are known to be different."""
-        return self.rule.excepted
-
-    def is_excepted(self, group: Group) -> bool:
-        """Return True if two records of the group are known to be different."""
-        names = {(member.dataset, written_id(member.id)) for member in group.members}
-        return any(names >= pair for pair in self.excepted)
+        return DifferentPairs(self.rule.excepted)
 
     @property
     def span_column(self) -> str | None:
@@ -281,7 +276,9 @@ def misfits(bound: BoundRule, *, among_several: bool = False) -> Iterator[str]:
             test()
         except RuleError as error:
             yield f"{setting}: {error}"
-    yield from excepted(relation, [record for pair in rule.except_ for record in pair if isinstance(record, tuple)])
+    yield from excepted(
+        relation, [record for pair in rule.except_pairs for record in pair if isinstance(record, tuple)]
+    )
 
 
 def excepted(relation: Relation, records: Sequence[tuple[str, ...]]) -> Iterator[str]:

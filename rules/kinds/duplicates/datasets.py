@@ -31,8 +31,21 @@ def with_first(settings: Any) -> Any:
 
 def check(rule: DuplicatesRule) -> None:
     """Raise ValueError for the first setting that does not fit the datasets."""
-    for mistake in _mistakes_of_several(rule) if rule.several else _mistakes_of_one(rule):
+    for mistake in (
+        *(_mistakes_of_several(rule) if rule.several else _mistakes_of_one(rule)),
+        *_mistakes_of_list(rule),
+    ):
         raise ValueError(mistake)
+
+
+def _mistakes_of_list(rule: DuplicatesRule) -> Iterator[str]:
+    listed = rule.listed
+    if listed is None:
+        return
+    if listed.dataset in rule.member_datasets:
+        yield f"`except` lists pairs in `{listed.dataset}`, which the rule compares; give the list a dataset of its own"
+    if listed.columns is None and rule.several:
+        yield "`except` needs `columns` with several `datasets`, like [crm_id, {shop: shop_id}]"
 
 
 def _mistakes_of_one(rule: DuplicatesRule) -> Iterator[str]:
@@ -64,7 +77,8 @@ def _named(rule: DuplicatesRule) -> Iterator[tuple[str, str]]:
     yield from (("columns", name) for name in rule.columns)
     if isinstance(rule.where, dict):
         yield from (("where", name) for name in rule.where)
-    for pair in rule.except_:
+    listed = (rule.listed.columns,) if rule.listed is not None and rule.listed.columns is not None else ()
+    for pair in (*rule.except_pairs, *listed):
         yield from (("except", record.dataset) for record in pair if not isinstance(record, tuple))
     for line in rule.keep if rule.several else ():
         yield from (("keep", name) for name in line.prefer if line.column == DATASET)
@@ -89,7 +103,7 @@ def conditions(rule: DuplicatesRule) -> Mapping[str, str]:
     """Return the `where` of each dataset: one text in the rule's names of columns, or texts in the datasets' own."""
     if isinstance(rule.where, dict):
         return rule.where
-    return {} if rule.where is None else dict.fromkeys(rule.datasets, rule.where)
+    return {} if rule.where is None else dict.fromkeys(rule.member_datasets, rule.where)
 
 
 def of_dataset(

@@ -123,9 +123,6 @@ class FittedDuplicates:
         groups = Joining(by_key) if self.bound.joins else by_key
         return [groups.of_rows([row for row in rows if self.bound.takes_part(row, slot)]) for rows in candidates]
 
-    def is_excepted(self, group: Group) -> bool:
-        return self.bound.is_excepted(group)
-
 
 def grouped(
     grouping: Grouping, members: pa.Table, instead_of: pa.Table | None, tally: RecordCounts

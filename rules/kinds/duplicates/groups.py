@@ -174,6 +174,7 @@ class Grouping(ABC):
             money=self.money(surplus),
             span=(places[0], places[-1]) if places else None,
             links=links,
+            excepted=self.bound.excepted.within(ordered),
         )
 
     def _matches(self, records: list[grouping.Record]) -> bool:

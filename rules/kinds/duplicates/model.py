@@ -21,35 +21,9 @@ from rules.expressions import parse_group
 from rules.kinds.base import JudgedPairs, Rule, SettingPath
 from rules.kinds.duplicates import datasets
 from rules.kinds.duplicates.anykey import AnyKey, KeySetting, check_parts, keys_of
+from rules.kinds.duplicates.excepting import ExceptSetting, ListedPairs, Named, Pairs
 from rules.kinds.duplicates.spans import SPAN_SCHEMA, MaximumDistance, Overlap, Span, parse_span
-from rules.models import KeepLines, KeyPart, Strict
-
-
-class RecordOf(Strict):
-    """The id of a record of one of several datasets: `{shop: "4"}`."""
-
-    dataset: str
-    id: tuple[str, ...]
-
-
-def _pair(value: Any) -> Any:
-    if isinstance(value, (list, tuple)) and len(value) == 2:
-        first, second = (_record(record) for record in value)
-        if first != second and None not in (first, second):
-            return first, second
-    raise ValueError("write a line of except as two different ids: [id, id]; an id of two columns is itself a list")
-
-
-def _record(value: Any) -> Any:
-    """Return the id of a record as a tuple, or with its dataset as RecordOf; None if it is neither."""
-    if isinstance(value, RecordOf):
-        return value
-    if isinstance(value, dict) and len(value) == 1:
-        [(dataset, written)] = value.items()
-        record = _record(written)
-        return RecordOf(dataset=dataset, id=record) if isinstance(record, tuple) else None
-    record = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-    return record if all(isinstance(part, str) for part in record) else None
+from rules.models import KeepLines, KeyPart
 
 
 def _where(value: Any) -> Any:
@@ -60,7 +34,6 @@ def _where(value: Any) -> Any:
     raise ValueError("write one condition, or with `datasets` one for each: {crm: active, shop: status = 'open'}")
 
 
-_PAIR_SCHEMA = {"type": "array", "minItems": 2, "maxItems": 2}
 _WHERE_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}
 
 
@@ -74,11 +47,12 @@ class DuplicatesRule(Rule):
     """The settings of kind `duplicates`, described in docs/rules.md.
 
     With `datasets`, the records of all of them are compared, and `dataset` is the first. `except_` holds pairs of
-    record ids; each id is a tuple with one text per column of the dataset's `id`.
+    record ids, each a tuple with one text per column of the dataset's `id`, or names the dataset that lists them.
     """
 
     model_config = ConfigDict(json_schema_extra=_one_dataset_or_several)
     dataset_lists: ClassVar[tuple[str, ...]] = ("datasets",)
+    dataset_paths: ClassVar[tuple[str, ...]] = ("except.dataset",)
     not_matching: ClassVar[frozenset[str]] = Rule.not_matching | {"keep"}
     expressions: ClassVar[Mapping[str, Callable[[str], object]]] = {**Rule.expressions, "having": parse_group}
 
@@ -102,14 +76,9 @@ class DuplicatesRule(Rule):
     nulls: dict[str, Literal["match"]] = Field(
         default_factory=dict, description="Columns of the key whose empty values match each other."
     )
-    except_: tuple[
-        Annotated[
-            tuple[tuple[str, ...] | RecordOf, tuple[str, ...] | RecordOf],
-            BeforeValidator(_pair),
-            WithJsonSchema(_PAIR_SCHEMA),
-        ],
-        ...,
-    ] = Field(default=(), alias="except", description="Pairs of record ids known to be different.")
+    except_: ExceptSetting = Field(
+        default=(), alias="except", description="Pairs of record ids known to be different, or a dataset of them."
+    )
     gap: Annotated[MaximumDistance, BeforeValidator(parse_span), WithJsonSchema(SPAN_SCHEMA)] | None = Field(
         default=None, description="The largest distance between two neighbours of a group, which is a chain."
     )
@@ -127,6 +96,7 @@ class DuplicatesRule(Rule):
     )
 
     _judged: JudgedPairs = PrivateAttr(default_factory=dict)
+    _listed_pairs: frozenset[frozenset[tuple[str | None, tuple[str, ...]]]] = PrivateAttr(default=frozenset())
 
     @model_validator(mode="before")
     @classmethod
@@ -166,14 +136,35 @@ class DuplicatesRule(Rule):
 
     @property
     def datasets(self) -> tuple[str, ...]:
+        return self.member_datasets if self.listed is None else (*self.member_datasets, self.listed.dataset)
+
+    @property
+    def member_datasets(self) -> tuple[str, ...]:
         return self.several or (self.dataset,)
+
+    @property
+    def except_pairs(self) -> Pairs:
+        """The pairs that `except` itself holds."""
+        return () if isinstance(self.except_, ListedPairs) else self.except_
+
+    @property
+    def listed(self) -> ListedPairs | None:
+        """The dataset that lists the pairs, and its columns, if `except` names one."""
+        return self.except_ if isinstance(self.except_, ListedPairs) else None
 
     @property
     def excepted(self) -> frozenset[frozenset[tuple[str | None, tuple[str, ...]]]]:
         """The pairs of `except`, each record as its dataset (None for the first) and its id."""
-        return frozenset(frozenset(map(self._named, pair)) for pair in self.except_)
+        return self._listed_pairs | {frozenset(map(self.named_record, pair)) for pair in self.except_pairs}
 
-    def _named(self, record: tuple[str, ...] | RecordOf) -> tuple[str | None, tuple[str, ...]]:
+    def with_pairs(self, pairs: frozenset[frozenset[tuple[str | None, tuple[str, ...]]]]) -> Self:
+        """Return the rule with these pairs of `excepted`, which a dataset lists."""
+        rule = self.model_copy()
+        rule._listed_pairs = pairs  # noqa: SLF001 - its own
+        return rule
+
+    def named_record(self, record: Named) -> tuple[str | None, tuple[str, ...]]:
+        """Return a record, or its columns in a list, with its dataset: None for the rule's first."""
         if isinstance(record, tuple):
             return None, record
         return None if record.dataset == self.dataset else record.dataset, record.id

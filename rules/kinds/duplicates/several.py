@@ -153,9 +153,6 @@ class FittedSeveral:
 
         return [regrouped(rows) for rows in first]
 
-    def is_excepted(self, group: Group) -> bool:
-        return self.bound.is_excepted(group)
-
     def _skipped(self, counts: Mapping[str, RecordCounts]) -> Iterator[Skipped]:
         for side in self.bound.sides:
             dataset = side.relation.dataset
@@ -238,7 +235,7 @@ class SeveralGrouping(Grouping):
         return [[(united.column_name(n, name), name) for name in side.needed] for n, side in sides]
 
     def _number(self, record: grouping.Record) -> int:
-        return self.bound.rule.datasets.index(record.dataset) if record.dataset else 0
+        return self.bound.rule.several.index(record.dataset) if record.dataset else 0
 
     def _seen(self, number: int, record: grouping.Record) -> grouping.Record:
         """Return the record with the values that the rule sees."""

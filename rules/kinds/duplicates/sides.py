@@ -120,11 +120,11 @@ class SeveralBound(Criteria):
 
 def bind_several(rule: DuplicatesRule, relations: Mapping[str, Relation]) -> SeveralBound:
     """Bind the rule to its datasets. Raises DoesNotFit with every mistake."""
-    columns = {name: bound_columns(rule, relations[name]) for name in rule.datasets}
-    names = {name: Names(columns[name].schema.names, rule.columns.get(name, {})) for name in rule.datasets}
+    columns = {name: bound_columns(rule, relations[name]) for name in rule.member_datasets}
+    names = {name: Names(columns[name].schema.names, rule.columns.get(name, {})) for name in rule.member_datasets}
     key = _every_column(relations, names) if rule.key == "all" else tuple(part for _, part in rule.key_parts())
     _refuse(rule, [*_unknown(rule, names), *_lacking(rule, key, names)])
-    also = (*_shown(rule, key, [(relations[name], names[name]) for name in rule.datasets]), *_of_group(rule))
+    also = (*_shown(rule, key, [(relations[name], names[name]) for name in rule.member_datasets]), *_of_group(rule))
     sides = tuple(
         Side(datasets.of_dataset(rule, name, n.of, key), relations[name], columns[name], names=n, also=also)
         for name, n in names.items()
@@ -279,7 +279,7 @@ def _hidden_money(side: Side) -> Iterator[str]:
 
 
 def _named_in_except(rule: DuplicatesRule, dataset: str) -> Iterator[tuple[str, ...]]:
-    for record in (record for pair in rule.except_ for record in pair):
+    for record in (record for pair in rule.except_pairs for record in pair):
         if isinstance(record, tuple):
             if dataset == rule.dataset:
                 yield record

@@ -97,8 +97,10 @@ def _groups(bound: Criteria) -> Iterator[str]:
         yield f"only groups with two or more different values in {name_in_words(rule.distinct)}"
     if rule.having:
         yield f"only groups where {group_in_words(rule.having)}"
-    if rule.except_:
-        pairs = len(rule.except_)
+    if rule.listed:
+        yield f"except pairs of records that dataset {rule.listed.dataset} lists as different"
+    elif rule.except_pairs:
+        pairs = len(rule.except_pairs)
         yield f"except {pairs:,} {'pair' if pairs == 1 else 'pairs'} of records known to be different"
 
 

@@ -123,9 +123,6 @@ class FittedReconciliation:
         found = self.detect(current.records, slot).groups
         return [current.groups_of(rows, found) for rows in candidates]
 
-    def is_excepted(self, group: Group) -> bool:  # noqa: ARG002 - the kind has no `except`
-        return False
-
 
 def _divided(records: Mapping[str, Records]) -> tuple[Mapping[str, Streamed | Readable], Mapping[str, Pushed]]:
     """Return the datasets that are read here, and those inside a database."""
