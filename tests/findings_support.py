@@ -20,6 +20,7 @@ from reconcile.store import tables
 from reconcile.tracking import progress
 from reconcile.tracking.remember import RuleOutcome, record
 from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Group, Member
+from rules.engines.scope import Scope
 from rules.models import Severity
 from rules.values import Value
 
@@ -89,17 +90,20 @@ class FindingsOffice(Office):
         complete: bool = True,
         tell: bool = True,
         began: dt.timedelta = dt.timedelta(0),
+        scope: Scope | None = None,
+        expected: Scope | None = None,
     ) -> RuleOutcome:
         """One run of the rule, a minute after the last, and (unless it is killed before) its message.
 
-        It began to read so long before it ends.
+        It began to read so long before it ends, and looked at the keys of the scope.
         """
         self.clock.now += dt.timedelta(minutes=1)
         self.runs += 1
         run = f"run-{self.runs}"
         with self.store.begin() as tx:
             tx.connection.execute(sa.insert(tables.runs).values(_run_row(run, self.clock.now)))
-            outcome = record(tx, run, rule, groups, complete=complete, read_at=self.clock.now - began)
+            read_at = self.clock.now - began
+            outcome = record(tx, run, rule, groups, complete=complete, read_at=read_at, scope=scope, expected=expected)
         if tell:
             self.tell(rule.name)
         return outcome

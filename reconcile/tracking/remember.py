@@ -16,12 +16,15 @@ from reconcile.findings.judgement import NOT_CLEAN, FindingChange, Judgement, Ve
 from reconcile.findings.known import NotSame, Outline, parts
 from reconcile.findings.states import Event, State, after
 from reconcile.journal import effects
-from reconcile.store import Transaction
+from reconcile.store import Transaction, carried
 from reconcile.store import finding_memory as memory
+from reconcile.store.carried import Carried
 from reconcile.store.finding_memory import Entered, Memory, Row
 from reconcile.tracking.names import Names, assign
+from reconcile.tracking.scoped import KeyTexts
 from rules import values
 from rules.engines.base import Group
+from rules.engines.scope import Scope
 from rules.packed import Packed
 
 ACTOR = "reconcile"
@@ -37,7 +40,8 @@ class RuleOutcome:
 
     Every group is one of new, known, grown, reopened (ended snoozes included) and settled (groups in a running
     cleaning included); resolved and merged count findings that ended. `money` is the sum per currency over the
-    undecided groups, and `forms` their number by form, without duplicates. `news` are the findings with news.
+    undecided groups, and `forms` their number by form, without duplicates. `news` are the findings with news. `missed`
+    are those that changed outside of what incremental runs would have looked at.
     """
 
     rule: str
@@ -54,6 +58,7 @@ class RuleOutcome:
     money: Mapping[str, Decimal] = field(default_factory=dict)
     forms: Mapping[str, int] = field(default_factory=dict)
     news: tuple[str, ...] = ()
+    missed: int = 0
 
 
 def record(
@@ -64,6 +69,8 @@ def record(
     *,
     complete: bool = True,
     read_at: dt.datetime | None = None,
+    scope: Scope | None = None,
+    expected: Scope | None = None,
 ) -> RuleOutcome:
     """Update the rule's findings to the groups of the run. Never call it for a dataset that could not be read.
 
@@ -71,7 +78,11 @@ def record(
     start of the read, by default now: if another run recorded the rule's findings since then, findings that this run
     lacks may be newer than its read, and stay unchanged. The transaction keeps all or nothing; a second call for the
     same groups changes nothing and reports nothing.
+
+    With a `scope`, the groups are all that the keys in it have; findings of other keys stay as the previous run left
+    them, and count as known. `expected` is the scope that an incremental run would have had: see `RuleOutcome.missed`.
     """
+    before = None if scope is None else carried.last_run(tx, rule.name)
     log.touch(tx, facts.RULE, {rule.name, rule.was or rule.name})
     log.touch(tx, facts.FINDING, memory.renamed_with(tx, rule))
     entered = memory.enter(tx, rule, run, read_at or tx.now)
@@ -82,8 +93,10 @@ def record(
         log.append(tx, ACTOR, "rule.renamed", rule.name, body)
     not_same = memory.load_not_same(tx, (rule.name,))
     followed = _followed(rule, entered)
-    outlines = memory.outlines(tx, (rule.name,), by_records=followed.by_records, lock=True)
-    writer, tally = _Writer(tx, run, rule, entered), _Tally()
+    outlines = memory.outlines(tx, (rule.name,), by_records=followed.by_records, lock=scope is None)
+    if scope is not None:
+        outlines = KeyTexts(scope).inside(tx, outlines)
+    writer, tally = _Writer(tx, run, rule, entered), _Tally(expected)
     for part in parts(groups, outlines, by_records=followed.by_records):
         stored = memory.load(tx, part.findings)
         judgement = judge(
@@ -98,8 +111,11 @@ def record(
         )
         writer.write(stored, judgement, assign(tx, rule, stored, judgement))
         tally.add(judgement)
+        tally.add_missed(judgement, stored)
     if writer.planless:
         effects.void(tx, writer.planless, reason="its finding changed after it was planned")
+    if before is not None:
+        tally.carried = carried.carry_on(tx, rule.name, before=before, run=run)
     return tally.outcome(rule, entered, writer.news)
 
 
@@ -153,7 +169,11 @@ def _judged_in_parts(
 class _Tally:
     """Sums over judgements."""
 
-    def __init__(self) -> None:
+    def __init__(self, expected: Scope | None = None) -> None:
+        self._expected = None if expected is None else KeyTexts(expected)
+        self._missed = 0
+        self.carried = Carried()
+        """Findings that the run did not look at."""
         self._changes: Counter[FindingChange] = Counter()
         self._of_groups: Counter[FindingChange] = Counter()
         self._money: dict[str, Decimal] = {}
@@ -168,22 +188,28 @@ class _Tally:
                     values.add(self._money, verdict.group.at_risk)
                     self._forms[verdict.group.form] += 1
 
+    def add_missed(self, judgement: Judgement, stored: Memory) -> None:
+        self._missed += 0 if self._expected is None else self._expected.missed(judgement, stored)
+
     def outcome(self, rule: RuleIdentity, entered: Entered, news: Iterable[str] = ()) -> RuleOutcome:
+        money = dict(self._money)
+        values.add(money, self.carried.money)
         return RuleOutcome(
             rule=rule.name,
-            groups=self._of_groups.total(),
+            groups=self._of_groups.total() + self.carried.undecided + self.carried.decided,
             new=self._count(FindingChange.NEW),
-            known=self._count(*_KNOWN),
+            known=self._count(*_KNOWN) + self.carried.undecided,
             grown=self._count(FindingChange.GROWN),
             reopened=self._count(*_BACK),
-            settled=sum(self._of_groups[change] for change in _DECIDED),
+            settled=sum(self._of_groups[change] for change in _DECIDED) + self.carried.decided,
             resolved=self._count(FindingChange.RESOLVED),
             merged=self._count(FindingChange.MERGED),
             first_run=entered.first,
             edited=entered.edited,
-            money=dict(sorted(self._money.items())),
+            money=dict(sorted(money.items())),
             forms={form: count for form, count in sorted(self._forms.items()) if form != stored_parts.DUPLICATE},
             news=tuple(sorted(news)),
+            missed=self._missed,
         )
 
     def _count(self, *changes: FindingChange) -> int:

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from rules import values as sums
 from rules.calendar import ONLY_WEEKENDS, Calendar
+from rules.engines.scope import Scope
 from rules.values import RecordId, Schema, Value
 
 Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -272,6 +273,8 @@ class Detection:
     A comparison of two datasets also gives its `balance`, the number of `matched` pairs, the records `not_yet_due`,
     and the pairs that are `interchangeable` with others. `listed` are the pairs known to be different, by the dataset
     that lists them.
+
+    An incremental detection gives its `scope`: it read only records of these keys, and counts only what it read.
     """
 
     rule: str
@@ -290,6 +293,7 @@ class Detection:
     not_yet_due: int = 0
     interchangeable: int = 0
     listed: Mapping[str, int] = field(default_factory=dict)
+    scope: Scope | None = None
 
     def of(self, dataset: str) -> Detection:
         """Return what was counted in one of the rule's datasets, with all groups; what is not told apart stays."""

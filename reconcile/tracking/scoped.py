@@ -1,0 +1,37 @@
+"""Findings inside and outside of what an incremental run looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from reconcile.findings.identity import key_text
+from reconcile.findings.judgement import Judgement
+from reconcile.findings.known import Outline
+from reconcile.findings.states import Event
+from reconcile.store import Transaction, carried
+from reconcile.store.finding_memory import Memory, decode_key
+from rules.engines.scope import Scope
+
+_DIFFERENT = (Event.OPENED, Event.GREW, Event.SHRANK, Event.VANISHED, Event.CAME_BACK)
+
+
+class KeyTexts:
+    """The keys of a scope as `key_text` writes them."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._texts = frozenset(map(key_text, scope.keys))
+
+    def inside(self, tx: Transaction, outlines: Iterable[Outline]) -> Iterator[Outline]:
+        """Yield the outlines of findings of these keys, whose marks are their keys, and lock these findings."""
+        own = [outline for outline in outlines if not self._texts.isdisjoint(outline.marks)]
+        carried.lock(tx, (outline.id for outline in own))
+        yield from own
+
+    def missed(self, judgement: Judgement, stored: Memory) -> int:
+        """Count the findings of other keys that the judgement changes, by the data and not by a person."""
+        changed = (verdict for verdict in judgement.verdicts if verdict.event in _DIFFERENT)
+        keys = (
+            verdict.group.key if verdict.group else decode_key(stored.rows[verdict.finding or ""]["key"])
+            for verdict in changed
+        )
+        return sum(key_text(key) not in self._texts for key in keys)

@@ -1,0 +1,53 @@
+"""The part of a dataset that an incremental detection looks at: the groups of keys that may have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from rules.values import RecordId, Value
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The keys whose groups a detection looked at, as `Group.key`. Findings of other keys stay as they are."""
+
+    keys: tuple[Mapping[str, Value], ...]
+
+
+@dataclass(frozen=True)
+class KnownGroup:
+    """An open finding: its key and records. `due`: it must be looked at again, whatever its records are now."""
+
+    key: Mapping[str, Value]
+    records: tuple[RecordId, ...]
+    due: bool = False
+
+
+class KnownGroups(Protocol):
+    """The findings of a rule, as earlier runs left them."""
+
+    def open(self) -> Sequence[KnownGroup]:
+        """All open findings. Raises Unscoped if their records cannot be looked up."""
+
+    def holding(self, records: Sequence[RecordId]) -> Iterator[Mapping[str, Value]]:
+        """Yield the keys of findings, open or not, that hold one of these records."""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Records of a table that changed since an earlier run, and others by their values: all of one snapshot.
+
+    `touched` has the needed columns. `matching` returns the records whose columns of these names have one of the tuples
+    of values; it may return more. It raises Unscoped for too many.
+    """
+
+    touched: pa.Table
+    matching: Callable[[tuple[str, ...], Sequence[tuple[Value, ...]]], pa.Table]
+
+
+class Unscoped(Exception):
+    """The groups that may have changed are unknown or too many: all records must be read. The text is a clause."""
