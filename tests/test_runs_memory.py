@@ -18,7 +18,7 @@ version: 1
 state: "sqlite:///state.db"
 sources: {shop: {type: sql, url: "sqlite:///shop.db"}}
 datasets: {customers: {source: shop, table: customers, id: id}}
-rules: {twin: {kind: duplicates, dataset: customers, key: [email], clean: {action: delete}}}
+rules: {twin: {kind: duplicates, dataset: customers, key: [email], max_share: 100%, clean: {action: delete}}}
 channels: {ops: {type: file, path: told.txt}}
 """
 RUN = """

@@ -55,6 +55,7 @@ def find_duplicates(
         where=where,
         nulls=dict(nulls or {}),
         minimum=minimum,
+        max_share="100%",
         **({} if max_shared is None else {"max_shared": max_shared}),
     )
     relation = Relation(dataset="frame", schema=schema_from_arrow(table.schema), id=(_POSITION,), timezone=timezone)

@@ -97,7 +97,7 @@ class Trials:
     def count(self, candidate: Candidate) -> Found | None:
         """Return what the rule of the key finds; None for a rule that can never find anything."""
         kind: Kind = Kinds("rules").load("duplicates")()
-        settings = {"dataset": self.dataset.name, "key": candidate.setting, "engine": "embedded"}
+        settings = {"dataset": self.dataset.name, "key": candidate.setting, "engine": "embedded", "max_share": "100%"}
         rule = kind.Settings.model_validate({"name": "trial", "kind": "duplicates", **settings})
         subjects = {self.dataset.name: Subject(self.dataset, self.copy)}
         try:

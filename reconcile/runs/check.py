@@ -12,11 +12,13 @@ from connectors.target import Target
 from reconcile.config.settings import JobConfig, Project
 from reconcile.detection.bounded import detected
 from reconcile.detection.detect import Budget, Detected, RuleDoesNotFit, RuleUnchecked, Subject
-from reconcile.findings.identity import Existing, RuleIdentity
+from reconcile.findings.identity import Existing, RuleIdentity, public
 from reconcile.findings.results import FindingCounts, RuleFailure, RuleResult
+from reconcile.messages.personal import Hidden
 from reconcile.tracking.remember import RuleOutcome
 from rules.engines.base import Unanswerable
 from rules.forms import counted
+from rules.implausible import KeyTooCommon
 from rules.kinds.base import Rule
 
 ACTOR = "reconcile"
@@ -97,6 +99,9 @@ def check(
 def _sentence(rule: Rule, project: Project, error: Exception) -> str:
     if isinstance(error, RuleDoesNotFit):
         return project.at_setting(rule.name, str(error), error.mistakes[0])
+    if isinstance(error, KeyTooCommon):
+        hidden = Hidden.of(project, rule.dataset, rule.name)
+        return error.with_largest(lambda column, value: hidden.of_key(column, public(value), rule.member_datasets))
     return str(error)
 
 

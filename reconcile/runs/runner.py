@@ -37,6 +37,7 @@ from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
 from reconcile.telemetry import traces
 from reconcile.tracking import apart, progress, remember
+from rules.implausible import KeyTooCommon
 from rules.kinds.base import Rule
 from rules.packed import Packed
 
@@ -263,7 +264,8 @@ class _Run:
     def _keep_failure(self, failure: RuleFailure, error: Exception) -> None:
         with self.owned() as tx:
             stored.checkpoint(tx, self.id, failure.rule, "failed", results.to_json(failure))
-            body = {"run": self.id, "rule": failure.rule, "error": type(error).__name__, "why": failure.failed}
+            body = {"run": self.id, "rule": failure.rule, "error": type(error).__name__}
+            body["why"] = str(error) if isinstance(error, KeyTooCommon) else failure.failed  # no values of records
             log.append(tx, ACTOR, "rule.failed", failure.rule, body)
 
     def end(self, attempt: int) -> RunReport:

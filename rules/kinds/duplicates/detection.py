@@ -24,7 +24,8 @@ from rules.kinds.duplicates.bound import BoundRule, bind
 from rules.kinds.duplicates.groups import DatasetGrouping, Grouping
 from rules.kinds.duplicates.joining import Joining
 from rules.kinds.duplicates.model import DuplicatesRule
-from rules.kinds.duplicates.question import crowded, marked, marked_keys, question, scanned, skipped
+from rules.kinds.duplicates.question import crowded, marked, marked_keys, question, scanned, skipped, taking_part
+from rules.kinds.duplicates.share import ShareLimit
 from rules.models import Keep
 
 
@@ -100,7 +101,9 @@ class FittedDuplicates:
                     None,
                     embedded.statements(repeats, engine.table),
                 )
-        groups, left_out = grouped(DatasetGrouping(bound, slot), answer.members, answer.instead_of, answer.tally)
+        limit = ShareLimit(bound, taking_part(answer.tally), ids_differ=not answer.tally.identity)
+        by_key = DatasetGrouping(bound, slot)
+        groups, left_out = grouped(by_key, answer.members, answer.instead_of, answer.tally, limit)
         return Detection(
             rule=bound.rule.name,
             engine=answer.engine,
@@ -125,12 +128,15 @@ class FittedDuplicates:
 
 
 def grouped(
-    grouping: Grouping, members: pa.Table, instead_of: pa.Table | None, tally: RecordCounts
+    grouping: Grouping, members: pa.Table, instead_of: pa.Table | None, tally: RecordCounts, limit: ShareLimit
 ) -> tuple[Sequence[Group], tuple[Skipped, ...]]:
-    """Return the groups of an engine's answer, and the records that a key did not join because too many share it."""
+    """Return the groups of an engine's answer, and the records that a key did not join because too many share it.
+
+    Raises KeyTooCommon.
+    """
     if not grouping.bound.joins:
-        return grouping.groups(members, instead_of), ()
-    joined = Joining(grouping).groups(members)
+        return grouping.groups(members, limit, instead_of), ()
+    joined = Joining(grouping).groups(members, limit)
     return joined.groups, crowded(grouping.bound, [tally.crowded, joined.left_out])
 
 

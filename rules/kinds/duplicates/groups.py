@@ -18,8 +18,9 @@ import pyarrow as pa
 from rules import grouping, survivorship
 from rules.engines.base import DuplicateGroup, Link, Nearby, Positions
 from rules.kinds.base import Sample
-from rules.kinds.duplicates import splitting
+from rules.kinds.duplicates import encoded, splitting
 from rules.kinds.duplicates.bound import BoundRule, Criteria
+from rules.kinds.duplicates.share import ShareLimit
 from rules.normalise import chain_function
 from rules.packed import Packed
 from rules.values import Value, order_key
@@ -62,15 +63,27 @@ class Grouping(ABC):
     def money(self, surplus: Sequence[grouping.Record]) -> dict[str, Decimal]:
         """Return the sum of the surplus per currency."""
 
-    def groups(self, members: pa.Table, instead_of: pa.Table | None = None) -> Sequence[DuplicateGroup]:
-        """Group the members, and those records of `instead_of` whose key no member has."""
+    def groups(
+        self, members: pa.Table, limit: ShareLimit, instead_of: pa.Table | None = None
+    ) -> Sequence[DuplicateGroup]:
+        """Group the members, and those records of `instead_of` whose key no member has. Raises KeyTooCommon."""
         tables = [table.combine_chunks() for table in (members, instead_of) if table is not None]
         with no_collections():
-            return Packed(group for rows in self._by_key(tables) for group in self.of_rows(rows))
+            keys, numbers = self._numbered(tables)
+            limit.check(np.bincount(numbers[numbers != _NO_PART]), lambda n: self._key_at(tables, numbers, n))
+            parts = self._by_key(tables, *_in_order(keys, numbers))
+            return Packed(limit.watched(group for rows in parts for group in self.of_rows(rows)))
 
-    def _by_key(self, tables: Sequence[pa.Table]) -> Iterator[list[dict[str, Value]]]:
+    def _key_at(self, tables: Sequence[pa.Table], numbers: Positions, number: int) -> dict[str, Value]:
+        """Return the key of this number."""
+        rows = rows_at(tables, np.flatnonzero(numbers == number)[:1])
+        [(key, _)] = self._with_keys(rows)
+        return dict(zip(self.bound.key_names, key or (), strict=True))
+
+    def _by_key(
+        self, tables: Sequence[pa.Table], order: Positions, ranks: Positions
+    ) -> Iterator[list[dict[str, Value]]]:
         """Yield the records in parts and in the order of their keys; records of one key are in one part."""
-        order, ranks = _in_order(*self._numbered(tables))
         begin = 0
         while begin < len(order):
             last = min(begin + AT_ONCE, len(order)) - 1
@@ -88,10 +101,13 @@ class Grouping(ABC):
         numbers_by_table = [np.empty(0, np.int64)]
         for table in tables:
             first_new = len(key_numbers)
-            for begin in range(0, len(table), AT_ONCE):
-                rows = grouping.rows(table.select(columns).slice(begin, AT_ONCE))
-                numbers = [_number(key, key_numbers) for key, _ in self._with_keys(rows)]
-                numbers_by_table.append(np.array([n if n >= first_new else _NO_PART for n in numbers], np.int64))
+            different, places = encoded.different(table.select(columns))
+            numbers = [
+                _number(key, key_numbers)
+                for begin in range(0, len(different), AT_ONCE)
+                for key, _ in self._with_keys(grouping.rows(different.slice(begin, AT_ONCE)))
+            ]
+            numbers_by_table.append(np.array([n if n >= first_new else _NO_PART for n in numbers], np.int64)[places])
         return list(key_numbers), np.concatenate(numbers_by_table)
 
     def of_rows(self, rows: Iterable[Mapping[str, Value]]) -> tuple[DuplicateGroup, ...]:

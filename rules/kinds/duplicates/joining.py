@@ -18,6 +18,7 @@ from rules.kinds.duplicates.apart import Apart
 from rules.kinds.duplicates.bound import Criteria
 from rules.kinds.duplicates.component import Component
 from rules.kinds.duplicates.groups import AT_ONCE, Grouping, no_collections, rows_at
+from rules.kinds.duplicates.share import ShareLimit
 from rules.kinds.duplicates.shared import NO_VALUE, Comparable, SharedValues, components
 from rules.packed import Packed
 from rules.values import Value, canonical, order_key
@@ -45,13 +46,24 @@ class Joining:
     def bound(self) -> Criteria:
         return self.by_key.bound
 
-    def groups(self, members: pa.Table) -> Joined:
-        """Group the members; their `shared_columns` tell which of their keys may repeat."""
+    def groups(self, members: pa.Table, limit: ShareLimit) -> Joined:
+        """Group the members; their `shared_columns` tell which of their keys may repeat. Raises KeyTooCommon."""
         table = members.combine_chunks()
         with no_collections():
             shared = [self._shared(table, number) for number in range(len(self.bound.keys))]
-            groups = Packed(group for records in _by_component(table, shared) for group in self._grouped(records))
+            order, places = components(shared)
+            limit.check(np.bincount(places), lambda n: self._first_link(table, shared, order[places == n]))
+            parts = _by_component(table, shared, order, places)
+            groups = Packed(limit.watched(group for records in parts for group in self._grouped(records)))
         return Joined(groups, tuple(values.left_out for values in shared))
+
+    def _first_link(self, table: pa.Table, shared: Sequence[SharedValues], positions: Positions) -> dict[str, Value]:
+        """Return the value of one key by which the first record of a component is joined."""
+        [row] = rows_at([table], positions[:1])
+        number = next(number for number, values in enumerate(shared) if values.ranks[positions[0]] != NO_VALUE)
+        columns = (self.bound.parts[part].column for part in self.bound.keys[number])
+        values = self.by_key.values(self.by_key.completed(row), self.bound.keys[number])
+        return dict(zip(columns, values, strict=True))
 
     def of_rows(self, rows: Sequence[Row]) -> tuple[DuplicateGroup, ...]:
         """Group records that meet the rule's conditions."""
@@ -137,9 +149,10 @@ class Joining:
         return Apart(self.bound.rule, self._agree_by)
 
 
-def _by_component(table: pa.Table, shared: Sequence[SharedValues]) -> Iterator[list[Ranked]]:
+def _by_component(
+    table: pa.Table, shared: Sequence[SharedValues], order: Positions, places: Positions
+) -> Iterator[list[Ranked]]:
     """Yield the rows of each component; few rows are Python objects at the same time."""
-    order, places = components(shared)
     begin = 0
     while begin < len(order):
         last = min(begin + AT_ONCE, len(order)) - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -16,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from rules.cleaning import Share
 from rules.document.mistakes import suggestion
 from rules.expressions import parse_group
 from rules.kinds.base import JudgedPairs, Rule, SettingPath
@@ -53,7 +55,7 @@ class DuplicatesRule(Rule):
     model_config = ConfigDict(json_schema_extra=_one_dataset_or_several)
     dataset_lists: ClassVar[tuple[str, ...]] = ("datasets",)
     dataset_paths: ClassVar[tuple[str, ...]] = ("except.dataset",)
-    not_matching: ClassVar[frozenset[str]] = Rule.not_matching | {"keep"}
+    not_matching: ClassVar[frozenset[str]] = Rule.not_matching | {"keep", "max_share"}
     expressions: ClassVar[Mapping[str, Callable[[str], object]]] = {**Rule.expressions, "having": parse_group}
 
     kind: Literal["duplicates"] = "duplicates"
@@ -91,6 +93,11 @@ class DuplicatesRule(Rule):
     distinct: str | None = Field(default=None, description="A column that must differ inside a group.")
     having: str | None = Field(default=None, description="A condition over the group, e.g. sum(amount) > 100.")
     minimum: int = Field(default=2, ge=2, description="The fewest records of a group.")
+    max_share: Share = Field(
+        default=Decimal("0.5"),
+        json_schema_extra={"default": "50%"},
+        description="The largest share of the records that groups may hold; with more, the rule fails.",
+    )
     keep: KeepLines = Field(
         default=(), description="The criteria that choose the record to keep, most important first."
     )

@@ -244,6 +244,11 @@ def scanned(tally: RecordCounts) -> int:
     return sum(records for number, records in tally.states.items() if number not in left_out)
 
 
+def taking_part(tally: RecordCounts) -> int:
+    """Return the number of records whose group the rule looks for."""
+    return tally.states.get(0, 0)
+
+
 def skipped(bound: BoundRule, tally: RecordCounts) -> tuple[Skipped, ...]:
     reasons = {
         OUTSIDE_UNKNOWN: ("where", "the dataset's condition is unknown: a value in it is null"),

@@ -34,7 +34,8 @@ from rules.kinds.duplicates.detection import grouped
 from rules.kinds.duplicates.groups import DatasetGrouping, Grouping, Key
 from rules.kinds.duplicates.joining import Joining
 from rules.kinds.duplicates.model import DuplicatesRule
-from rules.kinds.duplicates.question import scanned, skipped
+from rules.kinds.duplicates.question import scanned, skipped, taking_part
+from rules.kinds.duplicates.share import ShareLimit
 from rules.kinds.duplicates.sides import SeveralBound, bind_several
 from rules.models import Keep
 from rules.values import Value, sameness
@@ -103,10 +104,11 @@ class FittedSeveral:
                 for number, side in enumerate(bound.sides if tally.identity else ())
                 for ids in united.ids_of(bound, number, engine.table, slot)
             }
-        groups, left_out = grouped(SeveralGrouping(bound, slot), members, None, tally)
         counts = {
             side.relation.dataset: united.tally_of(bound, number, tally) for number, side in enumerate(bound.sides)
         }
+        limit = ShareLimit(bound, sum(map(taking_part, counts.values())), ids_differ=not tally.identity)
+        groups, left_out = grouped(SeveralGrouping(bound, slot), members, None, tally, limit)
         return Detection(
             rule=bound.rule.name,
             engine=engine.name,

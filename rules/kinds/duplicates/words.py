@@ -9,6 +9,7 @@ from rules.expressions.words import condition_in_words, duration_in_words, group
 from rules.keeper import criteria_in_words, kept_in_words
 from rules.kinds.duplicates.bound import BoundRule, Criteria
 from rules.kinds.duplicates.model import DuplicatesRule
+from rules.kinds.duplicates.share import FEW
 from rules.kinds.duplicates.sides import SeveralBound
 from rules.kinds.duplicates.spans import MaximumDistance
 from rules.models import KeyPart, Percent
@@ -102,6 +103,8 @@ def _groups(bound: Criteria) -> Iterator[str]:
     elif rule.except_pairs:
         pairs = len(rule.except_pairs)
         yield f"except {pairs:,} {'pair' if pairs == 1 else 'pairs'} of records known to be different"
+    if "max_share" in rule.model_fields_set and rule.max_share < 1:
+        yield f"the rule fails if groups hold more than {100 * rule.max_share:g} % of the records, and over {FEW:,}"
 
 
 def _all(bound: Criteria) -> str:
