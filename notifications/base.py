@@ -60,7 +60,10 @@ class DifferenceNotice:
 
 @dataclass(frozen=True)
 class BalanceNotice:
-    """The balance of two datasets in a currency: `left` - `right` is the sum of the other amounts."""
+    """The balance of two datasets in a currency: `left` - `right` is the sum of the other amounts.
+
+    `by_form` divides `explained` by the form of the findings, in words.
+    """
 
     currency: str
     left: Decimal
@@ -68,6 +71,7 @@ class BalanceNotice:
     matched: Decimal
     explained: Decimal
     not_yet_due: Decimal
+    by_form: Ours[Mapping[str, Decimal]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,8 @@ def _examples(node: MapNode, model: type[Rule], rule: Rule | None) -> tuple[tupl
     sides = {key: value.text for key, value in named.items() if isinstance(value, ScalarNode) and value.text}
     compared, read = (rule.member_datasets, rule.datasets) if rule else (None, ())
     others = [name for name in read if name not in (compared or ())]
-    return read_examples(entry, ExampleWords(sides, compared, model.roles, others))
+    forms = rule.possible_forms if rule else ()
+    return read_examples(entry, ExampleWords(sides, compared, model.roles, others, forms))
 
 
 def expression_problems(node: MapNode, settings: Mapping[str, Callable[[str], object]]) -> Iterator[Mistake]:

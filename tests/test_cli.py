@@ -444,6 +444,18 @@ def test_a_channel_is_previewed_and_tried(shop: Project) -> None:
     assert shop("notify", "test", "team", "--json").json["channel"] == "team"
 
 
+def test_a_preview_shows_the_next_message_or_says_that_nothing_is_new(shop: Project) -> None:
+    shop("run")
+    sent = shop("notify", "preview", "team")
+    shop.write(CHANNEL.replace("told.txt}", "told.txt}, late: {type: file, path: late.txt}"))
+    unsent = shop("notify", "preview", "late")
+
+    assert "Nothing is new for this channel" in sent.err
+    assert "first run" not in sent.out
+    assert "Nothing is new" not in unsent.err
+    assert "first run" in unsent.out
+
+
 def test_the_audit_log_is_listed_and_proven(shop: Project) -> None:
     shop("run")
 

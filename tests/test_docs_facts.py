@@ -21,7 +21,7 @@ from reconcile.config.settings import COLUMN_TYPES, DEFAULT_MEMORY
 from reconcile.config.values import MIN_MEMORY
 from reconcile.messages import delivery, outbox
 from reconcile.runs import runner
-from reconcile.store.finding_memory import MOST_PAIRS_OF
+from reconcile.store.judgements import MOST_PAIRS_OF
 from rules.expressions.shapes import AGGREGATES, FUNCTIONS
 from rules.kinds import KINDS as RULE_KINDS
 from rules.models import Keep, Severity

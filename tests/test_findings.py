@@ -37,7 +37,7 @@ from reconcile.findings.known import Known, NotSame
 from reconcile.findings.states import TRANSITIONS, Event, State, TransitionRefused, after
 from reconcile.messages.personal import Hidden
 from reconcile.messages.public import finding_json
-from reconcile.store import Store, finding_memory, tables
+from reconcile.store import Store, finding_memory, judgements, tables
 from reconcile.store import findings as stored
 from reconcile.store.findings import FindingAmbiguous, FindingUnknown
 from reconcile.tracking import decide
@@ -620,7 +620,7 @@ def test_settled_pairs_hold_after_their_finding_was_merged(office: FindingsOffic
 
 
 def test_a_dismissed_crowd_is_settled_as_a_whole(office: FindingsOffice) -> None:
-    crowd = list(range(finding_memory.MOST_PAIRS_OF + 1))
+    crowd = list(range(judgements.MOST_PAIRS_OF + 1))
     office.record(group("A", *crowd))
     decide.dismiss(office.store, office.only().id, actor="anna")
 
@@ -630,6 +630,19 @@ def test_a_dismissed_crowd_is_settled_as_a_whole(office: FindingsOffice) -> None
     with office.store.read() as tx:
         assert tx.connection.execute(sa.select(sa.func.count()).select_from(tables.not_same)).scalar() == 0
     assert office.record(group("A", *crowd, 999)).reopened == 1
+
+
+def test_a_dismissed_crowd_is_settled_after_its_finding_was_merged(office: FindingsOffice) -> None:
+    crowd, others = list(range(judgements.MOST_PAIRS_OF + 1)), list(range(1_000, 1_300))
+    office.record(group("A", *crowd, start=1), rule=SPAN)
+    decide.dismiss(office.store, office.only().id, actor="anna")
+    office.record(group("A", *crowd, start=1), group("A", *others, start=9), rule=SPAN)
+    joined = office.record(group("A", *crowd, *others, start=1), rule=SPAN)
+
+    parted = office.record(group("A", *crowd, start=1), group("A", *others, start=9), rule=SPAN)
+    changed = office.record(group("A", *crowd, 999, start=1), group("A", *others, start=9), rule=SPAN)
+
+    assert (joined.merged, parted.settled, parted.new, changed.new) == (1, 1, 0, 1)
 
 
 # Snoozed

@@ -174,7 +174,9 @@ def test_a_discrepancy_reads_with_both_sides_and_the_balance() -> None:
         nouns=("discrepancy", "discrepancies"),
         forms={"left_only": 1, "mismatch": 1},
         in_words=("1 missing in ledger", "1 amount differs"),
-        balance=(BalanceNotice("EUR", *map(Decimal, ("120", "100", "0.01", "15", "4.99"))),),
+        balance=(
+            BalanceNotice("EUR", *map(Decimal, ("120", "100", "0.01", "15", "4.99")), {"amount differs": Decimal(15)}),
+        ),
         runbook=None,
         largest=(pair, lone),
     )
@@ -185,8 +187,8 @@ def test_a_discrepancy_reads_with_both_sides_and_the_balance() -> None:
         "\n"
         "🔴 bank-vs-ledger · critical · @finance\n"
         "1 missing in ledger, 1 amount differs.\n"
-        "Balance in EUR: bank 120.00, ledger 100.00, difference 20.00, explained by findings 15.00, not yet due 4.99, "
-        "in matched records 0.01\n"
+        "Balance in EUR: bank 120.00, ledger 100.00, difference 20.00, explained by findings 15.00 "
+        "(amount differs 15.00), not yet due 4.99, in matched records 0.01\n"
         "  • order_id A-17 · amount 20.00 · currency EUR\n"
         "    amounts differ · bank 12 · ledger 7 · 20.00 EUR · F-7K2M0000\n"
         "    amount / total 120.00 ≠ 100.00\n"

@@ -138,6 +138,7 @@ def test_the_balance_explains_each_currency_exactly() -> None:
     assert (euro.left, euro.right) == (Decimal("15.01"), 22)
     assert (euro.matched, euro.explained, euro.not_yet_due) == (Decimal("0.01"), -7, 0)
     assert (dollar.left, dollar.right, dollar.explained) == (10, 0, 10)
+    assert (euro.by_form, dollar.by_form) == ({"right_only": -7}, {"left_only": 10})
 
 
 class Losing(Workspace):

@@ -222,16 +222,22 @@ def sides(records: list[tuple[str, str, Decimal, int]], *parts: int) -> Sides:
     return Sides(**sums)
 
 
+def parts(records: list[tuple[str, str, Decimal, int]]) -> tuple[Sides, dict[str, Sides], Sides]:
+    matched, mismatches, not_yet_due = (sides(records, part) for part in range(3))
+    return matched, {"mismatch": mismatches}, not_yet_due
+
+
 @given(records)
 def test_a_balance_has_the_sums_of_both_sides_and_what_explains_their_difference(
     records: list[tuple[str, str, Decimal, int]],
 ) -> None:
-    lines = balance("r", sides(records, 0, 1, 2), *(sides(records, part) for part in range(3)))
+    lines = balance("r", sides(records, 0, 1, 2), *parts(records))
 
     assert [line.currency for line in lines] == sorted({currency for _, currency, _, _ in records})
     for line in lines:
         explained = EXACT.add(EXACT.add(line.matched, line.explained), line.not_yet_due)
         assert EXACT.subtract(line.left, line.right) == explained
+        assert line.explained == line.by_form.get("mismatch", 0)
 
 
 @given(records.filter(bool), st.randoms(use_true_random=False))
@@ -243,7 +249,7 @@ def test_a_record_counted_wrongly_breaks_the_balance(
     wrong = [*records, chance.choice([(side, currency, smallest, part), (side, "USD", smallest, part)])]
 
     with pytest.raises(BalanceBroken):
-        balance("r", sides(records, 0, 1, 2), *(sides(wrong, part) for part in range(3)))
+        balance("r", sides(records, 0, 1, 2), *parts(wrong))
 
 
 def test_errors_of_both_sides_that_cancel_each_other_break_the_balance() -> None:
@@ -252,7 +258,7 @@ def test_errors_of_both_sides_that_cancel_each_other_break_the_balance() -> None
     none = Sides({}, {})
 
     with pytest.raises(BalanceBroken) as caught:
-        balance("bank-ledger", total, matched, none, none)
+        balance("bank-ledger", total, matched, {"mismatch": none}, none)
 
     assert str(caught.value) == (
         "Rule 'bank-ledger' does not balance: the left records add up to 10.00 EUR, but its matches, findings and "

@@ -172,6 +172,7 @@ def test_the_answer_is_that_of_the_oracle_in_any_order(rule: tuple[str, Case], s
     for line in detection.balance:
         assert (line.left, line.right) == tuple(total[line.currency] for total in totals)
         assert line.left - line.right == line.matched + line.explained + line.not_yet_due
+        assert line.explained == sum(line.by_form.values())
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

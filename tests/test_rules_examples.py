@@ -204,6 +204,7 @@ MISTAKES = {
     "- {given: [{id: 1, gross: 2}], expect: []}": "18:26: `gross` is computed from other columns of `charges`; remove",
     "- {given: [{id: 1, amount: abc}], expect: []}": "18:34: `amount`: `abc` is not a decimal of at most 26 digits",
     "- {given: [{id: 1}], expect: [{keep: 7}]}": "18:44: `7` is not the id of a record of this example; correct it",
+    "- {given: [{id: 1}], expect: [{form: twins, keep: 1}]}": "18:44: `form`: the rule finds no `twins`; known na",
     "- {given: [{id: 1}], at: soon, expect: []}": "18:32: `at`: `soon` is not a time; write it like 2026-01-01T06:00Z",
 }
 
@@ -503,6 +504,17 @@ MISTAKEN: dict[str, dict[str, Any]] = {
     "a field that is not compared": {"compare": None},
     "a form that is not reported": {"report": ["right_only", "mismatch"]},
 }
+
+
+def test_a_misspelt_form_is_told_with_its_place(tmp_path: Path) -> None:
+    wrong = [{**SIDES[1], "expect": [{"form": "left_onyl", "left": [1]}]}]
+    rules = f"rules: {{bank-vs-ledger: {json.dumps({**COMPARISON, 'examples': wrong})}}}\n"
+
+    answer = Project(tmp_path).write(TWO_SIDES + rules)("check")
+
+    assert answer.code == 2
+    assert "reconcile.yaml:6:" in answer.err
+    assert "`form`: the rule finds no `left_onyl`; did you mean `left_only`?" in answer.err
 
 
 @pytest.mark.slow

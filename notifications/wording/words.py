@@ -116,19 +116,20 @@ def money(amounts: Mapping[str, Decimal]) -> str:
 
 
 def balance(line: BalanceNotice, left: str, right: str) -> str:
-    """Like "EUR: bank 120.00, ledger 100.00, difference 20.00, explained by findings 20.00"."""
+    """Like "EUR: bank 120.00, ledger 100.00, difference 20.00, explained by findings 20.00 (twice in bank 20.00)"."""
     parts = [(visible(left, 40), line.left), (visible(right, 40), line.right), ("difference", line.left - line.right)]
-    parts += [
-        (name, amount)
-        for name, amount in (
-            ("explained by findings", line.explained),
-            ("not yet due", line.not_yet_due),
-            ("in matched records", line.matched),
-        )
-        if amount
-    ]
-    amounts = (f"{name} {_amount(amount, line.currency, show=False)}" for name, amount in parts)
+    amounts = [_named(name, amount, line) for name, amount in parts]
+    if line.explained or line.by_form:
+        forms = ", ".join(_named(visible(form, 60), amount, line) for form, amount in line.by_form.items())
+        explained = _named("explained by findings", line.explained, line)
+        amounts.append(f"{explained} ({forms})" if forms else explained)
+    others = (("not yet due", line.not_yet_due), ("in matched records", line.matched))
+    amounts += [_named(name, amount, line) for name, amount in others if amount]
     return f"{visible(line.currency, 12)}: {', '.join(amounts)}"
+
+
+def _named(name: str, amount: Decimal, line: BalanceNotice) -> str:
+    return f"{name} {_amount(amount, line.currency, show=False)}"
 
 
 def _amount(amount: Decimal, currency: str, *, show: bool = True) -> str:

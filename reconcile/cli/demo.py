@@ -133,11 +133,11 @@ def _line(finding: Finding, span: object) -> str:
 
 def _slack(application: Application) -> str:
     from notifications.slack.channel import SlackChannel, SlackSettings
-    from reconcile.cli.messages import about_open_findings
+    from reconcile.cli.messages import next_message
 
     settings = SlackSettings.model_validate({"type": "slack", "token": "xoxb-demo", "channel": "#finance-ops"})
-    notice = about_open_findings(application, "team", "nightly")
-    assert notice is not None  # noqa: S101 - the job just ran
-    shown = SlackChannel("slack", settings, application.project.directory).preview(notice)
-    message, _, thread = shown.partition("\nIn its thread:")
-    return f"{message}\n(and a thread with {thread.count('•')} more groups)" if thread else message
+    message = next_message(application, "team", "nightly", is_new=True)
+    assert message is not None  # noqa: S101 - the job just ran
+    shown = SlackChannel("slack", settings, application.project.directory).preview(message[0])
+    text, _, thread = shown.partition("\nIn its thread:")
+    return f"{text}\n(and a thread with {thread.count('•')} more groups)" if thread else text

@@ -1,9 +1,11 @@
-"""`notify preview`, `notify test`: preview a message, or send a test."""
+"""`notify preview`, `notify test`: preview the next message, or send a test."""
 
 from __future__ import annotations
 
 import datetime as dt
 import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,13 +15,17 @@ from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 if TYPE_CHECKING:
     from notifications.base import Notice
     from reconcile.app import Application
+    from reconcile.config.settings import JobConfig, Project
+    from reconcile.messages.news import News
+    from reconcile.messages.notify import FailureNews
+    from reconcile.store import Transaction
 
 Channel = Annotated[str, typer.Argument(help="A configured channel.", metavar="CHANNEL")]
 
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Preview and test channels.", no_args_is_help=True)
-    group.command(help="Preview the message about all open findings, as the channel would show it.")(preview)
+    group.command(help="Preview the next message of a job, as the channel would show it.")(preview)
     group.command(help="Send a test message.")(test)
     app.add_typer(group, name="notify")
 
@@ -38,26 +44,46 @@ def preview(
     with load_for_state(config) as application:
         application.require("channel", channel, tuple(application.channels))
         shown_by = application.channels[channel]
-        notice = about_open_findings(application, channel, job)
-        if notice is None:
+        message = next_message(application, channel, job)
+        if message is None:
             out.note("This job has not run yet, so there is nothing to show; use `reconcile run` first.")
             shown = None
         else:
+            notice, is_next = message
             shown = shown_by.preview(notice)
+            if not is_next:
+                out.note("Nothing is new for this channel. This is a message about everything that is open.")
     if json:
         out.emit({"channel": channel, "message": shown})
     elif shown is not None:
         out.block(shown)
 
 
-def about_open_findings(application: Application, channel: str, name: str | None) -> Notice | None:
-    """Return the message of the job's latest run for a channel that has received nothing before."""
+@dataclass(frozen=True)
+class _Contents:
+    """The findings and failed checks of a message; `is_next` is False if the channel was sent all of them."""
+
+    opened: News
+    asking: News
+    undos: News
+    failures: Sequence[FailureNews]
+    is_next: bool
+
+    def __bool__(self) -> bool:
+        return any((self.opened, self.asking, self.undos, self.failures))
+
+
+def next_message(
+    application: Application, channel: str, name: str | None, *, is_new: bool = False
+) -> tuple[Notice, bool] | None:
+    """Return what the job's next message to the channel would say, as of its latest run; None before its first.
+
+    If the channel was sent everything, return a message about all that is open, and False; with `is_new`, as if the
+    channel had received nothing before.
+    """
     from reconcile.findings.results import summary_of
-    from reconcile.findings.states import State
     from reconcile.messages import notify
-    from reconcile.messages.news import News
     from reconcile.store import runs as stored
-    from reconcile.store.findings import ASKING, FindingFilter, each, not_undone
     from reconcile.store.plans import waiting_plans
 
     job = application.job(name)
@@ -67,11 +93,8 @@ def about_open_findings(application: Application, channel: str, name: str | None
             return None
         last = ended[0]
         project = application.project
-        opened = News.of(project, each(tx, FindingFilter(rules=job.rules, states=(State.OPEN,))))
-        asking = News.of(project, each(tx, FindingFilter(rules=job.rules, states=ASKING)))
-        undos = News.of(project, not_undone(tx, job.rules))
-        failing = stored.failing(tx, job.name).items()
-        news = [notify.FailureNews(subject, sentence, since) for subject, (sentence, since) in failing]
+        contents = None if is_new else _unsent(tx, project, job, channel)
+        contents = contents or _everything(tx, project, job, keep_summary=is_new)
         letter = notify.Letter(
             project=project,
             job=job.name,
@@ -81,11 +104,44 @@ def about_open_findings(application: Application, channel: str, name: str | None
             since=stored.slot_before(tx, job.name, last.slot),
             created=tx.now,
             show=project.channels[channel].settings.show,
-            plans=waiting_plans(tx, asking.shown),
+            plans=waiting_plans(tx, contents.asking.shown),
         )
         summary = summary_of(last.summary)
         outcomes = [outcome for outcome in summary.rules if outcome.rule in project.rules]  # some may be gone since
-        return notify.digest(letter, outcomes, opened, news, asking, undos)
+        parts = (contents.opened, contents.failures, contents.asking, contents.undos)
+        return notify.digest(letter, outcomes, *parts), contents.is_next
+
+
+def _unsent(tx: Transaction, project: Project, job: JobConfig, channel: str) -> _Contents:
+    from reconcile.messages import notify
+    from reconcile.messages.news import News
+    from reconcile.store.findings import ASKING, not_undone, unnotified
+
+    return _Contents(
+        opened=News.of(project, unnotified(tx, channel, job.rules)),
+        asking=News.of(project, unnotified(tx, channel, job.rules, states=ASKING)),
+        undos=News.of(project, not_undone(tx, job.rules, channel)),
+        failures=tuple(notify.unheard(tx, project, job.name, channel, ())),
+        is_next=True,
+    )
+
+
+def _everything(tx: Transaction, project: Project, job: JobConfig, *, keep_summary: bool) -> _Contents:
+    from reconcile.findings.states import State
+    from reconcile.messages.news import News
+    from reconcile.messages.notify import FailureNews
+    from reconcile.store import runs as stored
+    from reconcile.store.findings import ASKING, FindingFilter, each, not_undone
+
+    opened = each(tx, FindingFilter(rules=job.rules, states=(State.OPEN,)))
+    failing = stored.failing(tx, job.name).items()
+    return _Contents(
+        opened=News.of(project, (replace(finding, summary=finding.summary and keep_summary) for finding in opened)),
+        asking=News.of(project, each(tx, FindingFilter(rules=job.rules, states=ASKING))),
+        undos=News.of(project, not_undone(tx, job.rules)),
+        failures=[FailureNews(subject, sentence, since) for subject, (sentence, since) in failing],
+        is_next=False,
+    )
 
 
 def test(

@@ -186,6 +186,7 @@ def _comparison(rule: Outcome, hidden: Hidden) -> Iterator[str]:
     from notifications.wording import words
     from reconcile.findings.results import RuleResult
     from reconcile.messages.notify import balance_notice
+    from rules.forms import form_words
 
     if not isinstance(rule, RuleResult):
         return
@@ -193,7 +194,8 @@ def _comparison(rule: Outcome, hidden: Hidden) -> Iterator[str]:
         yield ", ".join(rule.in_words)
     if not hidden.hides_amounts or rule.findings.undecided > 1:
         left, right = (*rule.datasets, "left", "right")[:2]
-        yield from (words.balance(balance_notice(line), left, right) for line in rule.balance)
+        phrase = functools.partial(form_words, datasets=rule.datasets)
+        yield from (words.balance(balance_notice(line, phrase), left, right) for line in rule.balance)
     counts = {"matched": rule.matched, "not yet due": rule.not_yet_due, "interchangeable": rule.interchangeable}
     if facts := [f"{number:,} {name}" for name, number in counts.items() if number]:
         yield ", ".join(facts)

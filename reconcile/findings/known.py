@@ -141,9 +141,13 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class NotSame:
-    """Pairs of records (the smaller name first) judged to be different, each with its two keys at that time."""
+    """Pairs of records (the smaller name first) judged to be different, each with its two keys at that time.
+
+    `crowds` are sets of records with too many pairs to store each, with the values of the judgement.
+    """
 
     pairs: Mapping[Pair, tuple[Mapping[str, Value], Mapping[str, Value]]] = field(default_factory=dict)
+    crowds: Sequence[tuple[frozenset[str], Mapping[str, Value]]] = ()
 
     def settles(self, pair: Pair, key: Mapping[str, Value]) -> bool:
         judged = self.pairs.get(pair)
@@ -151,6 +155,8 @@ class NotSame:
 
     def settles_all(self, records: Sequence[str], key: Mapping[str, Value]) -> bool:
         """Return True if every pair of these records was judged different; a single record has no pair."""
+        if len(records) > 1 and any(crowd.issuperset(records) and holds(judged, key) for crowd, judged in self.crowds):
+            return True
         enough = len(records) > 1 and len(self.pairs) * 2 >= len(records) * (len(records) - 1)
         return enough and all(self.settles(pair, key) for pair in itertools.combinations(sorted(records), 2))
 

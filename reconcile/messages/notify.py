@@ -8,8 +8,9 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from itertools import islice
 
 from notifications.base import (
@@ -36,7 +37,7 @@ from reconcile.messages.personal import Hidden
 from reconcile.store import Transaction
 from reconcile.store import runs as stored
 from rules.engines.base import BalanceLine
-from rules.forms import counted
+from rules.forms import FormWords, counted
 from rules.kinds.base import Rule
 from rules.values import Value
 
@@ -188,12 +189,17 @@ def _rule(letter: Letter, result: RuleResult, news: RuleNews) -> RuleNotice:
         nouns=rule.nouns,
         forms=dict(sorted(news.forms.items())),
         in_words=counted(news.forms, rule.form_words),
-        balance=() if hides_balance else tuple(map(balance_notice, result.balance)),
+        balance=() if hides_balance else tuple(balance_notice(line, rule.form_words) for line in result.balance),
     )
 
 
-def balance_notice(line: BalanceLine) -> BalanceNotice:
-    return BalanceNotice(**vars(line))
+def balance_notice(line: BalanceLine, phrase: Callable[[str], FormWords]) -> BalanceNotice:
+    """Return the line with its forms in words; several forms may have the same."""
+    by_form: dict[str, Decimal] = {}
+    for form, amount in line.by_form.items():
+        words = phrase(form).phrase
+        by_form[words] = by_form.get(words, Decimal(0)) + amount
+    return BalanceNotice(**vars(line) | {"by_form": by_form})
 
 
 def _trend(result: RuleResult) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import itertools
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from reconcile.findings.identity import RuleIdentity, decode, key_text
-from reconcile.findings.known import Known, NotSame, Outline
+from reconcile.findings.known import Known, Outline
 from reconcile.findings.payload import peaks
 from reconcile.findings.states import HOLDING, PlanState, State
 from reconcile.store import bulk
@@ -24,9 +23,6 @@ from rules.values import Value
 CHUNK = 1_000
 FORMER = "former"
 """The role of a record that left the finding."""
-MOST_PAIRS_OF = 200
-"""Up to this many records, a decision is also stored for every pair; a larger finding is settled only as a whole."""
-
 Row = dict[str, Any]
 
 
@@ -227,14 +223,6 @@ def _rows(result: sa.CursorResult[Any]) -> list[Row]:
     return [dict(zip(names, row, strict=True)) for row in result.all()]
 
 
-def load_not_same(tx: Transaction, rules: Sequence[str]) -> NotSame:
-    """Load the pairs that people judged to be different, in these rules."""
-    pairs = {}
-    for row in tx.connection.execute(sa.select(not_same).where(not_same.c.rule.in_(rules))):
-        pairs[row.record_a, row.record_b] = (decode_key(row.values_a), decode_key(row.values_b))
-    return NotSame(pairs)
-
-
 def decode_key(stored: Iterable[Sequence[Any]]) -> dict[str, Value]:
     """Decode a stored key: a list of [column, value], which keeps the order of columns."""
     return {name: decode(value) for name, value in stored}
@@ -316,49 +304,6 @@ def settle(tx: Transaction, finding: str, at: dt.datetime | None) -> None:
     tx.connection.execute(fresh.values(settled_at=at))
 
 
-def judged_before(tx: Transaction, names: Iterable[str]) -> set[str]:
-    """Return the findings whose judgements `judge_different` of these would replace: those about the same pairs."""
-    judged: set[str] = set()
-    first, second = sa.alias(finding_members), sa.alias(finding_members)
-    for chunk in chunks(names):
-        pairs = sa.select(not_same.c.finding).distinct().join(first, first.c.record == not_same.c.record_a)
-        pairs = pairs.join(second, (second.c.record == not_same.c.record_b) & (second.c.finding == first.c.finding))
-        judged.update(tx.connection.execute(pairs.where(first.c.finding.in_(_ids)), {"ids": chunk}).scalars())
-    return judged
-
-
-def judge_different(tx: Transaction, names: Iterable[str], *, by: str, note: str | None = None) -> int:
-    """Judge all pairs of these findings' present records to be different, in their rule; return the number of pairs.
-
-    Each pair is stored with the values of the judgement; a later judgement replaces an earlier one.
-    """
-    insert = insert_for(tx, not_same)
-    which = ("rule", "record_a", "record_b")
-    update = {name: insert.excluded[name] for name in not_same.c.keys() if name not in which}  # noqa: SIM118
-    statement = insert.on_conflict_do_update(index_elements=which, set_=update)
-    judged = 0
-    for chunk in chunks(names):
-        records: dict[str, list[str]] = defaultdict(list)
-        for member in tx.connection.execute(_PRESENT, {"ids": chunk}):
-            records[member.finding].append(member.record)
-        for row in tx.connection.execute(_JUDGED, {"ids": chunk}):
-            if not 1 < len(records[row.id]) <= MOST_PAIRS_OF:  # those that share an id make no pair
-                continue
-            values = row.payload.get("judged", row.key)
-            judgement = {"rule": row.rule, "values_a": values, "values_b": values, "finding": row.id}
-            judgement |= {"decided_by": by, "decided_at": tx.now, "note": note}
-            pairs = itertools.combinations(sorted(records[row.id]), 2)
-            rows = [judgement | {"record_a": a, "record_b": b} for a, b in pairs]
-            tx.connection.execute(statement, rows)
-            judged += len(rows)
-    return judged
-
-
-def forget_judgements(tx: Transaction, finding: str) -> int:
-    """Delete the judgements made with this finding; return the number of pairs."""
-    return tx.connection.execute(sa.delete(not_same).where(not_same.c.finding == finding)).rowcount
-
-
 _ids: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 _names: sa.BindParameter[Any] = sa.bindparam("names", expanding=True)
 _RENAMED_FROM = sa.select(rule_state.c.renamed_from).where(rule_state.c.rule == sa.bindparam("name"))
@@ -380,10 +325,6 @@ _FOLLOWED = sa.select(finding_members.c.finding, finding_members.c.record).where
     finding_members.c.finding.in_(_ids),
     sa.or_(finding_members.c.role != FORMER, finding_members.c.settled_at.is_not(None)),
 )
-_PRESENT = sa.select(finding_members.c.finding, finding_members.c.record).where(
-    finding_members.c.finding.in_(_ids), finding_members.c.role != FORMER
-)
-_JUDGED = sa.select(findings.c.id, findings.c.rule, findings.c.key, findings.c.payload).where(findings.c.id.in_(_ids))
 _OWNERS = sa.select(finding_aliases.c.fingerprint, finding_aliases.c.finding).where(
     finding_aliases.c.fingerprint.in_(sa.bindparam("marks", expanding=True))
 )

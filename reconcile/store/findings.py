@@ -20,7 +20,8 @@ from reconcile.findings.known import NotSame
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import PlanState, State
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key, insert_for, load_not_same
+from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key, insert_for
+from reconcile.store.judgements import load_not_same
 from reconcile.store.tables import finding_aliases, finding_members, findings, notified, plans
 from rules import values as sums
 from rules.document.mistakes import listed

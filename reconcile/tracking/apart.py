@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconcile.findings.identity import RuleIdentity, dataset_of, id_of, linking_in
-from reconcile.store import Transaction
+from reconcile.store import Transaction, judgements
 from reconcile.store import finding_memory as memory
 from rules.kinds.base import Rule
 from rules.values import canonical_json
@@ -14,7 +14,7 @@ def keeping_apart(tx: Transaction, rule: Rule) -> Rule:
     if not rule.joins:
         return rule
     former = memory.former_name(tx, RuleIdentity.of(rule))
-    not_same = memory.load_not_same(tx, (rule.name, former) if former else (rule.name,))
+    not_same = judgements.load_not_same(tx, (rule.name, former) if former else (rule.name,))
     return rule.keeping_apart(
         {
             frozenset((dataset_of(record), canonical_json(id_of(record))) for record in pair): linking_in(first)

@@ -21,7 +21,7 @@ from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import TRANSITIONS, Event, PlanState, State, after
 from reconcile.journal import approvals, effects
-from reconcile.store import Store, Transaction, finding_memory, finding_states
+from reconcile.store import Store, Transaction, finding_memory, finding_states, judgements
 from reconcile.store import approvals as stored_approvals
 from reconcile.store import plans as stored_plans
 from reconcile.store.findings import lock, name_of
@@ -122,8 +122,8 @@ def dismiss(store: Store, finding_id: str, *, actor: str, note: str | None = Non
             return _unchanged(finding)
         _check(finding, Event.DISMISSED, "dismissed", seen)
         effects.void(tx, [finding.id], reason=f"dismissed by {actor}", by=actor)
-        log.touch(tx, facts.FINDING, finding_memory.judged_before(tx, [finding.id]))
-        pairs = finding_memory.judge_different(tx, [finding.id], by=actor, note=note)
+        log.touch(tx, facts.FINDING, judgements.judged_before(tx, [finding.id]))
+        pairs = judgements.judge_different(tx, [finding.id], by=actor, note=note)
         finding_memory.settle(tx, finding.id, tx.now)
         finding_states.settle_values(tx, finding.id)
         _move(tx, finding, Event.DISMISSED, actor, note, details={"pairs": pairs})
@@ -165,7 +165,7 @@ def reopen(store: Store, finding_id: str, *, actor: str, note: str | None = None
         _check(finding, Event.DECISION_UNDONE, "reopened")
         details = {}
         if finding.state in (State.DISMISSED, State.UNDONE):
-            details["pairs"] = finding_memory.forget_judgements(tx, finding.id)
+            details["pairs"] = judgements.forget_judgements(tx, finding.id)
             finding_memory.settle(tx, finding.id, None)
         _move(tx, finding, Event.DECISION_UNDONE, actor, note, details=details)
         return _done(tx, finding, f"{finding.id} is open again.")

@@ -10,7 +10,8 @@ from reconcile.audit import facts, log
 from reconcile.findings.states import TRANSITIONS, Event, State
 from reconcile.store import Transaction
 from reconcile.store import finding_states as stored
-from reconcile.store.finding_memory import CHUNK, judge_different, judged_before
+from reconcile.store.finding_memory import CHUNK
+from reconcile.store.judgements import judge_different, judged_before
 
 _NEWS = (Event.PROPOSED, Event.FAILED, Event.QUARANTINED, Event.NOT_UNDONE)
 """Events that people hear about, because they have to act."""

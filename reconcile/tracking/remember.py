@@ -16,7 +16,7 @@ from reconcile.findings.judgement import NOT_CLEAN, FindingChange, Judgement, Ve
 from reconcile.findings.known import NotSame, Outline, parts
 from reconcile.findings.states import Event, State, after
 from reconcile.journal import effects
-from reconcile.store import Transaction, carried
+from reconcile.store import Transaction, carried, judgements
 from reconcile.store import finding_memory as memory
 from reconcile.store.carried import Carried
 from reconcile.store.finding_memory import Entered, Memory, Row
@@ -91,7 +91,7 @@ def record(
     if entered.renamed:
         body = {"run": run, "rule": rule.name, "was": rule.was, "findings": entered.renamed}
         log.append(tx, ACTOR, "rule.renamed", rule.name, body)
-    not_same = memory.load_not_same(tx, (rule.name,))
+    not_same = judgements.load_not_same(tx, (rule.name,))
     followed = _followed(rule, entered)
     outlines = memory.outlines(tx, (rule.name,), by_records=followed.by_records, lock=scope is None)
     if scope is not None:
@@ -126,7 +126,7 @@ def preview(
     entered = memory.standing(tx, rule)
     former = memory.former_name(tx, rule)
     names = (rule.name, former) if former else (rule.name,)
-    not_same = memory.load_not_same(tx, names)
+    not_same = judgements.load_not_same(tx, names)
 
     def judged(part_groups: Sequence[Group], findings: Sequence[str]) -> Judgement:
         known = memory.load(tx, findings).known

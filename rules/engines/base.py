@@ -242,8 +242,8 @@ class BalanceLine:
     """The balance of two datasets in one currency: `left` - `right` is what the other amounts explain, exactly.
 
     `matched` is the difference of the money of matched records: what the tolerance allows, or more if the rule compares
-    other amounts. `explained` is that of the findings, and `not_yet_due` that of records that may still find their
-    partner.
+    other amounts. `explained` is that of the findings, also `by_form` where it is not zero, and `not_yet_due` that of
+    records that may still find their partner.
     """
 
     currency: str
@@ -252,6 +252,7 @@ class BalanceLine:
     matched: Decimal
     explained: Decimal
     not_yet_due: Decimal
+    by_form: Mapping[str, Decimal] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,15 @@ class ExampleWords:
 
     `sides` maps each setting that names a dataset to that dataset, if the kind has several such settings. `datasets`
     are those whose records the rule's groups hold, None if they are unknown because the rule has mistakes; `others` are
-    those that it also reads. `roles` maps a word of `expect` to the role of these records in a group.
+    those that it also reads. `roles` maps a word of `expect` to the role of these records in a group. `forms` are those
+    that its findings can have, empty if they are unknown.
     """
 
     sides: Mapping[str, str]
     datasets: Sequence[str] | None
     roles: Mapping[str, str]
     others: Sequence[str] = ()
+    forms: Sequence[str] = ()
 
 
 def read_examples(entry: Entry, words: ExampleWords) -> tuple[tuple[Example, ...], list[Mistake]]:
@@ -155,8 +157,15 @@ class _Reader:
                 records[self.words.roles[word]] = tuple(self._ids(entry.node, self.words.sides.get(word)))
             elif word != "form":
                 self.tell(entry.key_at, unknown_key(word, (*self.words.roles, "form")))
-        form = self._text(node, "form")
-        return ExpectedGroup(node.at, records, form.text if form else None)
+        return ExpectedGroup(node.at, records, self._form_of(node))
+
+    def _form_of(self, group: MapNode) -> str | None:
+        form, forms = self._text(group, "form"), self.words.forms
+        if form is None or form.text is None:
+            return None
+        if forms and form.text not in forms:
+            self.tell(form.at, f"`form`: the rule finds no `{short(form.text)}`; {suggestion(form.text, forms)}")
+        return form.text
 
     def _ids(self, node: Node, dataset: str | None) -> Iterator[WrittenId]:
         for item in node.items if isinstance(node, ListNode) else (node,):

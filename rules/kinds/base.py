@@ -190,6 +190,11 @@ class Rule(Strict):
         """The match keys in words, if it is enough that one of several agrees; `Link.keys` are positions in it."""
         return ()
 
+    @property
+    def possible_forms(self) -> tuple[str, ...]:
+        """The forms that its findings can have; empty if the kind does not say."""
+        return ()
+
     def form_words(self, form: str) -> FormWords:
         """Return the words for a form of the rule's findings."""
         return form_words(form, self.member_datasets)

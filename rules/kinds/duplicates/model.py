@@ -211,6 +211,10 @@ class DuplicatesRule(Rule):
         return self.ordered_by is not None or self.joins
 
     @property
+    def possible_forms(self) -> tuple[str, ...]:
+        return ("duplicate",)
+
+    @property
     def joins(self) -> bool:
         return isinstance(self.key, AnyKey)
 

@@ -66,11 +66,8 @@ class Account:
     total: Sums
     parts: Mapping[int, Sums]
 
-    def of(self, *codes: int) -> Mapping[str, Decimal]:
-        sums = Sums()
-        for code in codes:
-            sums.plus(self.parts.get(code, Sums()))
-        return sums.money
+    def of(self, code: int) -> Mapping[str, Decimal]:
+        return self.parts.get(code, Sums()).money
 
 
 def accounts(
@@ -119,6 +116,11 @@ def proven(
             raise RecordsLost(rule, dataset, account.total.records, accounted)
     if not has_money:
         return ()
-    findings = [code for name, code in CODES.items() if name != NOT_YET_DUE]
-    parts = (balance.Sides(left.of(*codes), right.of(*codes)) for codes in ([MATCHED], findings, [CODES[NOT_YET_DUE]]))
-    return balance.balance(rule, balance.Sides(left.total.money, right.total.money), *parts)
+    by_form = {form: _sides(left, right, code) for form, code in CODES.items()}
+    not_yet_due = by_form.pop(NOT_YET_DUE)
+    total = balance.Sides(left.total.money, right.total.money)
+    return balance.balance(rule, total, _sides(left, right, MATCHED), by_form, not_yet_due)
+
+
+def _sides(left: Account, right: Account, code: int) -> balance.Sides:
+    return balance.Sides(left.of(code), right.of(code))

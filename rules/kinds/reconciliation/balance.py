@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -35,27 +36,34 @@ class Sides:
         return EXACT.subtract(self.left.get(currency, _ZERO), self.right.get(currency, _ZERO))
 
 
-def balance(rule: str, total: Sides, matched: Sides, findings: Sides, not_yet_due: Sides) -> tuple[BalanceLine, ...]:
-    """Return a line for each currency, in order, or raise BalanceBroken.
+def balance(
+    rule: str, total: Sides, matched: Sides, findings: Mapping[str, Sides], not_yet_due: Sides
+) -> tuple[BalanceLine, ...]:
+    """Return a line for each currency, in order, or raise BalanceBroken. `findings` are by form.
 
     Each side must add up on its own, so that no error on one hides an error on the other. `total` is to come from the
-    records as they were read, not from the three parts.
+    records as they were read, not from the parts.
     """
-    parts = (matched, findings, not_yet_due)
+    parts = (matched, *findings.values(), not_yet_due)
     currencies = sorted({currency for sides in (total, *parts) for currency in (*sides.left, *sides.right)})
     for currency in currencies:
         _prove(rule, "left", currency, total.left, [part.left for part in parts])
         _prove(rule, "right", currency, total.right, [part.right for part in parts])
-    return tuple(
-        BalanceLine(
-            currency=currency,
-            left=total.left.get(currency, _ZERO),
-            right=total.right.get(currency, _ZERO),
-            matched=matched.difference(currency),
-            explained=findings.difference(currency),
-            not_yet_due=not_yet_due.difference(currency),
-        )
-        for currency in currencies
+    return tuple(_line(currency, total, matched, findings, not_yet_due) for currency in currencies)
+
+
+def _line(
+    currency: str, total: Sides, matched: Sides, findings: Mapping[str, Sides], not_yet_due: Sides
+) -> BalanceLine:
+    by_form = {form: sides.difference(currency) for form, sides in findings.items()}
+    return BalanceLine(
+        currency=currency,
+        left=total.left.get(currency, _ZERO),
+        right=total.right.get(currency, _ZERO),
+        matched=matched.difference(currency),
+        explained=functools.reduce(EXACT.add, by_form.values(), _ZERO),
+        not_yet_due=not_yet_due.difference(currency),
+        by_form={form: amount for form, amount in by_form.items() if amount},
     )
 
 

@@ -1,0 +1,91 @@
+"""Records that people judged to be different: stored by pair, or as a whole where a finding has too many pairs."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile.findings.known import NotSame
+from reconcile.findings.states import State
+from reconcile.store.database import Transaction
+from reconcile.store.finding_memory import FORMER, chunks, decode_key, insert_for, load
+from reconcile.store.tables import finding_members, findings, not_same
+
+MOST_PAIRS_OF = 200
+"""Up to this many records, a decision is also stored for every pair; a larger finding is settled only as a whole, also
+once it was merged into another."""
+
+
+def load_not_same(tx: Transaction, rules: Sequence[str]) -> NotSame:
+    """Load the pairs that people judged to be different, in these rules, and the crowds of findings merged since."""
+    pairs = {}
+    for row in tx.connection.execute(sa.select(not_same).where(not_same.c.rule.in_(rules))):
+        pairs[row.record_a, row.record_b] = (decode_key(row.values_a), decode_key(row.values_b))
+    crowds = load(tx, tx.connection.execute(_CROWDS, {"names": list(rules)}).scalars()).known
+    return NotSame(pairs, [(finding.settled, finding.settled_key) for finding in crowds])
+
+
+def judged_before(tx: Transaction, names: Iterable[str]) -> set[str]:
+    """Return the findings whose judgements `judge_different` of these would replace: those about the same pairs."""
+    judged: set[str] = set()
+    first, second = sa.alias(finding_members), sa.alias(finding_members)
+    for chunk in chunks(names):
+        pairs = sa.select(not_same.c.finding).distinct().join(first, first.c.record == not_same.c.record_a)
+        pairs = pairs.join(second, (second.c.record == not_same.c.record_b) & (second.c.finding == first.c.finding))
+        judged.update(tx.connection.execute(pairs.where(first.c.finding.in_(_ids)), {"ids": chunk}).scalars())
+    return judged
+
+
+def judge_different(tx: Transaction, names: Iterable[str], *, by: str, note: str | None = None) -> int:
+    """Judge all pairs of these findings' present records to be different, in their rule; return the number of pairs.
+
+    Each pair is stored with the values of the judgement; a later judgement replaces an earlier one.
+    """
+    insert = insert_for(tx, not_same)
+    which = ("rule", "record_a", "record_b")
+    update = {name: insert.excluded[name] for name in not_same.c.keys() if name not in which}  # noqa: SIM118
+    statement = insert.on_conflict_do_update(index_elements=which, set_=update)
+    judged = 0
+    for chunk in chunks(names):
+        records: dict[str, list[str]] = defaultdict(list)
+        for member in tx.connection.execute(_PRESENT, {"ids": chunk}):
+            records[member.finding].append(member.record)
+        for row in tx.connection.execute(_JUDGED, {"ids": chunk}):
+            if not 1 < len(records[row.id]) <= MOST_PAIRS_OF:  # those that share an id make no pair
+                continue
+            values = row.payload.get("judged", row.key)
+            judgement = {"rule": row.rule, "values_a": values, "values_b": values, "finding": row.id}
+            judgement |= {"decided_by": by, "decided_at": tx.now, "note": note}
+            pairs = itertools.combinations(sorted(records[row.id]), 2)
+            rows = [judgement | {"record_a": a, "record_b": b} for a, b in pairs]
+            tx.connection.execute(statement, rows)
+            judged += len(rows)
+    return judged
+
+
+def forget_judgements(tx: Transaction, finding: str) -> int:
+    """Delete the judgements made with this finding; return the number of pairs."""
+    return tx.connection.execute(sa.delete(not_same).where(not_same.c.finding == finding)).rowcount
+
+
+_ids: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
+_CROWDS = (
+    sa.select(findings.c.id)
+    .join(finding_members, finding_members.c.finding == findings.c.id)
+    .where(
+        findings.c.rule.in_(sa.bindparam("names", expanding=True)),
+        findings.c.state == State.MERGED.value,
+        finding_members.c.settled_at.is_not(None),
+    )
+    .group_by(findings.c.id)
+    .having(sa.func.count() > MOST_PAIRS_OF)
+    .order_by(findings.c.id)
+)
+_PRESENT = sa.select(finding_members.c.finding, finding_members.c.record).where(
+    finding_members.c.finding.in_(_ids), finding_members.c.role != FORMER
+)
+_JUDGED = sa.select(findings.c.id, findings.c.rule, findings.c.key, findings.c.payload).where(findings.c.id.in_(_ids))
