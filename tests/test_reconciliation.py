@@ -14,7 +14,7 @@ from rules_support import Rows
 
 from rules.engines.base import Difference, Discrepancy
 from rules.kinds.base import DatasetFacts, DoesNotFit
-from rules.kinds.reconciliation import Reconciliation, assigning
+from rules.kinds.reconciliation import Reconciliation, assigning, optimum
 from rules.kinds.reconciliation.accounts import RecordsLost
 from rules.kinds.reconciliation.assigning import TooManyPairs
 from rules.kinds.reconciliation.balance import BalanceBroken
@@ -296,6 +296,17 @@ def test_a_key_with_too_many_possible_pairs_fails_the_rule(monkeypatch: pytest.M
 
     with pytest.raises(TooManyPairs, match="3 left and 2 right records share one key") as error:
         Compared([*left, row(9, "B")], [*right, row(9, "B")]).detect(CLOSE)
+
+    assert "Add a column to `key`, or narrow `tolerance`." in str(error.value)
+
+
+def test_pairs_that_overlap_too_much_fail_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimum, "MOST_STEPS", 10)
+    left = [row(n, day=D(2026, 3, n)) for n in range(1, 6)]
+    right = [row(n, day=D(2026, 3, n + 1), amount=Decimal("10.01")) for n in range(1, 6)]
+
+    with pytest.raises(TooManyPairs, match="5 left and 5 right records share one key, and their 22 pairs") as error:
+        Compared(left, right).detect(CLOSE)
 
     assert "Add a column to `key`, or narrow `tolerance`." in str(error.value)
 

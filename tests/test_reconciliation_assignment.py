@@ -14,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
+from rules.kinds.reconciliation import network, optimum
 from rules.kinds.reconciliation.assignment import Assignment, Candidates, assign
 from rules.kinds.reconciliation.balance import BalanceBroken, Sides, balance
 from rules.kinds.reconciliation.subsets import Outcome, Subset, subset
@@ -163,6 +164,42 @@ def test_a_large_component_is_solved_as_a_dense_solver_does(rights: int) -> None
 
     lefts, partners = linear_sum_assignment((days * 10**8 + money).reshape(90, rights).astype(float))
     assert plain(answer).pairs == tuple(zip(lefts.tolist(), partners.tolist(), strict=True))
+
+
+def entangled(seed: int) -> tuple[Candidates, int, int]:
+    """Records that may each belong to a few of the next: mostly one component."""
+    chance = np.random.default_rng(seed)
+    lefts, rights = int(chance.integers(60, 90)), int(chance.integers(60, 90))
+    left = np.repeat(np.arange(lefts), 4)
+    right = (left + chance.integers(0, 8, len(left))) % rights
+    return Candidates(left, right, chance.integers(0, 4, len(left)), chance.integers(0, 9, len(left))), lefts, rights
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_sparse_component_is_solved_the_same_whether_a_solver_proposes_or_not(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = entangled(seed)
+    expected = assign(*problem)
+
+    monkeypatch.setattr(network, "_SLOW", 0)
+    monkeypatch.setattr(network, "_LARGE", 10**6)
+    sparse = [each for each in network.networks(problem[0]) if each.solver == "sparse"]
+
+    assert sparse
+    assert plain(assign(*problem)) == plain(expected)
+
+
+@pytest.mark.parametrize("hopeless", [0, 10**9])
+def test_a_component_that_takes_too_many_steps_is_refused(hopeless: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = entangled(3)
+    monkeypatch.setattr(network, "_SLOW", 0)
+    monkeypatch.setattr(network, "_LARGE", 10**6)
+    monkeypatch.setattr(network, "_HOPELESS", hopeless)
+    monkeypatch.setattr(optimum, "MOST_STEPS", 500)
+
+    with pytest.raises(optimum.TooMuchWork):
+        assign(*problem)
 
 
 @pytest.mark.parametrize("base", [2**54, 2**90])

@@ -15,9 +15,10 @@ import numpy as np
 
 from rules.engines.base import Unanswerable
 from rules.kinds.reconciliation import numbers
-from rules.kinds.reconciliation.assignment import assign
+from rules.kinds.reconciliation.assignment import Assignment, assign
 from rules.kinds.reconciliation.network import Candidates
 from rules.kinds.reconciliation.numbers import Flags, Integers
+from rules.kinds.reconciliation.optimum import TooMuchWork
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Ranges, Records, Window, exact, ranges, slices
 from rules.kinds.reconciliation.sides import Sides
@@ -30,14 +31,17 @@ MOST_TRIED = 100 * MOST
 
 
 class TooManyPairs(Unanswerable):
-    """One key has more possible pairs than are compared."""
+    """One key has more possible pairs than are compared, or they are too entangled to find the best ones."""
 
-    def __init__(self, rule: str, records: tuple[int, int]) -> None:
+    def __init__(self, rule: str, records: tuple[int, int], why: str) -> None:
         left, right = records
         super().__init__(
-            f"Rule {rule!r}: {left:,} left and {right:,} right records share one key, and more than {MOST:,} of their "
-            "pairs are within the tolerance. Nothing was changed. Add a column to `key`, or narrow `tolerance`."
+            f"Rule {rule!r}: {left:,} left and {right:,} right records share one key, and {why}. Nothing was changed. "
+            "Add a column to `key`, or narrow `tolerance`."
         )
+
+
+_TOO_MANY = f"more than {MOST:,} of their pairs are within the tolerance"
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ def paired(sides: Sides, window: Window | None, rule: str) -> Outcomes:
     free = [np.flatnonzero(flags) for flags in is_open]
     groups = _Groups(classes)
     for part in _candidates(sides, (free[LEFT], free[RIGHT]), window, rule):
-        assignment = assign(part, len(free[LEFT]), len(free[RIGHT]))
+        assignment = _assigned(part, (len(free[LEFT]), len(free[RIGHT])), rule)
         left, right = free[LEFT][assignment.left], free[RIGHT][assignment.right]
         is_open[LEFT][left], is_open[RIGHT][right] = False, False
         _add_pairs(outcomes, sides, left, right)
@@ -112,6 +116,14 @@ def paired(sides: Sides, window: Window | None, rule: str) -> Outcomes:
             groups.join(free[LEFT][undecided.lefts], free[RIGHT][undecided.rights])
     _add_open(outcomes, sides, classes, is_open, groups)
     return outcomes
+
+
+def _assigned(part: Candidates, sizes: tuple[int, int], rule: str) -> Assignment:
+    try:
+        return assign(part, *sizes)
+    except TooMuchWork as error:
+        why = f"their {error.candidates:,} pairs within the tolerance overlap too much to find the best ones"
+        raise TooManyPairs(rule, error.records, why) from error
 
 
 def _add_pairs(outcomes: Outcomes, sides: Sides, left: Integers, right: Integers) -> None:
@@ -209,13 +221,13 @@ def _candidates(
         lookups = np.flatnonzero(np.isin(keys, of_slice))
         is_single = len(of_slice) == 1
         if is_single and tried > MOST_TRIED:
-            raise TooManyPairs(rule, _records_of(left, right, of_slice))
+            raise TooManyPairs(rule, _records_of(left, right, of_slice), _TOO_MANY)
         pairs = [np.empty((2, 0), np.int64)]
         for ours, theirs in _built(found, lookups):
             agree = exact(left[ours], right[theirs], window, sides.within)
             pairs.append(np.stack([ours[agree], theirs[agree]]))
             if is_single and sum(part.shape[1] for part in pairs) > MOST:
-                raise TooManyPairs(rule, _records_of(left, right, of_slice))
+                raise TooManyPairs(rule, _records_of(left, right, of_slice), _TOO_MANY)
         ours, theirs = np.concatenate(pairs, axis=1)
         if len(ours):
             yield Candidates(ours, theirs, *_costs(sides, free, ours, theirs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -14,6 +14,8 @@ Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 Amounts = np.ndarray[tuple[int], np.dtype[Any]]
 """int64, or Python ints in an object array where they can be larger."""
+
+Solver = Literal["dense", "sparse"]
 
 _WIDEST = 2**61
 """Twice a smaller number fits into int64."""
@@ -26,6 +28,14 @@ _LARGE = 64
 
 _SPARSE = 32
 """A component with more possible pairs for each candidate is not dense: the solver would need too much memory."""
+
+_CELLS = 100_000_000
+"""Nor is one with more possible pairs, 8 bytes each in the dense solver."""
+
+_SLOW = 1_000_000
+_HOPELESS = 100_000_000_000
+"""Candidates times pairs of a component that a sparse solver proposes for: for fewer it saves nothing, and with more
+it may take longer than five minutes."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,8 @@ class Network:
     """Edges between lefts and rights, sorted by right, then left. The numbers of a component are consecutive.
 
     Assignments with equally many pairs compare by total `cost` as by total days, then total money. `far` is more than
-    any path costs. `lefts` and `rights` are the caller's numbers, `part_of_…` the components.
+    any path costs. `lefts` and `rights` are the caller's numbers, `part_of_…` the components. `solver` is the one of
+    SciPy that proposes an assignment, if any does.
     """
 
     left: Integers
@@ -63,7 +74,7 @@ class Network:
     rights: Integers
     part_of_left: Integers
     part_of_right: Integers
-    is_dense: bool
+    solver: Solver | None
 
     @property
     def parts(self) -> int:
@@ -71,22 +82,33 @@ class Network:
 
 
 def networks(edges: Candidates) -> Iterator[Network]:
-    """Yield all components: large dense ones each, the others in two networks by whether int64 holds their costs."""
+    """Yield all components: large ones each, the others in two networks by whether int64 holds their costs."""
     if not len(edges):
         return
     left, right = dense(edges.left)[0], dense(edges.right)[0]
     of_left, of_right = components(left, right, int(left.max()) + 1, int(right.max()) + 1)
     lefts, rights, part = np.bincount(of_left), np.bincount(of_right), of_left[left]
     day, scale, far = _bounds(edges, part, np.minimum(lefts, rights))
-    is_dense = (np.minimum(lefts, rights) > _LARGE) & (lefts * rights <= _SPARSE * np.bincount(part)) & (far < _DOUBLE)
+    is_dense, is_sparse, is_alone = _large(lefts, rights, np.bincount(part), far)
     group = (far >= _WIDEST).astype(np.int64)
-    group[is_dense] = 2 + np.arange(is_dense.sum())
+    group[is_alone] = 2 + np.arange(is_alone.sum())
     for inside in _grouped(group[part]):
         chosen, of = edges[inside], part[inside]
         widest = int(far[of].max())
         amount = np.int64 if widest < _WIDEST else object
         cost = (chosen.days // scale[of]).astype(amount) * day[of].astype(amount) + chosen.money.astype(amount)
-        yield _network(chosen, dense(of)[0], cost, widest, is_dense=bool(is_dense[of[0]]))
+        solver: Solver | None = "dense" if is_dense[of[0]] else "sparse" if is_sparse[of[0]] else None
+        yield _network(chosen, dense(of)[0], cost, widest, solver)
+
+
+def _large(lefts: Integers, rights: Integers, candidates: Integers, far: Amounts) -> tuple[Flags, Flags, Flags]:
+    """Return which components a dense solver proposes for, and a sparse one, and which are networks of their own."""
+    pairs, cells = np.minimum(lefts, rights), lefts * rights
+    effort = candidates * pairs
+    can_propose = far < _DOUBLE
+    is_dense = (pairs > _LARGE) & (cells <= np.minimum(_SPARSE * candidates, _CELLS)) & can_propose
+    is_slow = (effort > _SLOW) & ~is_dense
+    return is_dense, is_slow & (effort <= _HOPELESS) & can_propose, is_dense | is_slow
 
 
 def components(left: Integers, right: Integers, lefts: int, rights: int) -> tuple[Integers, Integers]:
@@ -130,12 +152,12 @@ def _grouped(group: Integers) -> list[Integers]:
     return np.split(order, starts(group[order])[1:])
 
 
-def _network(edges: Candidates, part: Integers, cost: Amounts, far: int, *, is_dense: bool) -> Network:
+def _network(edges: Candidates, part: Integers, cost: Amounts, far: int, solver: Solver | None) -> Network:
     left, lefts, part_of_left = _numbered(edges.left, part)
     right, rights, part_of_right = _numbered(edges.right, part)
     order = np.argsort(right * len(lefts) + left)
     sides = (lefts, rights, part_of_left, part_of_right)
-    return Network(left[order], right[order], cost[order], far, *sides, is_dense=is_dense)
+    return Network(left[order], right[order], cost[order], far, *sides, solver)
 
 
 def _numbered(side: Integers, part: Integers) -> tuple[Integers, Integers, Integers]:

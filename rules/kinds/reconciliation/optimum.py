@@ -4,8 +4,10 @@ Small components are solved together, by successive shortest paths (Ahuja, Magna
 while a path leads from an open left to an open right, exchange the pairs along a cheapest one. Distances are Bellman
 and Ford's, so nothing is rounded. Cheapest paths from different open lefts, which share no record, are taken together.
 
-For a large dense component SciPy proposes an assignment, computed in doubles. Potentials, in integers, prove or refute
-it, and a refuted one is not used: doubles save time (2,000 × 1,900 records: 0.3 s instead of 200 s) and decide nothing.
+For a large component SciPy proposes an assignment, computed in doubles: by a dense solver, or by a sparse one (Jonker
+and Volgenant, Computing 38, 1987). Potentials, in integers, prove or refute it, and a refuted one is not used: doubles
+save time (2,000 × 1,900 records: 0.3 s instead of 200 s; 6,800 records with 32,000 candidates: 0.1 s instead of 9 s)
+and decide nothing. All steps are counted, so that a component that would take hours is refused instead.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from rules.kinds.reconciliation.network import Amounts, Flags, Integers, Network, starts
 
@@ -30,6 +34,20 @@ class Matching:
     def empty(cls, network: Network) -> Matching:
         lefts, rights = len(network.lefts), len(network.rights)
         return cls(np.full(lefts, -1), np.full(rights, -1), np.zeros(rights, network.cost.dtype))
+
+    @classmethod
+    def of(cls, network: Network, partner: Integers) -> Matching:
+        """Return the matching of each right with its `partner`, or -1; they must be candidates."""
+        chosen = np.flatnonzero(partner[network.right] == network.left)
+        matching = cls.empty(network)
+        matching.of_left[network.left[chosen]] = network.right[chosen]
+        matching.of_right[network.right[chosen]] = network.left[chosen]
+        matching.cost[network.right[chosen]] = network.cost[chosen]
+        return matching
+
+    @property
+    def pairs(self) -> int:
+        return int((self.of_left >= 0).sum())
 
 
 @dataclass(frozen=True)
@@ -52,19 +70,59 @@ class Refuted(ArithmeticError):
         super().__init__("A cheaper assignment exists: the one that was computed is wrong. Nothing was reported.")
 
 
+class TooMuchWork(ArithmeticError):
+    """The best assignment of a component would take too many steps."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__("The best assignment would take too many steps.")
+        self.records = len(network.lefts), len(network.rights)
+        self.candidates = len(network.left)
+
+
+MOST_STEPS = 20_000_000_000
+"""Looks at a candidate, 10 to 15 ns each: five minutes."""
+_FORESEEN = 1_000_000_000
+"""After so many steps, a computation whose progress is too slow to end in time is given up."""
+_STEPS_OF_OBJECTS = 10
+"""Python's integers take that much longer."""
+
+
+@dataclass
+class _Effort:
+    """Counts the steps of a computation over one component. Raises TooMuchWork; several together are never too much."""
+
+    network: Network
+    steps: int = 0
+
+    def spend(self, candidates: int) -> None:
+        self.steps += candidates * (1 if self.network.cost.dtype != object else _STEPS_OF_OBJECTS)
+        if self.steps > MOST_STEPS and self.network.parts == 1:
+            raise TooMuchWork(self.network)
+
+    def foresee(self, matching: Matching) -> None:
+        """Raise TooMuchWork if all pairs, found as slowly as those so far, would take too many steps."""
+        possible = min(len(self.network.lefts), len(self.network.rights))
+        is_slow = self.steps > _FORESEEN and self.steps * possible > MOST_STEPS * matching.pairs
+        if is_slow and self.network.parts == 1:
+            raise TooMuchWork(self.network)
+
+
 def optimum(network: Network) -> tuple[Matching, Potentials]:
-    """Return a matching of most pairs and least cost, with its proof."""
-    matching = Matching.empty(network)
-    if network.is_dense:
+    """Return a matching of most pairs and least cost, with its proof. Raises TooMuchWork."""
+    matching, proof, effort = Matching.empty(network), None, _Effort(network)
+    if network.solver is not None:
         proposal = _proposed(network)
         with suppress(Refuted):
-            potentials(network, proposal)
+            proof = potentials(network, proposal, effort)
             matching = proposal
-    _complete(network, matching)
-    return matching, potentials(network, matching)
+    proposed = matching.pairs
+    _complete(network, matching, effort)
+    if proof is None or matching.pairs > proposed:
+        proof = potentials(network, matching, effort)
+    return matching, proof
 
 
-def potentials(network: Network, matching: Matching) -> Potentials:
+def potentials(network: Network, matching: Matching, effort: _Effort | None = None) -> Potentials:
     """Return the proof that the matching is cheapest for its number of pairs, or raise Refuted.
 
     A shortest path has at most one edge for each pair and two more, so distances that go on shrinking never end.
@@ -75,7 +133,9 @@ def potentials(network: Network, matching: Matching) -> Potentials:
     partner, of_left, of_right = matching.of_right[taken], network.part_of_left, network.part_of_right
     sizes = (len(network.lefts), len(network.rights), network.parts, network.parts)
     left, right, open_left, open_right = (np.zeros(size, network.cost.dtype) for size in sizes)
+    effort = effort or _Effort(network)
     for _ in range(len(paired) + 4):
+        effort.spend(len(network.left))
         before = left.copy()
         right = np.minimum(right, edges.nearest(left)[1])
         np.minimum.at(open_right, of_right[free], right[free])
@@ -89,22 +149,41 @@ def potentials(network: Network, matching: Matching) -> Potentials:
 
 
 def _proposed(network: Network) -> Matching:
-    """Return SciPy's matching, computed in doubles. A pair that is no candidate costs more than all candidates."""
-    lefts, rights = len(network.lefts), len(network.rights)
-    none = float(network.cost.max()) * (min(lefts, rights) + 1) + 1
-    costs = np.full((lefts, rights), none)
+    """Return SciPy's matching, computed in doubles. "No partner" costs more than all candidates of an assignment."""
+    none = float(network.cost.max()) * (min(len(network.lefts), len(network.rights)) + 1) + 1
+    partner = _dense_partners(network, none) if network.solver == "dense" else _sparse_partners(network, none)
+    return Matching.of(network, partner)
+
+
+def _dense_partners(network: Network, none: float) -> Integers:
+    costs = np.full((len(network.lefts), len(network.rights)), none)
     costs[network.left, network.right] = network.cost
-    partner = np.full(rights, -1)
+    partner = np.full(len(network.rights), -1)
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - 17 MB and 0.2 s that few runs need
 
     left, right = linear_sum_assignment(costs)
     partner[right] = left
-    chosen = np.flatnonzero(partner[network.right] == network.left)
-    matching = Matching.empty(network)
-    matching.of_left[network.left[chosen]] = network.right[chosen]
-    matching.of_right[network.right[chosen]] = network.left[chosen]
-    matching.cost[network.right[chosen]] = network.cost[chosen]
-    return matching
+    return partner
+
+
+def _sparse_partners(network: Network, none: float) -> Integers:
+    """Return the left of each right, -1 for none. Each record of the smaller side has an own "no partner", at `none`.
+
+    SciPy takes no costs of zero, so all are one higher.
+    """
+    lefts, rights = len(network.lefts), len(network.rights)
+    is_turned = rights < lefts
+    rows, columns = (network.right, network.left) if is_turned else (network.left, network.right)
+    height, width = min(lefts, rights), max(lefts, rights)
+    alone = np.arange(height)
+    places = (np.concatenate([rows, alone]), np.concatenate([columns, width + alone]))
+    costs = np.concatenate([network.cost.astype(np.float64) + 1, np.full(height, none + height + 1)])
+    row, column = min_weight_full_bipartite_matching(csr_array((costs, places), shape=(height, width + height)))
+    has_partner = column < width
+    row, column = row[has_partner].astype(np.int64), column[has_partner].astype(np.int64)
+    partner = np.full(rights, -1)
+    partner[row if is_turned else column] = column if is_turned else row
+    return partner
 
 
 @dataclass(frozen=True)
@@ -141,24 +220,26 @@ class _Paths:
     cost: Amounts
 
 
-def _complete(network: Network, matching: Matching) -> None:
+def _complete(network: Network, matching: Matching, effort: _Effort) -> None:
     """Add pairs until no component has room for more, and keep the matching cheapest for its number of pairs."""
     edges = _Edges.of(network.left, network.right, network.cost)
     while len(edges.left):
-        paths = _paths(network, matching, edges)
+        paths = _paths(network, matching, edges, effort)
         ends = _ends(network, matching, paths, edges.rights)
         _exchange(matching, paths, ends)
+        effort.foresee(matching)
         goes_on = np.zeros(network.parts, dtype=bool)
         goes_on[network.part_of_right[ends]] = True
         edges = edges[goes_on[network.part_of_right[edges.right]]]
 
 
-def _paths(network: Network, matching: Matching, edges: _Edges) -> _Paths:
+def _paths(network: Network, matching: Matching, edges: _Edges, effort: _Effort) -> _Paths:
     rights, cost = len(network.rights), network.cost.dtype
     to_left = np.full(len(network.lefts), network.far, cost)
     to_left[matching.of_left < 0] = 0
     paths = _Paths(np.full(rights, network.far, cost), np.full(rights, -1), np.zeros(rights, cost))
     while True:
+        effort.spend(len(edges.left))
         through, nearest = edges.nearest(to_left)
         is_nearer = nearest < paths.to_right[edges.rights]
         if not is_nearer.any():
