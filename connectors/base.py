@@ -234,3 +234,56 @@ class Suggesting(Protocol):
 
     def keys(self, dataset: Any) -> Sequence[tuple[str, ...]]:
         """Sets of columns that the source itself keeps unique and not null, the primary key first."""
+
+
+@dataclass(frozen=True)
+class Touched:
+    """Records that changed since a mark, each at least once; `without_time` of them do not say when."""
+
+    records: pa.Table
+    without_time: int = 0
+
+
+class Changes(Protocol):
+    """A dataset in one consistent, read-only view, with marks that tell a later view what changed in between."""
+
+    def obstacle(self, by: str, identity: Sequence[str], parts: Sequence[str]) -> str | None:
+        """The reason, as a clause, why changed records cannot be found fast; None if they can.
+
+        `by` is the column with the time of a record's last change, `identity` are those of its id, and `parts` columns
+        of which one is enough to look records up.
+        """
+
+    def usable(self, parts: Sequence[str]) -> tuple[str, ...]:
+        """Those of these columns whose values it can look up."""
+
+    def mark(self) -> Mapping[str, Any]:
+        """This view, as JSON; `at` is the database's time."""
+
+    def refusal(self, mark: Mapping[str, Any]) -> str | None:
+        """The reason, as a clause, why the changes since that mark are unknown; None if they are known."""
+
+    def touched(
+        self, mark: Mapping[str, Any], by: str, overlap: dt.timedelta, columns: Sequence[str], most: int
+    ) -> Touched | None:
+        """The records that changed since the mark less the overlap, or without such a time; None for more than `most`.
+
+        It may hold records that did not change.
+        """
+
+    def matching(
+        self, names: Sequence[str], values: Sequence[tuple[Any, ...]], columns: Sequence[str], most: int
+    ) -> pa.Table | None:
+        """The records whose columns of these names hold one of the tuples, none of them null; None for more than
+        `most`. It may hold others."""
+
+
+@runtime_checkable
+class Trackable(Protocol):
+    """A source that can find the records of a dataset that changed."""
+
+    def untracked(self, dataset: Any) -> str | None:
+        """The reason, as a clause, why it cannot for this dataset; None if it can. Connects to nothing."""
+
+    def changes(self, dataset: Any) -> AbstractContextManager[Changes]:
+        """Open a view. Raises a ConnectorError."""

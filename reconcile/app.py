@@ -31,7 +31,8 @@ if TYPE_CHECKING:  # a run loads these while a slow source has begun its work
     from reconcile.cleaning.execution.outcomes import ExecutionResult
     from reconcile.cleaning.planning.planner import Planner
     from reconcile.coordination.fallback import Fallback
-    from reconcile.detection.detect import Budget, Subject
+    from reconcile.detection.detect import Budget
+    from reconcile.detection.subject import Subject
     from reconcile.messages import delivery
     from reconcile.runs import runner
     from reconcile.runs.check import Order, Readers
@@ -149,7 +150,7 @@ class Application:
 
     def subject(self, dataset: str) -> Subject:
         """Return a dataset ready to be checked; raises the source's ConnectorError."""
-        from reconcile.detection.detect import Subject  # noqa: PLC0415 - see above
+        from reconcile.detection.subject import Subject  # noqa: PLC0415 - see above
 
         settings = self.project.datasets[dataset]
         return Subject(settings, self.sources[settings.source])

@@ -302,8 +302,9 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "datasets: {charges: {source: shop, pth: a.csv, ids: a, delimeter: x}}\n" + RULE,
     "a source and its dataset, both wrong": "sources: {v: {type: vault}}\n"
     "datasets: {charges: {source: v, tabel: t}}\n" + RULE,
-    "incremental reading, which comes later": "sources: {shop: {type: files}}\n"
-    "datasets: {charges: {source: shop, path: a.csv, incremental: {by: x}}}\n" + RULE,
+    "incremental reading with mistakes": "sources: {shop: {type: files}}\n"
+    "datasets: {charges: {source: shop, path: a.csv, incremental: {by: x, overlap: soon, full: monthly, since: 3}}}\n"
+    + RULE,
     "columns of unknown types": "sources: {shop: {type: files}}\n"
     "datasets: {charges: {source: shop, path: a.csv, columns: {a: decmal, b: text %d, c: date dd.mm, d: {if: a}}}}\n"
     + RULE,

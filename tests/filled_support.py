@@ -347,6 +347,19 @@ ROWS: Mapping[str, Rows] = {
         ],
         "facts": [{"kind": "rule", "name": "twin", "digest": "aa" * 16}],
     },
+    "0002": {
+        "watermarks": [
+            {
+                "rule": "old-rule",
+                "version": "ab" * 32,
+                "mark": _json({"at": AT}),
+                "run": "run1_good",
+                "full_slot": AT,
+                "increments": 3,
+                "missed": 1,
+            }
+        ],
+    },
 }
 
 REVISIONS = tuple(

@@ -17,7 +17,7 @@ from reconcile.cleaning.actions import KINDS
 from reconcile.cleaning.planning import plan as planning
 from reconcile.cleaning.planning.plan import PlanningContext
 from reconcile.config.settings import DatasetConfig, LinkEntry
-from reconcile.detection.detect import Subject
+from reconcile.detection.subject import Subject
 from reconcile.findings.identity import fingerprint, record_of, short_id
 from reconcile.findings.judgement import FindingChange
 from reconcile.findings.plan import Plan

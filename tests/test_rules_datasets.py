@@ -24,8 +24,9 @@ from rules_support import Rows
 
 from reconcile.app import Application
 from reconcile.config import load
-from reconcile.detection.detect import Budget, subjects_of
+from reconcile.detection.detect import Budget
 from reconcile.detection.detect import detect as detect_rule
+from reconcile.detection.subject import subjects_of
 from rules.engines.base import DuplicateGroup, IdentityProblem, MoneyColumns
 from rules.kinds.duplicates import Duplicates, DuplicatesRule
 from rules.values import Type, Value

@@ -18,6 +18,7 @@ from reconcile.app import Application
 from reconcile.cleaning.actions.base import AsksPerson, NotPlannable
 from reconcile.config import load
 from reconcile.detection import detect
+from reconcile.detection.subject import subjects_of
 from reconcile.doctor import checking
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
@@ -197,7 +198,7 @@ def test_plans_share_a_transaction_only_where_all_or_none_of_it_is_kept(
 def test_check_and_explain_speak_of_a_new_kind(office: Application) -> None:
     looks = {look.subject: look.sentence for look in checking.look(office)}
     rule = office.rule("paid-too-often")
-    choice = detect.explain(rule, detect.subjects_of(rule, office.subject), detect.dt.datetime.now(detect.dt.UTC))
+    choice = detect.explain(rule, subjects_of(rule, office.subject), detect.dt.datetime.now(detect.dt.UTC))
 
     assert looks["rule paid-too-often"].startswith("fits; embedded")
     assert choice.statements == ("-- compare reference of payments and invoices",)

@@ -26,9 +26,10 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.sql.elements import quoted_name
 
-from connectors.base import DatasetSettings, Declaration, Scan, Snapshot, SourceSettings
+from connectors.base import Changes, DatasetSettings, Declaration, Scan, Snapshot, SourceSettings
 from connectors.errors import ConnectorError, DatasetMissing
 from connectors.sql.address import Deadline, engine, has_own_reader, parsed, where
+from connectors.sql.changes import changes, untracked
 from connectors.sql.changing import Changing
 from connectors.sql.columns import Base, SqlColumn, columns, unfit_in_sqlite
 from connectors.sql.declaring import address_of, unique_keys, without_ours
@@ -174,6 +175,19 @@ class SqlSource(Changing):
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Open a read-only transaction; every query in it sees the same state of the database."""
         return opened(self._connected, self._base, self._place, self._seconds)
+
+    def untracked(self, dataset: SqlDataset) -> str | None:
+        """See connectors.base.Trackable."""
+        return untracked(self.dialect, dataset)
+
+    def changes(self, dataset: SqlDataset) -> AbstractContextManager[Changes]:
+        """Open a view of a table's changes; see `connectors.sql.changes`."""
+
+        def declared(column: SqlColumn) -> AsDeclared | None:
+            kind = _declaring(column, dataset).kind
+            return kind if isinstance(kind, AsDeclared) else None
+
+        return changes(self._connected, self._columns, declared, dataset, self._place, self._seconds)
 
     def close(self) -> None:
         """Close the engine, the only thing kept between reads, and the connection kept between changes."""

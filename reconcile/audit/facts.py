@@ -122,6 +122,7 @@ NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
     "notified": "messages",
     "troubles": "trouble",
     "watches": "files seen",
+    "watermarks": _RUNS,
 }
 
 

@@ -23,7 +23,7 @@ from reconcile.cleaning.planning.plan import NothingToDo, Stale
 from reconcile.cleaning.planning.planner import Planner, RulePlanner
 from reconcile.config.settings import DatasetConfig
 from reconcile.coordination import clock
-from reconcile.detection.detect import Subject
+from reconcile.detection.subject import Subject
 from reconcile.findings.plan import Plan
 from reconcile.findings.results import CleaningResult, RuleResult
 from reconcile.findings.shown import Finding

@@ -14,7 +14,7 @@ from reconcile.cleaning.next_run import NextRun
 from reconcile.cleaning.planning.plan import NothingToDo, Stale
 from reconcile.cleaning.planning.planner import Planner
 from reconcile.config.settings import Project
-from reconcile.detection.detect import Subjects
+from reconcile.detection.subject import Subjects
 from reconcile.findings.identity import fingerprint, short_id
 from reconcile.findings.judgement import FindingChange, Verdict
 from reconcile.findings.plan import Plan

@@ -67,9 +67,10 @@ def _tell(application: Application, rule: Rule, due: dt.datetime, out: Output, *
 
 def _tell_sql(application: Application, rule: Rule, due: dt.datetime, out: Output) -> None:
     from reconcile.detection import detect
+    from reconcile.detection.subject import subjects_of
     from reconcile.views.explanation import engine_in_words
 
-    choice = detect.explain(rule, detect.subjects_of(rule, application.subject, due), due)
+    choice = detect.explain(rule, subjects_of(rule, application.subject, due), due)
     if out.json:
         out.emit({"rule": rule.name, "engine": choice.engine, "reason": choice.reason, "sql": list(choice.statements)})
         return

@@ -104,6 +104,7 @@ def _hiding(application: Application | None) -> Callable[[str, str], Hidden]:
 
 def tell(report: RunReport, out: Output, hiding: Application | None = None) -> None:
     """Print a run: one line per rule, then the next steps; personal data of the project in `hiding` is hidden."""
+    from reconcile.findings.results import RuleResult
     from reconcile.schedule.slots import slot_text
 
     out.say(f"{report.job}  {slot_text(report.slot)}  {_status(report)}")
@@ -119,6 +120,8 @@ def tell(report: RunReport, out: Output, hiding: Application | None = None) -> N
     largest = _largest(report, hidden)
     for rule in report.rules:
         compared = _comparison(rule, hidden(rule.dataset, rule.rule))
+        if isinstance(rule, RuleResult) and rule.mode_sentence is not None:
+            out.say(f"{rule.rule}: {rule.mode_sentence}")
         for sentence in (*compared, *largest.get(rule.rule, ()), *_cleaning(rule, report)):
             out.say(f"{rule.rule}: {sentence}")
         for entry in rule.skipped:

@@ -43,7 +43,6 @@ DEFAULT_JOB = "default"
 
 _LATER = {
     "sources": ("replica",),
-    "datasets": ("incremental",),
     "jobs": ("approval", "limits", "retry", "quiet", "quiet_hours", "digest"),
     "channels": ("throttle", "quiet", "quiet_hours", "digest", "escalate", "template", "templates", "on_unknown"),
 }
@@ -244,15 +243,13 @@ class _Loading:
         project_wide: dict[str, Any] = {"timezone": top.timezone, "holidays": top.holidays} if top else {}
         common_keys = set(known_keys(DatasetEntry))
         model_keys = set(known_keys(model)) - common_keys if model else _keys(entry) - common_keys
-        common_reader = ModelReader(
-            DatasetEntry, what, defaults=project_wide, also=model_keys, later=_LATER["datasets"]
-        )
+        common_reader = ModelReader(DatasetEntry, what, defaults=project_wide, also=model_keys)
         common = self._read(common_reader, entry.node, entry.key_at)
         self.sections.problems += _dataset_expressions(entry.node)
         if model is None:
             return None
         shared = {} if common is None else _shared_settings(model, common)
-        reader = ModelReader(model, what, given=shared, also=common_keys, later=_LATER["datasets"])
+        reader = ModelReader(model, what, given=shared, also=common_keys)
         settings = self._read(reader, entry.node, entry.key_at)
         if common is None or settings is None:
             return None
@@ -269,6 +266,7 @@ class _Loading:
             common.timezone,
             common.references,
             common.holidays,
+            common.incremental,
         )
 
     def _rule(self, name: str, entry: Entry) -> Rule | None:

@@ -185,6 +185,31 @@ _COLUMN_SCHEMA = {
 ColumnField = Annotated[ColumnDeclaration, BeforeValidator(_column), WithJsonSchema(_COLUMN_SCHEMA)]
 
 
+def _full(value: Any) -> Any:
+    if value in ("daily", "weekly"):
+        return value
+    try:
+        return parse_limit(parse_duration(value))
+    except ValueError:
+        raise ValueError(f"`{short(str(value))}` is none of weekly, daily and a duration; write it like 3d") from None
+
+
+class IncrementalEntry(Strict):
+    """How runs read only the records of a dataset that changed."""
+
+    by: str = Field(description="The column with the time of a record's last change.")
+    overlap: Duration = Field(
+        default=parse_duration("1h"),
+        json_schema_extra={"default": "1h"},
+        description="How much later than its time a change may be visible.",
+    )
+    full: Annotated[
+        dt.timedelta | Literal["daily", "weekly"],
+        BeforeValidator(_full),
+        WithJsonSchema({"type": "string", "examples": ["weekly", "daily", "3d"]}),
+    ] = Field(default="weekly", description="How often a run reads all records: weekly, daily, or a duration.")
+
+
 class DatasetEntry(Strict):
     """Settings of every dataset; the connector adds its own settings."""
 
@@ -202,6 +227,9 @@ class DatasetEntry(Strict):
     )
     references: tuple[LinkEntry, ...] = Field(
         default=(), description="Tables that refer to its records without a foreign key; cleaning respects them."
+    )
+    incremental: IncrementalEntry | None = Field(
+        default=None, description="Read only records that changed: {by: updated_at, overlap: 1h, full: weekly}."
     )
 
 
@@ -309,6 +337,7 @@ class DatasetConfig:
     timezone: str = "UTC"
     references: tuple[LinkEntry, ...] = ()
     holidays: Holidays | None = None
+    incremental: IncrementalEntry | None = None
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import datetime as dt
 import functools
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,18 +17,20 @@ import pyarrow as pa
 
 import rules.engines.embedded
 import rules.engines.pushdown  # noqa: F401 - loaded here, while a source that began early still works
-from connectors.base import DuckReadable, DuckScan, Forewarning, Queryable, Scan, Source, UnreadableCells
+from connectors.base import DuckReadable, DuckScan, Queryable, Scan, Source, UnreadableCells
 from connectors.errors import ConnectorError, ValueDoesNotFit
 from reconcile.config.settings import DatasetConfig
+from reconcile.detection import increments
+from reconcile.detection.increments import Earlier, Increment, Mode
+from reconcile.detection.subject import Subject, Subjects
 from reconcile.errors import Wrong
 from reconcile.findings.results import LeftOut
 from reconcile.plugins import kind_of
 from rules import grouping
-from rules.calendar import Calendar
 from rules.document.mistakes import listed, suggestion
-from rules.engines.base import Choice, Detection, IdentityProblem, Pushed, Readable, Records, Relation, Stop, Streamed
+from rules.engines.base import Choice, Detection, IdentityProblem, Pushed, Readable, Records, Stop, Streamed
 from rules.kinds.base import DoesNotFit, Fitted, Rule
-from rules.values import Value, schema_from_arrow
+from rules.values import Value
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -64,59 +65,6 @@ class Budget:
     folder: Path | None = None
 
 
-@dataclass
-class Subject:
-    """A dataset ready to be checked: its settings, its source, its columns, and its relation for rules."""
-
-    dataset: DatasetConfig
-    source: Source
-    columns: pa.Schema = field(init=False)
-    relation: Relation = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.columns = self.source.describe(self.dataset.settings)
-        self.relation = relation_of(self.dataset, self.columns)
-
-    def at(self, slot: dt.datetime) -> Subject:
-        """Return the dataset as it is read for that slot."""
-        settings = self.dataset.settings.at(slot)
-        if settings is self.dataset.settings:
-            return self
-        subject = copy.copy(self)
-        subject.dataset = replace(self.dataset, settings=settings)
-        return subject
-
-    def warnings(self, columns: Sequence[str] | None = None) -> tuple[UnreadableCells, ...]:
-        """Warnings about the whole dataset for a read of these columns, or of any."""
-        source = self.source
-        return source.warnings(self.dataset.settings, columns) if isinstance(source, Forewarning) else ()
-
-
-def relation_of(dataset: DatasetConfig, columns: pa.Schema) -> Relation:
-    """Return a dataset with these columns as rules see it."""
-    schema = schema_from_arrow(columns)
-    return Relation(
-        dataset=dataset.name,
-        schema=schema,
-        id=dataset.id,
-        timezone=dataset.timezone,
-        where=dataset.where,
-        derived=dataset.derived,
-        money=dataset.money.columns((*schema.names, *dataset.derived)) if dataset.money else None,
-        calendar=Calendar.of(dataset.holidays),
-    )
-
-
-Subjects = Mapping[str, Subject]
-"""The datasets of a rule by name, ready to be checked."""
-
-
-def subjects_of(rule: Rule, subject: Callable[[str], Subject], slot: dt.datetime | None = None) -> Subjects:
-    """Open the rule's datasets, to be read for that slot. Raises the errors of opening and describing their sources."""
-    subjects = {name: subject(name) for name in rule.datasets}
-    return subjects if slot is None else {name: subject.at(slot) for name, subject in subjects.items()}
-
-
 @dataclass(frozen=True)
 class Detected:
     """A rule's answer with its engine and the reason for it, the unreadable cells, and the seconds it took."""
@@ -130,6 +78,8 @@ class Detected:
     """The filters and derived columns of the datasets as text: an edit of it changes what the rule matches."""
     subjects: Subjects
     fitted: Fitted
+    mode: Mode | None = None
+    """How the dataset was read, if it asks for incremental runs."""
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
@@ -183,7 +133,7 @@ def fit(rule: Rule, subjects: Subjects) -> Fitted:
     except DoesNotFit as misfit:
         mistakes += misfit.mistakes
     for subject in subjects.values():
-        mistakes += [*_hides_nothing(subject), *_too_wide(subject)]
+        mistakes += [*_hides_nothing(subject), *_too_wide(subject), *increments.mistakes(subject)]
     if mistakes or fitted is None:
         raise RuleDoesNotFit(rule, mistakes)
     return fitted
@@ -239,9 +189,11 @@ def detect(
     budget: Budget,
     progress: Callable[[int], None] = lambda _: None,
     stop: Stop | None = None,
+    earlier: Earlier | None = None,
 ) -> Detected:
     """Run the rule. `progress` is called for every batch and answer with the number of records streamed so far, or 0
-    if they do not stream through this process. `stop` interrupts computations here; reads end at their source.
+    if they do not stream through this process. `stop` interrupts computations here; reads end at their source. With
+    `earlier`, only records that changed are read if that finds the same.
 
     Raises RuleDoesNotFit, or the source's ConnectorError; there are no partial answers.
     """
@@ -249,6 +201,13 @@ def detect(
     fitted = fit(rule, subjects)
     choice = choose(rule, fitted, subjects)
     work = _DetectionWork(rule, fitted, subjects, slot, budget, progress, stop)
+    increment = None if earlier is None else Increment(rule, fitted, subjects, slot, earlier, progress)
+    changed, mode = (None, None) if increment is None else increment.detect()
+    definition = definition_of(subject.dataset for subject in subjects.values())
+    if changed is not None:
+        choice = Choice("pushdown", "only records that may have changed are read")
+        unread = dict.fromkeys(subjects, ())
+        return Detected(changed, choice, unread, time.monotonic() - begin, definition, subjects, fitted, mode)
     try:
         detection, problems = work.detect(choice.engine)
     except ValueDoesNotFit as misfit:
@@ -256,9 +215,10 @@ def detect(
             raise
         choice = Choice("embedded", f"column `{misfit.column}` holds a value that the database compares differently")
         detection, problems = work.detect(choice.engine)
+    if increment is not None and mode is not None:
+        mode = replace(mode, expected=increment.expected())
     seconds = time.monotonic() - begin
-    definition = definition_of(subject.dataset for subject in subjects.values())
-    return Detected(detection, choice, problems, seconds, definition, subjects, fitted)
+    return Detected(detection, choice, problems, seconds, definition, subjects, fitted, mode)
 
 
 def definition_of(datasets: Iterable[DatasetConfig]) -> str:

@@ -10,8 +10,9 @@ import pyarrow as pa
 from connectors.base import Queryable
 from connectors.errors import ConnectorError
 from reconcile.config.settings import DatasetConfig
-from reconcile.detection.detect import Budget, Subject
+from reconcile.detection.detect import Budget
 from reconcile.detection.samples import Sample, sample
+from reconcile.detection.subject import Subject
 from reconcile.plugins import kind_of
 from rules.document.mistakes import Mistake, listed
 from rules.engines.base import Pushed, Records, Streamed

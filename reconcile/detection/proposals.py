@@ -18,7 +18,7 @@ import pyarrow as pa
 from connectors.base import DatasetSettings, Queryable
 from connectors.coerce import Coercion
 from connectors.declared import Notation, declared
-from reconcile.detection.detect import Subject
+from reconcile.detection.subject import Subject
 
 SAMPLE = 1_000
 MOST_COLUMNS = 200

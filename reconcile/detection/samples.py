@@ -12,7 +12,7 @@ from connectors.coerce import Coercion
 from connectors.declared import Declared, Notation, declared
 from connectors.errors import ConnectorError
 from reconcile.config.settings import DatasetConfig
-from reconcile.detection.detect import Subject, relation_of
+from reconcile.detection.subject import Subject, relation_of
 from rules.examples.example import Cell, Example
 from rules.examples.inferring import inferred
 from rules.examples.typed import SampledDataset, Texts, TypedRecords

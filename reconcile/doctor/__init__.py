@@ -32,6 +32,7 @@ EVERYWHERE: Sequence[Check] = (
     plans.expectations,
     plans.jitters,
     plans.time_outs,
+    plans.increments,
     plans.tracing,
     sources,
 )
@@ -49,6 +50,7 @@ IN_THE_STATE: Sequence[StateCheck] = (
     work.ongoing_troubles,
     work.cleaning,
     work.stopped,
+    work.increments,
 )
 
 

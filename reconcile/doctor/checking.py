@@ -11,10 +11,11 @@ from connectors.target import Catalogue, Target, TargetRefused
 from notifications.base import Checkable
 from notifications.errors import ChannelError
 from reconcile.app import Application
-from reconcile.detection import detect
-from reconcile.detection.detect import RuleDoesNotFit, Subject, Subjects
+from reconcile.detection import detect, increments
+from reconcile.detection.detect import RuleDoesNotFit
 from reconcile.detection.examples import example_mistakes
 from reconcile.detection.proposals import proposals
+from reconcile.detection.subject import Subject, Subjects
 from reconcile.errors import Failed, Wrong
 from reconcile.journal import ownership
 from reconcile.store import REVISION, Store, StoreError
@@ -124,8 +125,21 @@ def _rule(application: Application, rule: Rule, subjects: Subjects) -> Look:
     except RuleDoesNotFit as error:
         sentence = application.project.at_setting(rule.name, str(error), error.mistakes[0])
         return Look(f"rule {rule.name}", sentence, _WRONG)
-    result = Look(f"rule {rule.name}", f"fits; {choice.engine}, because {choice.reason}")
+    result = Look(
+        f"rule {rule.name}", f"fits; {choice.engine}, because {choice.reason}{_increments(rule, fitted, subjects)}"
+    )
     return result if rule.clean is None else _cleaning(rule, fitted, subjects, result)
+
+
+def _increments(rule: Rule, fitted: Fitted, subjects: Subjects) -> str:
+    """Return whether runs can read only what changed, as the end of a sentence, if a dataset asks for it."""
+    if all(subject.dataset.incremental is None for subject in subjects.values()):
+        return ""
+    try:
+        obstacle = increments.any_obstacle(rule, fitted, subjects)
+    except ConnectorError:
+        return ""  # reported with the source
+    return f"; every run is full, because {obstacle}" if obstacle else "; runs between full ones are incremental"
 
 
 def _examples(application: Application, rule: Rule, subjects: Subjects) -> Iterator[Look]:

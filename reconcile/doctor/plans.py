@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import importlib.util
 import itertools
 import os
 from collections.abc import Iterator
 
+from connectors.errors import ConnectorError
 from reconcile.app import Application
 from reconcile.config.settings import JobConfig
+from reconcile.detection import detect
+from reconcile.detection import increments as detection
+from reconcile.detection.detect import RuleDoesNotFit
+from reconcile.detection.subject import subjects_of
 from reconcile.doctor.diagnosis import Diagnosis
 from reconcile.schedule.schedules import Schedule
 from reconcile.telemetry import traces
@@ -64,6 +70,22 @@ def _shortest_gap(schedule: Schedule) -> dt.timedelta | None:
         times.append(slot.at)
         after = slot.at
     return min((later - earlier for earlier, later in itertools.pairwise(times)), default=None)
+
+
+def increments(application: Application) -> Iterator[Diagnosis]:
+    """Find rules that read all records in every run although their dataset asks for incremental runs."""
+    project = application.project
+    for rule in project.rules.values():
+        entry = detection.entry_of(rule, project.datasets)
+        if entry is None:
+            continue
+        with contextlib.suppress(ConnectorError, RuleDoesNotFit):  # `sources` reports it
+            subjects = subjects_of(rule, application.subject)
+            obstacle = detection.any_obstacle(rule, detect.fit(rule, subjects), subjects)
+            if obstacle is None:
+                yield Diagnosis(f"rule {rule.name}", "ok", "runs between full ones are incremental")
+            else:
+                yield Diagnosis(f"rule {rule.name}", "warning", f"every run is full, because {obstacle}")
 
 
 def time_outs(application: Application) -> Iterator[Diagnosis]:

@@ -12,12 +12,25 @@ from reconcile.doctor.diagnosis import Diagnosis
 from reconcile.findings.states import PlanState
 from reconcile.journal import breaker, limits
 from reconcile.schedule.schedules import tzdata_version
-from reconcile.store import Transaction, breakers, outbox, plans, slots, troubles
+from reconcile.schedule.slots import slot_text
+from reconcile.store import Transaction, breakers, outbox, plans, slots, troubles, watermarks
 
 WAITS = dt.timedelta(minutes=10)
 """The delay after which a waiting run is reported."""
 UNSENT = dt.timedelta(hours=1)
 """The delay after which a waiting message is reported."""
+
+
+def increments(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    """Report what incremental runs missed, as the last full run found."""
+    for watermark in watermarks.every(tx):
+        if watermark.rule in application.project.rules and watermark.missed:
+            missed = plural(watermark.missed, "finding", "findings")
+            sentence = (
+                f"the full run of {slot_text(watermark.full_slot)} found {missed} that incremental runs had missed; "
+                "check that `by` of `incremental` is set by every change, or raise its `overlap`"
+            )
+            yield Diagnosis(f"rule {watermark.rule}", "warning", sentence)
 
 
 def scheduling(application: Application, tx: Transaction) -> Iterator[Diagnosis]:

@@ -123,6 +123,10 @@ class RuleResult:
     `forms` counts the undecided findings by form, also `in_words`, unless they are duplicates. A rule that compares two
     `datasets` may give their `balance`, the numbers of `matched` pairs and of `interchangeable` ones, and records
     `not_yet_due`.
+
+    `mode` says how a dataset that asks for incremental runs was read: `full` or `incremental`. Then `mode_reason` is
+    the reason or what was read, and `missed` counts what a full run found and incremental runs had not. An incremental
+    run counts only the records that it read.
     """
 
     rule: Ours[str]
@@ -149,7 +153,21 @@ class RuleResult:
     interchangeable: int = 0
     read_of: Mapping[str, int] = field(default_factory=dict)
     scanned_of: Mapping[str, int] = field(default_factory=dict)
+    mode: Ours[str] = ""
+    mode_reason: str = ""
+    missed: int = 0
     cleaning: CleaningResult = CleaningResult()
+
+    @property
+    def mode_sentence(self) -> str | None:
+        """Describe how an incremental dataset was read, without a full stop; None for any other."""
+        if not self.mode:
+            return None
+        if self.mode == "full":
+            missed = plural(self.missed, "finding", "findings")
+            found = f"; it found {missed} that incremental runs had missed" if self.missed else ""
+            return f"full run, because {self.mode_reason}{found}"
+        return f"{self.mode} run: {self.mode_reason}"
 
 
 @dataclass(frozen=True, kw_only=True)

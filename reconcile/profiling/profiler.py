@@ -15,8 +15,9 @@ import pyarrow as pa
 from connectors.base import Declaration, Queryable, Source, Suggesting
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection.copied import CopiedSource
-from reconcile.detection.detect import Budget, Subject
+from reconcile.detection.detect import Budget
 from reconcile.detection.proposals import forms_of
+from reconcile.detection.subject import Subject
 from reconcile.profiling import keys, settings, trials
 from reconcile.profiling.columns import Column, personal, words_of
 from reconcile.profiling.ids import Id, choose_id

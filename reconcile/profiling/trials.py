@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection.copied import CopiedSource
-from reconcile.detection.detect import Budget, RuleDoesNotFit, Subject, detect
+from reconcile.detection.detect import Budget, RuleDoesNotFit, detect
+from reconcile.detection.subject import Subject
 from reconcile.plugins import Kinds
 from reconcile.profiling.keys import Candidate
 from rules.engines.base import Stop

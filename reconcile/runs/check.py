@@ -11,7 +11,9 @@ from connectors.errors import ConnectorError, SourceUnavailable
 from connectors.target import Target
 from reconcile.config.settings import JobConfig, Project
 from reconcile.detection.bounded import detected
-from reconcile.detection.detect import Budget, Detected, RuleDoesNotFit, RuleUnchecked, Subject
+from reconcile.detection.detect import Budget, Detected, RuleDoesNotFit, RuleUnchecked
+from reconcile.detection.increments import Earlier
+from reconcile.detection.subject import Subject
 from reconcile.findings.identity import Existing, RuleIdentity, public
 from reconcile.findings.results import FindingCounts, RuleFailure, RuleResult
 from reconcile.messages.personal import Hidden
@@ -74,14 +76,17 @@ def check(
     *,
     fail: Callable[[RuleFailure, Exception], None] = lambda _failure, _error: None,
     alive: Callable[[], None] = lambda: None,
+    earlier: Earlier | None = None,
 ) -> T | RuleFailure:
     """Detect within the limits of the job, and `judge` the answer against the known findings.
+
+    `earlier` is what the state holds of the rule's runs, if its dataset asks for incremental ones.
 
     A rule that cannot be checked is a failure, so that it never looks like a clean result; `fail` stores it. The
     detection thread does not write to the store.
     """
     try:
-        return judge(rule, *_detected(rule, order, tools, alive))
+        return judge(rule, *_detected(rule, order, tools, alive, earlier))
     except (ConnectorError, RuleUnchecked, Unanswerable) as error:
         tools.watch(rule.name, 0)  # raises after Ctrl-C, which can look like an error of the engine
         failure = RuleFailure(
@@ -105,7 +110,9 @@ def _sentence(rule: Rule, project: Project, error: Exception) -> str:
     return str(error)
 
 
-def _detected(rule: Rule, order: Order, tools: Readers, alive: Callable[[], None]) -> tuple[RuleIdentity, Detected]:
+def _detected(
+    rule: Rule, order: Order, tools: Readers, alive: Callable[[], None], earlier: Earlier | None
+) -> tuple[RuleIdentity, Detected]:
     alive()
     try:
         answer = detected(
@@ -117,6 +124,7 @@ def _detected(rule: Rule, order: Order, tools: Readers, alive: Callable[[], None
             stop=tools.stop,
             watch=tools.watch,
             alive=alive,
+            earlier=earlier,
         )
     finally:
         alive()
@@ -162,4 +170,7 @@ def result_of(
         interchangeable=detection.interchangeable,
         read_of=detection.read_of,
         scanned_of=detection.scanned_of,
+        mode="" if answer.mode is None else answer.mode.name,
+        mode_reason="" if answer.mode is None else answer.mode.reason,
+        missed=outcome.missed,
     )

@@ -18,7 +18,8 @@ from connectors.errors import ConnectorError
 from reconcile.config.settings import DatasetConfig, Project
 from reconcile.detection.bounded import TimeLimits, bounded
 from reconcile.detection.copied import CopiedSource
-from reconcile.detection.detect import Detected, RuleUnchecked, Subject, choose, definition_of, fit, subjects_of
+from reconcile.detection.detect import Detected, RuleUnchecked, choose, definition_of, fit
+from reconcile.detection.subject import Subject, subjects_of
 from reconcile.findings.compared import GroupChange, compare
 from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.results import RuleFailure

@@ -12,7 +12,7 @@ from connectors.base import DatasetSettings, SourceSettings
 from connectors.errors import ConnectorError, SourceUnavailable
 from reconcile.config.settings import Project
 from reconcile.detection.copied import CopiedSource
-from reconcile.detection.detect import Subject
+from reconcile.detection.subject import Subject
 
 
 @dataclass(frozen=True)

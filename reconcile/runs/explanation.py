@@ -11,9 +11,12 @@ import pyarrow as pa
 
 from connectors.target import Target
 from reconcile.cleaning.in_words import cleaning_in_words
+from reconcile.detection import increments
 from reconcile.detection.bounded import detected
-from reconcile.detection.detect import Detected, Subject
+from reconcile.detection.detect import Detected
+from reconcile.detection.subject import Subject
 from reconcile.runs.check import Order, Readers
+from reconcile.runs.history import every
 from rules import grouping
 from rules.kinds.base import Fitted, Rule, Sample
 from rules.values import Value, order_key
@@ -34,6 +37,8 @@ class Explanation:
     words: Mapping[str, Sequence[str]]
     answer: Detected
     samples: Mapping[str, Sequence[Sample]]
+    increments: str | None = None
+    """What runs read of a dataset that asks for incremental ones, as a sentence."""
 
     @property
     def outside(self) -> int:
@@ -51,7 +56,17 @@ def explain(rule: Rule, order: Order, tools: Readers) -> Explanation:
     unchangeable = [name for name, subject in answer.subjects.items() if not isinstance(subject.source, Target)]
     words = {**answer.fitted.describe(), "cleans": list(cleaning_in_words(rule, unchangeable))}
     samples = {name: _samples(answer.fitted, name, subject, order.slot) for name, subject in answer.subjects.items()}
-    return Explanation(rule, words, answer, samples)
+    return Explanation(rule, words, answer, samples, _increments(rule, answer))
+
+
+def _increments(rule: Rule, answer: Detected) -> str | None:
+    entry = next(filter(None, (subject.dataset.incremental for subject in answer.subjects.values())), None)
+    if entry is None:
+        return None
+    obstacle = increments.any_obstacle(rule, answer.fitted, answer.subjects)
+    if obstacle is not None:
+        return f"every run is full, because {obstacle}"
+    return f"runs read what `{entry.by}` says has changed, and all records {every(entry)}"
 
 
 def _samples(fitted: Fitted, name: str, subject: Subject, slot: dt.datetime) -> Sequence[Sample]:

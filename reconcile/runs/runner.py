@@ -28,7 +28,7 @@ from reconcile.findings.states import Event, PlanState, State
 from reconcile.journal import effects, limits
 from reconcile.messages import delivery, notify, outbox
 from reconcile.messages.news import News
-from reconcile.runs import plausible
+from reconcile.runs import history, plausible
 from reconcile.runs.check import ACTOR, Order, Readers, check, result_of
 from reconcile.runs.report import RunReport
 from reconcile.schedule import slots
@@ -219,13 +219,17 @@ class _Run:
     def check(self, rule: Rule) -> Outcome:
         """Check a rule: detect, then update its findings and store the checkpoint in one transaction."""
         start = time.monotonic()
+        earlier = history.earlier(self.tools.store, self.tools.project, rule, self.order.slot, self.id)
 
         def judge(rule: Rule, identity: RuleIdentity, answer: Detected) -> RuleResult:
             with self.owned() as tx:
-                plausible.refuse(rule, identity, answer, tx, self.id)
+                if answer.detection.scope is None:
+                    plausible.refuse(rule, identity, answer, tx, self.id)
                 self._void_obsolete(tx, rule)
                 read_at = tx.now - dt.timedelta(seconds=time.monotonic() - start)
                 result = self._remember(tx, rule, identity, answer, read_at)
+                if earlier is not None:
+                    history.keep(tx, self.tools.project, rule, answer, earlier, self.order.slot, self.id, result.missed)
                 reason = None if rule.clean is None else self._shape_reason(tx, rule, answer)
                 if reason is not None:
                     stop = limits.stop(tx, limits.of_rule(rule.name), reason)
@@ -235,7 +239,8 @@ class _Run:
 
         with self.tools.store.read() as tx:
             known = apart.keeping_apart(tx, rule)
-        return check(known, self.order, self.tools, judge, fail=self._keep_failure, alive=self.heart.progress)
+        alive = self.heart.progress
+        return check(known, self.order, self.tools, judge, fail=self._keep_failure, alive=alive, earlier=earlier)
 
     def _shape_reason(self, tx: Transaction, rule: Rule, answer: Detected) -> str | None:
         binding = binding_of(self.tools.project, rule)
@@ -255,9 +260,12 @@ class _Run:
         self, tx: Transaction, rule: Rule, identity: RuleIdentity, answer: Detected, read_at: dt.datetime
     ) -> RuleResult:
         detection = answer.detection
-        outcome = remember.record(tx, self.id, identity, detection.groups, read_at=read_at)
+        expected = None if answer.mode is None else answer.mode.expected
+        outcome = remember.record(
+            tx, self.id, identity, detection.groups, read_at=read_at, scope=detection.scope, expected=expected
+        )
         before = stored.seen_before(tx, rule.dataset, rule.name, self.id)
-        for dataset in rule.datasets:
+        for dataset in rule.datasets if detection.scope is None else ():
             stored.keep_seen(tx, self.id, dataset, rule.name, plausible.counts_of(answer, dataset))
         return result_of(rule, answer, outcome, tuple(counts.groups for counts in before))
 

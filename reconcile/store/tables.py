@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0001"
+REVISION = "0002"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 
 metadata = sa.MetaData(
@@ -246,6 +246,23 @@ dataset_stats = sa.Table(
     sa.Index(None, "dataset", "rule", "at"),
 )
 """How many records each run saw: full yesterday and empty or unreadable today is a failure, not "clean"."""
+
+watermarks = sa.Table(
+    "watermarks",
+    metadata,
+    sa.Column("rule", Word, primary_key=True),
+    sa.Column("version", Word, nullable=False),  # hash of the rule and its dataset
+    sa.Column("mark", Json, nullable=False),
+    sa.Column("run", Word, nullable=False),
+    sa.Column("full_slot", Instant, nullable=False),
+    sa.Column("increments", sa.Integer, nullable=False),
+    sa.Column("missed", sa.Integer, nullable=False),
+)
+"""What a rule's findings are up to date with: its source's `mark`, as `run` read it.
+
+`full_slot` is the slot of the last full run, which found `missed` findings that the incremental runs before it had not;
+`increments` counts those since.
+"""
 
 failures = sa.Table(
     "failures",

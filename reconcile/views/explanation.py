@@ -50,7 +50,7 @@ class ExplanationView:
         """Yield headings with their sentences, samples last."""
         choice = self.explanation.answer.choice
         yield from self.explanation.words.items()
-        yield "runs", [f"{engine_in_words(choice.engine)}: {choice.reason}"]
+        yield "runs", [f"{engine_in_words(choice.engine)}: {choice.reason}", *self._increments()]
         yield "finds now", list(self._found())
         for dataset, samples in self.explanation.samples.items():
             if samples:
@@ -74,6 +74,7 @@ class ExplanationView:
             ],
             "listed": dict(detection.listed),
             "groups": len(detection.groups),
+            **({"incremental": increments} if (increments := self.explanation.increments) is not None else {}),
             "samples": [
                 self._sample(dataset, sample) for dataset, samples in explanation.samples.items() for sample in samples
             ],
@@ -83,6 +84,10 @@ class ExplanationView:
     def _hidden(self) -> Hidden:
         rule = self.explanation.rule
         return Hidden() if self.show else Hidden.of(self.project, rule.dataset, rule.name)
+
+    def _increments(self) -> Iterator[str]:
+        if self.explanation.increments is not None:
+            yield self.explanation.increments
 
     def _found(self) -> Iterator[str]:
         detection = self.explanation.answer.detection

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,9 +32,6 @@ class KnownGroups(Protocol):
 
     def open(self) -> Sequence[KnownGroup]:
         """All open findings. Raises Unscoped if their records cannot be looked up."""
-
-    def holding(self, records: Sequence[RecordId]) -> Iterator[Mapping[str, Value]]:
-        """Yield the keys of findings, open or not, that hold one of these records."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, SkipValidation, WithJsonSchema
 
@@ -27,6 +27,7 @@ from rules.values import canonical_json
 if TYPE_CHECKING:  # a configuration is read without the engines
     from rules.engines.base import Detection, Group, Records, Relation, Stop
     from rules.engines.compile import Columns
+    from rules.engines.scope import Changed, KnownGroups
     from rules.values import RecordId, Value
 
 SettingPath = tuple[str | int, ...]
@@ -323,6 +324,25 @@ class Fitted(Protocol):
 
         They are the groups that a detection over only these records would find. Planning and re-verification rely on
         it, so it never uses older data: a kind with several datasets reads the other ones with `read`.
+        """
+
+
+@runtime_checkable
+class Incremental(Protocol):
+    """A fitted rule over one dataset that can find the groups that changed without reading all records."""
+
+    def full_only(self) -> str | None:
+        """The reason why only a full run is exact, as a clause; None if an incremental run is."""
+
+    def lookups(self) -> tuple[str, ...]:
+        """The columns in which records of one group have equal values."""
+
+    def detect_changed(
+        self, changed: Changed, findings: KnownGroups, usable: Sequence[str], slot: dt.datetime
+    ) -> Detection:
+        """Find the groups that may have changed, as `Fitted.detect` would, with their scope.
+
+        `usable` are those of `lookups` that the source can look up. Raises Unscoped.
         """
 
 

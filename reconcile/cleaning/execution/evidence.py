@@ -15,7 +15,7 @@ from connectors.target import Target
 from reconcile.cleaning.actions.base import NotPlannable
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.planning.planner import Planner
-from reconcile.detection.detect import Subject
+from reconcile.detection.subject import Subject
 from reconcile.findings.plan import is_alike
 from reconcile.findings.shown import Finding
 from reconcile.store import Store

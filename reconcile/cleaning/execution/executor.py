@@ -25,7 +25,7 @@ from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.execution.undone import find_undone
 from reconcile.cleaning.planning.plan import soft_links
 from reconcile.coordination import lease
-from reconcile.detection.detect import Subject
+from reconcile.detection.subject import Subject
 from reconcile.findings.states import Event, PlanState
 from reconcile.journal import breaker, effects, ownership
 from reconcile.journal.effects import ClaimedPlan, ClaimLost

@@ -36,7 +36,8 @@ from reconcile.cleaning.planning.members import cleaned_members, members_now
 from reconcile.cleaning.planning.references import Closure, RemovedRow, group_collision
 from reconcile.cleaning.planning.reversing import limits_of_undo, shared_values, touched_tables
 from reconcile.config.settings import DatasetConfig
-from reconcile.detection.detect import Subjects, read_again
+from reconcile.detection.detect import read_again
+from reconcile.detection.subject import Subjects
 from reconcile.findings.identity import is_erased, public
 from reconcile.findings.plan import Operation, Plan
 from reconcile.findings.shown import Finding

@@ -16,7 +16,7 @@ from reconcile.cleaning.planning.binding import binding_of
 from reconcile.cleaning.planning.members import cleaned_members
 from reconcile.cleaning.planning.plan import CHUNK, PlanningContext, make, make_many
 from reconcile.config.settings import Project
-from reconcile.detection.detect import Subject, subjects_of
+from reconcile.detection.subject import Subject, subjects_of
 from reconcile.findings.identity import record_of
 from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding, FindingMember

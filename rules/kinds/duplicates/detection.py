@@ -16,10 +16,11 @@ from rules.engines import embedded, pushdown
 from rules.engines.base import Detection, Group, Pushed, RecordCounts, Records, Relation, Skipped, Stop, Streamed
 from rules.engines.compile import Columns, Compiler
 from rules.engines.embedded import Embedded
+from rules.engines.scope import Changed, KnownGroups
 from rules.errors import RuleError
 from rules.expressions import parse_group
 from rules.kinds.base import ReadDataset, Rows, Sample
-from rules.kinds.duplicates import words
+from rules.kinds.duplicates import incremental, words
 from rules.kinds.duplicates.bound import BoundRule, bind
 from rules.kinds.duplicates.groups import DatasetGrouping, Grouping
 from rules.kinds.duplicates.joining import Joining
@@ -114,6 +115,17 @@ class FittedDuplicates:
             identity=answer.tally.identity,
             statements=answer.statements,
         )
+
+    def full_only(self) -> str | None:
+        return incremental.obstacle(self.bound)
+
+    def lookups(self) -> tuple[str, ...]:
+        return incremental.parts(self.bound)
+
+    def detect_changed(
+        self, changed: Changed, findings: KnownGroups, usable: Sequence[str], slot: dt.datetime
+    ) -> Detection:
+        return incremental.detect(self.bound, changed, findings, usable, slot)
 
     def describe(self) -> Mapping[str, Sequence[str]]:
         return words.describe(self.bound)

@@ -77,7 +77,7 @@ class Grouping(ABC):
     def _key_at(self, tables: Sequence[pa.Table], numbers: Positions, number: int) -> dict[str, Value]:
         """Return the key of this number."""
         rows = rows_at(tables, np.flatnonzero(numbers == number)[:1])
-        [(key, _)] = self._with_keys(rows)
+        [(key, _)] = self.with_keys(rows)
         return dict(zip(self.bound.key_names, key or (), strict=True))
 
     def _by_key(
@@ -105,7 +105,7 @@ class Grouping(ABC):
             numbers = [
                 _number(key, key_numbers)
                 for begin in range(0, len(different), AT_ONCE)
-                for key, _ in self._with_keys(grouping.rows(different.slice(begin, AT_ONCE)))
+                for key, _ in self.with_keys(grouping.rows(different.slice(begin, AT_ONCE)))
             ]
             numbers_by_table.append(np.array([n if n >= first_new else _NO_PART for n in numbers], np.int64)[places])
         return list(key_numbers), np.concatenate(numbers_by_table)
@@ -117,7 +117,15 @@ class Grouping(ABC):
 
     def records(self, rows: Iterable[Mapping[str, Value]]) -> list[grouping.Record]:
         """Return the records that have a key."""
-        return self.identified((key, record) for key, record in self._with_keys(rows) if key is not None)
+        return self.identified((key, record) for key, record in self.with_keys(rows) if key is not None)
+
+    def with_keys(self, rows: Iterable[Mapping[str, Value]]) -> Iterator[tuple[Key | None, Mapping[str, Value]]]:
+        """Yield the key of each row (None if it takes no part), and the completed row."""
+        every_part = range(len(self.bound.parts))
+        for row in rows:
+            record = self.completed(row)
+            key = self.values(record, every_part)
+            yield key if None not in key or self._is_complete(key) else None, record
 
     def samples(self, rows: Iterable[Mapping[str, Value]]) -> list[Sample]:
         """Return how each of these records is compared; all of them take part unless a part of their key is empty."""
@@ -148,14 +156,6 @@ class Grouping(ABC):
         members = ((grouping.member(record, self.bound.shown), record.values[column]) for record in near[:_NEAREST])
         nearest = tuple(Nearby(member.id, member.values, member.dataset, at=at) for member, at in members)
         return replace(group, nearby=nearest, nearby_records=len(near))
-
-    def _with_keys(self, rows: Iterable[Mapping[str, Value]]) -> Iterator[tuple[Key | None, Mapping[str, Value]]]:
-        """Yield the key of each row (None if it takes no part), and the completed row."""
-        every_part = range(len(self.bound.parts))
-        for row in rows:
-            record = self.completed(row)
-            key = self.values(record, every_part)
-            yield key if None not in key or self._is_complete(key) else None, record
 
     def _is_complete(self, key: Key) -> bool:
         """Return True if the key, or one of several, has no empty part that excludes the record."""

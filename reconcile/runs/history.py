@@ -1,0 +1,108 @@
+"""What the state holds of a rule's earlier runs, and what it keeps of this one, so that the next reads only changes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+from dataclasses import replace
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from reconcile.audit import log
+from reconcile.config.settings import DatasetConfig, IncrementalEntry, Project
+from reconcile.detection.bounded import duration_text
+from reconcile.detection.detect import Detected, definition_of
+from reconcile.detection.increments import Earlier, entry_of
+from reconcile.findings.identity import RuleIdentity
+from reconcile.runs.check import ACTOR
+from reconcile.store import Store, Transaction, carried, watermarks
+from reconcile.store.watermarks import Watermark
+from reconcile.tracking.known_groups import StoredGroups
+from rules.kinds.base import Rule
+
+FORM = 1
+"""Raised by a release that stores other findings for the same records and settings: its first runs are full."""
+
+
+def earlier(store: Store, project: Project, rule: Rule, slot: dt.datetime, run: str) -> Earlier | None:
+    """Return what is known of the rule's earlier runs; None if no dataset of it asks for incremental runs."""
+    entry = entry_of(rule, project.datasets)
+    if entry is None:
+        return None
+    findings = StoredGroups(store, rule.name)
+    with store.read() as tx:
+        watermark, last_run = watermarks.get(tx, rule.name), carried.last_run(tx, rule.name)
+    begun = None if watermark is None else watermark.run
+    if watermark is None or last_run is None:
+        return Earlier(findings, begun, why_full="it is the first with these settings")
+    if watermark.version != version_of(project, rule):
+        return Earlier(findings, begun, why_full="the rule or its dataset changed")
+    if last_run == run:
+        return Earlier(findings, begun, why_full="an earlier attempt of this run updated the findings")
+    if last_run != watermark.run:
+        return Earlier(findings, begun, why_full="another run updated the findings")
+    zone = project.datasets[rule.dataset].timezone
+    if is_due(entry, watermark.full_slot, slot, zone):
+        return Earlier(findings, begun, watermark.mark, f"a full run is due ({every(entry)})", compares=True)
+    return Earlier(findings, begun, watermark.mark)
+
+
+def keep(
+    tx: Transaction,
+    project: Project,
+    rule: Rule,
+    answer: Detected,
+    begun: Earlier,
+    slot: dt.datetime,
+    run: str,
+    missed: int,
+) -> None:
+    """Keep what the findings are up to date with, in the transaction that updates them.
+
+    If another run updated them since this one `begun`, the next run is full.
+    """
+    mode, watermark = answer.mode, watermarks.get(tx, rule.name)
+    is_alone = begun.watermark == (None if watermark is None else watermark.run)
+    if mode is None or mode.mark is None or not is_alone:
+        watermarks.forget(tx, rule.name)
+        return
+    version = version_of(project, rule)
+    if mode.name == "full" or watermark is None:
+        watermarks.keep(tx, Watermark(rule.name, version, mode.mark, run, slot, missed=missed))
+        if missed:
+            log.append(tx, ACTOR, "rule.missed", rule.name, {"run": run, "rule": rule.name, "findings": missed})
+    else:
+        newer = replace(watermark, mark=mode.mark, run=run, increments=watermark.increments + 1)
+        watermarks.keep(tx, newer)
+
+
+def version_of(project: Project, rule: Rule) -> str:
+    """Return a hash of everything that decides what a run of the rule stores: after a change, a run is full."""
+    datasets = [project.datasets[name] for name in rule.datasets]
+    identity = RuleIdentity.of(rule, dataset_definition=definition_of(datasets))
+    settings = rule.model_dump(mode="json", by_alias=True, exclude={"examples"})
+    facts = [FORM, identity.definition, settings, [_facts(dataset) for dataset in datasets]]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _facts(dataset: DatasetConfig) -> list[Any]:
+    plain = [dataset.name, dataset.source, dataset.id, dataset.where, dict(dataset.derived), dataset.timezone]
+    models = (dataset.settings, dataset.money, dataset.holidays, dataset.incremental)
+    return [*plain, *(model and model.model_dump(mode="json") for model in models)]
+
+
+def is_due(entry: IncrementalEntry, last: dt.datetime, slot: dt.datetime, zone: str) -> bool:
+    """Return True if the run of this slot must read all records, after a full run of the slot `last`.
+
+    `daily` and `weekly` are days and weeks (from Monday) of the zone's calendar.
+    """
+    if isinstance(entry.full, dt.timedelta):
+        return slot - last >= entry.full
+    then, now = (moment.astimezone(ZoneInfo(zone)).date() for moment in (last, slot))
+    return now > then if entry.full == "daily" else now.isocalendar()[:2] > then.isocalendar()[:2]
+
+
+def every(entry: IncrementalEntry) -> str:
+    """Return how often a run reads all records, in words."""
+    return entry.full if isinstance(entry.full, str) else f"every {duration_text(entry.full)}"

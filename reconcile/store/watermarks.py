@@ -1,0 +1,91 @@
+"""What the findings of each rule are up to date with, and the records of findings for runs that read only changes."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile.findings.states import LIVE, State
+from reconcile.store.database import Transaction
+from reconcile.store.finding_memory import FORMER, decode_key, insert_for
+from reconcile.store.tables import finding_members, findings, watermarks
+from rules.values import Value
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """A row of `watermarks`."""
+
+    rule: str
+    version: str
+    mark: Mapping[str, Any]
+    run: str
+    full_slot: dt.datetime
+    increments: int = 0
+    missed: int = 0
+
+
+@dataclass(frozen=True)
+class OpenFinding:
+    """An open finding's state, key, and the names of its records."""
+
+    state: State
+    snoozed_until: dt.datetime | None
+    key: Mapping[str, Value]
+    records: Sequence[str]
+
+
+def get(tx: Transaction, rule: str) -> Watermark | None:
+    row = tx.connection.execute(_ROW, {"name": rule}).mappings().one_or_none()
+    return None if row is None else Watermark(**row)
+
+
+def keep(tx: Transaction, watermark: Watermark) -> None:
+    insert = insert_for(tx, watermarks)
+    newer = {name: insert.excluded[name] for name in watermarks.c.keys() if name != "rule"}  # noqa: SIM118 - a collection of columns, not a dict
+    tx.connection.execute(insert.on_conflict_do_update(index_elements=["rule"], set_=newer), asdict(watermark))
+
+
+def forget(tx: Transaction, rule: str) -> None:
+    """Delete the rule's watermark: its next run is full."""
+    tx.connection.execute(sa.delete(watermarks).where(watermarks.c.rule == rule))
+
+
+def every(tx: Transaction) -> Iterator[Watermark]:
+    rows = tx.connection.execute(sa.select(watermarks).order_by(watermarks.c.rule)).mappings().all()
+    return (Watermark(**row) for row in rows)
+
+
+def open_findings(tx: Transaction, rule: str) -> Iterator[OpenFinding]:
+    """Yield the rule's findings that end when their records no longer match."""
+    rows = tx.connection.execute(_OPEN.execution_options(yield_per=1_000), {"name": rule})
+    last, records = None, list[str]()
+    for row in rows:
+        if last is not None and row.id != last.id:
+            yield _open_finding(last, records)
+            records = []
+        last = row
+        records.append(row.record)
+    if last is not None:
+        yield _open_finding(last, records)
+
+
+def _open_finding(row: sa.Row[Any, Any, Any, Any, Any], records: Sequence[str]) -> OpenFinding:
+    return OpenFinding(State(row.state), row.snoozed_until, decode_key(row.key), records)
+
+
+_ROW = sa.select(watermarks).where(watermarks.c.rule == sa.bindparam("name"))
+_OPEN = (
+    sa.select(findings.c.id, findings.c.state, findings.c.snoozed_until, findings.c.key, finding_members.c.record)
+    .join(finding_members, finding_members.c.finding == findings.c.id)
+    .where(
+        findings.c.rule == sa.bindparam("name"),
+        findings.c.state.in_([state.value for state in LIVE]),
+        finding_members.c.role != FORMER,
+    )
+    .order_by(findings.c.id)
+)

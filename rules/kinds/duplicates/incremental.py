@@ -1,0 +1,189 @@
+"""Find the groups that may have changed since an earlier run, without reading the others.
+
+Exact for a rule whose groups are all records of one key: a group changes only if one of its records does. The keys of
+records that changed are looked up, and those of open findings whose records no longer all have the finding's key. All
+records of these keys are read, and grouped as in a full detection.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+import pyarrow as pa
+
+from rules import grouping
+from rules.engines.base import Detection
+from rules.engines.scope import Changed, KnownGroup, KnownGroups, Scope, Unscoped
+from rules.expressions import parse, parse_group
+from rules.expressions.tree import Call, walk
+from rules.kinds.duplicates.bound import BoundRule
+from rules.kinds.duplicates.groups import DatasetGrouping, Key
+from rules.values import RecordId, Type, Value, sameness
+
+AT_ONCE = 5_000
+"""Values in one look-up."""
+T = TypeVar("T")
+FEW = 20
+"""Records of findings below which a loss of most of them is no sign of an emptied table."""
+
+
+def obstacle(bound: BoundRule) -> str | None:
+    """Return the reason, as a clause, why only a full run of this rule is exact; None if an incremental one is."""
+    rule = bound.rule
+    if rule.clean is not None:
+        return "it cleans, and its limits count all records"
+    if rule.joins:
+        return "with several keys, one record can change which others belong together"
+    if rule.span is not None:
+        return f"`{rule.span_setting}` makes a group depend on its neighbours"
+    if not bound.relation.id:
+        return f"dataset `{bound.relation.dataset}` has no `id`"
+    if not set(bound.relation.id).isdisjoint(bound.relation.derived):
+        return "its id is derived"
+    if _asks_for_slot(bound):
+        return "`slot()` in a condition changes which records take part"
+    if not parts(bound):
+        return "no part of its key is a plain column that is never empty: each is normalised, derived, or matches nulls"
+    return None
+
+
+def parts(bound: BoundRule) -> tuple[str, ...]:
+    """Return the columns whose values are those of the key: records of equal keys have equal values there."""
+    return tuple(
+        part.column
+        for part in bound.parts
+        if not part.steps
+        and not bound.matches_null(part)
+        and part.column not in bound.columns.derived
+        and bound.columns.schema[part.column].type is not Type.FLOAT
+    )
+
+
+def _asks_for_slot(bound: BoundRule) -> bool:
+    """Return True if an expression of the rule or its dataset depends on the time of the run."""
+    texts = [text for text in (bound.relation.where, bound.where) if text is not None]
+    roots = [parse(text).root for text in (*texts, *bound.relation.derived.values())]
+    roots += [parse_group(bound.rule.having).root] if bound.rule.having else []
+    return any(isinstance(node, Call) and node.function == "slot" for root in roots for node in walk(root))
+
+
+def detect(
+    bound: BoundRule, changed: Changed, findings: KnownGroups, usable: Sequence[str], slot: dt.datetime
+) -> Detection:
+    """Return the groups of all keys that may have changed; `usable` are the columns of `parts` to look records up by.
+
+    Raises Unscoped.
+    """
+    search = _Search(bound, changed, findings, usable, slot)
+    search.add_touched()
+    search.add_changed_findings()
+    return search.detection()
+
+
+class _Search:
+    def __init__(
+        self, bound: BoundRule, changed: Changed, findings: KnownGroups, usable: Sequence[str], slot: dt.datetime
+    ) -> None:
+        self._bound, self._changed, self._findings, self._slot = bound, changed, findings, slot
+        self._grouping = DatasetGrouping(bound, slot)
+        self._usable = tuple(usable)
+        self._keys: dict[Hashable, Key] = {}
+        self._read = len(changed.touched)
+
+    def add_touched(self) -> None:
+        """Add the present keys of touched records."""
+        rows = grouping.rows(self._changed.touched)
+        self._add(key for key in self._keys_of(rows) if key is not None)
+
+    def add_changed_findings(self) -> None:
+        """Add the keys of open findings that are due, or have a record that is gone or has another key now."""
+        gone = looked_up = 0
+        findings = self._findings.open()
+        self._add(self._as_key(finding.key) for finding in findings if finding.due)
+        for part in _in_parts(findings):
+            present = self._present(part)
+            for finding in part:
+                keys = [present[name] for name in map(sameness, finding.records) if name in present]
+                gone, looked_up = gone + len(finding.records) - len(keys), looked_up + len(finding.records)
+                self._add_changed(finding, keys)
+        if looked_up >= FEW and gone * 2 > looked_up:
+            raise Unscoped(f"{gone:,} of {looked_up:,} known records are gone")
+
+    def _add_changed(self, finding: KnownGroup, keys: Sequence[Key | None]) -> None:
+        """Add the key of a finding and those of its present records, unless they are all there and have its key."""
+        key = self._as_key(finding.key)
+        same = [each for each in keys if each is not None and sameness(each) == sameness(key)]
+        if len(same) < len(finding.records):
+            self._add([key, *(each for each in keys if each is not None)])
+
+    def detection(self) -> Detection:
+        rows = [row for part in _slices(list(self._keys.values())) for row in self._rows_of(part)]
+        taking_part = [row for row in rows if self._bound.takes_part(row, self._slot)]
+        keys = tuple(dict(zip(self._bound.key_names, key, strict=True)) for key in self._keys.values())
+        return Detection(
+            rule=self._bound.rule.name,
+            engine="pushdown",
+            read=self._read,
+            scanned=len(taking_part),
+            skipped=(),
+            groups=self._grouping.of_rows(taking_part),
+            scope=Scope(keys),
+        )
+
+    def _rows_of(self, keys: Sequence[Key]) -> Iterator[Mapping[str, Value]]:
+        """Yield the records that have one of these keys; the source may return others."""
+        at = {part.column: n for n, part in enumerate(self._bound.parts) if not part.steps}
+        values = dict.fromkeys(tuple(key[at[name]] for name in self._usable) for key in keys)
+        wanted = set(map(sameness, keys))
+        rows = grouping.rows(self._look_up(self._usable, list(values)))
+        for row, (key, _) in zip(rows, self._grouping.with_keys(rows), strict=True):
+            if key is not None and sameness(key) in wanted:
+                yield row
+
+    def _present(self, findings: Sequence[KnownGroup]) -> dict[Hashable, Key | None]:
+        """Return the present keys of the findings' records by id, None for one that takes no part any more."""
+        ids = dict.fromkeys(record for finding in findings for record in finding.records)
+        rows = grouping.rows(self._look_up(self._bound.relation.id, list(ids)))
+        return {sameness(self._id(row)): key for row, key in zip(rows, self._keys_of(rows), strict=True)}
+
+    def _look_up(self, names: tuple[str, ...], values: Sequence[tuple[Value, ...]]) -> pa.Table:
+        table = self._changed.matching(names, values)
+        self._read += len(table)
+        return table
+
+    def _keys_of(self, rows: Sequence[Mapping[str, Value]]) -> list[Key | None]:
+        """Return each record's key, None if it takes no part."""
+        keys = (key for key, _ in self._grouping.with_keys(rows))
+        return [key if self._bound.takes_part(row, self._slot) else None for row, key in zip(rows, keys, strict=True)]
+
+    def _id(self, row: Mapping[str, Value]) -> RecordId:
+        return tuple(row[name] for name in self._bound.relation.id)
+
+    def _as_key(self, key: Mapping[str, Value]) -> Key:
+        try:
+            return tuple(key[name] for name in self._bound.key_names)
+        except KeyError:
+            raise Unscoped("findings have keys of an earlier form of the rule") from None
+
+    def _add(self, keys: Iterable[Key]) -> None:
+        self._keys.update((sameness(key), key) for key in keys)
+
+
+def _slices(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[begin : begin + AT_ONCE] for begin in range(0, len(items), AT_ONCE))
+
+
+def _in_parts(findings: Sequence[KnownGroup]) -> Iterator[list[KnownGroup]]:
+    """Yield the findings in parts of about AT_ONCE records."""
+    part: list[KnownGroup] = []
+    size = 0
+    for finding in findings:
+        part.append(finding)
+        size += len(finding.records)
+        if size >= AT_ONCE:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part

@@ -1,0 +1,395 @@
+"""Runs that read only what changed find what runs find that read all, and say so where they cannot."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+from incremental_support import DAY, FIRST, OLD, RULE, ChangingTable
+
+from reconcile.runs.history import is_due
+from reconcile.tracking import decide
+
+pytestmark = pytest.mark.server
+
+
+@pytest.fixture
+def url(postgres_server: str) -> str:
+    """A database without tables."""
+    ChangingTable(postgres_server, Path()).sql("drop schema public cascade; create schema public")
+    return postgres_server
+
+
+@pytest.fixture
+def table(url: str, tmp_path: Path) -> ChangingTable:
+    """Two groups and a record alone, which a full run has read."""
+    table = ChangingTable(url, tmp_path / "incremental").create()
+    table.add((1, 1, "a@x", 5), (2, 1, "A@x ", 6), (3, 2, "b@x", 7), (4, 3, "c@x", 8), (5, 3, "C@X", 9), at=OLD)
+    outcome = table.run()
+    assert (outcome.mode, outcome.mode_reason) == ("full", "it is the first with these settings")
+    return table
+
+
+def test_a_run_reads_what_changed_and_the_records_of_the_same_key(table: ChangingTable) -> None:
+    table.add((6, 2, " B@X", 1))
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.mode_reason) == ("incremental", "1 record touched since the last run")
+    assert (outcome.groups, outcome.findings.new, outcome.findings.known) == (3, 1, 2)
+    assert outcome.money == {"EUR": 16}
+    assert outcome.read == 1 + 4 + 2  # the touched one, those of open findings, those of its key
+
+
+def test_a_record_that_moves_leaves_one_group_and_joins_another(table: ChangingTable) -> None:
+    table.sql("update charges set customer = 2, email = 'b@x', updated_at = clock_timestamp() where id = 2")
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.findings.new, outcome.findings.resolved) == ("incremental", 1, 1)
+
+
+@pytest.mark.parametrize("change", ["delete from charges where id = 5", "update charges set customer = 9 where id = 5"])
+def test_an_open_finding_is_verified_by_its_records(table: ChangingTable, change: str) -> None:
+    table.sql(change)  # without a time of change
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.findings.resolved, outcome.groups) == ("incremental", 1, 1)
+
+
+def test_a_snooze_ends_although_nothing_changed(table: ChangingTable) -> None:
+    with table.application() as application:
+        finding = table.only("customer", 3)
+        until = dt.datetime.now(dt.UTC) + dt.timedelta(milliseconds=300)
+        decide.snooze(application.store, finding.id, actor="ann", until=until)
+    table.sql("select pg_sleep(0.3)")
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.findings.reopened) == ("incremental", 1)
+    assert table.only("customer", 3).state.value == "open"
+
+
+def test_a_late_commit_of_an_open_transaction_is_found_by_the_next_run(table: ChangingTable) -> None:
+    """Its row carries a time from long before the run that could not see it; the row is a subtransaction's."""
+    with table.engine.connect() as writer, writer.begin():
+        writer.execute(sa.text("insert into charges values (90, 90, 'z@x', 1, 'ok', now())"))
+        with writer.begin_nested():
+            writer.execute(sa.text(f"insert into charges values (6, 2, 'b@x', 1, 'ok', {OLD})"))
+        assert table.run().findings.new == 0
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.findings.new) == ("incremental", 1)
+
+
+def test_a_transaction_that_only_began_before_the_run_holds_the_watermark_back(table: ChangingTable) -> None:
+    """`now()` is the time at which a transaction began: longer ago than the overlap when it writes."""
+    table.incremental = {"by": "updated_at", "overlap": "0s"}
+    table.run()
+    with table.engine.connect() as writer, writer.begin():
+        writer.execute(sa.text("select 1"))
+        table.sql("select pg_sleep(0.01)")
+        table.run()
+        writer.execute(sa.text("insert into charges values (6, 2, 'b@x', 1, 'ok', now())"))
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.findings.new) == ("incremental", 1)
+
+
+def test_a_row_without_a_time_is_read_in_every_run(table: ChangingTable) -> None:
+    table.add((6, 2, "b@x", 1), at="null")
+
+    outcome = table.run()
+
+    assert outcome.mode_reason == "1 record touched since the last run, 1 of them without `updated_at`"
+    assert outcome.findings.new == 1
+
+
+def test_a_time_in_the_future_hides_no_later_row(table: ChangingTable) -> None:
+    table.add((6, 4, "d@x", 1), at="clock_timestamp() + interval '1 year'")
+    table.run()
+    table.add((7, 2, "b@x", 1))
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.findings.new) == ("incremental", 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"rule": RULE | {"severity": "high"}}, "the rule or its dataset changed"),
+        ({"rule": RULE | {"key": ["customer"]}}, "the rule or its dataset changed"),
+        ({"incremental": {"by": "updated_at", "overlap": "2h"}}, "the rule or its dataset changed"),
+        ({"rule": RULE | {"gap": {"updated_at": "5m"}}}, "`gap` makes a group depend on its neighbours"),
+        ({"rule": RULE | {"key": {"any": [["customer"], ["email"]]}}}, "with several keys, one record can change"),
+        ({"rule": RULE | {"clean": {"action": "delete"}}}, "it cleans, and its limits count all records"),
+        ({"rule": RULE | {"where": "updated_at > slot() - 90d"}}, "`slot()` in a condition changes which records"),
+        ({"rule": RULE | {"key": [{"email": ["lower"]}]}}, "no part of its key is a plain column"),
+        ({"rule": RULE | {"engine": "embedded"}}, "it sets `engine: embedded`"),
+        ({"dataset": {"table": None, "query": "select * from charges"}}, "it is a `query`, and only a `table`"),
+        ({"dataset": {"table": "old_charges"}}, "old_charges is no table: a view does not say"),
+    ],
+)
+def test_a_run_is_full_where_only_that_is_exact(table: ChangingTable, change: dict[str, Any], reason: str) -> None:
+    table.sql("create view old_charges as select * from charges")
+    for name, value in change.items():
+        setattr(table, name, value)
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.mode_reason[: len(reason)]) == ("full", reason)
+    assert table.run().mode == ("incremental" if "changed" in reason.split() else "full")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            "drop index charges_updated_at_idx",
+            "no index begins with `updated_at`; create index on charges (updated_at)",
+        ),
+        (
+            "drop index charges_customer_idx",
+            "no index begins with a part of its key such as `customer`; create index on charges (customer)",
+        ),
+        ("alter table charges drop constraint charges_pkey", "no index begins with `id`; create index on charges (id)"),
+        (
+            "truncate charges; insert into charges values (1, 1, 'a', 1, 'ok', now())",
+            "the table was replaced or emptied",
+        ),
+    ],
+)
+def test_a_run_is_full_where_the_database_cannot_find_what_changed(
+    table: ChangingTable, change: str, reason: str
+) -> None:
+    table.sql(change)
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.mode_reason[: len(reason)]) == ("full", reason)
+
+
+def test_a_part_of_the_key_that_most_records_share_is_no_way_to_look_them_up(table: ChangingTable) -> None:
+    table.sql(f"insert into charges select n, 7, 'x' || n, 1, 'ok', {OLD} from generate_series(100, 9000) n")
+    table.sql("analyze charges")
+
+    outcome = table.run()
+
+    assert outcome.mode_reason.endswith("share a value of `customer`, which is too many to look up")
+
+
+def test_a_loss_of_most_known_records_is_left_to_a_full_run(table: ChangingTable) -> None:
+    """An emptied table is a failure, and no reason to resolve every finding."""
+    table.add(*((n, 100 + n // 2, "x", 1) for n in range(100, 130)))
+    table.run()
+    table.sql("delete from charges where id >= 105")
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.mode_reason) == ("full", "25 of 34 known records are gone")
+
+
+def test_check_and_doctor_say_which_index_to_create(table: ChangingTable) -> None:
+    table.sql("drop index charges_updated_at_idx")
+    reason = "every run is full, because no index begins with `updated_at`; create index on charges (updated_at)"
+
+    assert f"pushdown, because source 'shop' compares these columns exactly as DuckDB does; {reason}" in (
+        table.command("check").out
+    )
+    assert f"warning  rule twice: {reason}" in table.command("doctor").out.replace("\n", " ")
+    assert reason in " ".join(table.command("explain", "twice").out.split())
+
+
+def test_a_column_that_holds_no_times_is_a_mistake(table: ChangingTable) -> None:
+    table.incremental = {"by": "amount"}
+
+    assert "`incremental.by` names `amount`, which holds no times" in table.command("check").out
+
+
+def test_the_full_run_that_is_due_reports_what_incremental_runs_missed(table: ChangingTable) -> None:
+    table.add((6, 2, "b@x", 1), at=OLD)  # as a copy from another system: no time of change
+    assert table.run().groups == 2
+    table.add((7, 4, "d@x", 1), (8, 4, "d@x", 1))
+
+    outcome = table.run(FIRST + 7 * DAY)
+
+    assert (outcome.mode, outcome.mode_reason) == ("full", "a full run is due (weekly)")
+    assert (outcome.findings.new, outcome.missed) == (2, 1)
+    assert "it found 1 finding that incremental runs had missed" in str(outcome.mode_sentence)
+    assert "found 1 finding that incremental runs had missed" in table.command("doctor").out.replace("\n", " ")
+    assert table.run().mode == "incremental"
+
+
+@pytest.mark.parametrize(
+    ("full", "last", "slot", "due"),
+    [
+        ("weekly", FIRST, FIRST + 6 * DAY, False),
+        ("weekly", FIRST + 6 * DAY, FIRST + 7 * DAY, True),
+        ("weekly", FIRST + 7 * DAY, FIRST, False),
+        ("weekly", dt.datetime(2026, 12, 31, 12, tzinfo=dt.UTC), dt.datetime(2027, 1, 3, 12, tzinfo=dt.UTC), False),
+        ("daily", FIRST, FIRST + dt.timedelta(hours=17, minutes=59), True),  # it is tomorrow in Tokyo
+        ("daily", FIRST, FIRST + dt.timedelta(hours=8, minutes=59), False),
+        ("36h", FIRST, FIRST + dt.timedelta(hours=36), True),
+        ("36h", FIRST, FIRST + dt.timedelta(hours=35), False),
+    ],
+)
+def test_when_a_full_run_is_due(full: str, last: dt.datetime, slot: dt.datetime, due: bool) -> None:
+    from reconcile.config.settings import IncrementalEntry  # noqa: PLC0415
+
+    entry = IncrementalEntry.model_validate({"by": "updated_at", "full": full})
+
+    assert is_due(entry, last, slot, "Asia/Tokyo" if full == "daily" else "UTC") is due
+
+
+def test_a_uuid_and_an_id_of_two_columns_are_looked_up(url: str, tmp_path: Path) -> None:
+    table = ChangingTable(url, tmp_path / "incremental")
+    table.sql(
+        "create table charges (tenant int, id numeric(10, 2), customer uuid, email text, amount numeric(12, 2), "
+        "status text default 'ok', updated_at timestamp, primary key (tenant, id))"
+    )
+    table.sql("create index on charges (updated_at)")
+    table.sql("create index on charges (customer)")
+    table.dataset = {"id": ["tenant", "id"]}
+    insert = "insert into charges values (:t, :id, cast(:c as uuid), 'a', 1, 'ok', clock_timestamp())"
+    customers = [f"00000000-0000-0000-0000-00000000000{n}" for n in (1, 2)]
+    for tenant, number, customer in ((1, 1, 0), (1, "2.5", 0), (2, 1, 1)):
+        table.sql(insert, t=tenant, id=number, c=customers[customer])
+    table.run()
+    table.sql(insert, t=2, id=2, c=customers[1])
+    table.sql("delete from charges where id = 2.5")
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.findings.new, outcome.findings.resolved) == ("incremental", 1, 1)
+
+
+def test_a_run_that_is_killed_leaves_what_the_next_run_needs(table: ChangingTable, tmp_path: Path) -> None:
+    table.add((6, 2, "b@x", 1))
+    table.sql("update charges set email = 'd@x', updated_at = clock_timestamp() where id = 1")
+    table.sql("delete from charges where id = 5")
+    expected = ChangingTable(table.url, tmp_path / "expected", incremental=None)
+    expected.run()
+    wanted = expected.findings()
+    whole = table.copied(tmp_path / "whole")
+    command = whole.held_run()
+    command.end()
+
+    kills = [command.statements * n // 8 for n in range(2, 8)]
+    for dies_at in kills:
+        killed = table.copied(tmp_path / f"killed-{dies_at}")
+        killed.held_run(dies_at=dies_at).process.join(60)
+        outcome = killed.run(table.slot + 2 * DAY)
+
+        assert outcome.mode == "incremental"
+        assert [finding for finding in killed.findings() if finding[0] == "open"] == wanted, dies_at
+        assert [finding[:2] for finding in killed.findings()] == [finding[:2] for finding in whole.findings()]
+
+
+class Machine(RuleBasedStateMachine):
+    """Random changes; after each run both states have the same findings."""
+
+    incremental: ChangingTable
+    full: ChangingTable
+
+    @initialize()
+    def begin(self) -> None:
+        type(self).round += 1
+        self.next_id = 1
+        self.key: list[Any] = list(RULE["key"])
+        for table in (self.incremental, self.full):
+            table.slot = FIRST
+            table.rule = dict(RULE)
+            (table.folder / "state.db").unlink(missing_ok=True)
+        self.incremental.sql("delete from charges")
+        for customer in (1, 1, 2, 3):
+            self.insert(customer, "a", "old")
+        self.run()
+
+    round = 0
+
+    @rule(
+        customer=st.integers(1, 3),
+        email=st.sampled_from([*"ab", "A ", "ä", "Ä", None]),
+        when=st.sampled_from(["now", "late", "null", "future"]),
+    )
+    def insert(self, customer: int, email: str | None, when: str) -> None:
+        self.incremental.add((self.next_id, customer, email, self.next_id), at=TIMES[when])
+        self.next_id += 1
+
+    @rule(number=st.integers(1, 12), customer=st.integers(1, 3), when=st.sampled_from(["now", "late"]))
+    def move(self, number: int, customer: int, when: str) -> None:
+        self.incremental.sql(
+            f"update charges set customer = :c, updated_at = {TIMES[when]} where id = :id", c=customer, id=number
+        )
+
+    @rule(number=st.integers(1, 12), status=st.sampled_from(["ok", "void"]))
+    def change(self, number: int, status: str) -> None:
+        self.incremental.sql(
+            "update charges set status = :s, amount = amount + 1, updated_at = clock_timestamp() where id = :id",
+            s=status,
+            id=number,
+        )
+
+    @rule(number=st.integers(1, 12))
+    def delete(self, number: int) -> None:
+        self.incremental.sql("delete from charges where id = :id", id=number)
+
+    @rule(keep=st.sampled_from(["first", "last"]), minimum=st.sampled_from([2, 3]))
+    def edit(self, keep: str, minimum: int) -> None:
+        for table in (self.incremental, self.full):
+            table.rule = RULE | {"keep": [{keep: "id"}], "minimum": minimum}
+
+    @rule(customer=st.integers(1, 3))
+    def dismiss(self, customer: int) -> None:
+        for table in (self.incremental, self.full):
+            table.dismiss_open(customer)
+
+    @precondition(lambda self: self.next_id > 1)
+    @rule()
+    def run(self) -> None:
+        outcomes = [table.run() for table in (self.incremental, self.full)]
+
+        modes.append(outcomes[0].mode)
+        assert self.incremental.findings() == self.full.findings()
+        assert outcomes[0].groups == outcomes[1].groups
+        assert outcomes[0].findings == outcomes[1].findings
+        assert outcomes[0].money == outcomes[1].money
+
+
+TIMES = {
+    "now": "clock_timestamp()",
+    "late": "clock_timestamp() - interval '1 second'",
+    "old": OLD,
+    "null": "null",
+    "future": "clock_timestamp() + interval '1 day'",
+}
+modes: list[str] = []
+
+
+def test_findings_are_those_of_full_runs_whatever_changes(url: str, tmp_path: Path) -> None:
+    Machine.incremental = ChangingTable(url, tmp_path / "incremental").create()
+    Machine.full = ChangingTable(url, tmp_path / "full", incremental=None)
+    modes.clear()
+
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        Machine,
+        settings=settings(
+            max_examples=8,
+            stateful_step_count=14,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            phases=[Phase.generate],
+        ),
+    )
+
+    assert modes.count("incremental") > 5
