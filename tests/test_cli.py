@@ -444,6 +444,19 @@ def test_a_channel_is_previewed_and_tried(shop: Project) -> None:
     assert shop("notify", "test", "team", "--json").json["channel"] == "team"
 
 
+def test_instants_are_shown_in_the_time_zone_of_the_project(shop: Project) -> None:
+    keyed = CHANNEL.replace("key: [order_id]", "key: [order_id], gap: {paid_at: 1m}")
+    shop.write(f"timezone: Europe/Berlin\n{keyed}")
+    shop("run")
+    [finding] = shop("findings", "--json").json
+
+    shown, exact = shop("show", finding["id"]), shop("show", finding["id"], "--json")
+
+    assert "2026-03-01 11:00:30 CET" in shown.out
+    assert re.search(r"\d{2}:\d{2} CES?T  reconcile  found", shown.out)
+    assert exact.json["span"] == ["2026-03-01T10:00:00Z", "2026-03-01T10:00:30Z"]
+
+
 def test_a_preview_shows_the_next_message_or_says_that_nothing_is_new(shop: Project) -> None:
     shop("run")
     sent = shop("notify", "preview", "team")

@@ -318,7 +318,7 @@ def test_a_record_just_outside_the_window_is_told_and_shown(tmp_path: Path) -> N
 
     near = {"records": 1, "nearest": [["P-26"]], "at": ["2026-05-01T10:26:00Z"]}
     assert (finding["records"], finding["nearby"], planned[0]["nearby"]) == (2, near, near)
-    assert "nearby, not in the group  P-26 (2026-05-01T10:26:00Z)" in shown
+    assert "nearby, not in the group  P-26 (2026-05-01 10:26:00 UTC)" in shown
     assert "Nearby, not in the group: P-26" in (tmp_path / "told.txt").read_text()
 
     with (tmp_path / "may.csv").open("a") as file:

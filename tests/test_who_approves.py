@@ -36,8 +36,8 @@ def test_two_names_from_one_user_of_one_host_are_told_apart_from_two_people(
     assert f"All approvals came from {SYSTEM}, under different names" in answer.out
     assert world.shop.ids() == [1]
     history = shop("show", finding).out
-    assert f"anna  approved\n                  from {SYSTEM}\n" in history
-    assert f"bob  approved\n                  from {SYSTEM}\n" in history
+    assert f"anna  approved\n                      from {SYSTEM}\n" in history
+    assert f"bob  approved\n                      from {SYSTEM}\n" in history
     assert shop("audit", "--event", "approval").out.count(f"system={SYSTEM}") == 2
     assert {one["system"] for one in shop("show", finding, "--json").json["history"] if "system" in one} == {SYSTEM}
     assert shop("audit", "verify").code == 0

@@ -181,6 +181,12 @@ def moment(when: dt.datetime, timezone: str) -> str:
     return f"{day(here)}, {here:%H:%M} {here.tzname() or ''}".strip()
 
 
+def instant(when: dt.datetime, timezone: str) -> str:
+    """Like "2026-03-01 11:00:30 CET", with the digits of a fraction of a second."""
+    here = local(when, timezone)
+    return f"{here.replace(tzinfo=None).isoformat(' ')} {here.tzname() or ''}".strip()
+
+
 def minute(when: dt.datetime, now: dt.datetime, timezone: str) -> str:
     """Like "20 Nov 06:15", with the year if it is not the current one."""
     here = local(when, timezone)

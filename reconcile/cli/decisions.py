@@ -130,9 +130,10 @@ def show(
         out.say(text)
     for event in view.history:
         note = f": {event.note}" if event.note else ""
-        out.say(f"{event.at:%Y-%m-%d %H:%M}  {event.actor}  {event.words}{note}")
+        at = f"{words.local(event.at, view.timezone):%Y-%m-%d %H:%M %Z}"
+        out.say(f"{at}  {event.actor}  {event.words}{note}")
         if event.system:
-            out.say(f"                  from {event.system}")
+            out.say(f"{'':{len(at)}}  from {event.system}")
     if view.not_undone:
         out.say(f"Undo failed: {view.not_undone}")
     if view.undo is not None:

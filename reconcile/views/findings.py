@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from notifications.wording.words import listed as listed_words
+from notifications.base import MASK
+from notifications.wording import words
 from reconcile.audit import log
 from reconcile.findings.identity import public
 from reconcile.findings.payload import DUPLICATE
@@ -19,6 +20,7 @@ from reconcile.store.plans import StoredPlan, undo_of, waiting_plans
 from reconcile.views import history
 from reconcile.views.history import EventView
 from rules.forms import form_words
+from rules.values import Value
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -41,11 +43,12 @@ _BEGINNING = 12
 
 @dataclass(frozen=True)
 class FindingView:
-    """A finding as it may be shown. `form` is what is wrong with its records, in words."""
+    """A finding as it may be shown. `form` is what is wrong with its records, in words; instants are in `timezone`."""
 
     _finding: Finding
     _hidden: Hidden
     form: str
+    timezone: str
 
     @property
     def id(self) -> str:
@@ -73,8 +76,16 @@ class FindingView:
 
     @property
     def key(self) -> dict[str, Any]:
-        finding = self._finding
-        return {name: self._hidden.of_key(name, public(value), finding.datasets) for name, value in finding.key.items()}
+        return {name: self._of_key(name, value) for name, value in self._finding.key.items()}
+
+    def _of_key(self, column: str | None, value: Value) -> Any:
+        return self._local(self._hidden.of_key(column, public(value), self._finding.datasets), value)
+
+    def _local(self, shown: Any, value: Value) -> Any:
+        """Return a value as it is shown, an instant in the time zone of the project."""
+        if isinstance(value, dt.datetime) and shown != MASK:
+            return words.instant(value, self.timezone)
+        return shown
 
     @property
     def at_risk(self) -> str:
@@ -101,7 +112,7 @@ def to_json(view: FindingView) -> dict[str, Any]:
 def of(application: Application, finding: Finding, *, show: bool = False) -> FindingView:
     """Return a finding as it may be shown; `show` masks nothing."""
     hidden = Hidden() if show else Hidden.of(application.project, finding.dataset, finding.rule)
-    return FindingView(finding, hidden, _form(application, finding))
+    return FindingView(finding, hidden, _form(application, finding), application.project.timezone)
 
 
 def _form(application: Application, finding: Finding) -> str:
@@ -184,8 +195,9 @@ class FindingDetail(FindingView):
         records = []
         for name, member in zip(names, members, strict=True):
             side = self._hidden.side(member.dataset)
-            cells = {column: _text(side.value(column, public(member.values.get(column)))) for column in columns}
-            records.append(MemberView(member.role, name, cells))
+            values = {column: member.values.get(column) for column in columns}
+            shown = {column: self._local(side.value(column, public(value)), value) for column, value in values.items()}
+            records.append(MemberView(member.role, name, {column: _text(value) for column, value in shown.items()}))
         return RecordTable(columns, tuple(records))
 
     @property
@@ -195,8 +207,11 @@ class FindingDetail(FindingView):
         if not finding.differences:
             return None
         left, right = (*finding.datasets, finding.dataset, finding.dataset)[:2]
-        values = [(each.column, *hidden.compared(each, finding.datasets)) for each in finding.differences]
-        return Comparison(left, right, tuple((column, _text(left), _text(right)) for column, left, right in values))
+        fields: list[tuple[str, str, str]] = []
+        for each in finding.differences:
+            ours, theirs = hidden.compared(each, finding.datasets)
+            fields.append((each.column, _text(self._local(ours, each.left)), _text(self._local(theirs, each.right))))
+        return Comparison(left, right, tuple(fields))
 
     @property
     def links(self) -> Iterator[str]:
@@ -205,20 +220,31 @@ class FindingDetail(FindingView):
         for link in sorted(self._finding.links, key=lambda link: not link.bridge):
             keys = [self.alternatives[key] if key < len(self.alternatives) else f"key {key + 1}" for key in link.keys]
             pair = f"{names[link.first]} and {names[link.second]}"
-            yield f"only {listed_words(keys)} links {pair}" if link.bridge else f"{pair} agree by {listed_words(keys)}"
+            yield f"only {words.listed(keys)} links {pair}" if link.bridge else f"{pair} agree by {words.listed(keys)}"
 
     @property
     def remarks(self) -> Iterator[str]:
         """The records nearby, the reason of its state, the note on it, and the finding it became part of."""
         finding = self._finding
-        if near := _near(finding, self._hidden):
-            yield near
+        if finding.nearby:
+            yield self._near()
         if finding.reason:
             yield finding.reason
         if finding.note:
             yield f"note: {finding.note}"
         if finding.merged_into:
             yield f"part of {finding.merged_into}"
+
+    def _near(self) -> str:
+        """Return the records that a window left out, as one line."""
+        finding, hidden = self._finding, self._hidden
+        names = hidden.names(finding.nearby, finding.datasets)
+        near = [
+            f"{name} ({self._of_key(hidden.span, record.at)})"
+            for name, record in zip(names, finding.nearby, strict=True)
+        ]
+        rest = finding.nearby_records - len(near)
+        return f"nearby, not in the group  {', '.join([*near, *([f'{rest:,} more'] if rest else [])])}"
 
     @property
     def not_undone(self) -> str | None:
@@ -245,7 +271,8 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
     rule = application.project.rules.get(finding.rule)
     next_step = _next(finding, undo, plan)
     keys = rule.alternatives if rule else ()
-    return FindingDetail(finding, view._hidden, view.form, events, undo_view, next_step, keys)  # noqa: SLF001
+    shown = (finding, view._hidden, view.form, view.timezone)  # noqa: SLF001 - the view's own parts
+    return FindingDetail(*shown, events, undo_view, next_step, keys)
 
 
 def detail_to_json(view: FindingDetail) -> dict[str, Any]:
@@ -263,17 +290,6 @@ def _next(finding: Finding, undo: StoredPlan | None, plan: str | None) -> str | 
         return f"reconcile undo {finding.id}"
     action = _NEXT.get(finding.state.value)
     return action and action.format(finding.id, f" --plan {plan[:_BEGINNING]}" if plan else "")
-
-
-def _near(finding: Finding, hidden: Hidden) -> str | None:
-    """Return the records that a window left out, as one line; None without any."""
-    if not finding.nearby:
-        return None
-    times = (hidden.of_key(hidden.span, public(record.at), finding.datasets) for record in finding.nearby)
-    names = hidden.names(finding.nearby, finding.datasets)
-    near = [f"{name} ({at})" for name, at in zip(names, times, strict=True)]
-    rest = finding.nearby_records - len(near)
-    return f"nearby, not in the group  {', '.join([*near, *([f'{rest:,} more'] if rest else [])])}"
 
 
 def _text(value: Any) -> str:
