@@ -104,6 +104,19 @@ def test_local_days_follow_the_zones_of_both_sides_also_when_clocks_change(
 
 
 @pytest.mark.parametrize("server", SERVERS)
+def test_records_that_add_nothing_to_the_balance_are_counted(databases: dict[str, sa.Engine], server: str) -> None:
+    left = [row(n, f"A{n}", amount=amount) for n, amount in enumerate((None, None, Decimal(3), Decimal(4)))]
+    right = [row(n, f"A{n}", currency=currency) for n, currency in enumerate(("EUR", None, " ", "", "EUR"))]
+    compared = Compared(left, right, money=MONEY)
+
+    detection = compared.detect("key: [ref]\n")
+
+    counted = {(each.dataset, each.column): each.records for each in detection.skipped}
+    assert counted == {("bank", "amount"): 2, ("ledger", "currency"): 3}
+    assert_agrees_inside(compared, databases[server], "key: [ref]\n")
+
+
+@pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("ids", [[1, 1, 2, None], [1, 2, 3, 4]])
 def test_ids_that_repeat_among_settled_records_are_counted(
     databases: dict[str, sa.Engine], server: str, ids: Sequence[Any]

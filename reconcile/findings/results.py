@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from notifications.base import Ours
 from notifications.wording.words import plural
 from reconcile.findings.identity import public
-from rules.engines.base import BalanceLine
+from rules.engines.base import ADDS_NOTHING, BalanceLine
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -47,6 +47,8 @@ class LeftOut:
         first = f", first at {self.first}" if self.first else ""
         if column == "id" and reason == "not unique":
             return f"{plural(self.records, 'record shares its id', 'records share their id')} with another"
+        if reason == ADDS_NOTHING:
+            return f"{plural(self.records, 'record adds', 'records add')} nothing to the balance: {column} is empty"
         if column == "*":  # the reason is about the file
             return f"{reason}{first}"
         if self.read_as is None:  # the record took part; if it is skipped for that, another entry counts it

@@ -82,7 +82,7 @@ def _refuse(
 def _counts(detected: Detected) -> EarlierCounts:
     detection = detected.detection
     not_compared = sum(entry.records for entry in detection.skipped if entry.scanned and entry.whole)
-    values = [entry.records for entry in detection.skipped if not entry.whole]
+    values = [entry.records for entry in detection.skipped if entry.scanned and not entry.whole]
     values += [entry.records for entry in detected.unreadable]  # may not even pass `where`
     return EarlierCounts(detection.read, detection.scanned, max((not_compared, *values)), len(detection.groups))
 

@@ -86,6 +86,10 @@ class Pushed:
 Records = Streamed | Readable | Pushed
 
 
+ADDS_NOTHING = "adds nothing to the balance"
+"""The reason of records that take part, but have no amount or no currency in that column."""
+
+
 @dataclass(frozen=True)
 class Skipped:
     """Records that a rule skipped: the reason and the number; nothing is dropped silently.

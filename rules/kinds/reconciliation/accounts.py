@@ -35,9 +35,14 @@ class RecordsLost(Unanswerable):
 
 @dataclass
 class Sums:
-    """The number of records and the sum of their money, by currency."""
+    """The number of records and the sum of their money, by currency.
+
+    Of all records of a side, `no_amount` have no amount, and `no_currency` an amount without a currency.
+    """
 
     records: int = 0
+    no_amount: int = 0
+    no_currency: int = 0
     money: dict[str, Decimal] = field(default_factory=dict)
 
     def add(self, rows: Iterable[Sequence[Any]]) -> None:
@@ -52,6 +57,8 @@ class Sums:
 
     def plus(self, sums: Sums) -> None:
         self.records += sums.records
+        self.no_amount += sums.no_amount
+        self.no_currency += sums.no_currency
         for currency, amount in sums.money.items():
             self._add(currency, amount)
 
@@ -84,6 +91,7 @@ def accounts(
         total = Sums()
         if totals is None:
             total.add(workspace.rows(table.sums(table.is_scanned)))
+            [(total.no_amount, total.no_currency)] = workspace.rows(table.unpriced())
         else:
             total.plus(totals[side])
         parts = summed_by_code(workspace, side, members.row[chosen], forms[members.number[chosen]])

@@ -7,13 +7,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rules.engines.base import Detection, Group, IdentityProblem, Pushed, Readable, Records, Relation, Stop, Streamed
+from rules.engines.base import (
+    ADDS_NOTHING,
+    Detection,
+    Group,
+    IdentityProblem,
+    Pushed,
+    Readable,
+    Records,
+    Relation,
+    Skipped,
+    Stop,
+    Streamed,
+)
 from rules.engines.compile import Columns
 from rules.engines.pushdown import Pushdown
 from rules.errors import RuleError
 from rules.kinds.base import ReadDataset, Rows, Sample
 from rules.kinds.reconciliation import matching, members, pulling, retrieving, settling, totals, words
-from rules.kinds.reconciliation.accounts import Account, accounts, proven
+from rules.kinds.reconciliation.accounts import Account, Sums, accounts, proven
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide
 from rules.kinds.reconciliation.findings import Reporter
 from rules.kinds.reconciliation.fitting import fitted
@@ -164,7 +176,15 @@ class _Run:
         has_money = all(side.relation.money for side in bound.sides)
         left, right = answer.accounts
         balance = proven(bound.rule.name, names, left, right, has_money=has_money)
-        skipped = (table.skipped(of_side) for table, of_side in zip(workspace.tables, states, strict=True))
+        skipped = [table.skipped(of_side) for table, of_side in zip(workspace.tables, states, strict=True)]
+        skipped += (
+            [
+                self._unpriced(table, account.total)
+                for table, account in zip(workspace.tables, answer.accounts, strict=True)
+            ]
+            if has_money
+            else []
+        )
         read_of = {name: sum(of_side.values()) for name, of_side in zip(names, states, strict=True)}
         scanned_of = {name: account.total.records for name, account in zip(names, answer.accounts, strict=True)}
         return Detection(
@@ -183,6 +203,17 @@ class _Run:
             not_yet_due=answer.not_yet_due,
             interchangeable=answer.interchangeable,
         )
+
+    def _unpriced(self, table: SideTable, total: Sums) -> list[Skipped]:
+        """Return how many records add nothing to the balance because they lack an amount or its currency."""
+        relation, money = table.side.relation, table.side.relation.money
+        dataset = None if self.bound.is_of_one_dataset else relation.dataset
+        counts = {money.amount: total.no_amount, money.currency_column or "": total.no_currency} if money else {}
+        return [
+            Skipped(column, ADDS_NOTHING, records, scanned=False, whole=False, dataset=dataset)
+            for column, records in counts.items()
+            if records
+        ]
 
     def _matched(self, statements: Statements, states: Sequence[Mapping[int, int]]) -> _Answer:
         workspace = self.workspace

@@ -171,6 +171,10 @@ class SideQuery:
             sa.func.count().label("records"),
         ]
         answers += self.added("money", each.c.money)
+        if self.side.money is not None:
+            no_currency = sa.and_(each.c.money.is_not(None), each.c.currency.is_(None))
+            for name, condition in (("no_amount", each.c.money.is_(None)), ("no_currency", no_currency)):
+                answers.append(sa.func.sum(sa.case((condition, number(1)), else_=number(0))).label(name))
         answers.append(sa.func.sum(each.c.other).label("others"))
         for name in self.instants:
             day = each.c[f"day_{name}"]

@@ -159,6 +159,8 @@ class _Counts:
             states[state] = states.get(state, 0) + row["records"]
             if state not in LEFT_OUT:
                 total.add([(row["currency"], row["records"], _amount(row, "money"))])
+                total.no_amount += int(row.get("no_amount", 0))
+                total.no_currency += int(row.get("no_currency", 0))
         ends = {name: [row[f"{end}_{name}"] for row in rows for end in ("first", "last")] for name in query.instants}
         present = {name: [day for day in days if day is not None] for name, days in ends.items()}
         days = {name: (min(of_name), max(of_name)) if of_name else None for name, of_name in present.items()}

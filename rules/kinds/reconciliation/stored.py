@@ -265,6 +265,16 @@ class SideTable:
             return sa.select(*columns, money.label("money")).where(condition).group_by(*groups, currency, money)
         return sa.select(*columns, sa.func.sum(money).label("money")).where(condition).group_by(*groups, currency)
 
+    def unpriced(self) -> sa.Select[Any]:
+        """Count the records that pass the filters without an amount, and those with one but without a currency."""
+        if "money" not in self.parts:
+            nothing: list[Element] = [sa.literal_column("0"), sa.literal_column("0")]
+            return sa.select(*nothing)
+        is_missing = _is_missing(self.value("money"), self.held("money"))
+        no_currency = sa.and_(sa.not_(is_missing), self.value("currency").is_(None))
+        counts: list[Element] = [sa.func.count().filter(condition) for condition in (is_missing, no_currency)]
+        return sa.select(*counts).where(self.is_scanned)
+
     def skipped(self, states: Mapping[int, int]) -> list[Skipped]:
         """Return the records whose condition is unknown."""
         dataset = None if self.bound.is_of_one_dataset else self.side.relation.dataset
