@@ -38,8 +38,10 @@ def verify(entries: int, runs: int, postgres: str) -> str:
         subprocess.run(
             [*_RECONCILE, "export", str(export), "-c", str(folder / "SQLite" / "reconcile.yaml")], check=True
         )
+        own = ["--public-key", json.loads((export / "export.json").read_text())["public_key"]]
+        own += ["--anchor", str(folder / "SQLite" / "anchor.jsonl")]
         contenders.append(
-            Contender("verify.py over the export", lambda: [sys.executable, "-I", str(export / "verify.py")])
+            Contender("verify.py over the export", lambda: [sys.executable, "-I", str(export / "verify.py"), *own])
         )
         interleave(contenders, runs)
     verified = [json.loads(contender.answer)["entries"] for contender in contenders[:2]]
