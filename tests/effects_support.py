@@ -144,9 +144,10 @@ class Journal:
             assert log.verify_in(tx).intact
             for entry in log.entries(tx):
                 body = entry.body
-                moves = body.get("plans", [])
+                moves = [*body.get("plans", [])]
                 if "to" in body:
                     moves = [*moves, [body["plan"], body["from"], body["to"]]]
+                moves += [[name, *states] for kind, name, *states in body.get("also", []) if kind == "plan"]
                 for name, before, after in moves:
                     assert told.get(name) == before, (entry.event, name, told.get(name), before)
                     told[name] = after

@@ -346,9 +346,9 @@ def _plan(office: FindingsOffice, finding: str, state: str) -> str:
         tx.connection.execute(sa.insert(tables.plans).values(row))
         tx.connection.execute(sa.insert(tables.approvals).values(approval))
         body = {"plan": row["id"], "from": None, "to": state, "plan_hash": "h"}
-        log.append(tx, "reconcile", "plan.proposed", row["id"], body)
+        log.append(tx, "reconcile", "plan.proposed", f"plan:{row['id']}", body)
         body = {"plan": row["id"], "by": "eve", "decision": "approved", "plan_hash": "h", "was": None}
-        log.append(tx, "eve", "approval.approved", row["id"], body)
+        log.append(tx, "eve", "approval.approved", f"plan:{row['id']}", body)
     return str(row["id"])
 
 
@@ -424,7 +424,8 @@ def test_a_cleaning_under_way_in_a_restored_backup_is_left_and_said(
     backup.make(office.store, tmp_path / "backup.db")
     with office.store.begin() as tx:
         tx.connection.execute(sa.update(tables.plans).values(state="succeeded"))
-        log.append(tx, "reconcile", "operation.succeeded", plan, {"plan": plan, "from": "sent", "to": "succeeded"})
+        body = {"plan": plan, "from": "sent", "to": "succeeded"}
+        log.append(tx, "reconcile", "operation.succeeded", f"plan:{plan}", body)
     by_value(office)
 
     restore.restore(office.store, tmp_path / "backup.db", yes=True, actor="eve")

@@ -34,11 +34,17 @@ CHANGED = "state.changed"
 """The event of an entry that records only changed digests."""
 FACTS = "facts"
 """The key of the changed digests in a body."""
+ALSO = "also"
+"""The key of what moved with a plan, in the body of the plan's entry: [kind, name, from, to] of each."""
+STORY = "story"
+"""The key of the event of the finding that moved with a plan."""
 _BATCH = 1_000
 _AT_ONCE = 100
 
 Named = tuple[str, str]
 """A kind of `facts.KINDS` and a name."""
+Moved = tuple[str, str, str, str]
+"""A kind (`facts.FINDING` or `facts.PLAN`), a name, and the state before and after."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,10 @@ class _Pending:
         """Kind and names of the things the transaction changed, as `facts` has them."""
         self.about: set[Named] = set()
         """The things the entries are about."""
+        self.moves: dict[str, int] = {}
+        """The position of the newest entry that moves a plan, by the plan."""
+        self.added: dict[int, dict[str, Any]] = {}
+        """Fields that were added to an entry later, by its position."""
 
     def _changes(self, tx: Transaction) -> dict[Named | None, list[facts.Changed]]:
         """The changed digests, by the thing whose first entry will record them; None: any entry will."""
@@ -92,7 +102,10 @@ class _Pending:
         end = last + len(self.entries)
         due = checkpoints.due_within(last + 1, end)
         for seq, (actor, event, subject, body, filed) in enumerate(self.entries, last + 1):
-            text = _with_changes(body, changes) if changes else body
+            added = self.added.get(seq - last - 1)
+            text = _completed(body, added or {}, changes) if changes or added else body
+            if added and "run" in added:
+                filed = {**filed, "run": added["run"]}  # noqa: PLW2901 - the entry is found by the run it names
             salt = secrets.token_hex(32)
             row = {"seq": seq, "at": at, "actor": actor, "event": event, "subject": subject, "prev": head}
             proof = row["body_commitment"] = commitment(salt, text)
@@ -126,8 +139,26 @@ def append(tx: Transaction, actor: str, event: str, subject: str, body: Mapping[
     fields = dict(body)
     entry = (actor, event, subject_of(tx.store, subject), json_text(fields), _search_keys(fields))
     pending = tx.finisher(_Pending)
+    plan = _name(fields, "plan")
+    if plan is not None and "to" in fields:
+        pending.moves[plan] = len(pending.entries)
     pending.entries.append(entry)
     pending.about.update(_about(fields))
+
+
+def add_to_move(tx: Transaction, plan: str, moved: Moved, **fields: str) -> bool:
+    """Tell in the newest entry of this transaction that moves the plan what moved with it; `fields` are added, too.
+
+    Return False if there is no such entry. So one transition is one entry.
+    """
+    pending = tx.finisher(_Pending)
+    position = pending.moves.get(plan)
+    if position is None:
+        return False
+    added = pending.added.setdefault(position, {ALSO: []})
+    added[ALSO].append(moved)
+    added.update(fields)
+    return True
 
 
 def touch(tx: Transaction, kind: str, names: Iterable[str]) -> None:
@@ -248,11 +279,13 @@ def _about(body: Mapping[str, Any]) -> Iterator[Named]:
             yield kind, name
 
 
-def _with_changes(body: str, changes: dict[Named | None, list[facts.Changed]]) -> str:
-    """The body with the digests of the things it names; they are removed from `changes`."""
-    fields = json.loads(body)
+def _completed(body: str, added: Mapping[str, Any], changes: dict[Named | None, list[facts.Changed]]) -> str:
+    """The body with added fields and the digests of the things it names; those are removed from `changes`."""
+    fields = json.loads(body) | added
     digests = [change for name in (*_about(fields), None) for change in changes.pop(name, ())]
-    return json_text({**fields, FACTS: digests}) if digests else body
+    if digests:
+        fields[FACTS] = digests
+    return json_text(fields) if digests or added else body
 
 
 def _search_keys(body: Mapping[str, Any]) -> dict[str, str | None]:

@@ -26,6 +26,8 @@ from reconcile.store import Store, Transaction, audit_log, evidence, heads
 _OWN = "the list of checkpoints"
 _BESIDE = "the file beside the store's key"
 _BUCKETS = 4_096
+_OF_PLANS = ("plan.", "operation.")
+"""Events whose subject is a plan. Only their entries may tell what moved with it."""
 
 _Change = tuple[int, str | None, str | None]
 """An entry, and a thing's state before and after it."""
@@ -247,6 +249,8 @@ def _is_about(store: Store, event: str, subject: str, body: Mapping[str, Any]) -
     clear = None
     if event.startswith("finding."):
         clear = body.get("finding")
+    elif event.startswith(_OF_PLANS) and isinstance(body.get("plan"), str):
+        clear = f"plan:{body['plan']}"
     elif event == RESTORED:
         clear = f"store:{store.id}"
     elif event == ERASED:
@@ -262,6 +266,9 @@ def _changes_of(seq: int, event: str, body: Mapping[str, Any]) -> Iterator[tuple
         for erased_entry in body["entries"]:
             yield from _changes_of(erased_entry["seq"], erased_entry["event"], erased_entry)
         return
+    if event.startswith(_OF_PLANS):
+        for kind, name, before, after in body.get(audit.ALSO, ()):
+            yield seq, (kind, name), before, after
     if isinstance(body.get("plans"), list):
         for name, before, after in body["plans"]:
             yield seq, ("plan", name), before, after

@@ -35,6 +35,8 @@ SECONDS = 20.0
 _SHOWN = 5
 _DONE = ("operation.succeeded", "operation.judged")
 """Events of the log for an executed plan: recorded by execution, or by a person's verdict."""
+_CLEANED = (Event.CLEANED.value, _DONE[0])
+"""Events of the log for a cleaned finding: its own, in logs of earlier versions, or that of its plan."""
 
 
 class NothingToUndo(Refused):
@@ -152,8 +154,9 @@ def chosen(
 
 def _executed_by(tx: Transaction, run: str) -> set[str]:
     """Select plans that the run executed, its own or not, and that were not undone."""
-    logged = log.entries(tx, run=run, event=Event.CLEANED.value)
-    names = [entry.body["plan"] for entry in logged if entry.body and "plan" in entry.body]
+    logged = [entry for event in _CLEANED for entry in log.entries(tx, run=run, event=event)]
+    stories = [(entry.body, entry.body.get(log.STORY, entry.event)) for entry in logged if entry.body]
+    names = [body["plan"] for body, story in stories if "plan" in body and story == Event.CLEANED.value]
     succeeded = (stored.in_state(tx, chunk, PlanState.SUCCEEDED) for chunk in in_chunks(names, CHUNK))
     return set().union(*succeeded)
 

@@ -111,6 +111,11 @@ def _log(
     body: dict[str, Any] = {"finding": move.finding, "rule": row.rule, "from": before.value, "to": after.value}
     body |= {"records": row.records, "version": version}
     optional = {"run": run, "plan": move.plan, "why": move.why}
+    if move.plan is not None and move.event is not Event.NOT_UNDONE:
+        moved = facts.FINDING, move.finding, before.value, after.value
+        fields = {log.STORY: move.event.value} | ({"run": run} if run else {})
+        if log.add_to_move(tx, move.plan, moved, **fields):
+            return
     log.append(tx, by, move.event.value, move.finding, body | {k: v for k, v in optional.items() if v})
 
 

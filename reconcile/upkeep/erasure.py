@@ -66,7 +66,7 @@ TEXTS = tuple(
 )
 """Every other column with free text or JSON, of any finding: the data is masked in it."""
 
-_KEPT = ("finding", "plan", "plans", "from", "to", "plan_hash", "by", "decision", "was", audit.FACTS)
+_KEPT = ("finding", "plan", "plans", "from", "to", "plan_hash", "by", "decision", "was", audit.ALSO, audit.FACTS)
 """The fields that the erasure's entry keeps of an erased body: states and digests, so the log still adds up."""
 
 

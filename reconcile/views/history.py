@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reconcile.audit import facts, log
 from reconcile.store.audit_log import LogEntry
 
 
 @dataclass(frozen=True)
 class EventView:
-    """An event of a finding. `note` is a person's, unless it was erased; `system` is their user there."""
+    """An event of a finding. `note` is a person's, unless it was erased; `system` is their user there.
+
+    `story` is what the event means for the finding, if the event is of its plan; else it is the event.
+    """
 
     seq: int
     at: dt.datetime
@@ -20,15 +24,24 @@ class EventView:
     event: str
     note: str | None
     system: str | None
+    story: str
 
     @classmethod
     def of(cls, entry: LogEntry) -> EventView:
         body = entry.body or {}
-        return cls(entry.seq, entry.at, entry.actor, entry.event, body.get("note"), body.get("system"))
+        return cls(entry.seq, entry.at, entry.actor, entry.event, body.get("note"), body.get("system"), _story(entry))
 
     @property
     def words(self) -> str:
-        return in_words(self.event)
+        return in_words(self.story)
+
+
+def _story(entry: LogEntry) -> str:
+    """The finding's event, or that of the plan which an undo moved."""
+    body = entry.body or {}
+    undone = (f"operation.{after}" for kind, _, _, after in body.get(log.ALSO, ()) if kind == facts.PLAN)
+    story: str = body.get(log.STORY) or next(undone, entry.event)
+    return story
 
 
 def to_json(view: EventView) -> dict[str, Any]:

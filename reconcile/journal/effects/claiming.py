@@ -6,11 +6,10 @@ import datetime as dt
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from reconcile.audit import log
 from reconcile.coordination import lease
 from reconcile.findings.states import PlanState, moved
 from reconcile.journal import holds
-from reconcile.journal.effects.moving import RECONCILE, ClaimedPlan, ClaimLost, keys_of, move, written
+from reconcile.journal.effects.moving import ClaimedPlan, ClaimLost, keys_of, move, written
 from reconcile.journal.effects.sending import released
 from reconcile.store import Transaction, effects, plan_states
 from reconcile.store.sealing import RowsUnreadable
@@ -36,8 +35,6 @@ def claim(
     plans_claimed = _take(tx, ids, owner or lease.Owner.this_process(ttl), ttl)
     for plan in plans_claimed:
         moved(plan.stored_state, PlanState.CLAIMED)
-    if plans_claimed:
-        _log(tx, plans_claimed)
     if not unwritten:
         plans_claimed = written(tx, plans_claimed)
         if sent_before := [plan.id for plan in plans_claimed if plan.sent_at]:
@@ -91,8 +88,3 @@ def _readable(tx: Transaction, plans_claimed: Sequence[ClaimedPlan]) -> list[Cla
             else:
                 released(tx, [plan], str(error), next_at=tx.now + WAIT_FOR_KEY)
     return whole
-
-
-def _log(tx: Transaction, plans_claimed: Sequence[ClaimedPlan]) -> None:
-    states = [[plan.id, plan.stored_state.value, PlanState.CLAIMED.value] for plan in plans_claimed]
-    log.append(tx, RECONCILE, "operation.claimed", f"plan:{plans_claimed[0].id}", {"plans": states})

@@ -109,6 +109,7 @@ def move(
     if not plans:
         return []
     _check(plans, to)
+    before = [plan.stored_state for plan in plans]
     common: dict[str, Any] = {"state": to, **_ending(tx, to), **(values or {})}
     if reason is not None:
         common["reason"] = reason
@@ -116,9 +117,9 @@ def move(
         plans = written(tx, plans)
     _write(tx, plans, common, each)
     _move_dependents(tx, plans, to, proven=proven)
-    _log(tx, plans, to, reason, event, actor, details)
+    _log(tx, plans, before, to, reason, event, actor, details)
     if any(plan.undoes for plan in plans):
-        _move_undone(tx, [plan for plan in plans if plan.undoes], to, actor)
+        _move_undone(tx, [plan for plan in plans if plan.undoes], to)
     common["was"] = None
     if each is None:
         return [plan.but(**common) for plan in plans]
@@ -133,8 +134,15 @@ def note(tx: Transaction, plans: Sequence[ClaimedPlan], values: Mapping[str, Any
 
 
 def written(tx: Transaction, plans: Sequence[ClaimedPlan]) -> list[ClaimedPlan]:
-    """Write the claims of these plans to the store; raises ClaimLost."""
-    by_id = {plan.id: plan for plan in note(tx, [plan for plan in plans if plan.was], {"state": PlanState.CLAIMED})}
+    """Write the claims of these plans to the store; raises ClaimLost.
+
+    Only such a claim is in the log: one that is written with the plan's next state is part of that transition.
+    """
+    claims = [plan for plan in plans if plan.was]
+    by_id = {plan.id: plan for plan in note(tx, claims, {"state": PlanState.CLAIMED})}
+    if claims:
+        states = [[plan.id, plan.stored_state.value, PlanState.CLAIMED.value] for plan in claims]
+        log.append(tx, RECONCILE, "operation.claimed", f"plan:{claims[0].id}", {"plans": states})
     return [by_id.get(plan.id, plan) for plan in plans]
 
 
@@ -238,6 +246,7 @@ def _move_dependents(tx: Transaction, plans: Sequence[ClaimedPlan], to: PlanStat
 def _log(
     tx: Transaction,
     plans: Sequence[ClaimedPlan],
+    before: Sequence[PlanState],
     to: PlanState,
     reason: str | None,
     event: str | None,
@@ -247,7 +256,7 @@ def _log(
     name = event or f"operation.{to.value}"
     for number, plan in enumerate(plans):
         body: dict[str, Any] = {"plan": plan.id, "finding": plan.finding, "run": plan.run, "fence": plan.fence}
-        body |= {"from": plan.state.value, "to": to.value}
+        body |= {"from": before[number].value, "to": to.value}
         if reason is not None:
             body["reason"] = reason
         if details is not None:
@@ -274,7 +283,8 @@ _UNSENT = (PlanState.SENT, PlanState.SUCCEEDED)
 """States that count for an undo without `sent_at`: its first sending, and a person's verdict that it was done."""
 
 
-def _move_undone(tx: Transaction, undos: Sequence[ClaimedPlan], to: PlanState, actor: str) -> None:
+def _move_undone(tx: Transaction, undos: Sequence[ClaimedPlan], to: PlanState) -> None:
+    """Move the plans that these undo. The entry of the undo tells it, so they have none of their own."""
     if to not in _UNDONE:
         return
     undo_of = {plan.undoes: plan for plan in undos if plan.undoes and (plan.sent_at is not None or to in _UNSENT)}
@@ -285,5 +295,5 @@ def _move_undone(tx: Transaction, undos: Sequence[ClaimedPlan], to: PlanState, a
     _check(plans, becomes)
     _write(tx, plans, {"state": becomes}, None)
     effects.set_state(tx, [plan.id for plan in plans], becomes)
-    entries = [{"undo": undo_of[plan.id].id} for plan in plans]
-    _log(tx, plans, becomes, None, None, actor, entries)
+    for plan in plans:
+        log.add_to_move(tx, undo_of[plan.id].id, (facts.PLAN, plan.id, plan.state.value, becomes.value))

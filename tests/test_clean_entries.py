@@ -1,0 +1,75 @@
+"""How many entries of the audit log an effect takes, and the story that a person reads in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from world_support import ALONE, DELETE, TWO, World
+
+from reconcile.cleaning.execution import executor
+from reconcile.views import findings
+
+AUTOMATIC = ["plan.proposed", "plan.approved", "operation.sent", "operation.succeeded"]
+"""The entries of an effect when nobody is asked, and of its undo."""
+
+
+def _events(world: World) -> list[str]:
+    """The events of findings, plans and operations in the log."""
+    return [event for event in world.events() if event.startswith(("finding.", "plan.", "operation.", "approval."))]
+
+
+def _story(world: World) -> list[tuple[str, str]]:
+    """The history of the only finding as people read it: who, and what."""
+    with world.open() as application:
+        history = findings.detail(application, world.only(), show=False).history
+    return [(event.actor, event.words) for event in history]
+
+
+@pytest.mark.parametrize("batch", [1, 250])
+def test_an_effect_that_asks_nobody_is_one_entry_for_each_transition(
+    tmp_path: Path, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "BATCH", batch)
+    world = World.at(tmp_path / "w", *TWO, (4, "b@x", "Bo"), twins=ALONE)
+    world.run()
+    before = len(_events(world))
+
+    world.run()
+
+    assert sorted(_events(world)[before:]) == sorted(2 * AUTOMATIC)
+    assert world.shop.ids() == [1, 3]
+    assert world.intact()
+
+
+def test_an_undo_is_one_entry_for_each_transition_and_its_finding_tells_the_whole_story(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=ALONE)
+    world.run()
+    world.run()
+    before = len(_events(world))
+
+    world.undo(world.only())
+
+    assert _events(world)[before:] == AUTOMATIC
+    assert _story(world) == [
+        *(("reconcile", words) for words in ("found", "proposed", "approved for cleaning")),
+        *(("reconcile", words) for words in ("cleaning started", "cleaned")),
+        *(("anna", words) for words in ("proposed", "plan approved")),
+        *(("reconcile", words) for words in ("undo started", "undone")),
+    ]
+    assert world.intact()
+
+
+def test_an_approved_effect_tells_who_approved_it(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
+    world.run()
+    before = len(_events(world))
+
+    world.approve(world.only())
+
+    assert _events(world)[before:] == ["approval.approved", *AUTOMATIC[1:]]
+    assert _story(world) == [
+        *(("reconcile", words) for words in ("found", "awaiting approval")),
+        *(("anna", words) for words in ("approved", "approved for cleaning")),
+        *(("reconcile", words) for words in ("cleaning started", "cleaned")),
+    ]
