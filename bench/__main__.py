@@ -1,6 +1,6 @@
 """`python -m bench [SECTION …] [--rows N] [--runs N] [--results FILE]`; writes RESULTS.md.
 
-The sections: start, files, postgres, workbook, tolerance, exact, sums, any-key, transfers,
+The sections: start, files, postgres, incremental, workbook, tolerance, exact, sums, any-key, transfers,
 peers, serve, effects, audit.
 """
 
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from bench import audit, data, peers, reconciliation, serving
 from bench import effects as effecting
+from bench.incremental import incremental
 from bench.measure import RECONCILE, Contender, common, contender, interleave, members, reconcile, table
 
 HERE = Path(__file__).parent
@@ -149,6 +150,7 @@ SECTIONS: dict[str, Callable[[int, int], str]] = {
     "start": start,
     "files": files,
     "postgres": postgres,
+    "incremental": lambda rows, runs: incremental(rows, runs, POSTGRES),
     "workbook": workbook,
     "tolerance": lambda rows, runs: reconciliation.tolerance(rows // 10, runs),
     "exact": reconciliation.exact,

@@ -287,3 +287,14 @@ class Trackable(Protocol):
 
     def changes(self, dataset: Any) -> AbstractContextManager[Changes]:
         """Open a view. Raises a ConnectorError."""
+
+
+@runtime_checkable
+class ContentHashed(Protocol):
+    """A source of files that can say whether a dataset is still the same, without reading its records."""
+
+    def content(self, dataset: Any, progress: Callable[[int], None]) -> str:
+        """A digest of the names and of every byte of the dataset's files. Raises a ConnectorError.
+
+        `progress` is called with 0 while it reads. Two digests are equal only if a reader gets the same records.
+        """

@@ -380,6 +380,7 @@ class Application:
             budget=self.budget,
             watch=watch,
             stop=self._stop,
+            source=self.sources.__getitem__,
             target=self.target,
         )
 
@@ -398,6 +399,7 @@ class Application:
             lists=lists,
             stop=self._stop,
             spans=self.spans,
+            source=self.sources.__getitem__,
             target=self.target,
         )
 

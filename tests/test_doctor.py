@@ -397,6 +397,7 @@ def test_everything_the_page_names_is_looked_at() -> None:
         "time zones",
         "configuration",
         "sources",
+        "rules",
         "state",
         "disk",
         "clock",

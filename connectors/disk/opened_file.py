@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import errno
 import gzip
+import hashlib
 import io
+import itertools
+import json
 import os
 import resource
 import stat
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
@@ -27,6 +30,7 @@ SPARE = 256
 """Descriptors for everything that is not a file of a source: connections, the state, DuckDB."""
 ALWAYS_UNPACKED, MOST_UNPACKED = 500_000_000, 20_000_000_000
 RATIO = 100
+_PIECE = 1 << 22
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
@@ -156,6 +160,27 @@ def open_beneath(root: Path, name: str) -> OpenedFile:
             if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.EXDEV):
                 raise _refusal(name, error) from error
     raise FileRefused(name, "it keeps being replaced by a link", "stop the program that does that, and read it again")
+
+
+def digest(files: Iterable[OpenedFile], progress: Callable[[int], None]) -> str:
+    """A digest of the names and bytes of these files, in this order. Raises FileRefused.
+
+    `progress` is called with 0 for each piece that is read.
+    """
+    whole = hashlib.sha256()
+    for file in files:
+        content = hashlib.sha256()
+        try:
+            for begin in itertools.count(0, _PIECE):
+                piece = os.pread(file.descriptor, _PIECE, begin)
+                progress(0)
+                if not piece:
+                    break
+                content.update(piece)
+        except OSError as error:
+            raise _refusal(file.name, error) from error
+        whole.update(json.dumps([file.name, content.hexdigest()]).encode("ascii"))
+    return whole.hexdigest()
 
 
 def _resolved(root: Path, name: str) -> Sequence[str]:

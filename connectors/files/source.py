@@ -6,7 +6,7 @@ stored). `_file` is the file's path below the root, `_row` the number of the dat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -17,7 +17,7 @@ from pydantic import Field
 from connectors.base import DatasetSettings, Declaration, DuckScan, Scan, SourceSettings, UnreadableCells
 from connectors.coerce import Coercion
 from connectors.declared import Declared, Notation, declared
-from connectors.disk.opened_file import make_room, open_beneath, unpacked_limit
+from connectors.disk.opened_file import digest, make_room, open_beneath, unpacked_limit
 from connectors.disk.paths import folder_columns, format_of, listed, matching, patterns, refuse_other_folders, state
 from connectors.errors import ColumnMissing, ConnectorError, FileRefused, HeadersDiffer
 from connectors.files import parquet as parquet_files
@@ -181,6 +181,11 @@ class FilesSource:
 
     def state(self, dataset: FilesDataset) -> str | None:
         return state(self.name, self.root, dataset.path)
+
+    def content(self, dataset: FilesDataset, progress: Callable[[int], None]) -> str:
+        """See connectors.base.ContentHashed."""
+        names = (path.relative_to(self.root).as_posix() for path in matching(self.name, self.root, dataset.path))
+        return digest((open_beneath(self.root, name) for name in names), progress)
 
     def close(self) -> None:
         """Forget prepared files. An open scan keeps its files until it is closed."""

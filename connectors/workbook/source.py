@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -18,7 +18,7 @@ from pydantic import Field
 
 from connectors.base import DatasetSettings, Declaration, Scan, SourceSettings, UnreadableCells
 from connectors.declared import Declared, Notation, declared
-from connectors.disk.opened_file import OpenedFile, open_beneath
+from connectors.disk.opened_file import OpenedFile, digest, open_beneath
 from connectors.disk.paths import looking, state
 from connectors.disk.scratch import Scratch
 from connectors.errors import ConnectorError, DatasetMissing, FileRefused, FileUnreadable, ReadStopped
@@ -131,6 +131,10 @@ class WorkbookSource:
     def state(self, dataset: WorkbookDataset) -> str | None:  # noqa: ARG002 - the port's signature
         """The state of the whole workbook: only reading it shows which sheet changed."""
         return state(self.name, self.path.parent, self.path.name)
+
+    def content(self, dataset: WorkbookDataset, progress: Callable[[int], None]) -> str:  # noqa: ARG002 - the port's signature
+        """A digest of the whole workbook; see connectors.base.ContentHashed."""
+        return digest([self._opened()], progress)
 
     def stop(self) -> None:
         """Kill the child that reads the sheet. A sheet it has already read streams from a file and is not stopped."""

@@ -77,9 +77,15 @@ class Detected:
     definition: str
     """The filters and derived columns of the datasets as text: an edit of it changes what the rule matches."""
     subjects: Subjects
-    fitted: Fitted
+    fitting: Fitted | None
+    """The rule with its datasets; None if nothing was read."""
     mode: Mode | None = None
     """How the dataset was read, if it asks for incremental runs."""
+
+    @property
+    def fitted(self) -> Fitted:
+        assert self.fitting is not None  # noqa: S101 - asked for only after the rule's datasets were read
+        return self.fitting
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
@@ -201,7 +207,9 @@ def detect(
     fitted = fit(rule, subjects)
     choice = choose(rule, fitted, subjects)
     work = _DetectionWork(rule, fitted, subjects, slot, budget, progress, stop)
-    increment = None if earlier is None else Increment(rule, fitted, subjects, slot, earlier, progress)
+    increment = (
+        None if earlier is None or earlier.contents else Increment(rule, fitted, subjects, slot, earlier, progress)
+    )
     changed, mode = (None, None) if increment is None else increment.detect()
     definition = definition_of(subject.dataset for subject in subjects.values())
     if changed is not None:

@@ -9,10 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from connectors.base import Changes, Touched, Trackable
+from connectors.base import Changes, ContentHashed, Touched, Trackable
 from connectors.errors import ValueDoesNotFit
 from notifications.wording.words import plural
 from reconcile.config.settings import DatasetConfig, IncrementalEntry
+from reconcile.detection import contents
+from reconcile.detection.contents import CONTENT, Contents
 from reconcile.detection.subject import Subject, Subjects
 from rules.document.mistakes import suggestion
 from rules.engines.base import Detection
@@ -38,11 +40,13 @@ class Earlier:
     mark: Mapping[str, Any] | None = None
     why_full: str | None = None
     compares: bool = False
+    contents: Contents | None = None
+    """The files that the rule reads, if they are to be read only after a change."""
 
 
 @dataclass(frozen=True)
 class Mode:
-    """How a run read the dataset: `full` or `incremental`, with the reason or what was read, as a clause.
+    """How a run read the dataset: `full`, `incremental` or `unchanged`, with the reason or what was read, as a clause.
 
     `mark` is what the findings are then up to date with, None if nothing can tell. `expected` is the scope that an
     incremental run would have had.
@@ -62,7 +66,7 @@ def entry_of(rule: Rule, datasets: Mapping[str, DatasetConfig]) -> IncrementalEn
 def mistakes(subject: Subject) -> Iterator[str]:
     """Yield what is wrong with the dataset's `incremental`."""
     entry, schema = subject.dataset.incremental, subject.relation.schema
-    if entry is None:
+    if entry is None or (isinstance(subject.source, ContentHashed) and entry.by == CONTENT):
         return
     if entry.by not in schema:
         near = suggestion(entry.by, schema.names)
@@ -80,6 +84,8 @@ def obstacle(rule: Rule, fitted: Fitted, subjects: Subjects) -> str | None:
     if rule.engine == "embedded":
         return "it sets `engine: embedded`, which reads all records"
     [subject] = subjects.values()
+    if isinstance(subject.source, ContentHashed):
+        return "files are compared as a whole; write `by: content`"
     if not isinstance(subject.source, Trackable):
         return f"source {subject.source.name!r} does not say which records changed"
     return fitted.full_only() or subject.source.untracked(subject.dataset.settings)
@@ -93,6 +99,11 @@ def obstacle_there(fitted: Incremental, subject: Subject, changes: Changes) -> s
 
 def any_obstacle(rule: Rule, fitted: Fitted, subjects: Subjects) -> str | None:
     """Return the reason, as a clause, why every run of the rule is full; asks the source. Raises a ConnectorError."""
+    datasets = [subject.dataset for subject in subjects.values()]
+    if contents.contents_of(
+        datasets, {subject.source.name: subject.source for subject in subjects.values()}.__getitem__
+    ):
+        return contents.obstacle(rule, datasets)
     settings = obstacle(rule, fitted, subjects)
     if settings is not None:
         return settings

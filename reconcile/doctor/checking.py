@@ -18,6 +18,7 @@ from reconcile.detection.proposals import proposals
 from reconcile.detection.subject import Subject, Subjects
 from reconcile.errors import Failed, Wrong
 from reconcile.journal import ownership
+from reconcile.runs.history import in_words
 from reconcile.store import REVISION, Store, StoreError
 from rules.document.mistakes import listed
 from rules.kinds.base import Fitted, Rule
@@ -139,7 +140,11 @@ def _increments(rule: Rule, fitted: Fitted, subjects: Subjects) -> str:
         obstacle = increments.any_obstacle(rule, fitted, subjects)
     except ConnectorError:
         return ""  # reported with the source
-    return f"; every run is full, because {obstacle}" if obstacle else "; runs between full ones are incremental"
+    if obstacle:
+        return f"; every run is full, because {obstacle}"
+    asking = next(subject for subject in subjects.values() if subject.dataset.incremental is not None)
+    assert asking.dataset.incremental is not None  # noqa: S101 - chosen for it
+    return f"; {in_words(asking.dataset.incremental, asking.source)}"
 
 
 def _examples(application: Application, rule: Rule, subjects: Subjects) -> Iterator[Look]:

@@ -17,6 +17,7 @@ from reconcile.detection import increments as detection
 from reconcile.detection.detect import RuleDoesNotFit
 from reconcile.detection.subject import subjects_of
 from reconcile.doctor.diagnosis import Diagnosis
+from reconcile.runs.history import in_words
 from reconcile.schedule.schedules import Schedule
 from reconcile.telemetry import traces
 from rules.models import parse_duration
@@ -83,7 +84,8 @@ def increments(application: Application) -> Iterator[Diagnosis]:
             subjects = subjects_of(rule, application.subject)
             obstacle = detection.any_obstacle(rule, detect.fit(rule, subjects), subjects)
             if obstacle is None:
-                yield Diagnosis(f"rule {rule.name}", "ok", "runs between full ones are incremental")
+                source = subjects[rule.dataset].source
+                yield Diagnosis(f"rule {rule.name}", "ok", in_words(entry, source))
             else:
                 yield Diagnosis(f"rule {rule.name}", "warning", f"every run is full, because {obstacle}")
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
 
+from connectors.base import Source
 from connectors.errors import ConnectorError, SourceUnavailable
 from connectors.target import Target
 from reconcile.config.settings import JobConfig, Project
-from reconcile.detection.bounded import detected
-from reconcile.detection.detect import Budget, Detected, RuleDoesNotFit, RuleUnchecked
-from reconcile.detection.increments import Earlier
+from reconcile.detection.bounded import TimeLimits, bounded, detected
+from reconcile.detection.detect import Budget, Detected, RuleDoesNotFit, RuleUnchecked, definition_of
+from reconcile.detection.increments import Earlier, Mode
 from reconcile.detection.subject import Subject
 from reconcile.findings.identity import Existing, RuleIdentity, public
 from reconcile.findings.results import FindingCounts, RuleFailure, RuleResult
 from reconcile.messages.personal import Hidden
 from reconcile.tracking.remember import RuleOutcome
-from rules.engines.base import Unanswerable
+from rules.engines.base import Choice, Detection, Unanswerable
+from rules.engines.scope import Scope
 from rules.forms import counted
 from rules.implausible import KeyTooCommon
 from rules.kinds.base import Rule
@@ -64,6 +67,8 @@ class Readers:
     budget: Budget
     watch: Callable[[str, int], None] = lambda _rule, _read: None
     stop: Callable[[str], None] = lambda _dataset: None
+    source: Callable[[str], Source]
+    """Return the source of that name."""
     target: Callable[[str], Target] | None = None
     """Return the source of that name as a Target, whose records can be changed; None: nothing is cleaned."""
 
@@ -86,7 +91,15 @@ def check(
     detection thread does not write to the store.
     """
     try:
-        return judge(rule, *_detected(rule, order, tools, alive, earlier))
+        mark = None if earlier is None else _content(rule, order, tools, alive, earlier)
+        if earlier is not None and mark is not None and earlier.why_full is None and mark == earlier.mark:
+            return judge(rule, *_unread(rule, order, tools, Mode("unchanged", "its files are the same", mark)))
+        identity, answer = _detected(rule, order, tools, alive, earlier)
+        if earlier is not None and mark is not None:
+            is_same = _content(rule, order, tools, alive, earlier) == mark
+            why = earlier.why_full or "its files changed"
+            answer = replace(answer, mode=Mode("full", why, mark if is_same else None))
+        return judge(rule, identity, answer)
     except (ConnectorError, RuleUnchecked, Unanswerable) as error:
         tools.watch(rule.name, 0)  # raises after Ctrl-C, which can look like an error of the engine
         failure = RuleFailure(
@@ -130,6 +143,29 @@ def _detected(
         alive()
     existing = Existing(order.job.existing)
     return RuleIdentity.of(rule, existing=existing, dataset_definition=answer.definition), answer
+
+
+def _content(
+    rule: Rule, order: Order, tools: Readers, alive: Callable[[], None], earlier: Earlier
+) -> Mapping[str, Any] | None:
+    """Return digests of the files that the rule reads, within the limits of the job; None if it reads anything else."""
+    contents = earlier.contents
+    if contents is None:
+        return None
+    limits = TimeLimits(order.job.time_limit, order.job.stall, order.job.name)
+    return bounded(
+        contents.mark, rule.name, limits, stop=lambda: None, watch=partial(tools.watch, rule.name), alive=alive
+    )
+
+
+def _unread(rule: Rule, order: Order, tools: Readers, mode: Mode) -> tuple[RuleIdentity, Detected]:
+    """Return the answer of a rule whose files are as they were: it looked at no key."""
+    definition = definition_of(map(tools.project.datasets.__getitem__, rule.datasets))
+    detection = Detection(rule=rule.name, engine="none", read=0, scanned=0, skipped=(), groups=(), scope=Scope(()))
+    choice = Choice("none", "its files did not change since they were read")
+    answer = Detected(detection, choice, {}, 0.0, definition, {}, None, mode)
+    existing = Existing(order.job.existing)
+    return RuleIdentity.of(rule, existing=existing, dataset_definition=definition), answer
 
 
 def result_of(

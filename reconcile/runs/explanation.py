@@ -16,7 +16,7 @@ from reconcile.detection.bounded import detected
 from reconcile.detection.detect import Detected
 from reconcile.detection.subject import Subject
 from reconcile.runs.check import Order, Readers
-from reconcile.runs.history import every
+from reconcile.runs.history import in_words
 from rules import grouping
 from rules.kinds.base import Fitted, Rule, Sample
 from rules.values import Value, order_key
@@ -60,13 +60,13 @@ def explain(rule: Rule, order: Order, tools: Readers) -> Explanation:
 
 
 def _increments(rule: Rule, answer: Detected) -> str | None:
-    entry = next(filter(None, (subject.dataset.incremental for subject in answer.subjects.values())), None)
-    if entry is None:
+    asking = next((subject for subject in answer.subjects.values() if subject.dataset.incremental is not None), None)
+    if asking is None or asking.dataset.incremental is None:
         return None
     obstacle = increments.any_obstacle(rule, answer.fitted, answer.subjects)
     if obstacle is not None:
         return f"every run is full, because {obstacle}"
-    return f"runs read what `{entry.by}` says has changed, and all records {every(entry)}"
+    return in_words(asking.dataset.incremental, asking.source)
 
 
 def _samples(fitted: Fitted, name: str, subject: Subject, slot: dt.datetime) -> Sequence[Sample]:

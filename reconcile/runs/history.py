@@ -5,13 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from connectors.base import ContentHashed, Source
 from reconcile.audit import log
 from reconcile.config.settings import DatasetConfig, IncrementalEntry, Project
 from reconcile.detection.bounded import duration_text
+from reconcile.detection.contents import contents_of, obstacle
 from reconcile.detection.detect import Detected, definition_of
 from reconcile.detection.increments import Earlier, entry_of
 from reconcile.findings.identity import RuleIdentity
@@ -19,17 +22,41 @@ from reconcile.runs.check import ACTOR
 from reconcile.store import Store, Transaction, carried, watermarks
 from reconcile.store.watermarks import Watermark
 from reconcile.tracking.known_groups import StoredGroups
+from rules.engines.scope import Unscoped
 from rules.kinds.base import Rule
 
 FORM = 1
 """Raised by a release that stores other findings for the same records and settings: its first runs are full."""
 
 
-def earlier(store: Store, project: Project, rule: Rule, slot: dt.datetime, run: str) -> Earlier | None:
+def earlier(
+    store: Store, project: Project, rule: Rule, slot: dt.datetime, run: str, source: Callable[[str], Source]
+) -> Earlier | None:
     """Return what is known of the rule's earlier runs; None if no dataset of it asks for incremental runs."""
     entry = entry_of(rule, project.datasets)
     if entry is None:
         return None
+    contents = contents_of([project.datasets[name] for name in rule.datasets], source)
+    known_runs = _earlier(store, project, rule, entry, slot, run)
+    if contents is None or known_runs.why_full is not None:
+        return replace(known_runs, contents=contents)
+    return replace(known_runs, contents=contents, why_full=_why_read(project, rule, known_runs))
+
+
+def _why_read(project: Project, rule: Rule, known_runs: Earlier) -> str | None:
+    """Return why unchanged files are read, as a clause."""
+    why = obstacle(rule, [project.datasets[name] for name in rule.datasets])
+    if why is not None:
+        return why
+    try:
+        return "a snooze ended" if any(finding.due for finding in known_runs.findings.open()) else None
+    except Unscoped as unscoped:
+        return str(unscoped)
+
+
+def _earlier(
+    store: Store, project: Project, rule: Rule, entry: IncrementalEntry, slot: dt.datetime, run: str
+) -> Earlier:
     findings = StoredGroups(store, rule.name)
     with store.read() as tx:
         watermark, last_run = watermarks.get(tx, rule.name), carried.last_run(tx, rule.name)
@@ -101,6 +128,13 @@ def is_due(entry: IncrementalEntry, last: dt.datetime, slot: dt.datetime, zone: 
         return slot - last >= entry.full
     then, now = (moment.astimezone(ZoneInfo(zone)).date() for moment in (last, slot))
     return now > then if entry.full == "daily" else now.isocalendar()[:2] > then.isocalendar()[:2]
+
+
+def in_words(entry: IncrementalEntry, source: Source) -> str:
+    """Return what runs read, as a sentence."""
+    if isinstance(source, ContentHashed):
+        return f"files are read only after a change, and {every(entry)}"
+    return f"runs read what `{entry.by}` says has changed, and all records {every(entry)}"
 
 
 def every(entry: IncrementalEntry) -> str:

@@ -219,7 +219,8 @@ class _Run:
     def check(self, rule: Rule) -> Outcome:
         """Check a rule: detect, then update its findings and store the checkpoint in one transaction."""
         start = time.monotonic()
-        earlier = history.earlier(self.tools.store, self.tools.project, rule, self.order.slot, self.id)
+        tools = self.tools
+        earlier = history.earlier(tools.store, tools.project, rule, self.order.slot, self.id, tools.source)
 
         def judge(rule: Rule, identity: RuleIdentity, answer: Detected) -> RuleResult:
             with self.owned() as tx:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from reconcile.findings.states import LIVE, State
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import chunks
+from reconcile.store.finding_memory import chunks, touch
 from reconcile.store.tables import findings, rule_state
 from rules import values
 
@@ -39,17 +39,21 @@ def lock(tx: Transaction, ids: Iterable[str]) -> None:
         tx.connection.execute(of_chunk.with_for_update()).all()
 
 
-def carry_on(tx: Transaction, rule: str, *, before: str, run: str) -> Carried:
-    """Let `run` see the findings that the run `before` saw last; resolved and merged ones ended."""
+def carry_on(tx: Transaction, rule: str, looked_at: Collection[str], *, before: str, run: str) -> Carried:
+    """Let `run` see the findings that the run `before` saw last, except those it looked at itself.
+
+    Resolved and merged ones ended.
+    """
     ended = (State.RESOLVED.value, State.MERGED.value)
     left = (findings.c.rule == rule, findings.c.last_run == before, findings.c.state.not_in(ended))
-    undecided, decided, money = 0, 0, dict[str, Decimal]()
+    undecided, money, ids = 0, dict[str, Decimal](), list[str]()
     live = {state.value for state in LIVE}
-    for row in tx.connection.execute(sa.select(findings.c.state, findings.c.money).where(*left)):
+    for row in tx.connection.execute(sa.select(findings.c.id, findings.c.state, findings.c.money).where(*left)):
+        if row.id in looked_at:
+            continue
+        ids.append(row.id)
         if row.state in live:
             undecided += 1
             values.add(money, {code: Decimal(amount).copy_abs() for code, amount in row.money.items()})
-        else:
-            decided += 1
-    tx.connection.execute(sa.update(findings).where(*left).values(last_run=run, last_seen=tx.now))
-    return Carried(undecided, decided, money)
+    touch(tx, ids, run)
+    return Carried(undecided, len(ids) - undecided, money)

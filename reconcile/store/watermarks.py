@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from reconcile.findings.states import LIVE, State
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import FORMER, decode_key, insert_for
-from reconcile.store.tables import finding_members, findings, watermarks
+from reconcile.store.tables import finding_members, findings, rule_state, watermarks
 from rules.values import Value
 
 
@@ -31,7 +31,7 @@ class Watermark:
 
 @dataclass(frozen=True)
 class OpenFinding:
-    """An open finding's state, key, and the names of its records."""
+    """A finding's state, key, and the names of its records."""
 
     state: State
     snoozed_until: dt.datetime | None
@@ -61,7 +61,7 @@ def every(tx: Transaction) -> Iterator[Watermark]:
 
 
 def open_findings(tx: Transaction, rule: str) -> Iterator[OpenFinding]:
-    """Yield the rule's findings that end when their records no longer match."""
+    """Yield the rule's findings that the last run saw, or that end when their records no longer match."""
     rows = tx.connection.execute(_OPEN.execution_options(yield_per=1_000), {"name": rule})
     last, records = None, list[str]()
     for row in rows:
@@ -82,9 +82,11 @@ _ROW = sa.select(watermarks).where(watermarks.c.rule == sa.bindparam("name"))
 _OPEN = (
     sa.select(findings.c.id, findings.c.state, findings.c.snoozed_until, findings.c.key, finding_members.c.record)
     .join(finding_members, finding_members.c.finding == findings.c.id)
+    .join(rule_state, rule_state.c.rule == findings.c.rule)
     .where(
         findings.c.rule == sa.bindparam("name"),
-        findings.c.state.in_([state.value for state in LIVE]),
+        findings.c.state.not_in((State.RESOLVED.value, State.MERGED.value)),
+        sa.or_(findings.c.state.in_([state.value for state in LIVE]), findings.c.last_run == rule_state.c.last_run),
         finding_members.c.role != FORMER,
     )
     .order_by(findings.c.id)

@@ -25,9 +25,13 @@ class StoredGroups:
             return [_known(finding, tx.now) for finding in watermarks.open_findings(tx, self.rule)]
 
 
+_STEADY = (State.OPEN, State.SNOOZED, State.DISMISSED)
+"""States that a run leaves as they are while the records are the same."""
+
+
 def _known(finding: OpenFinding, now: dt.datetime) -> KnownGroup:
     records = tuple(map(id_of, finding.records))
     if any(map(is_erased, records)):
         raise Unscoped("records of a finding were erased")
     is_awake = finding.snoozed_until is not None and finding.snoozed_until <= now
-    return KnownGroup(finding.key, records, due=is_awake or finding.state not in (State.OPEN, State.SNOOZED))
+    return KnownGroup(finding.key, records, due=is_awake or finding.state not in _STEADY)

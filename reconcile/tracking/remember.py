@@ -94,8 +94,9 @@ def record(
     not_same = judgements.load_not_same(tx, (rule.name,))
     followed = _followed(rule, entered)
     outlines = memory.outlines(tx, (rule.name,), by_records=followed.by_records, lock=scope is None)
-    if scope is not None:
-        outlines = KeyTexts(scope).inside(tx, outlines)
+    keys = None if scope is None else KeyTexts(scope)
+    if keys is not None:
+        outlines = keys.inside(tx, outlines)
     writer, tally = _Writer(tx, run, rule, entered), _Tally(expected)
     for part in parts(groups, outlines, by_records=followed.by_records):
         stored = memory.load(tx, part.findings)
@@ -114,8 +115,8 @@ def record(
         tally.add_missed(judgement, stored)
     if writer.planless:
         effects.void(tx, writer.planless, reason="its finding changed after it was planned")
-    if before is not None:
-        tally.carried = carried.carry_on(tx, rule.name, before=before, run=run)
+    if keys is not None and before is not None:
+        tally.carried = carried.carry_on(tx, rule.name, keys.findings, before=before, run=run)
     return tally.outcome(rule, entered, writer.news)
 
 

@@ -20,11 +20,14 @@ class KeyTexts:
 
     def __init__(self, scope: Scope) -> None:
         self._texts = frozenset(map(key_text, scope.keys))
+        self.findings: set[str] = set()
+        """The findings of these keys, once `inside` was asked for them."""
 
     def inside(self, tx: Transaction, outlines: Iterable[Outline]) -> Iterator[Outline]:
         """Yield the outlines of findings of these keys, whose marks are their keys, and lock these findings."""
         own = [outline for outline in outlines if not self._texts.isdisjoint(outline.marks)]
-        carried.lock(tx, (outline.id for outline in own))
+        self.findings.update(outline.id for outline in own)
+        carried.lock(tx, self.findings)
         yield from own
 
     def missed(self, judgement: Judgement, stored: Memory) -> int:

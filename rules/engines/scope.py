@@ -20,7 +20,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class KnownGroup:
-    """An open finding: its key and records. `due`: it must be looked at again, whatever its records are now."""
+    """A finding with a group: its key and records. `due`: it must be looked at again, whatever its records are now."""
 
     key: Mapping[str, Value]
     records: tuple[RecordId, ...]
@@ -31,7 +31,7 @@ class KnownGroups(Protocol):
     """The findings of a rule, as earlier runs left them."""
 
     def open(self) -> Sequence[KnownGroup]:
-        """All open findings. Raises Unscoped if their records cannot be looked up."""
+        """All findings that had a group. Raises Unscoped if their records cannot be looked up."""
 
 
 @dataclass(frozen=True)

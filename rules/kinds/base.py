@@ -169,6 +169,14 @@ class Rule(Strict):
         return self
 
     @property
+    def timeless(self) -> bool:
+        """True if the same records always have the same groups, unless an expression asks for `slot()`.
+
+        No decision of a person and no passing of time may change them.
+        """
+        return False
+
+    @property
     def kept_by(self) -> tuple[str, ...]:
         """The columns that choose which record of a group stays."""
         return ()

@@ -119,28 +119,29 @@ class _Search:
             self._add([key, *(each for each in keys if each is not None)])
 
     def detection(self) -> Detection:
-        rows = [row for part in _slices(list(self._keys.values())) for row in self._rows_of(part)]
-        taking_part = [row for row in rows if self._bound.takes_part(row, self._slot)]
+        rows = [row for part in _slices(list(self._keys.values())) for row in self._repeated(part)]
+        taking_part = [row for row in rows if self._takes_part(row)]
         keys = tuple(dict(zip(self._bound.key_names, key, strict=True)) for key in self._keys.values())
         return Detection(
             rule=self._bound.rule.name,
             engine="pushdown",
             read=self._read,
-            scanned=len(taking_part),
+            scanned=self._read,
             skipped=(),
             groups=self._grouping.of_rows(taking_part),
             scope=Scope(keys),
         )
 
-    def _rows_of(self, keys: Sequence[Key]) -> Iterator[Mapping[str, Value]]:
-        """Yield the records that have one of these keys; the source may return others."""
+    def _repeated(self, keys: Sequence[Key]) -> Iterator[Mapping[str, Value]]:
+        """Yield the records that have one of these keys, of keys with enough records for a group."""
         at = {part.column: n for n, part in enumerate(self._bound.parts) if not part.steps}
         values = dict.fromkeys(tuple(key[at[name]] for name in self._usable) for key in keys)
-        wanted = set(map(sameness, keys))
+        by_key: dict[Hashable, list[Mapping[str, Value]]] = {sameness(key): [] for key in keys}
         rows = grouping.rows(self._look_up(self._usable, list(values)))
         for row, (key, _) in zip(rows, self._grouping.with_keys(rows), strict=True):
-            if key is not None and sameness(key) in wanted:
-                yield row
+            if key is not None and (alike := by_key.get(sameness(key))) is not None:  # the source may return others
+                alike.append(row)
+        yield from (row for alike in by_key.values() if len(alike) >= self._bound.rule.minimum for row in alike)
 
     def _present(self, findings: Sequence[KnownGroup]) -> dict[Hashable, Key | None]:
         """Return the present keys of the findings' records by id, None for one that takes no part any more."""
@@ -156,7 +157,10 @@ class _Search:
     def _keys_of(self, rows: Sequence[Mapping[str, Value]]) -> list[Key | None]:
         """Return each record's key, None if it takes no part."""
         keys = (key for key, _ in self._grouping.with_keys(rows))
-        return [key if self._bound.takes_part(row, self._slot) else None for row, key in zip(rows, keys, strict=True)]
+        return [key if self._takes_part(row) else None for row, key in zip(rows, keys, strict=True)]
+
+    def _takes_part(self, row: Mapping[str, Value]) -> bool:
+        return not self._bound.conditions or self._bound.takes_part(row, self._slot)
 
     def _id(self, row: Mapping[str, Value]) -> RecordId:
         return tuple(row[name] for name in self._bound.relation.id)

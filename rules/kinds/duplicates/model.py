@@ -215,6 +215,10 @@ class DuplicatesRule(Rule):
         return ("duplicate",)
 
     @property
+    def timeless(self) -> bool:
+        return not self.joins  # there, judged pairs change which records are joined
+
+    @property
     def joins(self) -> bool:
         return isinstance(self.key, AnyKey)
 
