@@ -87,6 +87,7 @@ def rows(table: pa.Table) -> list[dict[str, Value]]:
 
 def identified(keyed: Iterable[Keyed], relation: Relation, content: Sequence[str]) -> list[Record]:
     """Return records with their id: the dataset's, or (hash of the `content` columns, number of equal ones before).
+    Records with an empty part in the dataset's id are left out: nothing tells them apart.
 
     Records sort by id and then by content; without an id by file and row, if there are any, and then by content.
     """
@@ -105,7 +106,8 @@ def identified(keyed: Iterable[Keyed], relation: Relation, content: Sequence[str
 
 
 def _named(keyed: Iterable[Keyed], id_columns: Sequence[str], content: Sequence[str]) -> list[Record]:
-    identified = [(tuple(row[name] for name in id_columns), key, row) for key, row in keyed]
+    named = ((tuple(row[name] for name in id_columns), key, row) for key, row in keyed)
+    identified = [(name, key, row) for name, key, row in named if None not in name]
     has_repeats = len({sameness(name) for name, _, _ in identified}) < len(identified)
     extra = content if has_repeats else ()
     return [Record(name, key, row, (*name, *(row[column] for column in extra))) for name, key, row in identified]
@@ -186,14 +188,13 @@ def _reached(part: Sequence[Record], others: Iterable[Record], reach: Reach) -> 
 
 
 def once(records: Iterable[Record]) -> list[Record]:
-    """Drop records that repeat the id of an earlier one; an id that is empty in any part identifies no record."""
+    """Drop records that repeat the id of an earlier one."""
     names: set[Hashable] = set()
     unique = []
     for record in records:
         name = (record.dataset, sameness(record.id))
         if name not in names:
             unique.append(record)
-        if None not in record.id:
             names.add(name)
     return unique
 

@@ -39,14 +39,16 @@ def _answer(case: Case) -> Answer | None:
     unread: Counter[str] = Counter()
     skipped: Counter[tuple[str, str]] = Counter()
     records = [_record(case, number, row, unread) for number, row in enumerate(case.rows, 1)]
-    scanned = _passing(_passing(records, case.where, "dataset", skipped), case.rule.where, "rule", skipped)
+    inside = _passing(records, case.where, "dataset", skipped)
+    scanned = _passing(inside, case.rule.where, "rule", skipped)
     keys = _by_key(case, scanned, skipped)
-    if records and not keys:
+    are_nameless = len(inside) == len(records) and not any(map(_is_named, inside))
+    if records and (not keys or are_nameless):
         return None
     groups = [
-        _shown(case, key, counted, [member for member in members if member not in cut])
+        _shown(case, key, counted, [member for member in members if _is_named(member) and member not in cut])
         for key, members in keys.items()
-        for cut in _cut(case, members)
+        for cut in _cut(case, list(filter(_is_named, members)))
         for part in _apart(cut, case.rule.excepted)
         if _counts(case, counted := _once(case, part))
     ]
@@ -70,6 +72,10 @@ def _record(case: Case, number: int, row: Mapping[str, Cell], unread: Counter[st
     for name, expression in case.derived.items():
         values[name] = expression.value(values)
     return Record(number, values, tuple(values[name] for name in case.id) if case.id else (Decimal(number),))
+
+
+def _is_named(record: Record) -> bool:
+    return None not in record.id
 
 
 def _value(case: Case, column: Column, cell: Cell) -> Value:
@@ -181,7 +187,7 @@ def _once(case: Case, members: list[Record]) -> list[Record]:
     members = sorted(members, key=lambda member: [_empty_last(member.values[name]) for name in first])
     counted: dict[Any, Record] = {}
     for record in members:
-        counted.setdefault(record.row if None in record.id else record.id, record)
+        counted.setdefault(record.id, record)
     return _ordered(case, list(counted.values()))
 
 

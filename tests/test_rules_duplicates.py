@@ -176,7 +176,7 @@ def test_a_group_shows_its_key_span_money_and_values() -> None:
 
 
 @pytest.mark.server
-def test_ids_that_repeat_or_are_null_are_told_and_findings_still_stand(
+def test_ids_that_repeat_or_are_null_are_told_and_findings_of_others_stand(
     tmp_path: Path, servers: list[sa.Engine]
 ) -> None:
     rows = [
@@ -407,13 +407,24 @@ def test_addresses_are_one_mailbox_whether_sql_or_python_reads_them() -> None:
     assert not found.skipped
 
 
-def test_a_record_without_id_is_found_by_its_key_like_any_other() -> None:
-    data = Rows(THINGS, [{"id": None if n % 3 else n, "code": f" c{n % 4}"} for n in range(12)])
+@pytest.mark.server
+def test_a_record_with_an_empty_id_takes_no_part_and_is_counted(tmp_path: Path, servers: list[sa.Engine]) -> None:
+    rows = [{"id": n if n % 3 else None, "code": f"c{n % 4}"} for n in range(12)]
 
-    found = detect(rule(key=[{"code": ["trim"]}]), data.relation(), data.streamed(), SLOT)
+    for engine, found in everywhere(rule(key=[{"code": ["trim"]}]), Rows(THINGS, rows), tmp_path, servers):
+        assert (engine, ids(found)) == (engine, [[4, 8], [1, 5], [2, 10], [7, 11]])
+        assert (engine, found.identity) == (engine, IdentityProblem(nulls=4))
 
-    assert [len(group.members) for group in found.groups] == [3, 3, 3, 3]
-    assert found.identity == IdentityProblem(nulls=8)
+
+@pytest.mark.server
+@pytest.mark.parametrize("more", [{}, {"gap": {"at": "5m"}}, {"key": {"any": [["code"], ["at"]]}}])
+def test_a_text_without_a_sign_is_no_id(more: dict[str, Any], tmp_path: Path, servers: list[sa.Engine]) -> None:
+    columns = {**THINGS, "id": Type.TEXT}
+    rows = [{"id": name, "code": "a", "at": SLOT} for name in ("1", "", " ", None, "2", "\t")]
+
+    for engine, found in everywhere(rule(**more), Rows(columns, rows), tmp_path, servers):
+        assert (engine, ids(found)) == (engine, [["1", "2"]])
+        assert (engine, found.identity) == (engine, IdentityProblem(nulls=4))
 
 
 def test_slices_of_hashes_give_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:

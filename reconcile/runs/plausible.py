@@ -68,6 +68,10 @@ def _refuse(
         raise DatasetEmptied(dataset, before.read, "the rule" if is_compared else "it from the rule")
     of_dataset = "" if len(rule.datasets) == 1 else f" of dataset {dataset!r}"
     skipped = [entry for entry in detection.skipped if entry.scanned and entry.whole]
+    if detection.read and detection.identity.nulls == detection.read:
+        reasons = "; ".join(entry.sentence for entry in detected.unreadable)
+        why = f"the id of every record{of_dataset} is empty{f' ({reasons})' if reasons else ''}"
+        raise NothingChecked(rule.name, why)
     if detection.scanned and sum(entry.records for entry in skipped) == detection.scanned:
         raise NothingChecked(rule.name, f"every record{of_dataset} was skipped ({_reasons(detected)})")
     if not is_compared:
@@ -84,6 +88,7 @@ def _counts(detected: Detected) -> EarlierCounts:
     not_compared = sum(entry.records for entry in detection.skipped if entry.scanned and entry.whole)
     values = [entry.records for entry in detection.skipped if entry.scanned and not entry.whole]
     values += [entry.records for entry in detected.unreadable]  # may not even pass `where`
+    values.append(detection.identity.nulls)
     return EarlierCounts(detection.read, detection.scanned, max((not_compared, *values)), len(detection.groups))
 
 

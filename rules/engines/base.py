@@ -305,7 +305,8 @@ class Detection:
         counted = replace(self, read=self.read_of.get(dataset, self.read))
         of_dataset = dataset if dataset in self.scanned_of else None
         skipped = tuple(entry for entry in self.skipped if entry.dataset == of_dataset)
-        return replace(counted, scanned=self.scanned_of.get(dataset, self.scanned), skipped=skipped)
+        identity = self.identity_of.get(dataset, self.identity)
+        return replace(counted, scanned=self.scanned_of.get(dataset, self.scanned), skipped=skipped, identity=identity)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from rules.engines.base import (
@@ -194,10 +194,11 @@ class _Run:
             scanned=left.total.records + right.total.records,
             skipped=tuple(each for of_side in skipped for each in of_side),
             groups=Packed(answer.groups),
-            identity=identity,
+            identity=IdentityProblem(*(sum(counts) for counts in zip(*map(astuple, identity), strict=True))),
             statements=texts(bound, workspace.tables),
             read_of=read_of,
             scanned_of={} if bound.is_of_one_dataset else scanned_of,
+            identity_of={} if bound.is_of_one_dataset else dict(zip(names, identity, strict=True)),
             balance=balance,
             matched=answer.matched,
             not_yet_due=answer.not_yet_due,
@@ -232,22 +233,23 @@ class _Run:
         groups = summed.groups(self.workspace, statements, self.slot)
         return _Answer(groups, summed.accounts, summed.matched)
 
-    def _identity(self, states: Sequence[Mapping[int, int]]) -> IdentityProblem:
-        """Return the records of both datasets whose id is empty, or repeats another's."""
-        nulls = repeated = 0
+    def _identity(self, states: Sequence[Mapping[int, int]]) -> Sequence[IdentityProblem]:
+        """Return the records of each dataset whose id is empty, or repeats another's."""
+        problems = []
         for table, of_side in zip(self.workspace.tables, states, strict=True):
+            problem = IdentityProblem()
             if table.side.relation.id:
                 records = sum(count for state, count in of_side.items() if state not in (OUTSIDE, OUTSIDE_UNKNOWN))
                 named, different = self.workspace.ids(table, records)
-                nulls, repeated = nulls + records - named, repeated + named - different
-                table.has_unique_ids = records == different
-        return IdentityProblem(nulls, repeated)
+                problem = IdentityProblem(records - named, named - different)
+                table.has_unique_ids = named == different
+            problems.append(problem)
+        return problems
 
-    def _known_identity(self, settled: Settled) -> IdentityProblem:
+    def _known_identity(self, settled: Settled) -> Sequence[IdentityProblem]:
         for table, problem in zip(self.workspace.tables, settled.identity, strict=True):
-            table.has_unique_ids = bool(table.side.relation.id) and not problem
-        left, right = settled.identity
-        return IdentityProblem(left.nulls + right.nulls, left.repeated + right.repeated)
+            table.has_unique_ids = bool(table.side.relation.id) and not problem.repeated
+        return settled.identity
 
     def _groups(self, statements: Statements, outcomes: Outcomes) -> Iterator[Group]:
         """Build the findings to report, by key."""

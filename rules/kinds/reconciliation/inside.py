@@ -18,13 +18,14 @@ from rules.kinds.reconciliation.days import local_day
 from rules.kinds.reconciliation.stored import (
     EXCLUDED,
     EXCLUDED_UNKNOWN,
+    NO_ID,
     OUTSIDE,
     OUTSIDE_UNKNOWN,
     TAKES_PART,
     Element,
 )
 from rules.models import KeyPart
-from rules.values import Type
+from rules.values import Column, Type
 
 Select = sa.Select[Any]
 Days = Mapping[str, tuple[dt.date, dt.date] | None]
@@ -100,13 +101,22 @@ class SideQuery:
             if condition is not None:
                 compiled = self.compiler.condition(condition)
                 whens += [(compiled.is_(None), number(unknown)), (sa.not_(compiled), number(outside))]
+        whens += [(sa.not_(has_id), number(NO_ID)) for has_id in self._has_id]
         return sa.case(*whens, else_=number(TAKES_PART)) if whens else number(TAKES_PART)
 
     @cached_property
     def is_scanned(self) -> Element:
         """The condition that a record passes the filters of the dataset and of the rule."""
         wheres = [self.compiler.condition(condition) for condition in self.side.conditions if condition is not None]
+        wheres += self._has_id
         return sa.func.coalesce(sa.and_(*wheres), sa.false()) if wheres else sa.true()
+
+    @property
+    def _has_id(self) -> list[Element]:
+        """The condition that each part of the id is there, where the database does not ensure it."""
+        schema = self.side.relation.schema
+        may_be_empty = (name for name in self.side.relation.id if name not in schema or _may_be_empty(schema[name]))
+        return [self.compiler.column(name).is_not(None) for name in may_be_empty]
 
     @cached_property
     def is_complete(self) -> Element:
@@ -243,6 +253,10 @@ class SideQuery:
     def _is_wanted(self) -> Element:
         """The condition that a record passes the filters, or that reading it must fail."""
         return sa.or_(self.is_scanned, sa.not_(self.is_readable))
+
+
+def _may_be_empty(column: Column) -> bool:
+    return column.nullable or column.type is Type.TEXT
 
 
 def number(value: int) -> Element:

@@ -18,9 +18,10 @@ from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Held
 from rules.models import KeyPart
 from rules.values import Type
 
-TAKES_PART, OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, NO_KEY, NO_DATE, NO_AMOUNT = range(8)
-"""The states of a record. Those without key, date or amount match nothing, and so are findings."""
-LEFT_OUT = (OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN)
+TAKES_PART, OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, NO_KEY, NO_DATE, NO_AMOUNT, NO_ID = range(9)
+"""The states of a record. Those without key, date or amount match nothing, and so are findings. One with an empty part
+in its id takes no part, because no finding could name it."""
+LEFT_OUT = (OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, NO_ID)
 REASONS = {NO_KEY: "no key", NO_DATE: "no date", NO_AMOUNT: "no amount"}
 PARTS = 256
 """Parts of the keys: a record's part is the hash of its key, modulo this number."""
@@ -150,6 +151,7 @@ class SideTable:
             if self.labels[name] in inner.c:
                 condition = inner.c[self.labels[name]]
                 whens += [(condition.is_(None), unknown), (sa.not_(condition), outside)]
+        whens += [(values[name].is_(None), NO_ID) for name in self.parts if name.startswith("id_")]
         for name, state in self._required():
             whens.append((_is_missing(values[name], self.held(name)), state))
         cases: list[tuple[Element, Element]] = [(when, sa.literal_column(str(state))) for when, state in whens]
