@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from world_support import ALONE, DELETE, TWO, World
 
+from reconcile.cleaning import cleaning
 from reconcile.cleaning.execution import executor
 from reconcile.views import findings
 
-AUTOMATIC = ["plan.proposed", "plan.approved", "operation.sent", "operation.succeeded"]
+AUTOMATIC = ["plan.proposed", "operation.sent", "operation.succeeded"]
 """The entries of an effect when nobody is asked, and of its undo."""
 
 
@@ -42,6 +43,20 @@ def test_an_effect_that_asks_nobody_is_one_entry_for_each_transition(
     assert world.intact()
 
 
+def test_many_plans_that_ask_nobody_are_approved_in_one_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cleaning, "CHUNK", 2)
+    rows = [(number, f"{number // 2}@x", "Ann") for number in range(10)]
+    world = World.at(tmp_path / "w", *rows, twins=ALONE)
+    world.run()
+    before = len(_events(world))
+
+    world.run()
+
+    assert sorted(_events(world)[before:]) == sorted([*(5 * AUTOMATIC), "plan.approved", "plan.approved"])
+    assert world.shop.ids() == [0, 2, 4, 6, 8]
+    assert world.intact()
+
+
 def test_an_undo_is_one_entry_for_each_transition_and_its_finding_tells_the_whole_story(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=ALONE)
     world.run()
@@ -52,9 +67,9 @@ def test_an_undo_is_one_entry_for_each_transition_and_its_finding_tells_the_whol
 
     assert _events(world)[before:] == AUTOMATIC
     assert _story(world) == [
-        *(("reconcile", words) for words in ("found", "proposed", "approved for cleaning")),
+        *(("reconcile", words) for words in ("found", "proposed, no approval needed")),
         *(("reconcile", words) for words in ("cleaning started", "cleaned")),
-        *(("anna", words) for words in ("proposed", "plan approved")),
+        ("anna", "proposed"),
         *(("reconcile", words) for words in ("undo started", "undone")),
     ]
     assert world.intact()
@@ -67,7 +82,7 @@ def test_an_approved_effect_tells_who_approved_it(tmp_path: Path) -> None:
 
     world.approve(world.only())
 
-    assert _events(world)[before:] == ["approval.approved", *AUTOMATIC[1:]]
+    assert _events(world)[before:] == ["approval.approved", "plan.approved", *AUTOMATIC[1:]]
     assert _story(world) == [
         *(("reconcile", words) for words in ("found", "awaiting approval")),
         *(("anna", words) for words in ("approved", "approved for cleaning")),

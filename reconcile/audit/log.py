@@ -72,8 +72,8 @@ class _Pending:
         """Kind and names of the things the transaction changed, as `facts` has them."""
         self.about: set[Named] = set()
         """The things the entries are about."""
-        self.moves: dict[str, int] = {}
-        """The position of the newest entry that moves a plan, by the plan."""
+        self.moves: dict[str, tuple[int, str, str]] = {}
+        """The position of the newest entry that moves a plan, with its actor and event, by the plan."""
         self.added: dict[int, dict[str, Any]] = {}
         """Fields that were added to an entry later, by its position."""
 
@@ -139,9 +139,7 @@ def append(tx: Transaction, actor: str, event: str, subject: str, body: Mapping[
     fields = dict(body)
     entry = (actor, event, subject_of(tx.store, subject), json_text(fields), _search_keys(fields))
     pending = tx.finisher(_Pending)
-    plan = _name(fields, "plan")
-    if plan is not None and "to" in fields:
-        pending.moves[plan] = len(pending.entries)
+    pending.moves |= dict.fromkeys(_moved_plans(fields), (len(pending.entries), actor, event))
     pending.entries.append(entry)
     pending.about.update(_about(fields))
 
@@ -152,12 +150,25 @@ def add_to_move(tx: Transaction, plan: str, moved: Moved, **fields: str) -> bool
     Return False if there is no such entry. So one transition is one entry.
     """
     pending = tx.finisher(_Pending)
-    position = pending.moves.get(plan)
-    if position is None:
+    if plan not in pending.moves:
         return False
-    added = pending.added.setdefault(position, {ALSO: []})
-    added[ALSO].append(moved)
+    position, _, _ = pending.moves[plan]
+    added = pending.added.setdefault(position, {})
+    added.setdefault(ALSO, []).append(moved)
     added.update(fields)
+    return True
+
+
+def end_move(tx: Transaction, plan: str, to: str, *, of: str, by: str) -> bool:
+    """Let the event `of` by this actor, with which this transaction moves the plan, end in the state `to`.
+
+    Return False if there is no such entry.
+    """
+    pending = tx.finisher(_Pending)
+    position, actor, event = pending.moves.get(plan, (0, "", ""))
+    if (actor, event) != (by, of):
+        return False
+    pending.added.setdefault(position, {})["to"] = to
     return True
 
 
@@ -286,6 +297,14 @@ def _completed(body: str, added: Mapping[str, Any], changes: dict[Named | None, 
     if digests:
         fields[FACTS] = digests
     return json_text(fields) if digests or added else body
+
+
+def _moved_plans(fields: Mapping[str, Any]) -> Iterator[str]:
+    """The plans that an entry moves: one, or a list of them."""
+    if isinstance(fields.get("plan"), str) and "to" in fields:
+        yield fields["plan"]
+    if isinstance(fields.get("plans"), list):
+        yield from (name for name, _, _ in fields["plans"])
 
 
 def _search_keys(body: Mapping[str, Any]) -> dict[str, str | None]:

@@ -249,8 +249,9 @@ def _is_about(store: Store, event: str, subject: str, body: Mapping[str, Any]) -
     clear = None
     if event.startswith("finding."):
         clear = body.get("finding")
-    elif event.startswith(_OF_PLANS) and isinstance(body.get("plan"), str):
-        clear = f"plan:{body['plan']}"
+    elif event.startswith(_OF_PLANS):
+        plans = body.get("plans")
+        clear = f"plan:{plans[0][0] if isinstance(plans, list) and plans else body.get('plan')}"
     elif event == RESTORED:
         clear = f"store:{store.id}"
     elif event == ERASED:

@@ -218,6 +218,7 @@ class _Proposer:
 
     def _propose(self, planned: Sequence[tuple[Finding, Plan]]) -> None:
         by_policy: dict[tuple[Policy, bool], list[tuple[Finding, Plan]]] = {}
+        earlier = len(self.automatic)
         with self.tools.begin() as tx:
             effects.lock_findings(tx, [finding.id for finding, _ in planned])  # nobody rejects a plan in between
             asked = stored.decided_in_vain(tx, [finding.id for finding, _ in planned])
@@ -233,6 +234,9 @@ class _Proposer:
                         self.next_run.add(plan)
                     continue
                 self._store_plans(tx, policy, self._unrejected(tx, group))
+            if len(planned) < CHUNK and self.over_limit is None:  # the last chunk: no limit can stop these any more
+                self._approve(tx, self.automatic[earlier:], in_one_entry=False)
+                del self.automatic[earlier:]
         points.reach("plan.proposed")
 
     def _store_plans(self, tx: Transaction, policy: Policy, planned: Sequence[tuple[Finding, Plan]]) -> None:
@@ -289,8 +293,14 @@ class _Proposer:
     def _decide(self, ids: Sequence[str], *, approve: bool) -> None:
         """Approve plans that need no approval; if limits stopped them, ask people about all of them."""
         with self.tools.begin() as tx:
-            plans = effects.approved(tx, ids, by=ACTOR) if approve else effects.to_people(tx, ids)
-            event = Event.APPROVED if approve else Event.PROPOSED
-            reason = None if approve else self.proposals.stopped
-            moves = [Transition(plan.finding, event, plan.id, reason) for plan in plans]
+            if approve:
+                self._approve(tx, ids, in_one_entry=True)
+                return
+            plans = effects.to_people(tx, ids)
+            moves = [Transition(plan.finding, Event.PROPOSED, plan.id, self.proposals.stopped) for plan in plans]
             progress.move(tx, moves, by=ACTOR, run=self.tools.run)
+
+    def _approve(self, tx: Transaction, ids: Sequence[str], *, in_one_entry: bool) -> None:
+        plans = effects.approved(tx, ids, by=ACTOR, in_one_entry=in_one_entry)
+        moves = [Transition(plan.finding, Event.APPROVED, plan.id) for plan in plans]
+        progress.move(tx, moves, by=ACTOR, run=self.tools.run)

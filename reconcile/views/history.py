@@ -39,6 +39,8 @@ class EventView:
 def _story(entry: LogEntry) -> str:
     """The finding's event, or that of the plan which an undo moved."""
     body = entry.body or {}
+    if entry.event == "plan.proposed" and body.get("policy") == "none" and not body.get("undoes"):
+        return BY_RULE
     undone = (f"operation.{after}" for kind, _, _, after in body.get(log.ALSO, ()) if kind == facts.PLAN)
     story: str = body.get(log.STORY) or next(undone, entry.event)
     return story
@@ -51,6 +53,8 @@ def to_json(view: EventView) -> dict[str, Any]:
     return required | {name: text for name, text in optional.items() if text}
 
 
+BY_RULE = "plan.proposed_by_rule"
+"""The story of a plan that its rule allows without asking anybody."""
 IN_WORDS: Mapping[str, str] = {
     "finding.opened": "found",
     "finding.grown": "grew",
@@ -82,6 +86,7 @@ IN_WORDS: Mapping[str, str] = {
     "rejection.overruled": "approved despite a rejection",
     "limits.exceeded": "approved beyond a limit",
     "plan.proposed": "proposed",
+    BY_RULE: "proposed, no approval needed",
     "plan.approved": "plan approved",
     "plan.skipped": "plan dropped",
     "plan.to_people": "left to a person",

@@ -100,11 +100,13 @@ def move(
     each: Sequence[Mapping[str, Any]] | None = None,
     details: Sequence[Mapping[str, Any]] | None = None,
     proven: bool = True,
+    in_one_entry: bool = False,
 ) -> list[ClaimedPlan]:
     """Move these plans to the state `to`, with everything that depends on them; raises MoveRefused, ClaimLost.
 
     `values` are further columns of all plans, `each` those that differ; `details` are fields for the log of each. Not
-    `proven`: they are given up with an unknown outcome, so their keys and their use of limits stay.
+    `proven`: they are given up with an unknown outcome, so their keys and their use of limits stay. `in_one_entry`: the
+    log has one entry for all, without reason and details.
     """
     if not plans:
         return []
@@ -117,7 +119,10 @@ def move(
         plans = written(tx, plans)
     _write(tx, plans, common, each)
     _move_dependents(tx, plans, to, proven=proven)
-    _log(tx, plans, before, to, reason, event, actor, details)
+    if in_one_entry:
+        _log_together(tx, plans, before, to, event, actor)
+    else:
+        _log(tx, plans, before, to, reason, event, actor, details)
     if any(plan.undoes for plan in plans):
         _move_undone(tx, [plan for plan in plans if plan.undoes], to)
     common["was"] = None
@@ -255,6 +260,8 @@ def _log(
 ) -> None:
     name = event or f"operation.{to.value}"
     for number, plan in enumerate(plans):
+        if name == "plan.approved" and log.end_move(tx, plan.id, to.value, of="plan.proposed", by=actor):
+            continue  # who proposed it approves it at once: one transition
         body: dict[str, Any] = {"plan": plan.id, "finding": plan.finding, "run": plan.run, "fence": plan.fence}
         body |= {"from": before[number].value, "to": to.value}
         if reason is not None:
@@ -262,6 +269,19 @@ def _log(
         if details is not None:
             body |= details[number]
         log.append(tx, actor, name, f"plan:{plan.id}", body)
+
+
+def _log_together(
+    tx: Transaction,
+    plans: Sequence[ClaimedPlan],
+    before: Sequence[PlanState],
+    to: PlanState,
+    event: str | None,
+    actor: str,
+) -> None:
+    states = [[plan.id, state.value, to.value] for plan, state in zip(plans, before, strict=True)]
+    body = {"plans": states, "run": plans[0].run}
+    log.append(tx, actor, event or f"operation.{to.value}", f"plan:{plans[0].id}", body)
 
 
 # The plan that an undo reverses

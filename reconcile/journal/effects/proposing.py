@@ -66,11 +66,20 @@ def propose(
     return answers
 
 
-def approved(tx: Transaction, ids: Collection[str], by: str) -> list[ClaimedPlan]:
-    """Release approved plans for execution; plans that do not wait for approval are left out."""
+def approved(tx: Transaction, ids: Collection[str], by: str, *, in_one_entry: bool = False) -> list[ClaimedPlan]:
+    """Release approved plans for execution; plans that do not wait for approval are left out.
+
+    Of plans that this transaction proposed for the same actor, the proposal's entry in the log says so.
+    """
     plans_waiting = locked(tx, ids, (PlanState.AWAITING,))
     values = {"next_at": tx.now}
-    return move(tx, plans_waiting, PlanState.APPROVED, event="plan.approved", actor=by, values=values)
+    return move(
+        *(tx, plans_waiting, PlanState.APPROVED),
+        event="plan.approved",
+        actor=by,
+        values=values,
+        in_one_entry=in_one_entry,
+    )
 
 
 def beyond_limits(tx: Transaction, plan: str, records: int, by: str) -> None:
