@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from cli_support import Answer, Project
 from datasets_support import SLOT, Dataset, detect, relations, rule
@@ -181,6 +182,47 @@ def test_check_says_what_is_wrong_with_a_list(rule: dict[str, Any], code: int, s
 
     assert (answer.code, "Traceback" in answer.said) == (code, False), answer.said
     assert sentence in " ".join(answer.said.split())
+
+
+TENANTS = """\
+sources: {files: {type: files}, office: {type: workbook, path: known.xlsx}}
+datasets:
+  people: {source: files, path: people.csv, id: [tenant, number], columns: {number: integer}}
+  known: {source: office, sheet: Pairs}
+rules:
+  twins:
+    kind: duplicates
+    dataset: people
+    key: email
+    except: {dataset: known, columns: [[tenant, first], [tenant, second]]}
+"""
+
+
+def test_a_sheet_lists_pairs_of_ids_of_several_columns(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(
+        "tenant,number,email\n" + "".join(f"{t},{n},a@x\n" for t in "AB" for n in (1, 2))
+    )
+    book = openpyxl.Workbook()
+    book.active.title = "Pairs"
+    for cells in (
+        ["tenant", "first", "second", "note"],
+        ["A", 1, 2, "by Ann"],
+        ["B", "2", 1.0, None],
+        ["B", None, 2, ""],
+    ):
+        book.active.append(cells)
+    book.save(tmp_path / "known.xlsx")
+    project = Project(tmp_path).write(TENANTS)
+
+    answer = project("run", "--json")
+
+    [rule] = answer.json["rules"]
+    assert answer.code == 0, answer.said
+    [finding] = project("findings", "--json").json
+    assert sorted([finding["keeper"], *finding["surplus"]]) == [["A", 1], ["A", 2], ["B", 1], ["B", 2]]
+    assert rule["skipped"] == [{"column": "first", "reason": "null", "records": 1, "dataset": "known"}]
+    project.write(TENANTS.replace("key: email", "key: [tenant, email]"))
+    assert project("run", "--json").json["rules"][0]["groups"] == 0
 
 
 def test_an_unknown_dataset_of_a_list_is_told_at_its_line(tmp_path: Path) -> None:
