@@ -141,6 +141,16 @@ def test_an_empty_setting_removes_that_of_the_preset_with_the_column_it_needs(tm
     assert rule.kept_by == ()
 
 
+def test_a_column_that_the_dataset_lacks_is_told_with_the_setting_to_remove(tmp_path: Path) -> None:
+    (tmp_path / "charges.csv").write_text("id,Order No,gross,currency,at\n1,A,2.00,EUR,2026-03-02\n")
+    unmapped = Project(tmp_path).write(using().replace(", charged_at: at", ""))("check")
+    unwritten = Project(tmp_path).write(using().replace("charged_at: at", "charged_at: booked"))("check")
+
+    assert "the time of the charge; if the dataset has none, write `window: ~` and `keep: ~`" in unmapped.err
+    assert "`window` names `booked`, but dataset `charges` has no such column" in unwritten.out
+    assert "If dataset and rule need no `window`, remove the preset's with `window: ~`." in unwritten.out
+
+
 def test_a_kept_release_holds_the_whole_rule_so_a_later_preset_does_not_change_it(tmp_path: Path) -> None:
     text = using("where: status = '${STATUS}'").replace("Order No", '"${COLUMN}"')
     environ = {"STATUS": "paid", "COLUMN": "Order No"}

@@ -669,6 +669,12 @@ def test_a_mistake_is_told_at_its_place(text: str, mistake: str) -> None:
     assert any(mistake in problem for problem in problems), problems
 
 
+def test_an_unknown_form_is_the_only_mistake_of_a_report() -> None:
+    [problem] = mistakes("key: ref\nreport: [nonsense]")
+
+    assert "`report`: `nonsense` is not allowed here; write `left_only`, " in problem
+
+
 def test_every_misfit_with_the_datasets_is_told() -> None:
     compared = Compared([], [], right_types=TYPES | {"day": Type.INSTANT, "amount": Type.TEXT})
     text = """\

@@ -40,9 +40,10 @@ from reconcile.schedule.schedules import Schedule
 from rules.calendar import Holidays, HolidaysField
 from rules.cleaning import Caps, Limits, TargetLimits
 from rules.document.mistakes import Mistake, short, suggestion
-from rules.document.tree import Entry, locate
+from rules.document.tree import Entry, MapNode, Node, locate
 from rules.kinds.base import Rule
 from rules.models import Duration, Strict, parse_duration
+from rules.presets.using import REMOVABLE
 
 if TYPE_CHECKING:
     from connectors.base import DatasetSettings, SourceSettings
@@ -419,7 +420,11 @@ class Project:
             return sentence
         named = _SETTING.match(mistake)
         path = tuple(named[1].split(".")) if named else ()
-        return str(Mistake.at(locate(entry.node, path, entry.key_at).key_at, sentence))
+        at = locate(entry.node, path, entry.key_at).key_at
+        if path and path[0] in REMOVABLE and _is_of_preset(entry.node, path[0]):
+            remedy = f"If dataset and rule need no `{path[0]}`, remove the preset's with `{path[0]}: ~`."
+            sentence = f"{sentence} {remedy}"
+        return str(Mistake.at(at, sentence))
 
     @property
     def encryption_keys(self) -> tuple[bytes, ...]:
@@ -449,6 +454,12 @@ class Project:
     def directory(self) -> Path:
         """The folder of relative paths in the configuration."""
         return self.path.parent
+
+
+def _is_of_preset(rule: Node, setting: str) -> bool:
+    """Return True if a preset gave the setting: all that comes from one has the same position."""
+    entries = rule.entries if isinstance(rule, MapNode) else {}
+    return setting in entries and "kind" in entries and entries[setting].key_at == entries["kind"].key_at
 
 
 def _largest(limits: Sequence[Limits]) -> dict[str, Decimal]:

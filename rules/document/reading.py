@@ -9,7 +9,7 @@ import itertools
 import json
 import re
 import typing
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -74,7 +74,7 @@ class ModelReader(Generic[Model]):
 
     def _problems(self, failure: ValidationError, node: MapNode, key_at: Position) -> list[Mistake]:
         secrets = Secrets.of(self.model, node)
-        errors = failure.errors(include_url=False)
+        errors = _without_consequences(failure.errors(include_url=False))
         located = ((error, locate(node, error["loc"], key_at)) for error in errors[:_MOST])
         problems = [self._problem(error, at, secrets) for error, at in located if not self._is_misspelt(error, at)]
         if len(errors) > _MOST:
@@ -107,6 +107,12 @@ class ModelReader(Generic[Model]):
         subject = f"`{name}`" if name else self.what
         text = sentence if sentence.startswith(subject) else f"{subject}: {sentence}"
         return Mistake.at(_at_fault(_setting(place, sentence), sentence), text)
+
+
+def _without_consequences(errors: Sequence[Any]) -> list[Any]:
+    """Leave out that a list is too short where pydantic only dropped an item with a mistake of its own."""
+    inside = {error["loc"][:depth] for error in errors for depth in range(len(error["loc"]))}
+    return [error for error in errors if error["type"] != "too_short" or error["loc"] not in inside]
 
 
 def name_problem(name: str, key_at: Position) -> Mistake | None:

@@ -12,6 +12,8 @@ from rules.presets.preset import PREFIX, Preset, names, preset
 
 _COLUMN = re.compile(r"\$([a-z_]+)")
 _KEYS = ("use", "columns")
+REMOVABLE = ("window", "gap", "keep")
+"""Settings of a preset that a rule can do without."""
 
 
 def uses_preset(node: Node) -> bool:
@@ -68,8 +70,17 @@ class _Using:
         at = self.mapping.key_at if self.mapping is not None else self.at
         for column in self.missing:
             sentence = f"preset `{self.preset.name}` needs `columns: {{{column}: …}}`, {self.preset.columns[column]}"
-            self.mistakes.append(Mistake.at(at, sentence))
+            self.mistakes.append(Mistake.at(at, f"{sentence}{self._without(column, own_entries)}"))
         return merged
+
+    def _without(self, column: str, own: Mapping[str, Entry]) -> str:
+        """Return how to do without a column, if the rule still makes sense then; empty if it does not."""
+        using = [
+            key for key, entry in self.preset.rule.entries.items() if key not in own and _names(entry.node, column)
+        ]
+        if not set(using) <= set(REMOVABLE):
+            return ""
+        return f"; if the dataset has none, write {' and '.join(f'`{key}: ~`' for key in using)}"
 
     def _columns(self) -> Iterator[tuple[str, str]]:
         """Yield the preset's columns with those of the dataset."""
@@ -128,3 +139,12 @@ class _Using:
         if name not in columns:
             self.missing[name] = None
         return columns.get(name, name)
+
+
+def _names(node: Node, column: str) -> bool:
+    """Return True if a part of a preset names this column."""
+    if isinstance(node, MapNode):
+        return any(column in _COLUMN.findall(key) or _names(entry.node, column) for key, entry in node.entries.items())
+    if isinstance(node, ListNode):
+        return any(_names(item, column) for item in node.items)
+    return column in _COLUMN.findall(node.text or "")
