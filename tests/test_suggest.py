@@ -258,6 +258,15 @@ def test_two_columns_identify_records_if_none_does(tmp_path: Path) -> None:
     assert "unique and not null in 30 records" in suggested.out
 
 
+def test_amounts_with_a_currency_sign_are_no_id(tmp_path: Path) -> None:
+    project = write_csv(tmp_path, "euro.csv", "day,what,Betrag", (f"2026-03-0{n % 3 + 1},x,{n}.50 €" for n in range(9)))
+
+    suggested = accepted(project, "euro.csv")
+
+    assert "# id: []" in suggested.out
+    assert "# Betrag holds amounts with a currency sign, so it is read as text: export it without" in suggested.out
+
+
 def test_without_an_id_the_reason_is_said(tmp_path: Path) -> None:
     project = write_csv(tmp_path, "rows.csv", "a,b", [*(f"x{n},y{n}" for n in range(40)), "x7,y7"])
 
@@ -355,6 +364,9 @@ def test_no_value_of_a_personal_column_is_printed(tmp_path: Path) -> None:
         ("Geburtsdatum", Type.DATE, ["2000-01-01"], Role.BIRTH),
         ("BillingAddress", Type.TEXT, ["Main St 1"], Role.STREET),
         ("total", Type.DECIMAL, ["1.00"], Role.AMOUNT),
+        ("Betrag", Type.TEXT, ["12,50 €", "1.300,00\xa0€", "-4 EUR"], Role.PRICE),
+        ("paid", Type.TEXT, ["$12.50", "USD 1,300.00", "€ 3"], Role.PRICE),
+        ("invoice", Type.TEXT, ["INV 123", "INV 124"], Role.DOCUMENT),
         ("Rechnungsnummer", Type.TEXT, ["R1"], Role.DOCUMENT),
         ("order_id", Type.TEXT, ["A-1"], Role.DOCUMENT),
         ("customer_id", Type.INTEGER, ["1"], Role.PARTY),

@@ -20,6 +20,8 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]{2,}")
 _PHONE = re.compile(r"\+?[0-9][0-9 ()/.\-]{5,20}[0-9]")
 _IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
 _WORDS = re.compile(r"[^\W\d_]+([ .'’-]+[^\W\d_]+)*\.?")
+_SIGN = r"(€|\$|£|¥|zł|kr|EUR|USD|GBP|JPY|CHF|PLN|CZK|SEK|NOK|DKK)"  # not any three letters: INV 123 is a document
+_PRICE = re.compile(rf"[-+]?({_SIGN} ?[-+]?[0-9][0-9.,' ]*|[0-9][0-9.,' ]* ?{_SIGN})-?")
 _MOST_STATES = 12
 """Different values of a column that is a state and no identifier."""
 
@@ -38,6 +40,7 @@ class Role(enum.Enum):
     POSTCODE = "postcodes"
     CURRENCY = "currencies"
     AMOUNT = "amounts"
+    PRICE = "amounts with a currency sign"
     CREATED = "times of records"
     MOMENT = "dates or times"
     DOCUMENT = "references"
@@ -164,6 +167,8 @@ class Column:
             return Role.IBAN
         if self.share(lambda text: text.startswith("+") and _PHONE.fullmatch(text)) >= _MOST:
             return Role.PHONE
+        if self.share(lambda text: _PRICE.fullmatch(text.replace("\xa0", " "))) >= _MOST:
+            return Role.PRICE
         if _PARTIES.fullmatch(self.words) and self.is_identifier:
             return Role.PARTY  # customer_id is no document, although both end alike
         if _DOCUMENTS.fullmatch(self.words):

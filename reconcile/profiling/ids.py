@@ -13,7 +13,7 @@ from rules.values import Type
 MOST_PAIRS = 30
 """Pairs of columns that are tried; each takes one count over all records."""
 _NAMED = (Type.TEXT, Type.INTEGER)
-_NO_NAME = (*PERSONAL, Role.AMOUNT, Role.CURRENCY, Role.STATE)
+_NO_NAME = (*PERSONAL, Role.AMOUNT, Role.PRICE, Role.CURRENCY, Role.STATE)
 
 
 @dataclass(frozen=True)

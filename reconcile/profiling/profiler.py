@@ -112,7 +112,7 @@ class Profiler:
             *settings.of_zone(columns, read.zoned, config),
         ]
         types = [*(Setting(name, word) for name, word in _written_columns(order)), *read.types]
-        remarks = list(settings.unreadable(copy.problems))
+        remarks = [*settings.unreadable(copy.problems), *settings.of_prices(columns)]
         rules = [self._rule(config.name, choice) for choice in tried.chosen]
         idle = None if tried.idle is None else self._rule(config.name, tried.idle)
         return SuggestedDataset(config.name, copy.records, suggested, types, rules, tried.common, remarks, idle)

@@ -105,6 +105,14 @@ def of_zone(columns: Sequence[Column], zoned: Collection[str], config: DatasetCo
         yield Setting("timezone", "Europe/Berlin", why, is_open=True)
 
 
+def of_prices(columns: Sequence[Column]) -> Iterator[str]:
+    """Yield a sentence for each column of amounts that no type reads."""
+    for column in columns:
+        if column.role is Role.PRICE:
+            remedy = "export it without the sign, or derive a number with replace() and number()"
+            yield f"{column.name} holds {Role.PRICE.value}, so it is read as text: {remedy}"
+
+
 def unreadable(problems: Sequence[UnreadableCells]) -> Iterator[str]:
     """Yield a sentence for each column with values that its type cannot read."""
     for problem in problems:
