@@ -6,8 +6,10 @@ import datetime as dt
 import random
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
+from cli_support import Project
 from forensics_support import (
     CHANCE,
     COLUMNS,
@@ -284,3 +286,35 @@ def test_chance_is_named_a_cause_less_often_than_allowed(name: str, number: int)
     alarms = [seed for seed in range(number) if RANDOM[name](random.Random(f"{name} {seed}")) is not None]
 
     assert len(alarms) <= ALLOWED * number
+
+
+OVERLAPPING = """\
+sources: {exports: {type: files}}
+datasets:
+  bank: {source: exports, path: "bank-*.csv"}
+  ledger: {source: exports, path: ledger.csv, id: entry}
+rules: {bank-vs-ledger: {kind: reconciliation, left: bank, right: ledger, key: [reference]}}
+channels: {team: {type: file, path: told.txt}}
+jobs: {nightly: {rules: all, notify: [team]}}
+"""
+
+
+@pytest.mark.parametrize("scattered", [False, True])
+def test_exports_that_overlap_are_named_with_what_to_do(scattered: bool, tmp_path: Path) -> None:
+    days = {name: [f"R{n},{n}.00" for n in range(lines)] for name, lines in (("01", 16), ("02", 20))}
+    if scattered:  # each record twice in one of the files
+        days = {"01": [*days["01"][:8]] * 2, "02": [*days["02"][8:16]] * 2}
+    for name, lines in days.items():
+        (tmp_path / f"bank-{name}.csv").write_text("\n".join(["reference,amount", *lines, ""]))
+    entries = (f"e{n},R{n},{n}.00" for n in range(20))
+    (tmp_path / "ledger.csv").write_text("\n".join(["entry,reference,amount", *entries, ""]))
+
+    Project(tmp_path).write(OVERLAPPING)("run", "-q")
+
+    told = (tmp_path / "told.txt").read_text()
+    assert "16 twice in bank" in told
+    cause = (
+        "Probable cause: 16 of 16 repeated records of bank are in different files: this looks like exports that "
+        "overlap. Let `path` match only files that do not, or only the newest."
+    )
+    assert (cause in told) is not scattered

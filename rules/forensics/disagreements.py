@@ -9,6 +9,7 @@ from decimal import Decimal
 from rules.engines.base import Difference
 from rules.forensics.amounts import Amounts, constant_fee, day, is_hundredfold, is_opposite, number, swaps_digits
 from rules.forensics.chance import LOOKS_LIKE, MOST, ONE_DAY, Claim, binomial_tail, strongest
+from rules.forensics.overlaps import Overlaps
 from rules.forensics.unmatched import Columns, Pair, Record, Unmatched
 from rules.values import Value
 
@@ -36,6 +37,7 @@ class Disagreements:
         self._left, self._right = datasets
         self._differences: list[tuple[str, Pair]] = []
         self._unmatched = Unmatched(datasets, columns)
+        self._overlaps = [Overlaps(dataset) for dataset in datasets]
 
     def add(
         self,
@@ -47,6 +49,8 @@ class Disagreements:
         """Add one discrepancy with the records of both sides."""
         if len(self._differences) < MOST:
             self._differences.extend((field.column, (field.left, field.right)) for field in differences)
+        for overlaps, side in zip(self._overlaps, (left, right), strict=True):
+            overlaps.add(side)
         if len(left) + len(right) == 1:
             self._unmatched.add(key, left, right)
 
@@ -55,7 +59,8 @@ class Disagreements:
         for column, pair in (*self._differences, *self._unmatched.differences()):
             fields[column].append(pair)
         of_fields = (claim for column in sorted(fields) for claim in self._of_field(column, fields[column]))
-        return strongest([*of_fields, *self._unmatched.claims()])
+        of_files = (overlaps.claim() for overlaps in self._overlaps if overlaps)
+        return strongest([*of_fields, *self._unmatched.claims(), *of_files])
 
     def _of_field(self, column: str, pairs: Sequence[Pair]) -> Iterator[Claim]:
         numbers = [(number(left), number(right)) for left, right in pairs]
