@@ -1,7 +1,7 @@
 """`python -m bench [SECTION …] [--rows N] [--runs N] [--results FILE]`; writes RESULTS.md.
 
 The sections: start, files, postgres, incremental, workbook, tolerance, exact, sums, any-key, transfers,
-peers, serve, effects, audit.
+peers, findings, serve, effects, audit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import audit, data, peers, reconciliation, serving
+from bench import audit, data, findings, peers, reconciliation, serving
 from bench import effects as effecting
 from bench.incremental import incremental
 from bench.measure import RECONCILE, Contender, common, contender, interleave, members, reconcile, table
@@ -158,6 +158,7 @@ SECTIONS: dict[str, Callable[[int, int], str]] = {
     "any-key": lambda rows, runs: reconciliation.any_key(3 * rows // 10, runs),
     "transfers": lambda _, runs: reconciliation.transfers(runs),
     "peers": lambda rows, runs: peers.peers(rows // 10, runs),
+    "findings": lambda rows, _: findings.section(rows // 100, rows // 10),
     "serve": serve,
     "effects": effects,
     "audit": log,

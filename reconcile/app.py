@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from connectors.ahead import Ahead
 from connectors.disk.scratch import Scratch
 from connectors.errors import ConnectorError
-from reconcile import config
+from reconcile import __version__, config
 from reconcile.config import opened
 from reconcile.config.opened import Sources
 from reconcile.config.settings import JobConfig, Project
@@ -397,6 +397,7 @@ class Application:
             sleep=self._sleep,
             delivers=delivers,
             lists=lists,
+            version=__version__,
             stop=self._stop,
             spans=self.spans,
             source=self.sources.__getitem__,

@@ -10,12 +10,13 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import enum
-import json
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+
+from rules.compact import encoder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -178,7 +179,7 @@ def _tagged(value: Value) -> tuple[str, ...] | None:
     return None if tagged is None else tuple(tagged)
 
 
-_JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True).encode
+_JSON = encoder()
 
 
 _RANKS = {"n": 0, "t": 1, "d": 2, "i": 3, "b": 4, "y": 5}

@@ -360,6 +360,7 @@ ROWS: Mapping[str, Rows] = {
             }
         ],
     },
+    "0003": {},
 }
 
 REVISIONS = tuple(

@@ -93,6 +93,22 @@ class FindingsOffice(Office):
         scope: Scope | None = None,
         expected: Scope | None = None,
     ) -> RuleOutcome:
+        """The same as `record_all` with these groups."""
+        return self.record_all(
+            groups, rule=rule, complete=complete, tell=tell, began=began, scope=scope, expected=expected
+        )
+
+    def record_all(
+        self,
+        groups: Sequence[Group],
+        *,
+        rule: RuleIdentity = RULE,
+        complete: bool = True,
+        tell: bool = True,
+        began: dt.timedelta = dt.timedelta(0),
+        scope: Scope | None = None,
+        expected: Scope | None = None,
+    ) -> RuleOutcome:
         """One run of the rule, a minute after the last, and (unless it is killed before) its message.
 
         It began to read so long before it ends, and looked at the keys of the scope.

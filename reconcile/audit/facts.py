@@ -10,7 +10,6 @@ transaction records every change of one as [kind, name, digest before, digest af
 from __future__ import annotations
 
 import hmac
-import json
 import operator
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from typing import Any
 
 from reconcile.store import Transaction, evidence
 from reconcile.store.evidence import Covered
+from rules.compact import encoder
 
 FINDING, PLAN, LIMITS, RULE = "finding", "plan", "limits", "rule"
 CHUNK = 500
@@ -34,7 +34,7 @@ KINDS: Mapping[str, tuple[Covered, ...]] = {
             (
                 *("fingerprint", "rule", "kind", "dataset", "severity", "version", "key", "payload", "money"),
                 *("records", "first_run", "first_seen", "snoozed_until", "assigned_to", "decided_by"),
-                *("note", "merged_into"),
+                *("note", "merged_into", "digest"),
             ),
         ),
         Covered("finding_members", "finding", ("record", "position", "role", "values", "first_seen", "settled_at")),
@@ -221,4 +221,4 @@ def _record(tx: Transaction, kind: str, names: Sequence[str]) -> Iterator[Change
 
 _by_key = operator.itemgetter(slice(3))
 """The first three columns of a part identify a row of a thing, and none of them is null."""
-_text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, check_circular=False).encode
+_text = encoder()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
 
+from rules.compact import encoder
 from rules.engines.base import Discrepancy, DuplicateGroup, Group
 from rules.kinds.base import LinkingValues, Rule, linking_values
 from rules.models import Severity
@@ -22,6 +23,7 @@ from rules.values import RecordId, Value, canonical, canonical_instant, canonica
 FORM = "@form"
 """The name of a discrepancy's form in `judged_values`."""
 _LINKING = "@by "
+_JSON = encoder()
 _DOMAIN = "reconcile/finding/1"
 _CROCKFORD = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 _MISREAD = str.maketrans("OIL", "011")
@@ -162,7 +164,7 @@ def linking_in(judged: Mapping[str, Value]) -> LinkingValues:
 
 def key_text(key: Mapping[str, Value]) -> str:
     """Return a key as one canonical line, independent of the order of its columns."""
-    return json.dumps([[name, canonical(key[name])] for name in sorted(key)], separators=(",", ":"))
+    return _JSON([[name, canonical(key[name])] for name in sorted(key)])
 
 
 def holds(judged: Mapping[str, Value], now: Mapping[str, Value]) -> bool:
@@ -191,7 +193,7 @@ def fingerprint(rule: str, kind: str, key: Mapping[str, Value], anchor: Value = 
     `again` distinguishes findings that would have the same name by history, as when another rule takes a rule's name.
     """
     parts = [_DOMAIN, rule, kind, key_text(key), canonical(anchor), again]
-    return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(_JSON(parts).encode()).hexdigest()
 
 
 def fingerprint_of(rule: RuleIdentity, group: Group, again: int = 0) -> str:

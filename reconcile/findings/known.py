@@ -149,6 +149,11 @@ class NotSame:
     pairs: Mapping[Pair, tuple[Mapping[str, Value], Mapping[str, Value]]] = field(default_factory=dict)
     crowds: Sequence[tuple[frozenset[str], Mapping[str, Value]]] = ()
 
+    @property
+    def records(self) -> frozenset[str]:
+        """All records about which there is a judgement."""
+        return frozenset(record for pair in self.pairs for record in pair).union(*(crowd for crowd, _ in self.crowds))
+
     def settles(self, pair: Pair, key: Mapping[str, Value]) -> bool:
         judged = self.pairs.get(pair)
         return judged is not None and all(holds(judged_key, key) for judged_key in judged)

@@ -28,7 +28,7 @@ from reconcile.findings.states import Event, PlanState, State
 from reconcile.journal import effects, limits
 from reconcile.messages import delivery, notify, outbox
 from reconcile.messages.news import News
-from reconcile.runs import history, plausible
+from reconcile.runs import history, plausible, recognition
 from reconcile.runs.check import ACTOR, Order, Readers, check, result_of
 from reconcile.runs.report import RunReport
 from reconcile.schedule import slots
@@ -50,12 +50,13 @@ LATER = dt.timedelta(minutes=1)
 class Equipment(Readers):
     """The resources of a run.
 
-    `sleep` waits seconds. Without `delivers` another process empties the outbox; without `lists` the report lists no
-    findings.
+    `version` is that of Reconcile. `sleep` waits seconds. Without `delivers` another process empties the outbox;
+    without `lists` the report lists no findings.
     """
 
     store: Store
     channels: Mapping[str, Channel]
+    version: str = ""
     sleep: Callable[[float], None] = time.sleep
     delivers: bool = True
     lists: bool = True
@@ -240,8 +241,10 @@ class _Run:
 
         with self.tools.store.read() as tx:
             known = apart.keeping_apart(tx, rule)
+            tools = self.tools
+            prepared = recognition.recognising(tx, tools.project, known, self.order.slot, tools.version)
         alive = self.heart.progress
-        return check(known, self.order, self.tools, judge, fail=self._keep_failure, alive=alive, earlier=earlier)
+        return check(prepared, self.order, self.tools, judge, fail=self._keep_failure, alive=alive, earlier=earlier)
 
     def _shape_reason(self, tx: Transaction, rule: Rule, answer: Detected) -> str | None:
         binding = binding_of(self.tools.project, rule)

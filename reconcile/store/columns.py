@@ -6,6 +6,7 @@ A new stored form is a new type beside the old one: migrations use these types a
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import json
 from typing import Any
 
@@ -13,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+from rules.compact import encoder
 from rules.values import canonical_instant
 
 
@@ -39,7 +41,7 @@ class Instant(TypeDecorator[dt.datetime]):
         return dialect.type_descriptor(sa.Text(collation="C") if dialect.name == "postgresql" else sa.Text())
 
     def process_bind_param(self, value: dt.datetime | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
-        return None if value is None else canonical_instant(value)
+        return None if value is None else _instant_text(value)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> dt.datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
         return None if value is None else dt.datetime.fromisoformat(value)
@@ -77,7 +79,8 @@ class OrderedJson(TypeDecorator[Any]):
 
 def json_text(value: Any) -> str:
     """Return JSON with sorted keys, no spaces, ASCII: equal values give equal text. Raises TypeError or ValueError."""
-    return _CANONICAL.encode(value)
+    return _CANONICAL(value)
 
 
-_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+_instant_text = functools.lru_cache(maxsize=64)(canonical_instant)  # of one transaction, nearly all are the same
+_CANONICAL = encoder(sort_keys=True, allow_nan=False)

@@ -12,6 +12,7 @@ from reconcile.findings.states import OVER, PlanState
 from reconcile.store import plans as stored_plans
 from reconcile.store.columns import Json, OrderedJson
 from reconcile.store.database import Transaction
+from reconcile.store.finding_memory import chunks
 from reconcile.store.tables import (
     approvals,
     audit,
@@ -138,6 +139,12 @@ def live_plans_of(tx: Transaction, of_findings: Collection[str], ids: Collection
 
 def set_finding(tx: Transaction, finding: str, values: Mapping[str, Any]) -> None:
     tx.connection.execute(sa.update(findings).where(findings.c.id == finding).values(values))
+
+
+def forget_digests(tx: Transaction, ids: Collection[str]) -> None:
+    """Delete the digests of these findings: a digest of personal data could be compared with guesses."""
+    for chunk in chunks(sorted(ids)):
+        tx.connection.execute(sa.update(findings).where(findings.c.id.in_(chunk)).values(digest=None))
 
 
 def set_member(tx: Transaction, finding: str, record: str, new_record: str, values: Sequence[Any]) -> None:

@@ -180,8 +180,7 @@ def outlines(tx: Transaction, rules: Sequence[str], *, by_records: bool, lock: b
 
     `lock` blocks decisions of people until the transaction ends, once the last one was read.
     """
-    query = sa.select(findings.c.id, findings.c.key, findings.c.records).order_by(findings.c.id)
-    query = query.where(findings.c.rule.in_(rules), findings.c.state != State.MERGED.value)
+    query = _OUTLINES.where(findings.c.rule.in_(rules), findings.c.state != State.MERGED.value)
     partitions = tx.connection.execute(
         (query.with_for_update() if lock else query).execution_options(yield_per=CHUNK)
     ).partitions()
@@ -190,7 +189,17 @@ def outlines(tx: Transaction, rules: Sequence[str], *, by_records: bool, lock: b
             followed = _followed(tx, [row.id for row in partition])
             yield from (Outline(row.id, followed[row.id], row.records) for row in partition)
         else:
-            yield from (Outline(row.id, (key_text(decode_key(row.key)),), row.records) for row in partition)
+            yield from map(_by_key, partition)
+
+
+def outlines_of(tx: Transaction, ids: Iterable[str]) -> Iterator[Outline]:
+    """Yield these findings with the marks of their keys, in the order of their ids."""
+    for chunk in chunks(ids):
+        yield from map(_by_key, tx.connection.execute(_OUTLINES.where(findings.c.id.in_(_ids)), {"ids": chunk}).all())
+
+
+def _by_key(row: Any) -> Outline:
+    return Outline(row.id, (key_text(decode_key(row.key)),), row.records)
 
 
 def _followed(tx: Transaction, ids: Sequence[str]) -> Mapping[str, list[str]]:
@@ -295,6 +304,7 @@ def touch(tx: Transaction, ids: Iterable[str], run: str) -> None:
 
 def settle(tx: Transaction, finding: str, at: dt.datetime | None) -> None:
     """Mark exactly the finding's present records as covered by a decision; None: mark no record."""
+    tx.connection.execute(sa.update(findings).where(findings.c.id == finding).values(digest=None))
     members = sa.update(finding_members).where(finding_members.c.finding == finding)
     if at is None:
         tx.connection.execute(members.values(settled_at=None))
@@ -310,6 +320,7 @@ _RENAMED_FROM = sa.select(rule_state.c.renamed_from).where(rule_state.c.rule == 
 _DEFINITIONS = sa.select(
     rule_state.c.rule, rule_state.c.definition, rule_state.c.cleaning, rule_state.c.last_run, rule_state.c.last_run_at
 ).where(rule_state.c.rule.in_(_names))
+_OUTLINES = sa.select(findings.c.id, findings.c.key, findings.c.records).order_by(findings.c.id)
 _FINDINGS = sa.select(findings).where(findings.c.id.in_(_ids)).order_by(findings.c.id)
 _UNDOS = sa.select(plans.c.finding).where(
     plans.c.finding.in_(_ids),
@@ -331,6 +342,6 @@ _OWNERS = sa.select(finding_aliases.c.fingerprint, finding_aliases.c.finding).wh
 _TAKEN = sa.select(findings.c.id).where(findings.c.id.in_(_ids))
 _TOUCH = (
     sa.update(findings)
-    .where(findings.c.id.in_(_ids))
+    .where(bulk.one_of(findings.c.id, "ids"))
     .values(last_run=sa.bindparam("run"), last_seen=sa.bindparam("now"))
 )

@@ -91,6 +91,7 @@ def settle(tx: Transaction, names: Collection[str]) -> None:
     """Mark the present records of these findings, and only those, as settled."""
     if names:
         tx.connection.execute(_SETTLE, {"ids": list(names), "now": tx.now})
+        tx.connection.execute(_FORGET_DIGESTS, {"ids": list(names)})
 
 
 # By a person; a note is only replaced by another one
@@ -142,6 +143,7 @@ _MOVE = (
     )
 )
 _now: sa.BindParameter[Any] = sa.bindparam("now", type_=finding_members.c.settled_at.type)
+_FORGET_DIGESTS = sa.update(findings).where(bulk.one_of(findings.c.id, "ids")).values(digest=None)
 _SETTLE = (
     sa.update(finding_members)
     .where(bulk.one_of(finding_members.c.finding, "ids"))

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0002"
+REVISION = "0003"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 
 metadata = sa.MetaData(
@@ -301,6 +301,7 @@ findings = sa.Table(
     sa.Column("decided_by", Word),
     sa.Column("note", sa.Text),
     sa.Column("merged_into", Word, sa.ForeignKey("findings.id")),
+    sa.Column("digest", Word),  # of its group, where only this finding can continue it; see reconcile.runs.recognition
     sa.Index(None, "rule", "state", "severity"),
 )
 """One group of records over its whole life. `version` rises with every change that is reported."""

@@ -11,21 +11,23 @@ from typing import Any
 
 from reconcile.audit import facts, log
 from reconcile.findings import payload as stored_parts
-from reconcile.findings.identity import Existing, RuleIdentity, member_name
+from reconcile.findings.identity import Existing, RuleIdentity, fingerprint_of, key_text, member_name
 from reconcile.findings.judgement import NOT_CLEAN, FindingChange, Judgement, Verdict, judge
 from reconcile.findings.known import NotSame, Outline, parts
 from reconcile.findings.states import Event, State, after
 from reconcile.journal import effects
-from reconcile.store import Transaction, carried, judgements
+from reconcile.store import Transaction, carried, judgements, recognised
 from reconcile.store import finding_memory as memory
 from reconcile.store.carried import Carried
 from reconcile.store.finding_memory import Entered, Memory, Row
+from reconcile.store.recognised import Recognised
 from reconcile.tracking.names import Names, assign
 from reconcile.tracking.scoped import KeyTexts
 from rules import values
 from rules.engines.base import Group
 from rules.engines.scope import Scope
 from rules.packed import Packed
+from rules.recognised import PartlyBuilt
 
 ACTOR = "reconcile"
 _KNOWN = (FindingChange.KNOWN, FindingChange.SHRUNK)
@@ -93,11 +95,18 @@ def record(
         log.append(tx, ACTOR, "rule.renamed", rule.name, body)
     not_same = judgements.load_not_same(tx, (rule.name,))
     followed = _followed(rule, entered)
-    outlines = memory.outlines(tx, (rule.name,), by_records=followed.by_records, lock=scope is None)
+    writer, tally = _Writer(tx, run, rule, entered), _Tally(expected)
+    if isinstance(groups, PartlyBuilt) and scope is None and _are_comparable(followed, entered, complete=complete):
+        findings = recognised.recognise(tx, rule.name, groups.unbuilt, not_same.records)
+        memory.touch(tx, findings.unchanged.values(), run)
+        tally.add_unchanged(findings)
+        groups = groups.without(findings.unchanged)
+        outlines = memory.outlines_of(tx, findings.others)
+    else:
+        outlines = memory.outlines(tx, (rule.name,), by_records=followed.by_records, lock=scope is None)
     keys = None if scope is None else KeyTexts(scope)
     if keys is not None:
         outlines = keys.inside(tx, outlines)
-    writer, tally = _Writer(tx, run, rule, entered), _Tally(expected)
     for part in parts(groups, outlines, by_records=followed.by_records):
         stored = memory.load(tx, part.findings)
         judgement = judge(
@@ -137,6 +146,12 @@ def preview(
     outlines = memory.outlines(tx, names, by_records=followed.by_records, lock=False)
     tally, verdicts = _judged_in_parts(followed, groups, outlines, judged)
     return tally.outcome(rule, entered), verdicts
+
+
+def _are_comparable(rule: RuleIdentity, entered: Entered, *, complete: bool) -> bool:
+    """Return True if a group with the digest of a known finding is known in this run, and nothing more."""
+    is_other = entered.first or entered.edited or entered.renamed or entered.rewritten
+    return complete and not is_other and not rule.by_records
 
 
 def _followed(rule: RuleIdentity, entered: Entered) -> RuleIdentity:
@@ -189,6 +204,13 @@ class _Tally:
                     values.add(self._money, verdict.group.at_risk)
                     self._forms[verdict.group.form] += 1
 
+    def add_unchanged(self, findings: Recognised) -> None:
+        """Add findings whose groups are known and were not judged."""
+        self._changes[FindingChange.KNOWN] += len(findings.unchanged)
+        self._of_groups[FindingChange.KNOWN] += len(findings.unchanged)
+        for money in findings.money:
+            values.add(self._money, values.sizes({currency: Decimal(amount) for currency, amount in money.items()}))
+
     def add_missed(self, judgement: Judgement, stored: Memory) -> None:
         self._missed += 0 if self._expected is None else self._expected.missed(judgement, stored)
 
@@ -235,6 +257,7 @@ class _Writer:
     def write(self, stored: Memory, judgement: Judgement, names: Names) -> None:
         """Write the judgement's changes; `known` holds the findings as they were before."""
         self._known = stored
+        self._by_key = Counter(key_text(finding.key) for finding in stored.known)
         self._new: list[Row] = []
         self._changed: list[Row] = []
         self._seen: list[str] = []
@@ -282,7 +305,7 @@ class _Writer:
 
     def _on_found(self, verdict: Verdict, group: Group, finding: str, mark: str) -> None:
         before = self._known.rows[finding]
-        row = before | self._facts(group, mark) | {"payload": self._payload(verdict, group, before)}
+        row = before | self._facts(group, mark, finding) | {"payload": self._payload(verdict, group, before)}
         self._members(finding, group)
         if verdict.reason == NOT_CLEAN:
             log.touch(self._tx, facts.FINDING, [finding])
@@ -294,7 +317,7 @@ class _Writer:
         else:
             self._seen.append(finding)
 
-    def _facts(self, group: Group, mark: str) -> Row:
+    def _facts(self, group: Group, mark: str, finding: str | None = None) -> Row:
         return {
             "dataset": self._rule.dataset,
             "fingerprint": mark,
@@ -304,7 +327,16 @@ class _Writer:
             "records": len(group.members),
             "last_run": self._run,
             "last_seen": self._tx.now,
+            "digest": self._digest(group, mark, finding),
         }
+
+    def _digest(self, group: Group, mark: str, finding: str | None) -> str | None:
+        """Return the digest of the group if no other finding can continue it, nor a decision cover it."""
+        if group.digest is None or mark != fingerprint_of(self._rule, group):
+            return None
+        others = self._by_key[key_text(group.key)] - (finding is not None)
+        settled = finding is not None and any(row["settled_at"] for row in self._known.members[finding].values())
+        return None if others or settled else group.digest
 
     def _payload(self, verdict: Verdict, group: Group, before: Row | None = None) -> dict[str, Any]:
         kept = before["payload"] if before else {}
@@ -351,7 +383,7 @@ class _Writer:
 
 
 _SETTLED = (State.DISMISSED.value, State.UNDONE.value)
-_SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "records")
+_SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "records", "digest")
 
 
 def _member_rows(group: Group) -> Iterator[Row]:

@@ -364,6 +364,7 @@ class _Erasure:
 
     def _in_findings(self) -> None:
         self._touch(facts.FINDING, self._findings | self._near)
+        self._run(erasing.forget_digests, self._findings | self._near)
         for finding in erasing.some_findings(self.tx, self._findings | self._near):
             is_mine, payload = finding.id in self._findings, finding.payload
             values: dict[str, Any] = {"note": None} if is_mine and finding.note is not None else {}

@@ -132,12 +132,14 @@ class Group(ABC):
 
     `key` maps key column to normalised value. `money` is the amount at risk per currency, with its sign. `span` is the
     first and last instant (or number) of the rule's `gap`/`window` column. `form` says what is wrong with the records.
+    `digest` is equal for equal groups of a rule, if it computes one; see `rules.recognised`.
     """
 
     key: Mapping[str, Value]
     form: str = field(kw_only=True)
     money: Mapping[str, Decimal] = field(default_factory=dict, kw_only=True)
     span: tuple[Value, Value] | None = field(default=None, kw_only=True)
+    digest: str | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     @property
     @abstractmethod

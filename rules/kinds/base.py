@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # a configuration is read without the engines
     from rules.engines.base import Detection, Group, Records, Relation, Stop
     from rules.engines.compile import Columns
     from rules.engines.scope import Changed, KnownGroups
+    from rules.recognised import Recognition
     from rules.values import RecordId, Value
 
 SettingPath = tuple[str | int, ...]
@@ -166,6 +167,10 @@ class Rule(Strict):
 
         Only a rule that `joins` does; the others find such pairs, and tracking settles them.
         """
+        return self
+
+    def recognising(self, recognition: Recognition) -> Self:  # noqa: ARG002 - for kinds that compute digests
+        """Return the rule for a detection that may leave known groups unbuilt: its groups are then `PartlyBuilt`."""
         return self
 
     @property

@@ -5,31 +5,37 @@ from __future__ import annotations
 import datetime as dt
 import gc
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from rules import grouping, survivorship
-from rules.engines.base import DuplicateGroup, Link, Nearby, Positions
+from rules.engines.base import DuplicateGroup, Group, Link, Nearby, Positions
 from rules.kinds.base import Sample
 from rules.kinds.duplicates import encoded, splitting
 from rules.kinds.duplicates.bound import BoundRule, Criteria
 from rules.kinds.duplicates.share import ShareLimit
 from rules.normalise import chain_function
 from rules.packed import Packed
+from rules.recognised import PartlyBuilt, Recognition
 from rules.values import Value, order_key
 
 AT_ONCE = 5_000
 """Records that are Python objects at the same time; all records of a key come together, so it may be more."""
+FEW = 5_000
+"""Records; so few are grouped faster than the functions that recognise groups are loaded."""
 _NO_PART = -1
 _NEAREST = 10  # records near a group that it names
 Key = tuple[Value, ...]
+SortableKey = tuple[Any, ...]
+"""A key in a form that sorts, equal exactly for equal keys."""
 
 
 @dataclass(frozen=True)
@@ -63,16 +69,45 @@ class Grouping(ABC):
     def money(self, surplus: Sequence[grouping.Record]) -> dict[str, Decimal]:
         """Return the sum of the surplus per currency."""
 
-    def groups(
-        self, members: pa.Table, limit: ShareLimit, instead_of: pa.Table | None = None
-    ) -> Sequence[DuplicateGroup]:
+    def groups(self, members: pa.Table, limit: ShareLimit, instead_of: pa.Table | None = None) -> Sequence[Group]:
         """Group the members, and those records of `instead_of` whose key no member has. Raises KeyTooCommon."""
         tables = [table.combine_chunks() for table in (members, instead_of) if table is not None]
         with no_collections():
             keys, numbers = self._numbered(tables)
-            limit.check(np.bincount(numbers[numbers != _NO_PART]), lambda n: self._key_at(tables, numbers, n))
+            sizes = np.bincount(numbers[numbers != _NO_PART], minlength=len(keys) + 1)  # the last one is that of -1
+            limit.check(sizes, lambda n: self._key_at(tables, numbers, n))
+            if limit.keeps_all and self.bound.rule.recognition is not None and len(numbers) >= FEW:
+                return self._recognised(tables, keys, numbers, sizes, self.bound.rule.recognition)
             parts = self._by_key(tables, *_in_order(keys, numbers))
             return Packed(limit.watched(group for rows in parts for group in self.of_rows(rows)))
+
+    def _recognised(
+        self,
+        tables: Sequence[pa.Table],
+        keys: list[SortableKey],
+        numbers: Positions,
+        sizes: Positions,
+        recognition: Recognition,
+    ) -> PartlyBuilt:
+        """Build the groups whose digests are not known; every key with enough records has exactly one."""
+        from rules.kinds.duplicates.digests import digests  # noqa: PLC0415 - loads functions of pyarrow
+
+        enough = np.where((numbers != _NO_PART) & (sizes[numbers] >= self.bound.rule.minimum), numbers, _NO_PART)
+        ends = np.cumsum([len(table) for table in tables])[:-1]
+        of_tables = zip(tables, np.split(enough, ends), strict=True)
+        pairs = (digests(table, of_table, keys, recognition.salt) for table, of_table in of_tables)
+        digest_of = dict(chain.from_iterable(pairs))
+        number_of = {key: number for number, key in enumerate(keys)}
+
+        def build(chosen: Collection[int]) -> Sequence[DuplicateGroup]:
+            is_chosen = np.zeros(len(keys) + 1, np.bool_)
+            is_chosen[list(chosen)] = True
+            parts = self._by_key(tables, *_in_order(keys, np.where(is_chosen[enough], enough, _NO_PART)))
+            groups = ((group, _sortable(group.key.values())) for rows in parts for group in self.of_rows(rows))
+            return Packed(replace(group, digest=digest_of[number_of[key]]) for group, key in groups)
+
+        unbuilt = {digest: number for number, digest in digest_of.items() if digest in recognition.digests}
+        return PartlyBuilt(build(digest_of.keys() - set(unbuilt.values())), unbuilt, build)
 
     def _key_at(self, tables: Sequence[pa.Table], numbers: Positions, number: int) -> dict[str, Value]:
         """Return the key of this number."""
@@ -91,13 +126,13 @@ class Grouping(ABC):
             yield list(rows_at(tables, np.sort(order[begin:end])))
             begin = end
 
-    def _numbered(self, tables: Sequence[pa.Table]) -> tuple[list[tuple[Any, ...]], Positions]:
+    def _numbered(self, tables: Sequence[pa.Table]) -> tuple[list[SortableKey], Positions]:
         """Return the different keys in sortable form, and for each record the number of its key.
 
         A record takes no part if an earlier table has its key.
         """
         columns = list(self.sources(range(len(self.bound.parts))))
-        key_numbers: dict[tuple[Any, ...], int] = {}
+        key_numbers: dict[SortableKey, int] = {}
         numbers_by_table = [np.empty(0, np.int64)]
         for table in tables:
             first_new = len(key_numbers)
@@ -231,15 +266,20 @@ class DatasetGrouping(Grouping):
         return [chain_function(part.steps, self.bound.relation.timezone) for part in self.bound.parts]
 
 
-def _number(key: Key | None, key_numbers: dict[tuple[Any, ...], int]) -> int:
-    return _NO_PART if key is None else key_numbers.setdefault(tuple(map(order_key, key)), len(key_numbers))
+def _number(key: Key | None, key_numbers: dict[SortableKey, int]) -> int:
+    return _NO_PART if key is None else key_numbers.setdefault(_sortable(key), len(key_numbers))
 
 
-def _in_order(keys: list[tuple[Any, ...]], numbers: Positions) -> tuple[Positions, Positions]:
+def _sortable(key: Iterable[Value]) -> SortableKey:
+    return tuple(map(order_key, key))
+
+
+def _in_order(keys: list[SortableKey], numbers: Positions) -> tuple[Positions, Positions]:
     """Return the positions of records that take part, in the order of their keys, and the rank of each key."""
-    ranks = np.empty(len(keys), np.int64)
-    ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
     positions = np.flatnonzero(numbers != _NO_PART)
+    present = np.unique(numbers[positions]).tolist()
+    ranks = np.empty(len(keys), np.int64)
+    ranks[sorted(present, key=keys.__getitem__)] = np.arange(len(present))
     record_ranks = ranks[numbers[positions]]
     order = np.argsort(record_ranks, kind="stable")
     return positions[order], record_ranks[order]

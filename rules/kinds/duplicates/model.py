@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BeforeValidator,
@@ -26,6 +26,9 @@ from rules.kinds.duplicates.anykey import AnyKey, KeySetting, check_parts, keys_
 from rules.kinds.duplicates.excepting import ExceptSetting, ListedPairs, Named, Pairs
 from rules.kinds.duplicates.spans import SPAN_SCHEMA, MaximumDistance, Overlap, Span, parse_span
 from rules.models import KeepLines, KeyPart
+
+if TYPE_CHECKING:  # a configuration is read without the engines
+    from rules.recognised import Recognition
 
 
 def _where(value: Any) -> Any:
@@ -103,6 +106,7 @@ class DuplicatesRule(Rule):
     )
 
     _judged: JudgedPairs = PrivateAttr(default_factory=dict)
+    _recognition: Recognition | None = PrivateAttr(default=None)
     _listed_pairs: frozenset[frozenset[tuple[str | None, tuple[str, ...]]]] = PrivateAttr(default=frozenset())
 
     @model_validator(mode="before")
@@ -233,6 +237,16 @@ class DuplicatesRule(Rule):
     def judged(self) -> JudgedPairs:
         """The pairs that people judged to be different; see `keeping_apart`."""
         return self._judged
+
+    def recognising(self, recognition: Recognition) -> Self:
+        rule = self.model_copy()
+        rule._recognition = recognition  # noqa: SLF001 - its own
+        return rule
+
+    @property
+    def recognition(self) -> Recognition | None:
+        """How known groups are recognised; None: all are built. See `recognising`."""
+        return self._recognition
 
     @property
     def kept_by(self) -> tuple[str, ...]:

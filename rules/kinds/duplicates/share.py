@@ -40,7 +40,7 @@ class ShareLimit:
         `sizes` has the number of records of each key, or of each component, and `key_of` returns the key of one.
         """
         large = np.flatnonzero(sizes >= self.bound.rule.minimum)
-        if self._keeps_all and sizes[large].sum() > self.most:
+        if self.keeps_all and sizes[large].sum() > self.most:
             largest = sorted(large.tolist(), key=lambda number: -sizes[number])[:_SHOWN]
             raise self._error([LargeGroup(key_of(number), int(sizes[number])) for number in largest])
 
@@ -58,7 +58,7 @@ class ShareLimit:
             yield group
 
     @property
-    def _keeps_all(self) -> bool:
+    def keeps_all(self) -> bool:
         """True if all records of a key are in its group: no other condition leaves some of them out, or splits it."""
         rule = self.bound.rule
         conditions = (rule.span, rule.distinct, rule.having, self.bound.excepted, rule.judged)
