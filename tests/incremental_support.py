@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -79,11 +79,13 @@ class ChangingTable:
     def write(self) -> Path:
         dataset = {"source": "shop", "table": "charges", "id": "id", "money": {"amount": "amount", "currency": "EUR"}}
         dataset |= {"incremental": self.incremental} if self.incremental else {}
+        dataset = {name: value for name, value in (dataset | self.dataset).items() if value is not None}
         written = {
             "state": self.state,
             "sources": {"shop": {"type": "sql", "url": self.url.replace("+psycopg", "")}},
-            "datasets": {"charges": dataset | self.dataset},
+            "datasets": {"charges": dataset},
             "rules": {"twice": self.rule},
+            "jobs": {name: {"rules": "all"} for name in ("default", "second")},
         }
         self.folder.mkdir(exist_ok=True)
         path = self.folder / "reconcile.yaml"
@@ -95,11 +97,13 @@ class ChangingTable:
         with load(self.write(), {}) as application:
             yield application
 
-    def run(self, slot: dt.datetime | None = None) -> RuleResult:
+    def run(
+        self, slot: dt.datetime | None = None, watch: Callable[[str, int], None] = lambda _rule, _read: None
+    ) -> RuleResult:
         """Run the rule for the next day's slot, or for this one."""
         self.slot = slot or self.slot + dt.timedelta(minutes=1)
         with self.application() as application:
-            [report] = application.run_all((), (), slot=self.slot.isoformat())
+            [report] = application.run_all(("default",), (), slot=self.slot.isoformat(), watch=watch)
         [outcome] = report.rules
         assert not isinstance(outcome, RuleFailure), outcome.failed
         return outcome
@@ -112,7 +116,9 @@ class ChangingTable:
     def held_run(self, dies_at: int = 0) -> Command:
         """The next day's run in a process of its own, which kills itself at its statement of that number."""
         slot = (self.slot + DAY).isoformat()
-        return Command(self.folder, "run", "--quiet", "--slot", slot, held=True, dies_at=dies_at).ready().go()
+        return (
+            Command(self.folder, "run", "--quiet", "default", "--slot", slot, held=True, dies_at=dies_at).ready().go()
+        )
 
     def command(self, *arguments: str) -> cli_support.Answer:
         self.write()

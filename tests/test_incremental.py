@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from incremental_support import DAY, FIRST, OLD, RULE, ChangingTable
 
+from connectors.sql import changes
 from reconcile.runs.history import is_due
 from reconcile.tracking import decide
 
@@ -32,7 +33,7 @@ def table(url: str, tmp_path: Path) -> ChangingTable:
     table = ChangingTable(url, tmp_path / "incremental").create()
     table.add((1, 1, "a@x", 5), (2, 1, "A@x ", 6), (3, 2, "b@x", 7), (4, 3, "c@x", 8), (5, 3, "C@X", 9), at=OLD)
     outcome = table.run()
-    assert (outcome.mode, outcome.mode_reason) == ("full", "it is the first with these settings")
+    assert (outcome.mode, outcome.mode_reason) == ("full", "it is the rule's first")
     return table
 
 
@@ -179,6 +180,16 @@ def test_a_run_is_full_where_the_database_cannot_find_what_changed(
     assert (outcome.mode, outcome.mode_reason[: len(reason)]) == ("full", reason)
 
 
+def test_a_database_that_does_not_answer_questions_about_changes_is_read_whole(
+    table: ChangingTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "_MARK", sa.text("select no_such_function(:name)"))
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.mode_reason) == ("full", "its database refused a query about what changed")
+
+
 def test_a_part_of_the_key_that_most_records_share_is_no_way_to_look_them_up(table: ChangingTable) -> None:
     table.sql(f"insert into charges select n, 7, 'x' || n, 1, 'ok', {OLD} from generate_series(100, 9000) n")
     table.sql("analyze charges")
@@ -293,6 +304,52 @@ def test_a_run_that_is_killed_leaves_what_the_next_run_needs(table: ChangingTabl
         assert outcome.mode == "incremental"
         assert [finding for finding in killed.findings() if finding[0] == "open"] == wanted, dies_at
         assert [finding[:2] for finding in killed.findings()] == [finding[:2] for finding in whole.findings()]
+
+
+def test_a_run_that_another_overtakes_leaves_no_watermark(table: ChangingTable) -> None:
+    """Its findings may be older than those of the other, so the next run reads everything."""
+    overtakers: list[str] = []
+
+    def overtake(_rule: str, _read: int) -> None:
+        if not overtakers:
+            overtakers.append("second")
+            with table.application() as application:
+                [report] = application.run_all(("second",), (), slot=table.slot.isoformat())
+                assert report.checked[0].mode == "incremental"
+
+    assert table.run(watch=overtake).mode == "incremental"
+    assert overtakers
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.mode_reason) == ("full", "the last run left no watermark")
+    assert table.run().mode == "incremental"
+
+
+def test_partitions_and_names_that_need_quotes(url: str, tmp_path: Path) -> None:
+    table = ChangingTable(url, tmp_path / "incremental")
+    table.sql('create schema "My Shop"')
+    columns = "id bigint, customer bigint, email text, \"Changed At\" timestamptz, status text default 'ok'"
+    table.sql(f'create table "My Shop"."Charges" ({columns}, primary key (id)) partition by range (id)')
+    for begin in (0, 100):
+        bounds = f"for values from ({begin}) to ({begin + 100})"
+        table.sql(f'create table part_{begin} partition of "My Shop"."Charges" {bounds}')
+    table.incremental = {"by": "Changed At", "overlap": "1s"}
+    table.dataset = {"table": "My Shop.Charges", "money": None}
+    reason = 'no index begins with `Changed At`; create index on "My Shop"."Charges" ("Changed At")'
+    assert table.run().mode_reason == reason
+    table.sql('create index on "My Shop"."Charges" ("Changed At")')
+    table.sql('create index on "My Shop"."Charges" (customer)')
+    table.run()
+    with table.engine.connect() as writer, writer.begin():
+        for number in (1, 101):
+            insert = f'insert into "My Shop"."Charges" values ({number}, 5, \'e@x\', {OLD})'
+            writer.execute(sa.text(insert))
+        assert table.run().groups == 0
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.findings.new) == ("incremental", 1)
 
 
 class Machine(RuleBasedStateMachine):

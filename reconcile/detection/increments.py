@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from connectors.base import Changes, ContentHashed, Touched, Trackable
-from connectors.errors import ValueDoesNotFit
+from connectors.errors import QueryRefused, ValueDoesNotFit
 from notifications.wording.words import plural
 from reconcile.config.settings import DatasetConfig, IncrementalEntry
 from reconcile.detection import contents
@@ -133,6 +133,12 @@ class Increment:
         settings = obstacle(self.rule, self.fitted, self.subjects)
         if settings is not None:
             return None, Mode("full", settings)
+        try:
+            return self._detect()
+        except QueryRefused:  # a database that only speaks like PostgreSQL
+            return None, Mode("full", "its database refused a query about what changed")
+
+    def _detect(self) -> tuple[Detection | None, Mode]:
         with self._source.changes(self._subject.dataset.settings) as changes:
             there = obstacle_there(self._incremental, self._subject, changes)
             if there is not None:
@@ -159,7 +165,7 @@ class Increment:
         with self._source.changes(self._subject.dataset.settings) as changes:
             try:
                 detection, _ = self._changed(changes, self.earlier.mark)
-            except (Unscoped, ValueDoesNotFit):
+            except (Unscoped, ValueDoesNotFit, QueryRefused):
                 return None
             return detection.scope
 

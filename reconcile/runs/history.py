@@ -61,8 +61,10 @@ def _earlier(
     with store.read() as tx:
         watermark, last_run = watermarks.get(tx, rule.name), carried.last_run(tx, rule.name)
     begun = None if watermark is None else watermark.run
-    if watermark is None or last_run is None:
-        return Earlier(findings, begun, why_full="it is the first with these settings")
+    if last_run is None:
+        return Earlier(findings, begun, why_full="it is the rule's first")
+    if watermark is None:
+        return Earlier(findings, begun, why_full="the last run left no watermark")
     if watermark.version != version_of(project, rule):
         return Earlier(findings, begun, why_full="the rule or its dataset changed")
     if last_run == run:
