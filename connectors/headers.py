@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
+TOTAL = re.compile(r"(?i)\s*(grand )?(total|totals|sum|summe|gesamt|gesamtsumme|saldo|somme|totale)\b")
+"""The beginning of a cell in a line of totals, below a table."""
 OURS = ("_file", "_row")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from contextlib import chdir
 from pathlib import Path
 
+import openpyxl
 import pytest
 from cli_support import Answer, Project, sqlite
 from hypothesis import HealthCheck, given, settings
@@ -124,7 +125,6 @@ def test_the_layout_of_a_text_file(text: str, expected: Layout | None) -> None:
 
 
 def test_a_workbook_with_a_title_above_its_table(tmp_path: Path) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     book.active.title = "Members"
     for row in [["Members of the club"], [], ["member no", "email", "joined"]]:
@@ -139,6 +139,21 @@ def test_a_workbook_with_a_title_above_its_table(tmp_path: Path) -> None:
 
     assert "header_row: 3" in lines(suggested)
     assert found(project) == [{"M7", "M50"}]
+
+
+def test_totals_below_the_table_of_a_sheet_are_left_out(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["beleg nr", "lieferant", "betrag"])
+    for number in range(12):
+        book.active.append([f"R{number}", "A", number])
+    book.active.append([None, "Summe", 66])
+    book.active.append([None, "davon offen", 3])
+    book.active.append(["Gesamt", None, 66])
+    book.save(tmp_path / "bills.xlsx")
+
+    suggested = accepted(Project(tmp_path), "bills.xlsx")
+
+    assert "skip_footer: 1" in lines(suggested)
 
 
 # Databases

@@ -1,13 +1,18 @@
-"""Propose the row of a sheet's header, where titles are above it."""
+"""Propose the row of a sheet's header, where titles are above it, and the number of totals below its data."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from statistics import median
 
+from connectors.headers import TOTAL
+
 LOOKED_AT = 50
 """Rows in which the header is looked for."""
+MOST_BELOW = 5
+"""Rows at the end in which totals are looked for."""
 _UNNAMED = re.compile(r"column_\d+")
 
 
@@ -18,9 +23,25 @@ def header_row(names: Sequence[str], rows: Sequence[tuple[int, Sequence[object]]
     """
     if not rows or sum(map(bool, map(_UNNAMED.fullmatch, names))) * 2 < len(names):
         return None
-    filled = [sum(cell is not None for cell in cells) for _, cells in rows]
+    filled = [_filled(cells) for _, cells in rows]
     usual = median(filled)
     for (number, cells), count in zip(rows, filled, strict=True):
         if count >= 0.8 * usual and all(isinstance(cell, str) for cell in cells if cell is not None):
             return number
     return None
+
+
+def totals(first: Sequence[Sequence[object]], last: Sequence[Sequence[object]]) -> int:
+    """Return how many of the last filled rows are totals: such a word in a row with more empty cells than usual."""
+    usual = median(map(_filled, first)) if first else 0
+    is_total = (_filled(cells) < usual and any(map(_begins_total, cells)) for cells in filter(_filled, reversed(last)))
+    below = len(list(itertools.takewhile(bool, is_total)))
+    return below if below < len(last) else 0  # not in a sheet of totals
+
+
+def _begins_total(cell: object) -> bool:
+    return isinstance(cell, str) and TOTAL.match(cell) is not None
+
+
+def _filled(cells: Sequence[object]) -> int:
+    return sum(cell is not None for cell in cells)

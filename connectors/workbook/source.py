@@ -25,7 +25,7 @@ from connectors.errors import ConnectorError, DatasetMissing, FileRefused, FileU
 from connectors.headers import OURS
 from connectors.underway import Read, Underway
 from connectors.workbook import isolated
-from connectors.workbook.declaring import LOOKED_AT, header_row
+from connectors.workbook.declaring import LOOKED_AT, MOST_BELOW, header_row, totals
 from connectors.workbook.guard import LOCKED, WorkbookLimits, kind_of
 
 if TYPE_CHECKING:
@@ -97,19 +97,32 @@ class WorkbookSource:
         return self.datasets()
 
     def declaration(self, candidate: str) -> Declaration:
-        """Propose the sheet, and its header's row if the first filled row is a title."""
-        dataset, settings = WorkbookDataset(sheet=candidate), {"sheet": candidate}
+        """Propose the sheet, its header's row if the first filled row is a title, and the totals to leave out."""
+        dataset, settings = WorkbookDataset(sheet=candidate), dict[str, Any](sheet=candidate)
         names = [name for name in self.describe(dataset).names if name not in OURS]
-        scan = self.scan(dataset, ["_row", *names])
+        first, last = self._ends(dataset, ["_row", *names])
+        row = header_row(names, [(number, rest) for number, *rest in first])
+        reasons: dict[str, str] = {}
+        if row is not None:
+            settings["header_row"], reasons["header_row"] = row, "the rows above it look like a title"
+        if below := totals([cells[1:] for cells in first], [cells[1:] for cells in last]):
+            settings["skip_footer"], reasons["skip_footer"] = below, "the last rows are totals"
+        return Declaration(settings, reasons)
+
+    def _ends(self, dataset: WorkbookDataset, columns: Sequence[str]) -> tuple[list[list[Any]], list[list[Any]]]:
+        """Return the cells of the first and of the last rows."""
+        first: list[list[Any]] = []
+        last: list[list[Any]] = []
+        scan = self.scan(dataset, columns)
         try:
-            first = next(iter(scan.reader), None)
+            for batch in scan.reader:
+                if not first:
+                    first = [list(row.values()) for row in batch.slice(0, LOOKED_AT).to_pylist()]
+                ends = batch.slice(max(0, len(batch) - MOST_BELOW)).to_pylist()
+                last = [*last, *(list(row.values()) for row in ends)][-MOST_BELOW:]
         finally:
             scan.close()
-        cells = [] if first is None else [list(row.values()) for row in first.slice(0, LOOKED_AT).to_pylist()]
-        row = header_row(names, [(number, rest) for number, *rest in cells])
-        if row is None:
-            return Declaration(settings)
-        return Declaration({**settings, "header_row": row}, {"header_row": "the rows above it look like a title"})
+        return first, last
 
     def keys(self, dataset: WorkbookDataset) -> Sequence[tuple[str, ...]]:  # noqa: ARG002 - a sheet keeps nothing unique
         return ()

@@ -18,11 +18,11 @@ from connectors.files.csv.dialect import DELIMITERS, SAMPLE
 from connectors.files.csv.facts import facts
 from connectors.files.csv.fields import Malformed, RecordReader
 from connectors.files.csv.reader import DUCKDB_LINE
+from connectors.headers import TOTAL
 
 MOST_ABOVE = 100
 """Lines above a header; a file with more is something else."""
 MOST_BELOW = 5
-_TOTAL = re.compile(r"(?i)\s*(grand )?(total|totals|sum|summe|gesamt|gesamtsumme|saldo|somme|totale)\b")
 _DATA = re.compile(r"[-+]?[\d.,' ]*\d[\d.,' ]*|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}.*|[^@\s]+@[^@\s]+\.\w+")
 
 
@@ -120,7 +120,7 @@ def _footer(records: Sequence[_Line], width: int, usual: float) -> int:
     """Return the number of last records that are no data: of another width, or a total in a line with empty cells."""
     below = 0
     for record in reversed(records[1:]):
-        is_total = record.filled < usual and any(map(_TOTAL.match, record.cells))
+        is_total = record.filled < usual and any(map(TOTAL.match, record.cells))
         if len(record.cells) == width and not is_total:
             break
         below += 1
