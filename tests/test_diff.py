@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import chdir
@@ -299,6 +300,15 @@ def test_findings_appear_vanish_and_change(people: Project) -> None:
     )
     assert "twin vanishes Ben: keep 4, surplus 5, 50.00 EUR at risk" in lines
     assert "twin: 1 finding gets another key, so a new id without decisions" in lines
+
+
+def test_the_current_release_and_the_file_are_named(people: Project) -> None:
+    people("promote", "--no-diff")
+    write(people, "[at]")
+
+    told = people("diff", "active")
+
+    assert re.match(r"from release [0-9a-f]{12} \(current\) to [0-9a-f]{12} \(this file\)\n", told.out), told.said
 
 
 def test_another_keeper_is_a_change(people: Project) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from heapq import nsmallest
 from itertools import groupby, product
@@ -56,7 +56,19 @@ def compare(
         for rule in rules:
             application.require("rule", rule, [*new.project.rules, *old.project.rules])
         now = dt.datetime.now(dt.UTC)
-        return ComparisonView(compare_releases(old.readers(watch), new.readers(watch), now, rules), show)
+        compared = compare_releases(old.readers(watch), new.readers(watch), now, rules)
+        return ComparisonView(compared, show, _marks(application))
+
+
+def _marks(application: Application) -> Mapping[str, str]:
+    """Return what the list of releases calls some of them, by their hashes."""
+    marks = {application.project.release: "this file"}
+    if application.has_state:
+        with application.memory.read() as tx:
+            now = releases.current(tx)
+        if now is not None:
+            marks[now.release] = ", ".join(["current", *filter(None, [marks.get(now.release)])])
+    return marks
 
 
 def of_promotion(
@@ -82,15 +94,20 @@ def of_promotion(
 
 @dataclass(frozen=True)
 class ComparisonView:
-    """A comparison with personal data masked, unless `show`."""
+    """A comparison with personal data masked, unless `show`. `marks` are what the list calls releases, by hash."""
 
     comparison: ReleaseComparison
     show: bool = False
+    marks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
         before, after = self.comparison.before, self.comparison.after
-        return f"from release {shortened(before.release)} to {shortened(after.release)}"
+        return f"from release {self._named(before.release)} to {self._named(after.release)}"
+
+    def _named(self, release: str) -> str:
+        mark = self.marks.get(release)
+        return f"{shortened(release)} ({mark})" if mark else shortened(release)
 
     def rows(self) -> Iterator[tuple[str, ...]]:
         """Yield a row of the table for each rule that both or one of the releases ran."""
