@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import enum
+import json.encoder
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -166,6 +167,12 @@ def canonical_instant(value: dt.datetime) -> str:
 
 def canonical_json(values: Sequence[Value]) -> str:
     """The canonical form of a list of values as one line of ASCII JSON."""
+    if len(values) == 1:  # most ids
+        [value] = values
+        if type(value) is int:
+            return f'[["n","{value}"]]'
+        if type(value) is str:
+            return f'[["t",{_text(value)}]]'
     return _JSON([canonical(v) for v in values])
 
 
@@ -179,6 +186,7 @@ def _tagged(value: Value) -> tuple[str, ...] | None:
     return None if tagged is None else tuple(tagged)
 
 
+_text = json.encoder.encode_basestring_ascii
 _JSON = encoder()
 
 

@@ -334,7 +334,7 @@ class _Writer:
         """Return the digest of the group if no other finding can continue it, nor a decision cover it."""
         if group.digest is None or mark != fingerprint_of(self._rule, group):
             return None
-        others = self._by_key[key_text(group.key)] - (finding is not None)
+        others = self._by_key[key_text(group.key)] - (finding is not None) if self._by_key else 0
         settled = finding is not None and any(row["settled_at"] for row in self._known.members[finding].values())
         return None if others or settled else group.digest
 

@@ -88,7 +88,7 @@ class Grouping(ABC):
         numbers: Positions,
         sizes: Positions,
         recognition: Recognition,
-    ) -> PartlyBuilt:
+    ) -> Sequence[Group]:
         """Build the groups whose digests are not known; every key with enough records has exactly one."""
         from rules.kinds.duplicates.digests import digests  # noqa: PLC0415 - loads functions of pyarrow
 
@@ -97,9 +97,9 @@ class Grouping(ABC):
         of_tables = zip(tables, np.split(enough, ends), strict=True)
         pairs = (digests(table, of_table, keys, recognition.salt) for table, of_table in of_tables)
         digest_of = dict(chain.from_iterable(pairs))
-        number_of = {key: number for number, key in enumerate(keys)}
 
         def build(chosen: Collection[int]) -> Sequence[DuplicateGroup]:
+            number_of = {keys[number]: number for number in chosen}
             is_chosen = np.zeros(len(keys) + 1, np.bool_)
             is_chosen[list(chosen)] = True
             parts = self._by_key(tables, *_in_order(keys, np.where(is_chosen[enough], enough, _NO_PART)))
@@ -107,7 +107,8 @@ class Grouping(ABC):
             return Packed(replace(group, digest=digest_of[number_of[key]]) for group, key in groups)
 
         unbuilt = {digest: number for number, digest in digest_of.items() if digest in recognition.digests}
-        return PartlyBuilt(build(digest_of.keys() - set(unbuilt.values())), unbuilt, build)
+        built = build(digest_of.keys() - set(unbuilt.values()))
+        return PartlyBuilt(built, unbuilt, build) if unbuilt else built  # which keeps no records
 
     def _key_at(self, tables: Sequence[pa.Table], numbers: Positions, number: int) -> dict[str, Value]:
         """Return the key of this number."""
