@@ -417,23 +417,47 @@ def test_state_changed_without_the_log_is_named_at_the_last_entry_about_it(
     assert (problem.seq, words in problem.sentence) == (seq, True)
 
 
-def forge(root: Path, key: bytes) -> None:
+REOPENED: dict[str, Any] = {"finding": "F-3", "from": "dismissed", "to": "open", "run": "run-1"}
+ALSO = {"also": [["finding", "F-3", "dismissed", "open"]]}
+
+
+def forge(root: Path, key: bytes, event: str = "finding.reopened", body: dict[str, Any] = REOPENED) -> None:
     """Change a finding and append the entry that tells of it, with a key of one's own."""
     with Store.open(URL, root) as store:
         store.key = key
         with store.begin() as tx:
             tx.connection.execute(sa.update(tables.findings).where(tables.findings.c.id == "F-3").values(state="open"))
-            body = {"finding": "F-3", "from": "dismissed", "to": "open", "run": "run-1"}
-            audit.append(tx, "reconcile", "finding.reopened", "F-3", body)
+            audit.append(tx, "reconcile", event, "F-3", body)
 
 
-def test_an_entry_appended_without_the_key_is_named(root: Path) -> None:
-    forge(root, b"x" * 32)
+@pytest.mark.parametrize(
+    ("event", "body"),
+    [
+        ("finding.reopened", REOPENED),
+        ("run.reopened", REOPENED),
+        ("plan.skipped", ALSO | {"plan": "P-1"}),
+        ("plan.approved", ALSO | {"plans": [["P-1", "approved", "approved"]]}),
+        ("operation.skipped", ALSO),
+        ("approval.approved", {"plan": "P-1", "by": "eve", "decision": "approved", "plan_hash": "h"}),
+        ("run.sent", {"plan": "P-1", "from": "approved", "to": "sent"}),
+    ],
+)
+def test_an_entry_appended_without_the_key_is_named(event: str, body: dict[str, Any], root: Path) -> None:
+    forge(root, b"x" * 32, event, body)
 
     problem = proven(root).problem
 
     assert problem is not None
     assert (problem.seq, "its subject has another key" in problem.sentence) == (LENGTH + 1, True)
+
+
+def test_only_an_entry_of_a_plan_can_tell_what_moved_with_it(root: Path) -> None:
+    forge(root, b"x" * 32, "run.reopened", ALSO)
+
+    problem = proven(root).problem
+
+    assert problem is not None
+    assert "the finding F-3 is open, but the last entry about it says dismissed" in problem.sentence
 
 
 def test_an_entry_appended_with_the_key_cannot_be_told_from_one_of_ours(root: Path) -> None:

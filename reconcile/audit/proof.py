@@ -247,16 +247,24 @@ def _follow(tx: Transaction, marks: Marks) -> tuple[Chain, list[WrongEntry]]:
 def _is_about(store: Store, event: str, subject: str, body: Mapping[str, Any]) -> bool:
     """Return True if the subject is the HMAC, under the store's key, of what the body names (or it names nothing)."""
     clear = None
-    if event.startswith("finding."):
-        clear = body.get("finding")
-    elif event.startswith(_OF_PLANS):
-        plans = body.get("plans")
-        clear = f"plan:{plans[0][0] if isinstance(plans, list) and plans else body.get('plan')}"
-    elif event == RESTORED:
+    plan = _plan_of(body)
+    if event == RESTORED:
         clear = f"store:{store.id}"
     elif event == ERASED:
         clear = f"erasure:{body.get('erasure')}"
+    elif event.startswith((*_OF_PLANS, "approval.")) or (plan is not None and "to" in body):
+        clear = body.get("finding") if event.startswith("finding.") else f"plan:{plan}"
+    elif event.startswith("finding.") or "to" in body:
+        clear = body.get("finding")
     return not isinstance(clear, str) or audit.subject_of(store, clear) == subject
+
+
+def _plan_of(body: Mapping[str, Any]) -> str | None:
+    """The plan that the entry's subject names: of several, the first."""
+    plans, plan = body.get("plans"), body.get("plan")
+    if isinstance(plans, list) and plans:
+        plan = plans[0][0]
+    return plan if isinstance(plan, str) else None
 
 
 def _changes_of(seq: int, event: str, body: Mapping[str, Any]) -> Iterator[tuple[int, Thing, str | None, str | None]]:
@@ -270,9 +278,9 @@ def _changes_of(seq: int, event: str, body: Mapping[str, Any]) -> Iterator[tuple
     if event.startswith(_OF_PLANS):
         for kind, name, before, after in body.get(audit.ALSO, ()):
             yield seq, (kind, name), before, after
-    if isinstance(body.get("plans"), list):
-        for name, before, after in body["plans"]:
-            yield seq, ("plan", name), before, after
+        if isinstance(body.get("plans"), list):
+            for name, before, after in body["plans"]:
+                yield seq, ("plan", name), before, after
     kind = "finding" if event.startswith("finding.") or not isinstance(body.get("plan"), str) else "plan"
     name, after = body.get(kind), body.get("to")
     if isinstance(name, str) and isinstance(after, str):
