@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
-from incremental_support import DAY, FIRST, OLD, RULE, ChangingTable
+from incremental_support import DAY, FIRST, OLD, RULE, TABLE, ChangingTable
 
 from connectors.sql import changes
+from reconcile.findings.states import State
 from reconcile.runs.history import is_due
 from reconcile.tracking import decide
 
@@ -166,7 +168,7 @@ def test_a_run_is_full_where_only_that_is_exact(table: ChangingTable, change: di
         ("alter table charges drop constraint charges_pkey", "no index begins with `id`; create index on charges (id)"),
         (
             "truncate charges; insert into charges values (1, 1, 'a', 1, 'ok', now())",
-            "the table was replaced or emptied",
+            "the table or one of its partitions was added, replaced or emptied",
         ),
     ],
 )
@@ -208,6 +210,75 @@ def test_a_loss_of_most_known_records_is_left_to_a_full_run(table: ChangingTable
     outcome = table.run()
 
     assert (outcome.mode, outcome.mode_reason) == ("full", "25 of 34 known records are gone")
+
+
+def test_a_loss_of_most_keys_is_left_to_a_full_run(table: ChangingTable) -> None:
+    table.add(*((n, 100 + n // 2, "x", 1) for n in range(100, 160)))
+    table.run()
+    table.sql("update charges set customer = null, updated_at = clock_timestamp() where id between 100 and 130")
+
+    with pytest.raises(AssertionError, match=r"can't compare 31 of 65 records .* but only 0 of 5 in its previous run"):
+        table.run()
+    assert len(table.every(states=(State.OPEN,))) == 32
+
+
+def test_groups_that_may_hold_too_many_records_are_left_to_a_full_run(table: ChangingTable) -> None:
+    table.sql(f"insert into charges select n, n, 'x', 1, 'ok', {OLD} from generate_series(100, 21000) n")
+    table.sql("analyze charges")
+    table.run(table.slot + DAY * 7)
+    table.sql(
+        "update charges set customer = 30 + id % 30, updated_at = clock_timestamp() where id between 100 and 12000"
+    )
+
+    with pytest.raises(AssertionError, match=r"Rule 'twice' was stopped: its groups would hold more than 10,"):
+        table.run()
+
+
+def test_one_instant_of_a_naive_key_is_two_wall_times(url: str, tmp_path: Path) -> None:
+    """The clock of New York is put back at two: a value from before that is read as the instant of its first hour."""
+    table = ChangingTable(url, tmp_path / "naive", rule=RULE | {"key": ["booked"]}).create()
+    table.dataset = {"timezone": "America/New_York"}
+    table.sql("alter table charges add booked timestamp; create index on charges (booked)")
+    table.add((1, 1, "a", 5), (2, 1, "a", 6))
+    table.sql("update charges set booked = '2026-11-01 01:30'")
+    table.run()
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.findings.known) == ("full", 1)
+    assert outcome.mode_reason == "the database can look up no part of its key as it is read"
+
+
+def test_an_attached_partition_is_read(url: str, tmp_path: Path) -> None:
+    """Its records carry the times of their changes elsewhere."""
+    table = ChangingTable(url, tmp_path / "parted")
+    columns = TABLE.partition("(")[2].partition(");")[0]
+    table.sql(f"create table charges ({columns}) partition by range (id)")
+    table.sql("create index on charges (updated_at); create index on charges (customer)")
+    table.sql("create table early partition of charges for values from (0) to (10)")
+    table.sql("create table late (like charges including all)")
+    table.add((1, 1, "a", 5), (2, 2, "b", 6))
+    table.sql(f"insert into late values (11, 1, 'a', 5, 'ok', {OLD})")
+    table.run()
+    table.sql("alter table charges attach partition late for values from (10) to (20)")
+
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.findings.new) == ("full", 1)
+
+
+def test_a_table_with_row_level_security_is_read_as_a_whole(table: ChangingTable) -> None:
+    """What a policy shows can change without a change of the record; a superuser sees every row."""
+    table.sql("drop role if exists reconcile_guarded; create role reconcile_guarded login")
+    table.sql("grant usage on schema public to reconcile_guarded; grant select on charges to reconcile_guarded")
+    table.sql("alter table charges enable row level security")
+    table.sql("create policy mine on charges using (id < 9)")
+    guarded = replace(table, url=table.url.replace("root@", "reconcile_guarded@"), folder=table.folder / "guarded")
+    try:
+        assert table.run().mode == "incremental"
+        assert guarded.run().mode_reason.startswith("row-level security decides which records it shows")
+    finally:
+        table.sql("drop owned by reconcile_guarded; drop role reconcile_guarded")
 
 
 def test_check_and_doctor_say_which_index_to_create(table: ChangingTable) -> None:

@@ -69,8 +69,10 @@ _MARK = sa.text(
         ) as open,
         concat_ws(
             '/', (select oid from pg_database where datname = current_database()),
-            cast(to_regclass(:name) as oid), pg_relation_filenode(to_regclass(:name))
-        ) as place
+            (select string_agg(concat_ws(':', relation, pg_relation_filenode(relation)), ',' order by relation)
+            from concerned)
+        ) as place,
+        row_security_active(cast(to_regclass(:name) as oid)) as secured
     """
 ).columns(at=sa.DateTime(timezone=True), began=sa.DateTime(timezone=True))
 
@@ -112,7 +114,9 @@ def changes(
 def _mark(connection: sa.Connection, base: sa.TableClause) -> Mapping[str, Any]:
     row = connection.execute(_MARK, {"name": regclass(base)}).one()
     began = row.at if row.began is None else min(row.began, row.at)
-    return {"at": _text(row.at), "began": _text(began), "next": row.next, "open": row.open, "place": row.place}
+    return {"at": _text(row.at), "began": _text(began), "next": row.next, "open": row.open, "place": row.place} | {
+        "secured": row.secured
+    }
 
 
 class TableChanges:
@@ -136,6 +140,8 @@ class TableChanges:
         self._table = sa.table(base.name, *plain, schema=base.schema)
 
     def obstacle(self, by: str, identity: Sequence[str], parts: Sequence[str]) -> str | None:
+        if self._mark["secured"]:
+            return "row-level security decides which records it shows, and that can change without a change of them"
         if not isinstance(self._columns[by].kind, (sa.Date, sa.DateTime)):
             return f"the database keeps `{by}` neither as a date nor as a time"
         if unfit := [name for name in identity if not self._is_comparable(name)]:
@@ -150,6 +156,8 @@ class TableChanges:
 
     def _is_comparable(self, name: str) -> bool:
         column = self._columns[name]
+        if isinstance(column.kind, Wall) and column.kind.zone != "UTC":
+            return False  # when a clock is put back, one instant is two wall times
         return name not in self._declared and (not column.cast or name in self._indexes.uuids)
 
     def mark(self) -> Mapping[str, Any]:
@@ -158,7 +166,7 @@ class TableChanges:
     def refusal(self, mark: Mapping[str, Any]) -> str | None:
         now = self._mark
         if mark.get("place") != now["place"]:
-            return "the table was replaced or emptied since"
+            return "the table or one of its partitions was added, replaced or emptied since"
         if int(now["next"]) < int(mark["next"]):
             return "the database was restored since"
         return "too many transactions ran since" if int(now["next"]) - int(mark["next"]) > HALF_OF_ALL else None

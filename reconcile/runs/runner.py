@@ -269,8 +269,11 @@ class _Run:
             tx, self.id, identity, detection.groups, read_at=read_at, scope=detection.scope, expected=expected
         )
         before = stored.seen_before(tx, rule.dataset, rule.name, self.id)
-        for dataset in rule.datasets if detection.scope is None else ():
-            stored.keep_seen(tx, self.id, dataset, rule.name, plausible.counts_of(answer, dataset))
+        if detection.scope is None:
+            for dataset in rule.datasets:
+                stored.keep_seen(tx, self.id, dataset, rule.name, plausible.counts_of(answer, dataset))
+        elif before and len(rule.datasets) == 1:  # the next full run compares its number of groups with these
+            stored.keep_seen(tx, self.id, rule.dataset, rule.name, replace(before[0], groups=outcome.groups))
         return result_of(rule, answer, outcome, tuple(counts.groups for counts in before))
 
     def _keep_failure(self, failure: RuleFailure, error: Exception) -> None:

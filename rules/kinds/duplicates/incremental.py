@@ -18,6 +18,7 @@ from rules.engines.base import Detection
 from rules.engines.scope import Changed, KnownGroup, KnownGroups, Scope, Unscoped
 from rules.expressions import parse, parse_group
 from rules.expressions.tree import Call, walk
+from rules.kinds.duplicates import share
 from rules.kinds.duplicates.bound import BoundRule
 from rules.kinds.duplicates.groups import DatasetGrouping, Key
 from rules.values import RecordId, Type, Value, sameness
@@ -26,7 +27,8 @@ AT_ONCE = 5_000
 """Values in one look-up."""
 T = TypeVar("T")
 FEW = 20
-"""Records of findings below which a loss of most of them is no sign of an emptied table."""
+"""Records of findings below which a loss of most of them is no sign of an emptied table, and changed records below
+which a loss of most keys is no sign of an emptied column."""
 
 
 def obstacle(bound: BoundRule) -> str | None:
@@ -42,6 +44,8 @@ def obstacle(bound: BoundRule) -> str | None:
         return f"dataset `{bound.relation.dataset}` has no `id`"
     if not set(bound.relation.id).isdisjoint(bound.relation.derived):
         return "its id is derived"
+    if any(bound.columns.schema[name].type is Type.FLOAT for name in bound.relation.id):
+        return "its id is a floating-point number"
     if _asks_for_slot(bound):
         return "`slot()` in a condition changes which records take part"
     if not parts(bound):
@@ -95,7 +99,11 @@ class _Search:
     def add_touched(self) -> None:
         """Add the present keys of touched records."""
         rows = grouping.rows(self._changed.touched)
-        self._add(key for key in self._keys_of(rows) if key is not None)
+        keys = [key for key, _ in self._grouping.with_keys(rows)]
+        without_key = sum(key is None and self._takes_part(row) for row, key in zip(rows, keys, strict=True))
+        if without_key >= FEW and without_key * 2 > len(rows):
+            raise Unscoped(f"{without_key:,} of {len(rows):,} changed records have no key")
+        self._add(key for row, key in zip(rows, keys, strict=True) if key is not None and self._takes_part(row))
 
     def add_changed_findings(self) -> None:
         """Add the keys of open findings that are due, or have a record that is gone or has another key now."""
@@ -121,6 +129,8 @@ class _Search:
     def detection(self) -> Detection:
         rows = [row for part in _slices(list(self._keys.values())) for row in self._repeated(part)]
         taking_part = [row for row in rows if self._takes_part(row)]
+        if len(taking_part) > share.FEW:
+            raise Unscoped(f"{len(taking_part):,} records share a key with others, and `max_share` counts all records")
         keys = tuple(dict(zip(self._bound.key_names, key, strict=True)) for key in self._keys.values())
         return Detection(
             rule=self._bound.rule.name,
