@@ -57,7 +57,9 @@ _BY_THEMSELVES = {
     *(("releases", "config"), ("releases", "files"), ("erasures", "subjects"), ("erasures", "reached")),
 }
 """Columns that are erased by other code, or hold configurations and HMACs."""
-_OF_OURS = {"money", "day_money", "run_money", "owner", "requests", "sources", "channels", "receipt", "facts"}
+_OF_OURS = {
+    *("money", "day_money", "run_money", "owner", "requests", "sources", "channels", "receipt", "facts", "mark"),
+}
 """Columns with sums, addresses of processes and the like, which never hold data of records."""
 TEXTS = tuple(
     (table, column)
