@@ -72,7 +72,11 @@ INTERNAL = {
         "reconcile.audit.verifier.Broken",
         "reconcile.audit.verifier.Unreadable",
     ),
-    "the solver takes another way": ("rules.kinds.reconciliation.optimum.Refuted",),
+    "the solver takes another way, or the rule is refused": (
+        "rules.kinds.reconciliation.optimum.Refuted",
+        "rules.kinds.reconciliation.optimum.TooMuchWork",
+    ),
+    "a run that would be incremental is full, and says why": ("rules.engines.scope.Unscoped",),
     "it fails a test": (
         "connectors.conformance.promises.ConformanceFailure",
         "notifications.conformance.ChannelConformanceFailure",
