@@ -97,7 +97,7 @@ def changes(
     connection = connect()
     try:
         base, columns = described(connection, dataset)
-        assert isinstance(base, sa.TableClause)  # noqa: S101 - `untracked` refuses queries
+        assert isinstance(base, sa.TableClause)  # noqa: S101 - untracked() refuses queries
         with translated_errors(place, read_of(connection)):
             indexes = table_indexes(connection, base)
             mark = _mark(connection, base)  # before the snapshot, which sees everything that had ended by then

@@ -109,7 +109,7 @@ def any_obstacle(rule: Rule, fitted: Fitted, subjects: Subjects) -> str | None:
         return settings
     [subject] = subjects.values()
     assert isinstance(subject.source, Trackable)  # noqa: S101 - obstacle() checked both
-    assert isinstance(fitted, Incremental)  # noqa: S101
+    assert isinstance(fitted, Incremental)  # noqa: S101 - obstacle() checked it
     with subject.source.changes(subject.dataset.settings) as changes:
         return obstacle_there(fitted, subject, changes)
 
