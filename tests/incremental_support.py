@@ -134,7 +134,9 @@ class ChangingTable:
 
     def dismiss_open(self, customer: int) -> None:
         """Dismiss the open finding of that customer with the smallest key, if there is one."""
-        of_customer = (one for one in self.every() if one.key["customer"] == customer and one.state is State.OPEN)
+        of_customer = (
+            finding for finding in self.every() if finding.key["customer"] == customer and finding.state is State.OPEN
+        )
         first = min(of_customer, key=lambda finding: str(finding.key["email"]), default=None)
         if first is not None:
             with self.application() as application:

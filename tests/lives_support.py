@@ -74,26 +74,26 @@ class Life:
         self.told: list[Any] = []
         self.names = 0
 
-    def step(self, what: str, *said: Any) -> None:
+    def step(self, what: str, *values: Any) -> None:
         if what == "put":
-            record, key, at = said
+            record, key, at = values
             self.data[record] = (key, at)
         elif what == "together":
-            record, key, at = said
+            record, key, at = values
             self.data |= {(record + n) % 12: (key, at + n) for n in range(3)}
         elif what == "remove":
-            self.data.pop(said[0], None)
+            self.data.pop(values[0], None)
         elif what == "wait":
-            self.office.clock.now += dt.timedelta(hours=said[0])
+            self.office.clock.now += dt.timedelta(hours=values[0])
         elif what == "rename":
             self.names += 1
             self.rule = replace(self.rule, name=f"rule-{self.names}", was=self.ran)
         elif what == "edit":
             self.rule = replace(self.rule, definition=self.rule.definition + "x")
         elif what == "run":
-            self.run(*said)
+            self.run(*values)
         else:
-            self.decide(what, *said)
+            self.decide(what, *values)
 
     def run(self, complete: bool, tell: bool) -> None:
         self.office.clock.now += dt.timedelta(minutes=1)
@@ -102,47 +102,47 @@ class Life:
             outcome = self.office.record_all(self.groups(), rule=self.rule, complete=complete, tell=tell)
         self.ran = self.rule.name
         heard = self.office.heard[-1] if tell else []
-        self.told.append((outcome, [(one.id, one.version, one.change) for one in heard]))
+        self.told.append((outcome, [(finding.id, finding.version, finding.change) for finding in heard]))
 
     def decide(self, what: str, number: int) -> None:
-        found = self.office.all()
-        if not found:
+        findings = self.office.all()
+        if not findings:
             return
-        one = sorted(found, key=lambda f: f.id)[number % len(found)]
-        if what == "dismiss" and one.state in (State.OPEN, State.SNOOZED):
-            decide.dismiss(self.store, one.id, actor="anna")
-        elif what in ("snooze", "sleep") and one.state is State.OPEN:
+        finding = sorted(findings, key=lambda finding: finding.id)[number % len(findings)]
+        if what == "dismiss" and finding.state in (State.OPEN, State.SNOOZED):
+            decide.dismiss(self.store, finding.id, actor="anna")
+        elif what in ("snooze", "sleep") and finding.state is State.OPEN:
             until = self.office.clock.now + dt.timedelta(hours=20) if what == "snooze" else None
-            decide.snooze(self.store, one.id, actor="anna", until=until)
-        elif what == "reopen" and one.state in (State.DISMISSED, State.SNOOZED):
-            decide.reopen(self.store, one.id, actor="anna")
-        elif what in _EVENTS and one.state is State.OPEN:
+            decide.snooze(self.store, finding.id, actor="anna", until=until)
+        elif what == "reopen" and finding.state in (State.DISMISSED, State.SNOOZED):
+            decide.reopen(self.store, finding.id, actor="anna")
+        elif what in _EVENTS and finding.state is State.OPEN:
             for event in _EVENTS[what]:
                 with self.store.begin() as tx:
-                    progress.move(tx, [progress.Transition(one.id, event)], by="reconcile")
+                    progress.move(tx, [progress.Transition(finding.id, event)], by="reconcile")
 
     def groups(self) -> Sequence[Group]:
         by_key: dict[str, list[int]] = defaultdict(list)
         for record, (key, at) in sorted(self.data.items(), key=lambda item: (item[1][1], item[0])):
             by_key[key].append(record)
             assert at == self.data[record][1]
-        found = [(key, part) for key, mine in sorted(by_key.items()) for part in self.split(mine)]
+        split = [(key, part) for key, mine in sorted(by_key.items()) for part in self.split(mine)]
         return [
             group(key, *part, start=self.data[part[0]][1], money=f"{len(part)}.10")
-            for key, part in found
+            for key, part in split
             if len(part) > 1
         ]
 
     def split(self, mine: list[int]) -> list[list[int]]:
         if not self.rule.by_records:
             return [mine]
-        found: list[list[int]] = []
+        clusters: list[list[int]] = []
         for record in mine:
-            if found and self.data[record][1] - self.data[found[-1][-1]][1] <= 8:
-                found[-1].append(record)
+            if clusters and self.data[record][1] - self.data[clusters[-1][-1]][1] <= 8:
+                clusters[-1].append(record)
             else:
-                found.append([record])
-        return found
+                clusters.append([record])
+        return clusters
 
     def all(self) -> dict[str, Any]:
         """Everything the store holds of findings, and the log without its order in one transaction.

@@ -79,9 +79,9 @@ def test_a_rule_whose_groups_hold_most_records_is_stopped(settings: dict[str, An
     ids=str,
 )
 def test_only_the_records_in_groups_count(settings: dict[str, Any]) -> None:
-    found = detect(rule(**settings), people().relation(), people().streamed(), SLOT)
+    detection = detect(rule(**settings), people().relation(), people().streamed(), SLOT)
 
-    assert sum(len(group.members) for group in found.groups) > 0 or settings == {"gap": {"amount": 0}}
+    assert sum(len(group.members) for group in detection.groups) > 0 or settings == {"gap": {"amount": 0}}
 
 
 def test_few_records_are_never_too_many() -> None:

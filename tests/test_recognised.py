@@ -64,9 +64,9 @@ class DetectedLife(Life):
             with self.store.read() as tx:
                 stored = recognised.digests(tx, self.rule.name)
             rule = rule.recognising(Recognition(repr((self.rule.name, self.rule.definition)).encode(), stored))
-        found = detect(rule, data.relation(), data.streamed(), NOON).groups
-        self.recognised += len(found.unbuilt) if isinstance(found, PartlyBuilt) else 0
-        return found
+        groups = detect(rule, data.relation(), data.streamed(), NOON).groups
+        self.recognised += len(groups.unbuilt) if isinstance(groups, PartlyBuilt) else 0
+        return groups
 
 
 @pytest.mark.slow
@@ -236,12 +236,12 @@ def test_changes_are_found_as_without_digests(
     tmp_path: Path, judged: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reports: list[list[Any]] = [[], []]
-    for few, found in zip((0, 1_000_000), reports, strict=True):
+    for few, report in zip((0, 1_000_000), reports, strict=True):
         project = begun(tmp_path / str(few), few, monkeypatch)
         for rows, built in HISTORY:
             judged.clear()
             write(project.folder, rows)
-            found += [run(project), outcome(project)]
+            report += [run(project), outcome(project)]
             assert few or built is None or sum(judged) == built
         assert project.audit_is_intact()
 
@@ -253,7 +253,7 @@ def test_an_edit_of_the_rule_or_its_dataset_builds_every_group_anew(
     tmp_path: Path, judged: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reports: list[list[Any]] = [[], []]
-    for few, found in zip((0, 1_000_000), reports, strict=True):
+    for few, report in zip((0, 1_000_000), reports, strict=True):
         text = PROJECT.replace("rules: {twins", f"  people2: {OTHER}\nrules: {{twins")
         project = begun(tmp_path / str(few), few, monkeypatch, text)
         (project.folder / "other.csv").write_text("id,name,paid,day,town\n")
@@ -261,10 +261,10 @@ def test_an_edit_of_the_rule_or_its_dataset_builds_every_group_anew(
             assert before in text, name
             project.write(text := text.replace(before, after))
             judged.clear()
-            found += [run(project), outcome(project)]
+            report += [run(project), outcome(project)]
             assert few or sum(judged) == 6, name
         judged.clear()
-        found += [run(project), outcome(project)]
+        report += [run(project), outcome(project)]
         assert few or sum(judged) == 0
 
     assert reports[0] == reports[1]

@@ -62,7 +62,7 @@ class Office:
     def command(self, rule: Mapping[str, Any], *words: str, in_file: bool = False, state: str = "state") -> Answer:
         files = {"type": "files"}
         people: dict[str, Any] = {"id": "id", "columns": {"id": "integer", "at": "integer"}}
-        known: dict[str, Any] = {"columns": {"first_id": "integer", "second_id": "integer"}}
+        typed: dict[str, Any] = {"columns": {"first_id": "integer", "second_id": "integer"}}
         sources: dict[str, Any] = {"files": files}
         if self.shop is not None:
             sources["shop"] = {"type": "sql", "url": self.shop.url}
@@ -75,7 +75,7 @@ class Office:
                 "people": file | people | {"path": "people.csv"}
                 if self.shop is None
                 else in_shop | {"table": "people", "id": "id"},
-                "known_different": file | known | {"path": "known.csv"}
+                "known_different": file | typed | {"path": "known.csv"}
                 if self.shop is None or in_file
                 else in_shop | {"table": "known_different"},
             },
@@ -129,7 +129,7 @@ def test_each_run_reads_the_list_again_and_counts_the_rows_that_are_no_pair(offi
 def test_a_list_that_cannot_be_read_or_was_emptied_fails_the_rule_and_keeps_its_findings(office: Office) -> None:
     rule = {"except": LISTED}
     office.command(rule, "run", "--json")
-    known = office.command(rule, "findings", "--json").json
+    findings = office.command(rule, "findings", "--json").json
     office.list()
     emptied = office.command(rule, "run", "--json")
     if office.shop is None:
@@ -145,7 +145,7 @@ def test_a_list_that_cannot_be_read_or_was_emptied_fails_the_rule_and_keeps_its_
         "If it should be empty, remove it from the rule; otherwise check what fills it"
     )
     assert "known" in missing.json["rules"][0]["failed"]
-    assert office.command(rule, "findings", "--json").json == known
+    assert office.command(rule, "findings", "--json").json == findings
 
 
 @pytest.mark.slow
@@ -277,9 +277,9 @@ def test_a_diff_shows_what_a_list_leaves_out(office: Office) -> None:
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    known = {"source": "shop", "table": "known_different", "id": ["first_id", "second_id"]}
+    pairs = {"source": "shop", "table": "known_different", "id": ["first_id", "second_id"]}
     rows = ((1, "a@x", "Ann"), (2, "a@x", "Anna"), (3, "b@x", "Bob"), (4, "c@x", "C"), (5, "c@x", "D"), (6, "c@x", "E"))
-    config = {"datasets": {"customers": CUSTOMERS, "known_different": known}}
+    config = {"datasets": {"customers": CUSTOMERS, "known_different": pairs}}
     world = World.at(tmp_path / "w", *rows, config=config, twins=DELETE | {"except": {"dataset": "known_different"}})
     world.shop.sql("create table known_different (first_id integer, second_id integer)")
     world.shop.sql("insert into known_different values (1, 3)")
@@ -382,15 +382,15 @@ def test_any_list_in_a_dataset_gives_the_groups_of_the_same_list_in_yaml(
     different = [(first, second) for first, second in pairs if of == "shop" or first != second]
     inline = [[str(first), {of: str(second)}] for first, second in different]
     rows = [{"first": _typed(first, kind), "second": _typed(second, kind)} for first, second in different]
-    known = Dataset("known", Rows({"first": kind, "second": kind}, rows, ()), {})
+    pairs = Dataset("known", Rows({"first": kind, "second": kind}, rows, ()), {})
     listed = {"dataset": "known", "columns": ["first", {of: "second"}]}
 
     expected = detect(rule(data, **matching, **{"except": inline}), data)
     over = rule(data, **matching, **{"except": listed})
     answer = (
         Duplicates()
-        .fit(over, relations((*data, known)))
-        .detect({dataset.name: dataset.rows.streamed() for dataset in (*data, known)}, SLOT)
+        .fit(over, relations((*data, pairs)))
+        .detect({dataset.name: dataset.rows.streamed() for dataset in (*data, pairs)}, SLOT)
     )
 
     assert list(answer.groups) == list(expected.groups)

@@ -114,8 +114,13 @@ def changes(
 def _mark(connection: sa.Connection, base: sa.TableClause) -> Mapping[str, Any]:
     row = connection.execute(_MARK, {"name": regclass(base)}).one()
     began = row.at if row.began is None else min(row.began, row.at)
-    return {"at": _text(row.at), "began": _text(began), "next": row.next, "open": row.open, "place": row.place} | {
-        "secured": row.secured
+    return {
+        "at": _text(row.at),
+        "began": _text(began),
+        "next": row.next,
+        "open": row.open,
+        "place": row.place,
+        "secured": row.secured,
     }
 
 

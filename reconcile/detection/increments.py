@@ -140,9 +140,9 @@ class Increment:
 
     def _detect(self) -> tuple[Detection | None, Mode]:
         with self._source.changes(self._subject.dataset.settings) as changes:
-            there = obstacle_there(self._incremental, self._subject, changes)
-            if there is not None:
-                return None, Mode("full", there)
+            in_source = obstacle_there(self._incremental, self._subject, changes)
+            if in_source is not None:
+                return None, Mode("full", in_source)
             mark, since = changes.mark(), self.earlier.mark
             why = self.earlier.why_full
             if why is None and since is not None:

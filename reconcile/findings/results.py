@@ -167,8 +167,8 @@ class RuleResult:
             return None
         if self.mode == "full":
             missed = plural(self.missed, "finding", "findings")
-            found = f"; it found {missed} that incremental runs had missed" if self.missed else ""
-            return f"full run, because {self.mode_reason}{found}"
+            ending = f"; it found {missed} that incremental runs had missed" if self.missed else ""
+            return f"full run, because {self.mode_reason}{ending}"
         return f"{self.mode} run: {self.mode_reason}"
 
 
