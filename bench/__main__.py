@@ -1,4 +1,4 @@
-"""`python -m bench [SECTION …] [--rows N] [--runs N] [--results FILE]`; writes RESULTS.md.
+"""`python -m bench [SECTION …] [--rows N] [--runs N] [--results FILE]`; writes RESULTS.md and its plots.
 
 The sections: start, files, postgres, incremental, workbook, tolerance, exact, sums, any-key, transfers,
 peers, findings, serve, effects, audit.
@@ -14,7 +14,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import audit, data, findings, peers, reconciliation, serving
+import psycopg
+
+from bench import audit, data, findings, peers, plots, reconciliation, serving
 from bench import effects as effecting
 from bench.incremental import incremental
 from bench.measure import RECONCILE, Contender, common, contender, interleave, members, reconcile, table
@@ -177,7 +179,8 @@ def main() -> None:
         "# Results of `make bench`\n\n"
         "Whole processes, interleaved, medians of one to three runs; absolute times depend on the machine, "
         "ratios less so. "
-        f"Peak memory is the process's own.\n\n{_machine()}\n"
+        "Peak memory is that of the process and of those it started; the effects say that of the largest process."
+        f"\n\n{_machine()}\n"
     )
     for name in chosen:  # written after each section, because the whole takes a while
         measured = SECTIONS[name](options.rows, options.runs)
@@ -185,6 +188,8 @@ def main() -> None:
         previous = options.results.read_text(encoding="utf-8") if options.results.exists() else ""
         options.results.write_text(f"{head}\n{_merged(previous, measured)}\n", encoding="utf-8")
     print(f"written to {options.results}")
+    if options.results == RESULTS:
+        plots.draw()
 
 
 def _merged(previous: str, measured: str) -> str:
@@ -197,7 +202,27 @@ def _machine() -> str:
     names = ("duckdb", "polars", "pandas", "pyarrow", "sqlalchemy", "psycopg", "python-calamine")
     code = "import importlib.metadata as m, sys; print(', '.join(f'{n} {m.version(n)}' for n in sys.argv[1:]))"
     versions = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=True).stdout
-    return f"Python {platform.python_version()}, {os.cpu_count()} cores; {versions.strip()}."
+    gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    machine = f"{_processor()}, {os.cpu_count()} cores, {gigabytes:.0f} GB, Linux {platform.release()}"
+    return f"{machine}; Python {platform.python_version()}, {versions.strip()}{_postgres()}."
+
+
+def _processor() -> str:
+    models = (
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if "model name" in line
+    )
+    return next(models, platform.machine())
+
+
+def _postgres() -> str:
+    """The version of the PostgreSQL server, if there is one."""
+    try:
+        with psycopg.connect(POSTGRES, connect_timeout=3) as connection:
+            return f", PostgreSQL {(connection.info.parameter_status('server_version') or '').partition(' ')[0]}"
+    except psycopg.OperationalError:
+        return ""
 
 
 if __name__ == "__main__":

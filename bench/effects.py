@@ -86,6 +86,7 @@ def approved(target: str, folder: str) -> tuple[str, ...]:
         "kind": "duplicates",
         "dataset": "people",
         "key": ["email"],
+        "max_share": "100%",
         "keep": [{"first": "id"}],
         "clean": {"action": "delete"},
         "approval": "none",

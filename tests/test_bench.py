@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bench import plots
+from bench.measure import took
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -31,3 +34,42 @@ def test_the_sections_of_reconciliation_run_and_their_contenders_agree(tmp_path:
     pairs = dict(re.findall(r"^\| (pairs_\w+|reconcile run --dry-run) \| ([\d,]+) \|", page, re.MULTILINE))
     reached = {name: int(count.replace(",", "")) for name, count in pairs.items()}
     assert reached["pairs_merge_asof"] < reached["reconcile run --dry-run"] <= reached["pairs_networkx"]
+
+
+def test_the_memory_of_a_command_is_that_of_all_its_processes_together(tmp_path: Path) -> None:
+    megabytes = 60
+    child = f"import time; held = b'x' * {megabytes}_000_000; time.sleep(0.5)"
+    parent = (
+        "import subprocess, sys\n"
+        f"children = [subprocess.Popen([sys.executable, '-c', {child!r}]) for _ in range(2)]\n"
+        "for child in children: child.wait()"
+    )
+
+    alone, _ = took([sys.executable, "-c", child])
+    together, _ = took([sys.executable, "-c", parent])
+
+    assert megabytes < alone.megabytes < 2 * megabytes
+    assert 2 * megabytes < together.megabytes < 3 * megabytes
+
+
+def test_a_plot_shows_the_tables_of_its_sections_and_is_the_same_each_time(tmp_path: Path) -> None:
+    page = (
+        "# Results\n\n### csv, 1,000 rows\n\n| | seconds | ratio | peak MB | ratio |\n| --- | --- | --- | --- | --- |\n"
+        "| polars_over | 3.39 | 1.00 | 2,918 | 1.00 |\n| reconcile run | 5.37 | 1.58 | 589 | 0.20 |\n\n"
+        "### serve\n\nNo table.\n"
+    )
+    results = tmp_path / "results.md"
+    results.write_text(page, encoding="utf-8")
+
+    (drawn,) = plots.draw(results, tmp_path / "figures")
+    text = drawn.read_text(encoding="utf-8")
+
+    assert plots.read(page)["csv, 1,000 rows"]["reconcile run"] == {
+        "seconds": "5.37",
+        "ratio": "1.58",
+        "peak MB": "589",
+    }
+    assert drawn.name == "exact-keys.svg"
+    assert all(words in text for words in ("csv, 1,000 rows", "polars_over", "reconcile run", "5.37", "2,918", "589"))
+    (again,) = plots.draw(results, tmp_path / "again")
+    assert again.read_bytes() == drawn.read_bytes()
