@@ -24,6 +24,7 @@ class Recognition:
 class PartlyBuilt(Sequence[Group]):
     """The groups of a rule: those that are not known are `built`, in order; the others have a number by their digest.
 
+    Each group has a key of its own.
     As a sequence it holds all of them, built when they are read, those without a known digest first.
     """
 

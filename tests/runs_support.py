@@ -25,6 +25,7 @@ from forked_support import SERVER
 
 from reconcile.audit import log
 from reconcile.store import Store, tables
+from rules.kinds.duplicates import groups
 
 Json = dict[str, Any]
 
@@ -72,7 +73,7 @@ def _child(
     arguments: Sequence[str], folder: str, environ: Mapping[str, str], output: str, barrier: Any, dies_at: int
 ) -> None:
     os.chdir(folder)
-    os.environ.update(environ)
+    _prepare(environ)
     for number, end in ((1, "out"), (2, "err")):
         file = os.open(f"{output}.{end}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(file, number)
@@ -103,6 +104,16 @@ def _count_statements(dies_at: int) -> list[None]:
     sa.event.listen(sa.Engine, "before_cursor_execute", tick)
     sa.event.listen(sa.Engine, "commit", tick)
     return seen
+
+
+FEW_ARE_MANY = "FEW_ARE_MANY"
+"""In the environment of a command: it recognises unchanged groups of few records, too."""
+
+
+def _prepare(environ: Mapping[str, str]) -> None:
+    os.environ.update(environ)
+    if FEW_ARE_MANY in environ:
+        groups.FEW = 0
 
 
 _NUMBERS = itertools.count()
@@ -171,7 +182,7 @@ def together(*commands: Command) -> list[Ended]:
 
 def _resume(folder: str, slot: str | None, environ: Mapping[str, str], answer: Any) -> None:
     os.chdir(folder)
-    os.environ.update(environ)
+    _prepare(environ)
     from reconcile import config  # noqa: PLC0415 - imported before the fork, looked up after it
     from reconcile.app import Application  # noqa: PLC0415
     from reconcile.audit import log  # noqa: PLC0415 - imported before the fork, looked up after it

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from findings_support import KEY, RULE, SPAN, FindingsOffice, group, ids
 from store_support import NOON
 
-from reconcile.audit import log
+from reconcile.audit import log, proof
 from reconcile.findings.identity import (
     Existing,
     RuleIdentity,
@@ -960,6 +960,21 @@ def test_ten_thousand_new_findings_are_recorded_in_three_seconds(office: Finding
     assert (first.new, second.known) == (10_000, 10_000)
     assert taken < 3 * SLACK, f"recording took {taken:.1f} s"
     assert again < 3 * SLACK, f"recording again took {again:.1f} s"
+
+
+def test_many_new_findings_are_stored_as_they_are_and_the_log_has_their_digests(any_office: FindingsOffice) -> None:
+    """PostgreSQL copies that many, and the digests are computed from what is written, not from what is stored."""
+    odd = ["\\N", "\t", "\n", "\\.", "a\\b", "", "é\r", "\x00", '"']
+    groups = [group(odd[n] if n < len(odd) else f"A-{n}", n, f"\t{n}\\", money="1.50") for n in range(60)]
+
+    assert any_office.record(*groups).new == 60
+
+    assert {(one.key["order"], one.members[1].id[0]) for one in any_office.all()} == {
+        (one.key["order"], one.surplus[0].id[0]) for one in groups
+    }
+    assert proof.prove(any_office.store, {}).problem is None
+    assert any_office.record(*groups).known == 60
+    assert proof.prove(any_office.store, {}).problem is None
 
 
 SLACK = 2  # a slower processor than the one where this takes 2 s

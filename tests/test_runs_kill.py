@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 import random
+import sqlite3
 import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from conftest import POSTGRES
-from runs_support import NEXT, START, ChargesProject, Command, Json, charge, known, told, twice
+from runs_support import FEW_ARE_MANY, NEXT, START, ChargesProject, Command, Json, charge, known, told, twice
 
 from reconcile.testing.slack_server import SlackServer
 
@@ -160,6 +162,18 @@ def second_night(tmp_path_factory: pytest.TempPathFactory, slack: SlackServer) -
 
 
 @pytest.fixture(scope="module")
+def unchanged_night(tmp_path_factory: pytest.TempPathFactory, slack: SlackServer) -> Trial:
+    """The same, but groups that did not change are recognised by their digests, as those of many records are."""
+    base = _shop(tmp_path_factory.mktemp("unchanged") / "shop", slack)
+    base.environ[FEW_ARE_MANY] = "yes"
+    base.run("--slot", START)
+    _change(base)
+    with closing(sqlite3.connect(base.folder / "state.db")) as state:
+        assert state.execute("select count(*) from findings where digest is not null").fetchone() == (7,)
+    return Trial.of(base, slack, base.copy)
+
+
+@pytest.fixture(scope="module")
 def broken_night(tmp_path_factory: pytest.TempPathFactory, slack: SlackServer) -> Trial:
     """The same while the bank's files are away, so that one rule cannot be checked."""
     base = _shop(tmp_path_factory.mktemp("broken") / "shop", slack)
@@ -272,6 +286,23 @@ def test_a_killed_run_that_could_not_check_a_source_tells_that_once_when_it_bega
         assert [failures for *_, failures in last] == [[("source bank", True)]], f"killed at statement {at}"
 
     broken_night.report("a source that is down, by statement", phases)
+
+
+def test_a_run_that_recognises_unchanged_groups_survives_a_kill_before_any_of_its_statements(
+    unchanged_night: Trial, second_night: Trial, tmp_path: Path
+) -> None:
+    """What it leaves is what a run leaves that builds and judges every group."""
+    chance, total = random.Random(f"{SEED} unchanged"), unchanged_night.statements
+    phases: Counter[str] = Counter()
+    count = max(2, KILLS // 8)
+
+    for number in range(count):
+        at = 1 + int((number + chance.random()) / count * total)
+        phases[unchanged_night.kill(tmp_path / f"k{number}", NEXT if number % 2 else None, at=at)] += 1
+
+    unchanged_night.report("groups recognised, by statement", phases)
+    assert unchanged_night.findings == second_night.findings
+    assert unchanged_night.message == second_night.message
 
 
 @pytest.mark.server

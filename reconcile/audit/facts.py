@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reconcile.store import Transaction, evidence
+from reconcile.store.bulk import StoredRows
 from reconcile.store.evidence import Covered
 from rules.compact import encoder
 
@@ -146,7 +147,23 @@ def _not_covered() -> Iterator[tuple[str, str]]:
 
 def digests(tx: Transaction, kind: str, names: Sequence[str]) -> dict[str, str]:
     """The current digest of each of these things; things without a row of their own are left out."""
-    main, *parts = [_by_name(evidence.rows(tx, part, names)) for part in KINDS[kind]]
+    return _digests(tx, kind, (evidence.rows(tx, part, names) for part in KINDS[kind]))
+
+
+def record_new(tx: Transaction, kind: str, tables: Mapping[str, StoredRows]) -> dict[str, Changed]:
+    """Record the digests of new things, whose rows, by table, are exactly these; return the change of each by its name.
+
+    The rows are not read again: what is written is what is stored.
+    """
+    rows = (evidence.rows_of(part, tables[part.table]) if part.table in tables else () for part in KINDS[kind])
+    digest_of = _digests(tx, kind, rows)
+    evidence.add_digests(tx, kind, digest_of)
+    return {name: (kind, name, None, digest) for name, digest in digest_of.items()}
+
+
+def _digests(tx: Transaction, kind: str, rows_by_part: Iterable[Iterable[Sequence[Any]]]) -> dict[str, str]:
+    """The digest of each thing from its rows in each part, the first of which has the thing's own row."""
+    main, *parts = map(_by_name, rows_by_part)
     start = hmac.new(tx.store.key, f"reconcile/facts/1|{kind}|".encode(), "sha256")
     digest_of = {}
     for name, rows in main.items():

@@ -130,18 +130,28 @@ def _signed_until(tx: Transaction) -> int:
     return 0 if newest is None else newest.seq
 
 
-def append(tx: Transaction, actor: str, event: str, subject: str, body: Mapping[str, Any]) -> None:
+def append(
+    tx: Transaction,
+    actor: str,
+    event: str,
+    subject: str,
+    body: Mapping[str, Any],
+    *,
+    created: facts.Changed | None = None,
+) -> None:
     """Write one entry, kept exactly when the transaction is.
 
     `actor` did it (a person or `reconcile`), `event` is a dotted name (`finding.opened`), `subject` the
     thing it is about, in clear (stored as an HMAC), `body` plain JSON; you can search for its `finding` and `run`.
+    `created` is what `facts.record_new` returned for the thing, if the entry is about its creation.
     """
-    fields = dict(body)
+    fields = dict(body) if created is None else {**body, FACTS: [created]}
     entry = (actor, event, subject_of(tx.store, subject), json_text(fields), _search_keys(fields))
     pending = tx.finisher(_Pending)
     pending.moves |= dict.fromkeys(_moved_plans(fields), (len(pending.entries), actor, event))
     pending.entries.append(entry)
-    pending.about.update(_about(fields))
+    if created is None:
+        pending.about.update(_about(fields))
 
 
 def add_to_move(tx: Transaction, plan: str, moved: Moved, **fields: str) -> bool:
@@ -295,7 +305,7 @@ def _completed(body: str, added: Mapping[str, Any], changes: dict[Named | None, 
     fields = json.loads(body) | added
     digests = [change for name in (*_about(fields), None) for change in changes.pop(name, ())]
     if digests:
-        fields[FACTS] = digests
+        fields[FACTS] = [*fields.get(FACTS, ()), *digests]
     return json_text(fields) if digests or added else body
 
 

@@ -206,7 +206,8 @@ def fingerprint_of(rule: RuleIdentity, group: Group, again: int = 0) -> str:
 
 def short_id(mark: str, length: int = SHORTEST_ID) -> str:
     """Return an id like `F-7K2M9Q`: the first characters of a fingerprint in Crockford's base 32, at most 51."""
-    digits = base64.b32encode(bytes.fromhex(mark)).rstrip(b"=").translate(_CROCKFORD).decode()
+    enough = mark[: 10 * -(-length // 8)]  # ten hexadecimal digits are eight in base 32
+    digits = base64.b32encode(bytes.fromhex(enough)).rstrip(b"=").translate(_CROCKFORD).decode()
     return f"F-{digits[:length]}"
 
 

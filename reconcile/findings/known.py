@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 
 import numpy as np
 
@@ -67,6 +68,20 @@ def parts(groups: Iterable[Group], known: Iterable[Outline], *, by_records: bool
             part.findings.append(ids[number - first_finding])
         size, previous = size + records[number], root
     if size or part.findings:
+        yield part
+
+
+def slices(groups: Iterable[Group], *, most: int = MOST) -> Iterator[list[Group]]:
+    """Yield groups of which each has a key of its own, and which continue no finding, in parts of so many records."""
+    part: list[Group] = []
+    size = 0
+    for group in groups:
+        part.append(group)
+        size += len(group.members)
+        if size >= most:
+            yield part
+            part, size = [], 0
+    if part:
         yield part
 
 
@@ -188,10 +203,14 @@ class Match:
     """A group of today and the finding it continues. `settled`: a decision covers it, or each of its pairs."""
 
     group: Group
-    records: tuple[str, ...]
     settled: bool
     finding: Known | None
     candidates: tuple[Known, ...]
+
+    @cached_property
+    def records(self) -> tuple[str, ...]:
+        """The names of the group's records."""
+        return records_of(self.group)
 
 
 @dataclass(frozen=True)
@@ -214,6 +233,8 @@ def match(groups: Sequence[Group], known: Sequence[Known], not_same: NotSame, *,
     then the larger group; the others get their next choice or are new. (Stable matching, Gale and Shapley 1962: no
     group and finding would both prefer each other.)
     """
+    if not known and not not_same.pairs and not not_same.crowds:
+        return Matching(tuple(Match(group, settled=False, finding=None, candidates=()) for group in groups), (), {})
     reach = _by_record(known) if by_records else _by_key(known)
     wishes = [_wish(group, reach(group), not_same) for group in groups]
     matched = _stable(wishes)
@@ -221,7 +242,7 @@ def match(groups: Sequence[Group], known: Sequence[Known], not_same: NotSame, *,
     matches = []
     for wish in wishes:
         finding = next((k for k, _ in wish.candidates if k.id == finding_of.get(id(wish))), None)
-        matches.append(Match(wish.group, wish.records, wish.settled, finding, tuple(k for k, _ in wish.candidates)))
+        matches.append(Match(wish.group, wish.settled, finding, tuple(k for k, _ in wish.candidates)))
     left = tuple(sorted((k for k in known if k.id not in matched), key=lambda k: (k.first_seen, k.id)))
     return Matching(tuple(matches), left, _absorbed(matches, left))
 

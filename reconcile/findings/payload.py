@@ -133,9 +133,11 @@ def _nearby(group: DuplicateGroup) -> dict[str, Any]:
 
 def _links(group: DuplicateGroup) -> dict[str, Any]:
     """Return the links between records that are stored: each once, in order."""
+    if not group.links:
+        return {}
     places = _places(group.members)
     links = [[places[link.first], places[link.second], list(link.keys), link.bridge] for link in group.links]
-    return {"links": [link for link in links if link[0] != link[1]]} if links else {}
+    return {"links": [link for link in links if link[0] != link[1]]}
 
 
 def _places(members: Sequence[Member]) -> list[int]:

@@ -1,15 +1,18 @@
 """Writes many rows with one constant statement, compiled and prepared once for any number of rows.
 
 A list, of values or of rows, is one parameter: JSON text. PostgreSQL unpacks it; so does SQLite for lists of
-values. For rows, the SQLite driver runs one statement per row faster than it parses JSON.
+values. For rows, the SQLite driver runs one statement per row faster than it parses JSON. PostgreSQL inserts many rows
+fastest by COPY.
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -22,6 +25,8 @@ from reconcile.store.columns import json_text
 from reconcile.store.database import Transaction
 
 Row = Mapping[str, Any]
+Names = tuple[str, ...]
+Item = TypeVar("Item")
 
 
 class Words(TypeDecorator[Sequence[str]]):
@@ -64,9 +69,43 @@ def insert(tx: Transaction, table: sa.TableClause, rows: Sequence[Row], *, ignor
     if not rows:
         return 0
     names = tuple(rows[0])
+    if not ignore and (len(rows) >= _COPIED or not tx.store.is_shared):
+        insert_stored(tx, table, as_stored(tx, table, rows))
+        return len(rows)
     if not tx.store.is_shared:
         return _run_each(tx, _insert_each(table, ignore=ignore), rows)
     return _run_listed(tx, _insert_listed(table, names, ignore=ignore), {name: table.c[name] for name in names}, rows)
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """Rows of a table in the form in which they are stored: its columns, and the values of each row in their order."""
+
+    names: Names
+    rows: Sequence[tuple[Any, ...]]
+
+
+def as_stored(tx: Transaction, table: sa.TableClause, rows: Sequence[Row]) -> StoredRows:
+    """Convert rows with the same columns to their stored form, column by column."""
+    names = tuple(column.name for column in table.c if rows and column.name in rows[0])
+    columns: list[Iterable[Any]] = []
+    for name in names:
+        form = table.c[name].type.dialect_impl(tx.connection.dialect).bind_processor(tx.connection.dialect)
+        values = map(operator.itemgetter(name), rows)
+        columns.append(values if form is None else map(form, values))
+    return StoredRows(names, list(zip(*columns, strict=True)))
+
+
+def insert_stored(tx: Transaction, table: sa.TableClause, stored: StoredRows) -> None:
+    """Insert rows that are in their stored form."""
+    if not stored.rows:
+        return
+    if tx.store.is_shared:
+        _copy(tx, table, stored)
+        return
+    sql, _ = _positional(_insert_each(table, ignore=False), stored.names, tx.connection.dialect)
+    for chunk in _chunks(stored.rows):
+        tx.connection.exec_driver_sql(sql, list(chunk))
 
 
 def update(
@@ -98,11 +137,12 @@ def update(
 
 _AT_ONCE = 2_000
 """Rows: a driver copies all rows of a call."""
+_COPIED = 50
+"""Rows that PostgreSQL inserts faster by COPY than from a list."""
 _ROWS, _OLD, _NEW = "the_rows", "old_", "new_"
-Names = tuple[str, ...]
 
 
-def _chunks(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+def _chunks(rows: Sequence[Item]) -> Iterator[Sequence[Item]]:
     return (rows[at : at + _AT_ONCE] for at in range(0, len(rows), _AT_ONCE))
 
 
@@ -154,6 +194,24 @@ def bound(table: sa.Table, names: Names) -> dict[str, Any]:
 
 
 # On PostgreSQL
+
+
+def _copy(tx: Transaction, table: sa.TableClause, stored: StoredRows) -> None:
+    """Insert by COPY, in this transaction; errors are those of any statement."""
+    dialect = tx.connection.dialect
+    preparer = dialect.identifier_preparer
+    columns = ", ".join(map(preparer.quote, stored.names))
+    statement = f"COPY {preparer.quote(table.name)} ({columns}) FROM STDIN"
+    driver: Any = tx.connection.connection.driver_connection
+    failure: Any = dialect.loaded_dbapi.Error
+    try:
+        with driver.cursor() as cursor, cursor.copy(statement) as copy:
+            for row in stored.rows:
+                copy.write_row(row)
+    except failure as error:
+        raise sa.exc.DBAPIError.instance(
+            statement, None, error, failure, hide_parameters=True, dialect=dialect
+        ) from error
 
 
 def _run_listed(

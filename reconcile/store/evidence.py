@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from reconcile.store import bulk
+from reconcile.store.bulk import StoredRows
 from reconcile.store.database import Transaction
 from reconcile.store.tables import approvals, effects, facts, findings, metadata, plans
 
@@ -34,6 +36,12 @@ class Covered:
 def rows(tx: Transaction, part: Covered, names: Sequence[str]) -> Sequence[Sequence[Any]]:
     """Return these things' rows of that part: the name, and the columns as stored."""
     return tx.connection.execute(_rows(part), {"the_names": list(names)}).all()
+
+
+def rows_of(part: Covered, stored: StoredRows) -> Iterator[Sequence[Any]]:
+    """Return what `rows` does for rows that are written like this."""
+    place = stored.names.index
+    return map(operator.itemgetter(place(part.of), *map(place, part.columns)), stored.rows)
 
 
 @functools.cache

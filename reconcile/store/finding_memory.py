@@ -16,6 +16,7 @@ from reconcile.findings.known import Known, Outline
 from reconcile.findings.payload import peaks
 from reconcile.findings.states import HOLDING, PlanState, State
 from reconcile.store import bulk
+from reconcile.store.bulk import StoredRows
 from reconcile.store.database import Transaction
 from reconcile.store.tables import finding_aliases, finding_members, findings, not_same, plans, rule_state
 from rules.values import Value
@@ -276,9 +277,18 @@ def taken(tx: Transaction, ids: Iterable[str]) -> set[str]:
 # Writing
 
 
-def write(tx: Transaction, *, new: Sequence[Row], changed: Sequence[Row], aliases: Mapping[str, str]) -> None:
-    """Write new findings, changed findings (whole rows), and new fingerprints."""
-    bulk.insert(tx, findings, new)
+def add(tx: Transaction, new: Sequence[Row], members: Sequence[Row]) -> Mapping[str, StoredRows]:
+    """Write new findings with their members and fingerprints; return the rows as stored, by table."""
+    marks = [{"fingerprint": row["fingerprint"], "finding": row["id"], "since": tx.now} for row in new]
+    tables = {findings: new, finding_members: members, finding_aliases: marks}
+    stored = {table: bulk.as_stored(tx, table, rows) for table, rows in tables.items()}
+    for table, rows in stored.items():
+        bulk.insert_stored(tx, table, rows)
+    return {table.name: rows for table, rows in stored.items()}
+
+
+def write(tx: Transaction, changed: Sequence[Row], aliases: Mapping[str, str]) -> None:
+    """Write changed findings (whole rows), and new fingerprints of them."""
     values = [name for name in findings.c.keys() if name != "id"]  # noqa: SIM118 - a collection of columns, not a dict
     bulk.update(tx, findings, [_picked(row, ("id",)) for row in changed], [_picked(row, values) for row in changed])
     rows = [{"fingerprint": mark, "finding": name, "since": tx.now} for mark, name in sorted(aliases.items())]

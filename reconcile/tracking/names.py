@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -13,8 +14,13 @@ from reconcile.store.finding_memory import Memory
 
 @dataclass
 class Names:
-    """Fingerprints, and ids for new findings, by the number of the verdict. `aliases` are fingerprints to store."""
+    """Fingerprints, and ids for new findings, by the number of the verdict.
 
+    `aliases` are further fingerprints of findings, to store.
+    """
+
+    own: dict[int, str] = field(default_factory=dict)
+    """The fingerprints that the groups have by themselves; another finding may have one of them."""
     marks: dict[int, str] = field(default_factory=dict)
     ids: dict[int, str] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
@@ -28,7 +34,6 @@ def assign(tx: Transaction, rule: RuleIdentity, memory: Memory, judgement: Judge
     names.marks |= _free_marks(tx, rule, new_verdicts, names)
     ids = _free_ids(tx, [names.marks[number] for number in new_verdicts])
     names.ids = {number: ids[names.marks[number]] for number in new_verdicts}
-    names.aliases |= {names.marks[number]: name for number, name in names.ids.items()}
     return names
 
 
@@ -39,6 +44,7 @@ def _follow(tx: Transaction, rule: RuleIdentity, memory: Memory, judgement: Judg
         if verdict.group is None or verdict.finding is None:
             continue
         mark = fingerprint_of(rule, verdict.group)
+        names.own[number] = mark
         names.marks[number] = old_mark = memory.rows[verdict.finding]["fingerprint"]
         if mark != old_mark and verdict.change is not FindingChange.SETTLED:
             moved.append((verdict.finding, number, mark))
@@ -52,7 +58,13 @@ def _follow(tx: Transaction, rule: RuleIdentity, memory: Memory, judgement: Judg
 
 def _free_marks(tx: Transaction, rule: RuleIdentity, new_verdicts: dict[int, Verdict], names: Names) -> dict[int, str]:
     wanted = {number: fingerprint_of(rule, verdict.group) for number, verdict in new_verdicts.items() if verdict.group}
-    first_record = {number: min(records_of(verdict.group)) for number, verdict in new_verdicts.items() if verdict.group}
+    shared = {mark for mark, count in Counter(wanted.values()).items() if count > 1}
+    first_record = {
+        number: min(records_of(verdict.group)) if wanted[number] in shared else ""
+        for number, verdict in new_verdicts.items()
+        if verdict.group
+    }
+    names.own |= wanted
     used_marks = set(finding_memory.owners(tx, wanted.values())) | set(names.aliases)
     free: dict[int, str] = {}
     for number in sorted(wanted, key=lambda number: (wanted[number], first_record[number])):

@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any
 
 from reconcile.audit import facts, log
 from reconcile.findings import payload as stored_parts
-from reconcile.findings.identity import Existing, RuleIdentity, fingerprint_of, key_text, member_name
-from reconcile.findings.judgement import NOT_CLEAN, FindingChange, Judgement, Verdict, judge
-from reconcile.findings.known import NotSame, Outline, parts
-from reconcile.findings.states import Event, State, after
+from reconcile.findings.identity import RuleIdentity
+from reconcile.findings.judgement import FindingChange, Judgement, Verdict, judge
+from reconcile.findings.known import NotSame, Outline, parts, slices
 from reconcile.journal import effects
 from reconcile.store import Transaction, carried, judgements, recognised
 from reconcile.store import finding_memory as memory
 from reconcile.store.carried import Carried
-from reconcile.store.finding_memory import Entered, Memory, Row
+from reconcile.store.finding_memory import Entered, Memory
 from reconcile.store.recognised import Recognised
-from reconcile.tracking.names import Names, assign
+from reconcile.tracking.names import assign
 from reconcile.tracking.scoped import KeyTexts
+from reconcile.tracking.writer import ACTOR, Writer
 from rules import values
 from rules.engines.base import Group
 from rules.engines.scope import Scope
 from rules.packed import Packed
 from rules.recognised import PartlyBuilt
 
-ACTOR = "reconcile"
 _KNOWN = (FindingChange.KNOWN, FindingChange.SHRUNK)
 _BACK = (FindingChange.REOPENED, FindingChange.WOKEN)
 _DECIDED = (FindingChange.SETTLED, FindingChange.RESOLVED, FindingChange.IN_HAND)
-_PLANNED = (State.AWAITING, State.APPROVED)
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,8 @@ def record(
         log.append(tx, ACTOR, "rule.renamed", rule.name, body)
     not_same = judgements.load_not_same(tx, (rule.name,))
     followed = _followed(rule, entered)
-    writer, tally = _Writer(tx, run, rule, entered), _Tally(expected)
+    writer, tally = Writer(tx, run, rule, entered), _Tally(expected)
+    have_own_keys = isinstance(groups, PartlyBuilt)
     if isinstance(groups, PartlyBuilt) and scope is None and _are_comparable(followed, entered, complete=complete):
         findings = recognised.recognise(tx, rule.name, groups.unbuilt, not_same.records)
         memory.touch(tx, findings.unchanged.values(), run)
@@ -107,11 +106,11 @@ def record(
     keys = None if scope is None else KeyTexts(scope)
     if keys is not None:
         outlines = keys.inside(tx, outlines)
-    for part in parts(groups, outlines, by_records=followed.by_records):
-        stored = memory.load(tx, part.findings)
+    for part_groups, known in _judgeable(groups, iter(outlines), followed, have_own_keys=have_own_keys):
+        stored = memory.load(tx, known)
         judgement = judge(
             followed,
-            [groups[number] for number in part.groups],
+            part_groups,
             stored.known,
             not_same,
             tx.now,
@@ -127,6 +126,19 @@ def record(
     if keys is not None and before is not None:
         tally.carried = carried.carry_on(tx, rule.name, keys.findings, before=before, run=run)
     return tally.outcome(rule, entered, writer.news)
+
+
+def _judgeable(
+    groups: Sequence[Group], outlines: Iterator[Outline], rule: RuleIdentity, *, have_own_keys: bool
+) -> Iterator[tuple[Sequence[Group], Sequence[str]]]:
+    """Yield the groups, with the findings that they may continue, in parts that can be judged one after the other."""
+    first = next(outlines, None)
+    if first is None and have_own_keys and not rule.by_records:
+        yield from ((part, ()) for part in slices(groups))
+        return
+    known = itertools.chain(() if first is None else (first,), outlines)
+    for part in parts(groups, known, by_records=rule.by_records):
+        yield [groups[number] for number in part.groups], part.findings
 
 
 def preview(
@@ -237,163 +249,3 @@ class _Tally:
 
     def _count(self, *changes: FindingChange) -> int:
         return sum(self._changes[change] for change in changes)
-
-
-class _Writer:
-    """Turn judgements into rows, and write the rows of each with a few bulk statements."""
-
-    def __init__(self, tx: Transaction, run: str, rule: RuleIdentity, entered: Entered) -> None:
-        self._tx = tx
-        self._run = run
-        self._rule = rule
-        found_at_once = entered.first or entered.edited
-        self._summary = found_at_once and rule.existing is Existing.SUMMARY
-        self._silent = found_at_once and rule.existing is Existing.IGNORE
-        self.news: list[str] = []
-        """Findings with news."""
-        self.planless: list[str] = []
-        """Findings that changed after their plan was made."""
-
-    def write(self, stored: Memory, judgement: Judgement, names: Names) -> None:
-        """Write the judgement's changes; `known` holds the findings as they were before."""
-        self._known = stored
-        self._by_key = Counter(key_text(finding.key) for finding in stored.known)
-        self._new: list[Row] = []
-        self._changed: list[Row] = []
-        self._seen: list[str] = []
-        self._new_members: list[Row] = []
-        self._changed_members: list[Row] = []
-        numbered = enumerate(judgement.verdicts)
-        for number, verdict in sorted(numbered, key=lambda item: names.ids.get(item[0]) or item[1].finding or ""):
-            self._apply(verdict, names.ids.get(number), names.marks.get(number, ""))
-        touched = [row["id"] for row in (*self._new, *self._changed)]
-        touched += [row["finding"] for row in (*self._new_members, *self._changed_members)]
-        log.touch(self._tx, facts.FINDING, [*touched, *names.aliases.values()])
-        memory.write(self._tx, new=self._new, changed=self._changed, aliases=names.aliases)
-        memory.write_members(self._tx, new=self._new_members, changed=self._changed_members)
-        memory.touch(self._tx, self._seen, self._run)
-
-    def _apply(self, verdict: Verdict, new_id: str | None, mark: str) -> None:
-        if verdict.change is FindingChange.SETTLED:
-            self._on_settled(verdict)
-        elif verdict.change is FindingChange.IN_HAND:
-            self._seen.append(verdict.finding or "")
-        elif verdict.event in (Event.VANISHED, Event.ABSORBED):
-            self._on_ended(verdict)
-        elif verdict.group is not None and new_id is not None:
-            self._on_new(verdict, verdict.group, new_id, mark)
-        elif verdict.group is not None and verdict.finding is not None:
-            self._on_found(verdict, verdict.group, verdict.finding, mark)
-
-    def _on_settled(self, verdict: Verdict) -> None:
-        """Keep the finding as decided; a resolved one was not found again."""
-        if verdict.finding and self._known.rows[verdict.finding]["state"] in _SETTLED:
-            self._seen.append(verdict.finding)
-
-    def _on_ended(self, verdict: Verdict) -> None:
-        stored = self._known.rows[verdict.finding or ""]
-        row = stored | {"payload": stored["payload"] | {"reason": verdict.reason}, "merged_into": verdict.into}
-        self._changed.append(self._moved(row, stored, verdict))
-
-    def _on_new(self, verdict: Verdict, group: Group, new_id: str, mark: str) -> None:
-        fixed = {"id": new_id, "rule": self._rule.name, "kind": self._rule.kind, "dataset": self._rule.dataset}
-        first_seen = {"first_run": self._run, "first_seen": self._tx.now, "version": 0, "state": None}
-        undecided = dict.fromkeys(("snoozed_until", "assigned_to", "decided_by", "note", "merged_into"))
-        row = fixed | first_seen | undecided | self._facts(group, mark) | {"payload": self._payload(verdict, group)}
-        self._new.append(self._moved(row, row, verdict))
-        self._new_members.extend(_member(new_id, n, row, self._tx.now) for n, row in enumerate(_member_rows(group)))
-
-    def _on_found(self, verdict: Verdict, group: Group, finding: str, mark: str) -> None:
-        before = self._known.rows[finding]
-        row = before | self._facts(group, mark, finding) | {"payload": self._payload(verdict, group, before)}
-        self._members(finding, group)
-        if verdict.reason == NOT_CLEAN:
-            log.touch(self._tx, facts.FINDING, [finding])
-            memory.settle(self._tx, finding, None)
-        if verdict.event is not None:
-            self._changed.append(self._moved(row, before, verdict))
-        elif any(row[name] != before[name] for name in _SHOWN):
-            self._changed.append(row)
-        else:
-            self._seen.append(finding)
-
-    def _facts(self, group: Group, mark: str, finding: str | None = None) -> Row:
-        return {
-            "dataset": self._rule.dataset,
-            "fingerprint": mark,
-            "severity": int(self._rule.severity),
-            "key": stored_parts.encoded(group.key),
-            "money": {currency: str(amount) for currency, amount in group.money.items()},
-            "records": len(group.members),
-            "last_run": self._run,
-            "last_seen": self._tx.now,
-            "digest": self._digest(group, mark, finding),
-        }
-
-    def _digest(self, group: Group, mark: str, finding: str | None) -> str | None:
-        """Return the digest of the group if no other finding can continue it, nor a decision cover it."""
-        if group.digest is None or mark != fingerprint_of(self._rule, group):
-            return None
-        others = self._by_key[key_text(group.key)] - (finding is not None) if self._by_key else 0
-        settled = finding is not None and any(row["settled_at"] for row in self._known.members[finding].values())
-        return None if others or settled else group.digest
-
-    def _payload(self, verdict: Verdict, group: Group, before: Row | None = None) -> dict[str, Any]:
-        kept = before["payload"] if before else {}
-        payload = {name: value for name, value in kept.items() if name not in stored_parts.PARTS}
-        goes_on = verdict.change is FindingChange.GROWN or not verdict.change.is_told
-        former = stored_parts.peaks(kept, before["money"]) if before and goes_on else {}
-        payload |= stored_parts.with_peaks(stored_parts.written(group, self._rule.datasets), group, former)
-        if verdict.change.is_told:
-            payload |= {"change": verdict.change.value, "summary": self._summary, "reason": verdict.reason}
-        return payload
-
-    def _moved(self, row: Row, before: Row, verdict: Verdict) -> Row:
-        """Return the row after its event, and write the audit entry."""
-        assert verdict.event is not None  # noqa: S101 - only called for a verdict with an event
-        earlier = State(before["state"]) if before["state"] else None
-        state = after(earlier, verdict.event)
-        row = row | {"state": state.value}
-        if earlier in _PLANNED and state is not earlier:
-            self.planless.append(row["id"])
-        if state is not earlier:
-            row |= {"state_since": self._tx.now, "snoozed_until": None}
-        if verdict.change.is_told and not self._silent:
-            row["version"] += 1
-            self.news.append(row["id"])
-        body = {"finding": row["id"], "rule": self._rule.name, "run": self._run, "to": state.value}
-        body |= {"from": earlier.value if earlier else None, "records": row["records"], "version": row["version"]}
-        details = {name: value for name, value in (("why", verdict.reason), ("into", verdict.into)) if value}
-        log.append(self._tx, ACTOR, verdict.event.value, row["id"], body | details)
-        return row
-
-    def _members(self, finding: str, group: Group) -> None:
-        stored = self._known.members[finding]
-        wanted = {member["record"]: member for member in _member_rows(group)}
-        for position, (name, member) in enumerate(wanted.items()):
-            before = stored.get(name)
-            row = _member(finding, position, member, self._tx.now)
-            if before is None:
-                self._new_members.append(row)
-            elif any(row[column] != before[column] for column in ("position", "role", "values")):
-                self._changed_members.append(row)
-        for name, before in stored.items():
-            if name not in wanted and before["role"] != memory.FORMER:
-                self._changed_members.append(before | {"role": memory.FORMER})
-
-
-_SETTLED = (State.DISMISSED.value, State.UNDONE.value)
-_SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "records", "digest")
-
-
-def _member_rows(group: Group) -> Iterator[Row]:
-    """Yield each record once, in order: records with the same id, which a run reports, are indistinguishable."""
-    names: set[str] = set()
-    for role, member in group.roles:
-        if (name := member_name(member)) not in names:
-            names.add(name)
-            yield {"record": name, "role": role, "values": stored_parts.encoded(member.values)}
-
-
-def _member(finding: str, position: int, written: Row, now: dt.datetime) -> Row:
-    return {"finding": finding, "position": position, "first_seen": now, "settled_at": None} | written

@@ -108,7 +108,7 @@ class Grouping(ABC):
 
         unbuilt = {digest: number for number, digest in digest_of.items() if digest in recognition.digests}
         built = build(digest_of.keys() - set(unbuilt.values()))
-        return PartlyBuilt(built, unbuilt, build) if unbuilt else built  # which keeps no records
+        return PartlyBuilt(built, unbuilt, build if unbuilt else _no_groups)  # which keeps no records
 
     def _key_at(self, tables: Sequence[pa.Table], numbers: Positions, number: int) -> dict[str, Value]:
         """Return the key of this number."""
@@ -265,6 +265,10 @@ class DatasetGrouping(Grouping):
     def normal(self) -> Sequence[Callable[[Value], Value]]:
         """The normalisers of each part of the key, as one function."""
         return [chain_function(part.steps, self.bound.relation.timezone) for part in self.bound.parts]
+
+
+def _no_groups(_: Collection[int]) -> Sequence[DuplicateGroup]:
+    return ()
 
 
 def _number(key: Key | None, key_numbers: dict[SortableKey, int]) -> int:
