@@ -237,13 +237,14 @@ def section(effects: int, runs: int, servers: Mapping[str, str]) -> str:
     parts = []
     for name, url in servers.items():
         for slower in (0, SLOWER):
-            flushes = f"a flush takes {flush.own():.2f} ms" + (f" and sleeps {slower} ms first" if slower else "")
+            heading = f"### Effects, {name}" + (f", a flush sleeps {slower} ms first" if slower else "")
             ways = _ways(effects, shared=not url.startswith("sqlite"))
             for _ in range(runs):
                 for way in ways:
                     measure(way, url, slower)
             bare = {way.workers: way for way in ways if way.script == "effects_bare"}
-            parts.append(f"### Effects, {name}: {flushes}\n\n{effects:,} deletes each time\n\n{table(ways, bare)}")
+            about = f"{effects:,} deletes each time. A flush of this disk takes {flush.own():.2f} ms."
+            parts.append(f"{heading}\n\n{about}\n\n{table(ways, bare)}")
     return "\n\n".join(parts)
 
 

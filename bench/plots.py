@@ -74,7 +74,7 @@ def _drawn(plot: Plot, tables: Mapping[str, Table], path: Path) -> Path:
         for row, (heading, table) in zip(places, tables.items(), strict=True):
             for column, unit in zip(row, plot.units, strict=True):
                 _bars(column, table, unit)
-            row[0].set_title(heading, loc="left", fontweight="bold")
+            row[0].set_title(heading.partition(":")[0], loc="left", fontweight="bold")
             for column in row[1:]:
                 column.set_yticklabels([])
         figure.savefig(path, metadata={"Date": None})
