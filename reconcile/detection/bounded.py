@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from reconcile.config.settings import JobConfig
-from reconcile.detection.detect import Budget, Detected, RuleUnchecked, detect
+from reconcile.detection.detect import Budget, Detected, RuleUnchecked, Share, detect
 from reconcile.detection.increments import Earlier
 from reconcile.detection.subject import Subject, subjects_of
 from rules.engines.base import Stop
@@ -111,18 +111,19 @@ def detected(
     watch: Callable[[str, int], None],
     alive: Callable[[], None] = lambda: None,
     earlier: Earlier | None = None,
+    share: Share | None = None,
 ) -> Detected:
     """Return the rule's answer within the limits of the job. Raises as `detect` and `bounded` do.
 
     `stop` ends the reads of a dataset's source; `watch` gets the rule and the records read so far, and may raise.
-    `earlier` is as for `detect`.
+    `earlier` and `share` are as for `detect`.
     """
     interrupt = Stop()
 
     def work(tell: Callable[[int], None]) -> Detected:
         subjects = subjects_of(rule, subject, slot)
         tell(0)
-        return detect(rule, subjects, slot, budget, tell, interrupt, earlier)
+        return detect(rule, subjects, slot, budget, tell, interrupt, earlier, share)
 
     def stop_all() -> None:
         interrupt()

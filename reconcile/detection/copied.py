@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -33,6 +34,8 @@ class CopiedSource:
         Raises a ConnectorError like a scan.
         """
         self.name = source.name
+        self.begun = time.monotonic()
+        """When the reading began, as the clock of this process tells."""
         self._schema = source.describe(settings)
         self._warnings = _warnings(source, settings, columns)
         self._path = path

@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ from connectors.base import DuckReadable, DuckScan, Queryable, Scan, Source, Unr
 from connectors.errors import ConnectorError, ValueDoesNotFit
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection import increments
+from reconcile.detection.copied import CopiedSource
 from reconcile.detection.increments import Earlier, Increment, Mode
 from reconcile.detection.subject import Subject, Subjects
 from reconcile.errors import Wrong
@@ -81,6 +82,8 @@ class Detected:
     """The rule with its datasets; None if nothing was read."""
     mode: Mode | None = None
     """How the dataset was read, if it asks for incremental runs."""
+    begun: float | None = None
+    """When the reading began, as `time.monotonic` tells; None if nothing was read."""
 
     @property
     def fitted(self) -> Fitted:
@@ -128,6 +131,10 @@ class Detected:
     def of(self, dataset: str) -> Detected:
         """Return what one of the rule's datasets contributed, with all groups."""
         return replace(self, detection=self.detection.of(dataset), problems={dataset: self.problems[dataset]})
+
+
+Share = Callable[[Rule, Fitted, "Subjects", Callable[[int], None]], CopiedSource | None]
+"""Returns a copy of a rule's only dataset, which several rules read; None if the rule is to read the source."""
 
 
 def fit(rule: Rule, subjects: Subjects) -> Fitted:
@@ -196,17 +203,18 @@ def detect(
     progress: Callable[[int], None] = lambda _: None,
     stop: Stop | None = None,
     earlier: Earlier | None = None,
+    share: Share | None = None,
 ) -> Detected:
     """Run the rule. `progress` is called for every batch and answer with the number of records streamed so far, or 0
     if they do not stream through this process. `stop` interrupts computations here; reads end at their source. With
-    `earlier`, only records that changed are read if that finds the same.
+    `earlier`, only records that changed are read if that finds the same. `share` may give a copy to read instead of the
+    source.
 
     Raises RuleDoesNotFit, or the source's ConnectorError; there are no partial answers.
     """
     begin = time.monotonic()
     fitted = fit(rule, subjects)
     choice = choose(rule, fitted, subjects)
-    work = _DetectionWork(rule, fitted, subjects, slot, budget, progress, stop)
     increment = (
         None if earlier is None or earlier.contents else Increment(rule, fitted, subjects, slot, earlier, progress)
     )
@@ -215,7 +223,8 @@ def detect(
     if changed is not None:
         choice = Choice("pushdown", "only records that may have changed are read")
         unread = dict.fromkeys(subjects, ())
-        return Detected(changed, choice, unread, time.monotonic() - begin, definition, subjects, fitted, mode)
+        return Detected(changed, choice, unread, time.monotonic() - begin, definition, subjects, fitted, mode, begin)
+    work = _DetectionWork(rule, fitted, subjects, slot, budget, progress, stop, share)
     try:
         detection, problems = work.detect(choice.engine)
     except ValueDoesNotFit as misfit:
@@ -226,7 +235,8 @@ def detect(
     if increment is not None and mode is not None:
         mode = replace(mode, expected=increment.expected())
     seconds = time.monotonic() - begin
-    return Detected(detection, choice, problems, seconds, definition, subjects, fitted, mode)
+    begun = min([begin, *(copy.begun for copy in work.copies)])
+    return Detected(detection, choice, problems, seconds, definition, subjects, fitted, mode, begun)
 
 
 def definition_of(datasets: Iterable[DatasetConfig]) -> str:
@@ -270,6 +280,9 @@ class _DetectionWork:
     budget: Budget
     progress: Callable[[int], None]
     stop: Stop | None
+    share: Share | None = None
+    copies: list[CopiedSource] = field(default_factory=list)
+    """The copies that were read instead of sources."""
 
     def detect(self, engine: str) -> tuple[Detection, Mapping[str, Sequence[UnreadableCells]]]:
         problems = {name: list(subject.warnings(self.fitted.named[name])) for name, subject in self.subjects.items()}
@@ -297,6 +310,7 @@ class _DetectionWork:
                 inside = {name: subject for name, subject in self.subjects.items() if name in compared}
                 records |= stack.enter_context(_pushed(inside, problems, self.progress))
                 streamed = {name: subject for name, subject in self.subjects.items() if name not in compared}
+            streamed = self._copied(streamed)
             yield records | {
                 name: stack.enter_context(
                     _records(
@@ -311,6 +325,13 @@ class _DetectionWork:
                 )
                 for name, subject in streamed.items()
             }
+
+    def _copied(self, subjects: Subjects) -> Subjects:
+        copy = None if self.share is None else self.share(self.rule, self.fitted, subjects, self.progress)
+        if copy is None:
+            return subjects
+        self.copies.append(copy)
+        return {name: subject.reading(copy) for name, subject in subjects.items()}
 
 
 @contextmanager
@@ -357,10 +378,10 @@ def _records(
     """
     source, reading = subject.source, subject.dataset.settings
     failed: list[ConnectorError] = []
-    scans = functools.cache(functools.partial(_duck_scan, source, reading))
+    scans = functools.cache(functools.partial(duck_scan, source, reading))
     scan = scans(needed) if may_scan else None
     if scan is not None:
-        assert isinstance(source, DuckReadable)  # noqa: S101 - _duck_scan() checked it
+        assert isinstance(source, DuckReadable)  # noqa: S101 - duck_scan() checked it
         confirm[name] = scan.confirm
         try:
             failure = functools.partial(source.failure, reading)
@@ -408,7 +429,8 @@ def _reporting(ask: Callable[[A], T], progress: Callable[[int], None]) -> Callab
     return reporting
 
 
-def _duck_scan(source: Source, reading: object, columns: tuple[str, ...]) -> DuckScan | None:
+def duck_scan(source: Source, reading: object, columns: tuple[str, ...]) -> DuckScan | None:
+    """Return how DuckDB reads these columns by itself; None if they are to be streamed."""
     return source.duck_scan(reading, columns) if isinstance(source, DuckReadable) else None
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy as _copy
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -35,8 +35,14 @@ class Subject:
         settings = self.dataset.settings.at(slot)
         if settings is self.dataset.settings:
             return self
-        subject = copy.copy(self)
+        subject = _copy(self)
         subject.dataset = replace(self.dataset, settings=settings)
+        return subject
+
+    def reading(self, copy: Source) -> Subject:
+        """Return the dataset as it is read from a copy with the same columns."""
+        subject = _copy(self)
+        subject.source = copy
         return subject
 
     def warnings(self, columns: Sequence[str] | None = None) -> tuple[UnreadableCells, ...]:

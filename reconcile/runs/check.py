@@ -13,7 +13,7 @@ from connectors.errors import ConnectorError, SourceUnavailable
 from connectors.target import Target
 from reconcile.config.settings import JobConfig, Project
 from reconcile.detection.bounded import TimeLimits, bounded, detected
-from reconcile.detection.detect import Budget, Detected, RuleDoesNotFit, RuleUnchecked, definition_of
+from reconcile.detection.detect import Budget, Detected, RuleDoesNotFit, RuleUnchecked, Share, definition_of
 from reconcile.detection.increments import Earlier, Mode
 from reconcile.detection.subject import Subject
 from reconcile.findings.identity import Existing, RuleIdentity, public
@@ -82,10 +82,12 @@ def check(
     fail: Callable[[RuleFailure, Exception], None] = lambda _failure, _error: None,
     alive: Callable[[], None] = lambda: None,
     earlier: Earlier | None = None,
+    share: Share | None = None,
 ) -> T | RuleFailure:
     """Detect within the limits of the job, and `judge` the answer against the known findings.
 
-    `earlier` is what the state holds of the rule's runs, if its dataset asks for incremental ones.
+    `earlier` is what the state holds of the rule's runs, if its dataset asks for incremental ones. `share` gives copies
+    of datasets that other rules of the run read too.
 
     A rule that cannot be checked is a failure, so that it never looks like a clean result; `fail` stores it. The
     detection thread does not write to the store.
@@ -94,7 +96,7 @@ def check(
         mark = None if earlier is None else _content(rule, order, tools, alive, earlier)
         if earlier is not None and mark is not None and earlier.why_full is None and mark == earlier.mark:
             return judge(rule, *_unread(rule, order, tools, Mode("unchanged", "its files are the same", mark)))
-        identity, answer = _detected(rule, order, tools, alive, earlier)
+        identity, answer = _detected(rule, order, tools, alive, earlier, share)
         if earlier is not None and mark is not None:
             is_same = _content(rule, order, tools, alive, earlier) == mark
             why = earlier.why_full or "its files changed"
@@ -124,7 +126,12 @@ def _sentence(rule: Rule, project: Project, error: Exception) -> str:
 
 
 def _detected(
-    rule: Rule, order: Order, tools: Readers, alive: Callable[[], None], earlier: Earlier | None
+    rule: Rule,
+    order: Order,
+    tools: Readers,
+    alive: Callable[[], None],
+    earlier: Earlier | None,
+    share: Share | None,
 ) -> tuple[RuleIdentity, Detected]:
     alive()
     try:
@@ -138,6 +145,7 @@ def _detected(
             watch=tools.watch,
             alive=alive,
             earlier=earlier,
+            share=share,
         )
     finally:
         alive()

@@ -13,6 +13,7 @@ from reconcile.findings.shown import Foreseen
 from reconcile.runs import plausible
 from reconcile.runs.check import Order, Readers, check, result_of
 from reconcile.runs.report import RunReport
+from reconcile.runs.shared import SharedReads
 from reconcile.store import Store
 from reconcile.tracking import apart, remember
 from rules.kinds.base import Rule
@@ -24,15 +25,16 @@ def rehearse(order: Order, tools: Readers, store: Store | None) -> RunReport:
     dry_run = _DryRun(order, tools, store)
     findings = Packed[Foreseen]()
     outcomes: list[Outcome] = []
-    for name in order.chosen:
-        rule = tools.project.rules[name]
-        checked = check(dry_run.keeping_apart(rule), order, tools, dry_run.judge)
-        if isinstance(checked, RuleFailure):
-            outcomes.append(checked)
-            continue
-        outcomes.append(dry_run.cleaned(rule, *checked))
-        for finding in _foreseen(rule, checked[-1]):
-            findings.append(finding)
+    with SharedReads.of(order, tools) as share:
+        for name in order.chosen:
+            rule = tools.project.rules[name]
+            checked = check(dry_run.keeping_apart(rule), order, tools, dry_run.judge, share=share)
+            if isinstance(checked, RuleFailure):
+                outcomes.append(checked)
+                continue
+            outcomes.append(dry_run.cleaned(rule, *checked))
+            for finding in _foreseen(rule, checked[-1]):
+                findings.append(finding)
     failed = any(isinstance(outcome, RuleFailure) for outcome in outcomes)
     return RunReport(
         run=None,

@@ -19,7 +19,7 @@ from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.planning import shape
 from reconcile.cleaning.planning.binding import binding_of
 from reconcile.coordination import clock, lease, pauses, releases
-from reconcile.detection.detect import Detected
+from reconcile.detection.detect import Detected, Share
 from reconcile.findings import results
 from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult, RunSummary
@@ -31,6 +31,7 @@ from reconcile.messages.news import News
 from reconcile.runs import history, plausible, recognition
 from reconcile.runs.check import ACTOR, Order, Readers, check, result_of
 from reconcile.runs.report import RunReport
+from reconcile.runs.shared import SharedReads
 from reconcile.schedule import slots
 from reconcile.store import Store, Transaction, finding_memory, plans
 from reconcile.store import findings as stored_findings
@@ -125,11 +126,11 @@ class _Run:
 
     def run_steps(self) -> RunReport:
         attempt = self.begin()
-        for name in self.order.chosen:
-            if name not in self.outcomes:
+        unchecked = [name for name in self.order.chosen if name not in self.outcomes]
+        with SharedReads.of(self.order, self.tools, unchecked) as share:
+            for name in unchecked:
                 self.check_paused()
-                rule = self.tools.project.rules[name]
-                self.outcomes[name] = self.traced_check(rule)
+                self.outcomes[name] = self.traced_check(self.tools.project.rules[name], share)
         self.clean()
         return self.end(attempt)
 
@@ -208,16 +209,16 @@ class _Run:
         checkpoints = stored.checkpoints(tx, self.id).items()
         return {name: results.outcome_of(outcome) for name, outcome in checkpoints if name in self.order.chosen}
 
-    def traced_check(self, rule: Rule) -> Outcome:
+    def traced_check(self, rule: Rule, share: Share) -> Outcome:
         with self.tools.spans.span("reconcile.rule", job=self.job, rule=rule.name, dataset=rule.dataset) as span:
-            outcome = self.check(rule)
+            outcome = self.check(rule, share)
             if isinstance(outcome, RuleFailure):
                 span.failed()
             else:
                 span.tell(engine=outcome.engine, records=outcome.scanned, groups=outcome.groups)
             return outcome
 
-    def check(self, rule: Rule) -> Outcome:
+    def check(self, rule: Rule, share: Share) -> Outcome:
         """Check a rule: detect, then update its findings and store the checkpoint in one transaction."""
         start = time.monotonic()
         tools = self.tools
@@ -228,7 +229,8 @@ class _Run:
                 if answer.detection.scope is None:
                     plausible.refuse(rule, identity, answer, tx, self.id)
                 self._void_obsolete(tx, rule)
-                read_at = tx.now - dt.timedelta(seconds=time.monotonic() - start)
+                begun = start if answer.begun is None else min(start, answer.begun)
+                read_at = tx.now - dt.timedelta(seconds=time.monotonic() - begun)
                 result = self._remember(tx, rule, identity, answer, read_at)
                 if earlier is not None:
                     history.keep(tx, self.tools.project, rule, answer, earlier, self.order.slot, self.id, result.missed)
@@ -244,7 +246,8 @@ class _Run:
             tools = self.tools
             prepared = recognition.recognising(tx, tools.project, known, self.order.slot, tools.version)
         alive = self.heart.progress
-        return check(prepared, self.order, self.tools, judge, fail=self._keep_failure, alive=alive, earlier=earlier)
+        fail, order = self._keep_failure, self.order
+        return check(prepared, order, self.tools, judge, fail=fail, alive=alive, earlier=earlier, share=share)
 
     def _shape_reason(self, tx: Transaction, rule: Rule, answer: Detected) -> str | None:
         binding = binding_of(self.tools.project, rule)
