@@ -1,7 +1,7 @@
 """`python -m bench [SECTION …] [--rows N] [--runs N] [--results FILE]`; writes RESULTS.md and its plots.
 
-The sections: start, files, postgres, incremental, workbook, tolerance, exact, sums, any-key, transfers,
-peers, findings, serve, effects, audit.
+The sections: start, files, growth, memory, postgres, incremental, workbook, tolerance, exact, sums, any-key,
+transfers, peers, findings, serve, effects, audit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psycopg
 
-from bench import audit, data, findings, peers, plots, reconciliation, serving
+from bench import audit, data, findings, growth, peers, plots, reconciliation, serving
 from bench import effects as effecting
 from bench.incremental import incremental
 from bench.measure import RECONCILE, Contender, common, contender, interleave, members, reconcile, table
@@ -151,6 +151,8 @@ def effects(rows: int, runs: int) -> str:
 SECTIONS: dict[str, Callable[[int, int], str]] = {
     "start": start,
     "files": files,
+    "growth": lambda rows, _: growth.growth(rows),
+    "memory": lambda rows, _: growth.memory(rows),
     "postgres": postgres,
     "incremental": lambda rows, runs: incremental(rows, runs, POSTGRES),
     "workbook": workbook,

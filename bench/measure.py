@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -98,7 +99,9 @@ def took(command: Sequence[str], folder: str | None = None, allowed: Sequence[in
         tempfile.NamedTemporaryFile() as result_file,
     ):
         launched = [sys.executable, "-IS", str(Path(__file__).with_name("launch.py")), result_file.name, *command]
-        code = subprocess.run(launched, stdout=out, stderr=err, cwd=folder, check=False).returncode
+        # Installed packages have their bytecode: a contender that compiles itself in each run would show another cost.
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        code = subprocess.run(launched, stdout=out, stderr=err, cwd=folder, env=environment, check=False).returncode
         out.seek(0)
         err.seek(0)
         if code not in allowed:

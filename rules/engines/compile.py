@@ -18,7 +18,7 @@ from rules.errors import RuleError
 from rules.expressions import BoundExpression, parse
 from rules.functions import exact, filled, in_calendar, is_ascii, micros_between, plain, strip
 from rules.models import Distance, KeyPart, Percent
-from rules.normalise import Exactness, chain_function, chain_sql, chain_type, never_blank, weakest
+from rules.normalise import Exactness, chain_function, chain_sql, chain_type, never_blank, never_empty, weakest
 from rules.normalise.shortcuts import simple_forms
 from rules.values import Column, Schema, Type, Value, canonical
 
@@ -171,7 +171,7 @@ class Compiler:
         kind = self._key_type(part)
         mysql = self.dialect in ("mysql", "mariadb")
         if kind is Type.TEXT:
-            text = filled(value) if part.steps else value
+            text = filled(value) if part.steps and not never_empty(part.steps) else value
             return exact(sa.func.substr(plain(text), 1, _MYSQL_PREFIX)) if mysql else exact(text)
         if kind is Type.BYTES and mysql:
             return sa.func.substr(value, 1, 4 * _MYSQL_PREFIX, type_=sa.LargeBinary())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,11 @@ from rules.engines.base import IdentityProblem, Readable, RecordCounts, Repeats,
 from rules.engines.session import Session
 from rules.functions import render
 
-SLICE = 8_000_000  # hashes processed on one thread at a time, 8 bytes each
-_SORTERS = 2
+SLICE = 16_000_000  # hashes in memory at a time
+_BYTES = 8  # of a hash
+SPREAD = 4
+"""Ids that are whole numbers are ticked off in a table of one byte for each number between the least and the greatest,
+unless it has more than so many numbers for each id, or takes more memory than a slice."""
 _BATCH = 1_000_000
 
 
@@ -49,6 +51,7 @@ class Embedded(Session):
         self._table = table
         self._records = records
         self._marked: Repeats | None = None
+        self._numbered = False
 
     @property
     def table(self) -> sa.FromClause:
@@ -100,16 +103,27 @@ class Embedded(Session):
         if self._marked is question:
             return
         self.define(question.python)
-        self.execute("create or replace temp table marks as " + render(hashed.marks(question), self.dialect))
+        self._numbered = self._is_numbered(question)
+        marks = hashed.marks(question, numbered=self._numbered)
+        self.execute("create or replace temp table marks as " + render(marks, self.dialect))
         self._marked = question
+
+    def _is_numbered(self, question: Repeats) -> bool:
+        """Return True if the handle is one column of whole numbers of at most 64 bits."""
+        if len(question.handle) != 1:
+            return False
+        [name] = question.handle
+        [type_] = self._db.sql(render(sa.select(self.table.c[name]).limit(sa.literal_column("0")), self.dialect)).types
+        return str(type_) in hashed.WHOLE_NUMBERS
 
     def _find(self, question: Repeats) -> pa.Table:
         if not question.most:  # otherwise `tally` did it
             self._repeat(question)
         if not question.handle or question.over is None:
             return self.query(hashed.members(question))
-        select = render(hashed.candidates(question, self.table), self.dialect)
-        self._db.execute(f"create or replace temp table {hashed.CANDIDATES} as {select}")
+        nameless = self._number(hashed.nameless(question)) > 0
+        select = hashed.candidates(question, self.table, numbered=self._numbered, nameless=nameless)
+        self._db.execute(f"create or replace temp table {hashed.CANDIDATES} as {render(select, self.dialect)}")
         candidates = _candidates(self.table)
         return self.query(hashed.members(question.over(candidates)))
 
@@ -137,30 +151,44 @@ class Embedded(Session):
         return tuple(left_out)
 
     def _identity(self, ids: sa.Select[Any], inside: int) -> IdentityProblem:
-        if not any(len(hashes) for hashes in self._repeating("handle", 2)):
-            return IdentityProblem(nulls=inside - self._number(hashed.named()))
+        nulls = inside - self._number(hashed.marked("handle"))
+        if self._numbered:
+            [(named, least, greatest)] = self.rows(hashed.span())
+            if named and greatest - least < min(SPREAD * named, _BYTES * SLICE):
+                return IdentityProblem(nulls, named - self._different(least, greatest))
+        if not any(len(hashes) for hashes in self._repeating("handle", 2, numbered=self._numbered)):
+            return IdentityProblem(nulls)
         return self.identity(ids)  # two ids may share a hash, so equal hashes are only a hint
 
-    def _repeating(self, column: str, minimum: int) -> Iterator[hashed.Hashes]:
-        """Yield, a few slices at a time, the hashes that at least `minimum` marks have in that column."""
-        slices = _SORTERS * (1 + self._number(hashed.marked()) // (_SORTERS * SLICE))
-        with ThreadPoolExecutor(_SORTERS) as sorters:
-            for first in range(0, slices, _SORTERS):
-                numbers = range(first, first + _SORTERS)
-                arrays = [self._arrays(hashed.halves(column, slices, number)) for number in numbers]
-                halves = [hashed.repeating(piece, minimum) for piece in sorters.map(hashed.one_array, arrays)]
-                yield hashed.repeating(self._alike(column, slices, numbers, np.concatenate(halves)), minimum)
+    def _different(self, least: int, greatest: int) -> int:
+        """Return how many different whole numbers the handles are."""
+        is_used = np.zeros(greatest - least + 1, np.bool_)
+        for numbers in self._arrays(hashed.handles()):
+            is_used[numbers - least] = True
+        return int(np.count_nonzero(is_used))
 
-    def _alike(self, column: str, slices: int, numbers: Sequence[int], halves: hashed.Halves) -> hashed.Hashes:
-        """Return the full hashes in those slices with these upper halves, sorted."""
-        with self.shown("halves", pa.table({"half": halves})):
-            hashes = np.concatenate([np.empty(0, np.uint64), *self._arrays(hashed.alike(column, slices, numbers))])
-        hashes.sort()
-        return hashes
+    def _repeating(self, column: str, minimum: int, *, numbered: bool = False) -> Iterator[hashed.Hashes]:
+        """Yield, slice by slice, the hashes that at least `minimum` marks have in that column."""
+        records = self._number(hashed.marked(column))
+        slices = 1 + records // SLICE
+        for number in range(slices):
+            statement = hashed.hashes_in(column, slices, number, numbered=numbered)
+            yield hashed.repeating_hashes(self._hashes(statement, records // slices + 1), minimum)
 
-    def _arrays(self, statement: sa.Select[Any]) -> list[hashed.Hashes]:
-        reader = self._db.sql(render(statement, self.dialect)).to_arrow_reader(_BATCH)
-        return [batch.column(0).to_numpy() for batch in reader]
+    def _hashes(self, statement: sa.Select[Any], likely: int) -> hashed.Hashes:
+        """Return the hashes that a statement selects, about `likely` of them, without a second copy."""
+        hashes, count = np.empty(likely, np.uint64), 0
+        for part in self._arrays(statement):
+            if count + len(part) > len(hashes):
+                hashes = np.concatenate([hashes[:count], np.empty(likely // 8 + len(part), np.uint64)])
+            hashes[count : count + len(part)] = part
+            count += len(part)
+        return hashes[:count]
+
+    def _arrays(self, statement: sa.Select[Any]) -> Iterator[np.ndarray[Any, Any]]:
+        """Yield the only column of the answer in parts."""
+        for batch in self._db.sql(render(statement, self.dialect)).to_arrow_reader(_BATCH):
+            yield batch.column(0).to_numpy()
 
     def _number(self, statement: sa.Select[Any]) -> int:
         [(number,)] = self.rows(statement)

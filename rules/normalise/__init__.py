@@ -3,7 +3,15 @@
 `NORMALISERS` holds all of them by name; third parties add theirs through `register`.
 """
 
-from rules.normalise.chain import chain_function, chain_sql, chain_type, emptying_step, never_blank, normalise
+from rules.normalise.chain import (
+    chain_function,
+    chain_sql,
+    chain_type,
+    emptying_step,
+    never_blank,
+    never_empty,
+    normalise,
+)
 from rules.normalise.contact import CONTACT
 from rules.normalise.normaliser import NORMALISERS, Exactness, Normaliser, register, weakest
 from rules.normalise.numbers import NUMBERS
@@ -22,6 +30,7 @@ __all__ = [
     "chain_type",
     "emptying_step",
     "never_blank",
+    "never_empty",
     "normalise",
     "register",
     "weakest",

@@ -68,6 +68,11 @@ def never_blank(steps: Sequence[Step]) -> bool:
     return begin < len(names) and all(name in _STAYS_STRIPPED for name in names[begin:])
 
 
+def never_empty(steps: Sequence[Step]) -> bool:
+    """Return True if the value after these steps is never an empty text or white space; False where that is unknown."""
+    return bool(steps) and steps[-1].name in ("email", "mailbox", "phone")
+
+
 _LEAVES = {"digits": "1", "letters": "a", "alnum": "a1", "docno": "a1", "phone": "1"}
 _READS = {"digits": "1", "letters": "a", "alnum": "a1", "docno": "a1", "phone": "1", "email": "@", "mailbox": "@"}
 
