@@ -2,14 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import overload
 
-from rules.engines.base import Group
+import numpy as np
+
+from rules.engines.base import Group, Positions
 from rules.packed import Packed
+
+DIGEST_BYTES = 16
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+"""A truth value for each of something."""
+
+
+class Digests:
+    """Digests of 16 bytes each, in order, without an object for each."""
+
+    def __init__(self, content: bytes | bytearray = b"") -> None:
+        self._halves = np.frombuffer(content, np.uint64).reshape(-1, 2)
+
+    @classmethod
+    def read(cls, digests: Sequence[str]) -> Digests:
+        """Read digests of 32 hexadecimal digits."""
+        return cls(bytes.fromhex("".join(digests)))
+
+    def __len__(self) -> int:
+        return len(self._halves)
+
+    def __getitem__(self, place: int) -> str:
+        """Return one as hexadecimal digits."""
+        digest: bytes = self._halves[place].tobytes()
+        return digest.hex()
+
+    def where(self, mask: Mask) -> Digests:
+        """Return the digests where the mask is true."""
+        return Digests(self._halves[mask].tobytes())
+
+    def places_of(self, wanted: Digests) -> Positions:
+        """Return for each wanted digest a place where it is, or -1.
+
+        It may be -1 if another digest here has the same first half; callers must build the group then.
+        """
+        if not len(self):
+            return np.full(len(wanted), -1, np.int64)
+        order, first_halves = self._in_order
+        near = np.searchsorted(first_halves, wanted._halves[:, 0])
+        places = order[np.minimum(near, len(self) - 1)]
+        is_equal = (self._halves[places] == wanted._halves).all(axis=1)
+        return np.where(is_equal, places, -1)
+
+    @cached_property
+    def _in_order(self) -> tuple[Positions, Positions]:
+        order = np.argsort(self._halves[:, 0], kind="stable")
+        return order, self._halves[order, 0]
 
 
 @dataclass(frozen=True)
@@ -17,29 +64,30 @@ class Recognition:
     """The digests of the groups that are known, and a salt that differs for every definition of a rule."""
 
     salt: bytes
-    digests: AbstractSet[str] = frozenset()
+    digests: Digests = field(default_factory=Digests)
 
 
 @dataclass(frozen=True, eq=False)
 class PartlyBuilt(Sequence[Group]):
-    """The groups of a rule: those that are not known are `built`, in order; the others have a number by their digest.
+    """The groups of a rule: those that are not known are `built`, in order; the others have a digest and a number.
 
-    Each group has a key of its own.
-    As a sequence it holds all of them, built when they are read, those without a known digest first.
+    Each group has a key of its own. As a sequence it holds all of them, built when they are read, those without a known
+    digest first.
     """
 
     built: Sequence[Group]
-    unbuilt: Mapping[str, int]
+    unbuilt: Digests
+    numbers: Positions
     build: Callable[[Collection[int]], Sequence[Group]]
     """Build the groups of these numbers, in order."""
 
-    def without(self, digests: Collection[str]) -> Sequence[Group]:
-        """Return all groups except the unbuilt ones of these digests."""
-        others = [number for digest, number in self.unbuilt.items() if digest not in digests]
-        if not others:
+    def without(self, is_unchanged: Mask | None = None) -> Sequence[Group]:
+        """Return all groups except the unchanged ones among the unbuilt, of which there is a truth value for each."""
+        others = self.numbers if is_unchanged is None else self.numbers[~is_unchanged]
+        if not len(others):
             return self.built
         groups = Packed(self.built)
-        for group in self.build(others):
+        for group in self.build(others.tolist()):
             groups.append(group)
         return groups
 
@@ -58,4 +106,4 @@ class PartlyBuilt(Sequence[Group]):
 
     @cached_property
     def _all(self) -> Sequence[Group]:
-        return self.without(())
+        return self.without()

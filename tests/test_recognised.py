@@ -6,28 +6,33 @@ import csv
 import json
 import sqlite3
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
+from decimal import Decimal
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import sqlalchemy as sa
 from cli_support import Project
 from duplicates_support import detect
+from findings_support import FindingsOffice, group
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lives_support import Life, steps, template
 from rules_support import Rows
 from store_support import NOON
 
-from reconcile.store import recognised
-from reconcile.tracking import remember
-from rules.engines.base import Group, MoneyColumns
+from reconcile.store import recognised, tables
+from reconcile.tracking import decide, remember
+from rules.engines.base import DuplicateGroup, Group, MoneyColumns
 from rules.kinds.duplicates import DuplicatesRule, groups
 from rules.kinds.duplicates.digests import digests
-from rules.recognised import PartlyBuilt, Recognition
+from rules.recognised import Digests, PartlyBuilt, Recognition
 from rules.values import Type
 
 __all__ = ["template"]
@@ -113,6 +118,99 @@ def test_digests_are_equal_exactly_for_the_same_records_in_any_order(first: list
         return digest
 
     assert (digest(first) == digest(second)) == (sorted(map(repr, first)) == sorted(map(repr, second)))
+
+
+# Findings by hand, on both databases
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
+def office(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FindingsOffice]:
+    url = "sqlite:///state.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+    office = FindingsOffice.new(url, tmp_path)
+    yield office
+    office.store.close()
+
+
+class Unbuilt:
+    """Groups, one for each key, that a detection takes for known; `built` has the keys of those built."""
+
+    def __init__(self, *keys: str) -> None:
+        self.built: list[str] = []
+        self.all = [with_digest(key) for key in keys]
+
+    def groups(self) -> PartlyBuilt:
+        known = Digests.read([str(group.digest) for group in self.all])
+        return PartlyBuilt((), known, np.arange(len(self.all)), self.build)
+
+    def build(self, numbers: Iterable[int]) -> list[Group]:
+        chosen = [self.all[number] for number in numbers]
+        self.built += [str(group.key["order"]) for group in chosen]
+        return list(chosen)
+
+
+def with_digest(key: str) -> DuplicateGroup:
+    number = 10 * ord(key[0])
+    return replace(group(key, number, number + 1, money="1.50"), digest=sha256(key.encode()).hexdigest()[:32])
+
+
+def last_runs(office: FindingsOffice) -> dict[Any, str]:
+    return {finding.key["order"]: finding.last_run for finding in office.all()}
+
+
+def test_exactly_the_findings_that_were_found_again_are_seen_again(office: FindingsOffice) -> None:
+    office.record_all([with_digest(key) for key in "ABC"])
+    detection = Unbuilt("A", "B")
+
+    outcome = office.record_all(detection.groups())
+
+    assert detection.built == []
+    assert (outcome.known, outcome.resolved, outcome.money) == (2, 1, {"EUR": Decimal("3.00")})
+    assert last_runs(office) == {"A": "run-2", "B": "run-2", "C": "run-1"}
+
+
+def test_a_finding_whose_state_changed_after_the_detection_is_judged(office: FindingsOffice) -> None:
+    office.record_all([with_digest(key) for key in "AB"])
+    office.record_all([with_digest("B")])
+    detection = Unbuilt("A", "B")
+
+    outcome = office.record_all(detection.groups())
+
+    assert detection.built == ["A"]
+    assert (outcome.known, outcome.reopened, outcome.money) == (1, 1, {"EUR": Decimal("3.00")})
+
+
+def test_findings_with_one_digest_are_judged(office: FindingsOffice) -> None:
+    office.record_all([with_digest(key) for key in "ABC"])
+    with office.store.begin() as tx:
+        digest = tables.findings.c.digest
+        of_b = sa.update(tables.findings).where(digest == with_digest("B").digest)
+        tx.connection.execute(of_b.values(digest=with_digest("A").digest))
+    detection = Unbuilt("A", "B", "C")
+
+    outcome = office.record_all(detection.groups())
+
+    assert detection.built == ["A", "B"]
+    assert (outcome.known, outcome.money) == (3, {"EUR": Decimal("4.50")})
+
+
+def test_a_finding_with_a_record_that_people_judged_is_judged(office: FindingsOffice) -> None:
+    office.record_all([with_digest(key) for key in "AB"])
+    record_a = 10 * ord("A")
+    office.record_all([with_digest("A"), with_digest("B"), group("other", record_a, 7)])
+    [other] = [finding.id for finding in office.all() if finding.key["order"] == "other"]
+    decide.dismiss(office.store, other, actor="kim")
+    detection = Unbuilt("A", "B")
+
+    office.record_all(detection.groups())
+
+    assert detection.built == ["A"]
+
+
+def test_digests_with_an_equal_half_are_different() -> None:
+    stored = Digests(bytes(16) + bytes(8) + b"1" * 8)
+
+    assert stored.places_of(Digests(bytes(16) + b"1" * 16 + bytes(8) + b"2" * 8)).tolist() == [0, -1, -1]
+    assert Digests().places_of(stored).tolist() == [-1, -1]
 
 
 # Whole runs

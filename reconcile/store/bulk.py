@@ -64,6 +64,32 @@ def one_of(column: sa.ColumnElement[str], name: str) -> sa.ColumnElement[bool]:
     return _IsOneOf(column, sa.bindparam(name, type_=Words()))
 
 
+class _IsNoneOf(sa.sql.functions.GenericFunction[Any]):
+    """True if a column holds none of a list."""
+
+    inherit_cache = True
+    name = "reconcile_is_none_of"
+    type = sa.types.NULLTYPE
+
+
+@compiles(_IsNoneOf, "postgresql")
+def _is_not_any(element: _IsNoneOf, compiler: SQLCompiler, **options: Any) -> str:
+    """Unlike with `ALL`, a list of many is hashed."""
+    column, listed = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"({column} NOT IN (SELECT json_array_elements_text(CAST({listed} AS json))))"
+
+
+@compiles(_IsNoneOf, "sqlite")
+def _is_not_in(element: _IsNoneOf, compiler: SQLCompiler, **options: Any) -> str:
+    column, listed = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"({column} NOT IN (SELECT value FROM json_each({listed})))"
+
+
+def none_of(column: sa.ColumnElement[str], name: str) -> sa.ColumnElement[bool]:
+    """Return the condition that the column holds none of the texts bound under that name."""
+    return _IsNoneOf(column, sa.bindparam(name, type_=Words()))
+
+
 def insert(tx: Transaction, table: sa.TableClause, rows: Sequence[Row], *, ignore: bool = False) -> int:
     """Insert rows with the same columns and return their number. `ignore` skips rows whose primary key exists."""
     if not rows:

@@ -97,9 +97,9 @@ def record(
     have_own_keys = isinstance(groups, PartlyBuilt)
     if isinstance(groups, PartlyBuilt) and scope is None and _are_comparable(followed, entered, complete=complete):
         findings = recognised.recognise(tx, rule.name, groups.unbuilt, not_same.records)
-        memory.touch(tx, findings.unchanged.values(), run)
+        recognised.see_again(tx, rule.name, findings, run)
         tally.add_unchanged(findings)
-        groups = groups.without(findings.unchanged)
+        groups = groups.without(findings.is_unchanged)
         outlines = memory.outlines_of(tx, findings.others)
     else:
         outlines = memory.outlines(tx, (rule.name,), by_records=followed.by_records, lock=scope is None)
@@ -218,10 +218,9 @@ class _Tally:
 
     def add_unchanged(self, findings: Recognised) -> None:
         """Add findings whose groups are known and were not judged."""
-        self._changes[FindingChange.KNOWN] += len(findings.unchanged)
-        self._of_groups[FindingChange.KNOWN] += len(findings.unchanged)
-        for money in findings.money:
-            values.add(self._money, values.sizes({currency: Decimal(amount) for currency, amount in money.items()}))
+        self._changes[FindingChange.KNOWN] += findings.unchanged
+        self._of_groups[FindingChange.KNOWN] += findings.unchanged
+        values.add(self._money, findings.money)
 
     def add_missed(self, judgement: Judgement, stored: Memory) -> None:
         self._missed += 0 if self._expected is None else self._expected.missed(judgement, stored)

@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rules.engines.base import Positions
+from rules.recognised import DIGEST_BYTES
 
-_AT_ONCE = 500_000
+_AT_ONCE = 200_000
 """Values that are texts at the same time; all records of a key come together, so it may be more."""
 _BYTES = pa.large_binary()
-_DIGITS = 32
 
 
-def digests(table: pa.Table, numbers: Positions, keys: Sequence[Any], salt: bytes) -> Iterator[tuple[int, str]]:
-    """Yield the number of each key and the digest of its records, as 32 hexadecimal digits.
+def digests(table: pa.Table, numbers: Positions, keys: Sequence[Any], salt: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the number of each key, ascending, and the digest of its records: 16 bytes.
 
     `numbers` has the number of each record's key, or a negative one for a record that takes no part. A digest covers
     the values of all columns in all records of the key, in any order, their types, the key, and the salt.
@@ -36,7 +36,7 @@ def digests(table: pa.Table, numbers: Positions, keys: Sequence[Any], salt: byte
         begin = end
 
 
-def _of_part(numbers: Positions, texts: pa.Array, keys: Sequence[Any], start: bytes) -> Iterator[tuple[int, str]]:
+def _of_part(numbers: Positions, texts: pa.Array, keys: Sequence[Any], start: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the digests of ascending numbers: of each, the texts of its records in their own order."""
     by_number = [("number", "ascending"), ("text", "ascending")]
     sorted_texts = pa.table({"number": numbers, "text": texts}).sort_by(by_number).column("text").combine_chunks()
@@ -48,7 +48,7 @@ def _of_part(numbers: Positions, texts: pa.Array, keys: Sequence[Any], start: by
         number = int(numbers[begin])
         digest = hashlib.sha256(start + repr(keys[number]).encode())
         digest.update(data[places[begin] : places[end]])
-        yield number, digest.hexdigest()[:_DIGITS]
+        yield number, digest.digest()[:DIGEST_BYTES]
 
 
 def _texts(table: pa.Table) -> pa.Array:

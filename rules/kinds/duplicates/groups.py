@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import gc
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from rules.kinds.duplicates.bound import BoundRule, Criteria
 from rules.kinds.duplicates.share import ShareLimit
 from rules.normalise import chain_function
 from rules.packed import Packed
-from rules.recognised import PartlyBuilt, Recognition
+from rules.recognised import Digests, PartlyBuilt, Recognition
 from rules.values import Value, order_key
 
 AT_ONCE = 5_000
@@ -95,8 +95,15 @@ class Grouping(ABC):
         enough = np.where((numbers != _NO_PART) & (sizes[numbers] >= self.bound.rule.minimum), numbers, _NO_PART)
         ends = np.cumsum([len(table) for table in tables])[:-1]
         of_tables = zip(tables, np.split(enough, ends), strict=True)
-        pairs = (digests(table, of_table, keys, recognition.salt) for table, of_table in of_tables)
-        digest_of = dict(chain.from_iterable(pairs))
+        content, digest_numbers = bytearray(), array("q")
+        for table, of_table in of_tables:
+            for number, digest in digests(table, of_table, keys, recognition.salt):
+                content += digest
+                digest_numbers.append(number)
+        current, with_digest = Digests(content), np.array(digest_numbers, np.int64)
+
+        def digest_of(number: int) -> str:
+            return current[int(np.searchsorted(with_digest, number))]
 
         def build(chosen: Collection[int]) -> Sequence[DuplicateGroup]:
             number_of = {keys[number]: number for number in chosen}
@@ -104,11 +111,12 @@ class Grouping(ABC):
             is_chosen[list(chosen)] = True
             parts = self._by_key(tables, *_in_order(keys, np.where(is_chosen[enough], enough, _NO_PART)))
             groups = ((group, _sortable(group.key.values())) for rows in parts for group in self.of_rows(rows))
-            return Packed(replace(group, digest=digest_of[number_of[key]]) for group, key in groups)
+            return Packed(replace(group, digest=digest_of(number_of[key])) for group, key in groups)
 
-        unbuilt = {digest: number for number, digest in digest_of.items() if digest in recognition.digests}
-        built = build(digest_of.keys() - set(unbuilt.values()))
-        return PartlyBuilt(built, unbuilt, build if unbuilt else _no_groups)  # which keeps no records
+        is_known = recognition.digests.places_of(current) >= 0
+        built = build(with_digest[~is_known].tolist())
+        unbuilt, keeps_records = current.where(is_known), bool(is_known.any())
+        return PartlyBuilt(built, unbuilt, with_digest[is_known], build if keeps_records else _no_groups)
 
     def _key_at(self, tables: Sequence[pa.Table], numbers: Positions, number: int) -> dict[str, Value]:
         """Return the key of this number."""
