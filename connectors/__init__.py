@@ -4,6 +4,7 @@ __reconcile__ = True  # `reconcile doctor` checks this mark: another distributio
 
 KINDS: dict[str, str] = {
     "sql": "connectors.sql.source:SqlSource",
+    "duckdb": "connectors.sql.duckdb_file:DuckDbSource",
     "files": "connectors.files.source:FilesSource",
     "workbook": "connectors.workbook.source:WorkbookSource",
 }

@@ -81,6 +81,17 @@ class SourceBusy(SourceUnavailable):
         )
 
 
+class SourceChanged(SourceUnavailable):
+    """Another program wrote to the file while it was read; nothing of it is used and a later try can succeed."""
+
+    def __init__(self, source: str, where: str) -> None:
+        super().__init__(
+            source,
+            f"Source {source!r} changed while it was read: another program wrote to {where}. Nothing of it was used; "
+            f"run it again when that program is done",
+        )
+
+
 class DriverMissing(SourceUnavailable):
     """A package that this source needs is not installed."""
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from connectors.base import DuckScan, UnreadableCells
 from connectors.disk.opened_file import OpenedFile, unpacks_to_too_much
-from connectors.duck import file_name, identifier, literal, literals
+from connectors.duck import NAIVE, exact, file_name, identifier, literal, literals
 from connectors.errors import ColumnMissing, ConnectorError, FileUnreadable
 from connectors.files.left_out import confirm_count
 from connectors.headers import confusable, repeated, stable_names
@@ -22,10 +22,6 @@ from connectors.headers import confusable, repeated, stable_names
 if TYPE_CHECKING:
     pass
 
-WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
-KEPT = frozenset(("VARCHAR", "BOOLEAN", *WHOLE, "FLOAT", "DOUBLE", "DATE", "BLOB", "TIMESTAMP"))
-NAIVE = frozenset(("TIMESTAMP", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S"))
-PLACED = frozenset(("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMPTZ_NS"))
 DIGITS = 38
 """Digits of a decimal that DuckDB keeps exactly; it reads longer ones as floating point."""
 VECTOR = 2_048
@@ -46,7 +42,7 @@ class ParquetColumn:
     @property
     def sql(self) -> str:
         """The expression that reads it."""
-        return _converted(identifier(self.duck), self.kind)
+        return exact(identifier(self.duck), self.kind)
 
 
 @dataclass(frozen=True)
@@ -244,27 +240,6 @@ def _merged(waiting: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _reader(paths: str, *options: str) -> str:
     """The files as a table, without the columns that DuckDB reads from folders like a=5."""
     return f"read_parquet({', '.join((paths, 'hive_partitioning=false', *options))})"
-
-
-def _converted(column: str, kind: str) -> str:
-    if kind in KEPT or (kind.startswith("DECIMAL(") and not kind.endswith("]")):
-        return column
-    if kind == "TIMESTAMP_NS":
-        return f"make_timestamp({_microseconds(column)})"
-    if kind == "TIMESTAMPTZ_NS":
-        return f"make_timestamptz({_microseconds(column)})"
-    if kind in NAIVE:
-        return f"{column}::timestamp"
-    if kind in PLACED:
-        return f"{column}::timestamptz"
-    if kind in ("HUGEINT", "UHUGEINT"):
-        return f"{column}::decimal(38,0)"
-    return f"{column}::varchar"
-
-
-def _microseconds(column: str) -> str:
-    """Cut nanoseconds, as in text: rounding could change the day."""
-    return f"((epoch_ns({column}) - ((epoch_ns({column}) % 1000) + 1000) % 1000) // 1000)"
 
 
 def _connection() -> duckdb.DuckDBPyConnection:

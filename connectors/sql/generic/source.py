@@ -93,7 +93,7 @@ def connector_error(
     cause = error.orig if isinstance(error, sa.exc.DBAPIError) and isinstance(error.orig, Exception) else error
     full = _message(cause)
     bare = _QUOTED.sub("", full)
-    reason = full if connecting else _masked(full, str(getattr(error, "statement", None) or ""))
+    reason = full if connecting else without_values(full, str(getattr(error, "statement", None) or ""))
     for secret in secrets:
         reason = reason.replace(secret, "***")
     if late:
@@ -117,7 +117,7 @@ def _message(error: Exception) -> str:
     return first.rstrip(". ")
 
 
-def _masked(reason: str, sent: str) -> str:
+def without_values(reason: str, sent: str) -> str:
     """The message without possible values: quotations that we did not send, and the end of a message about values."""
 
     def mask(match: re.Match[str]) -> str:
