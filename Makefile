@@ -15,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Where half a gigabyte of memory is free for files, temporary ones are there: on a disk every commit is waited for.
 IN_MEMORY := if [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'END { print $$4 + 0 }')" -gt 500000 ]; then export TMPDIR=/dev/shm; fi;
 
-.PHONY: help demo test quick check bench chaos soak lock clean format
+.PHONY: help demo test quick spark check bench chaos soak lock clean format
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -24,12 +24,18 @@ demo: $(RUNTIME) ## build a small shop with duplicates, find them, show what peo
 	@$(BIN)/reconcile demo
 
 test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), up to 45 minutes on two cores
-	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/test_soak.py
+	@$(BIN)/pytest -q -m "not spark" -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/test_soak.py
 	@$(BIN)/pytest -q tests/test_soak.py # alone: what it sees of others' load it would take for its own
 
 quick: $(DEV) ## the inner loop: no servers, about two minutes on two cores
-	@$(IN_MEMORY) $(BIN)/pytest -q -m "not server and not slow and not chaos" -n 2 --dist worksteal \
+	@$(IN_MEMORY) $(BIN)/pytest -q -m "not server and not slow and not chaos and not spark" -n 2 --dist worksteal \
 		--hypothesis-profile quick -o tmp_path_retention_policy=failed
+
+spark: $(DEV) ## rules in Spark, on a master and two workers that it starts and stops; needs Java 17
+	@$(BIN)/python -c 'import pyspark' 2>/dev/null || \
+		if command -v uv >/dev/null; then uv pip install -q --python $(BIN)/python 'pyspark>=4.3,<5'; \
+		else $(BIN)/python -m pip install -q --disable-pip-version-check 'pyspark>=4.3,<5'; fi
+	@$(BIN)/pytest -q -n 0 -m spark tests/test_spark_cluster.py
 
 check: $(DEV) ## formatting, lint, security, types, layers
 	$(BIN)/ruff format --check .

@@ -1,4 +1,4 @@
-"""The connectors to records in databases, files and workbooks: they read them typed and in bounded memory."""
+"""The connectors to records in databases, files, workbooks and Spark: they read them typed and in bounded memory."""
 
 __reconcile__ = True  # `reconcile doctor` checks this mark: another distribution can silently replace our package.
 
@@ -6,6 +6,7 @@ KINDS: dict[str, str] = {
     "sql": "connectors.sql.source:SqlSource",
     "duckdb": "connectors.sql.duckdb_file:DuckDbSource",
     "files": "connectors.files.source:FilesSource",
+    "spark": "connectors.spark.source:SparkSource",
     "workbook": "connectors.workbook.source:WorkbookSource",
 }
 """The connectors, one file each; this is the only place that lists them. Loaded when a configuration names them."""

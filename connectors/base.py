@@ -160,7 +160,7 @@ class Snapshot(Protocol):
 class Queryable(Protocol):
     """A source that can run our query itself (pushdown)."""
 
-    dialect: str  # SQLAlchemy's name: postgresql, mysql (MariaDB too), sqlite
+    dialect: str  # SQLAlchemy's name: postgresql, mysql (MariaDB too), sqlite; or spark
 
     def relation(self, dataset: Any) -> sa.FromClause:
         """The dataset as a named FROM clause whose columns carry SQLAlchemy types.
@@ -173,6 +173,14 @@ class Queryable(Protocol):
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Every query inside sees the same state of the database."""
+
+
+@runtime_checkable
+class Keeping(Protocol):
+    """A Queryable whose snapshots copy what they read, so they have to know which columns that is."""
+
+    def keep(self, snapshot: Any, dataset: Any, columns: Sequence[str]) -> None:
+        """Announce the columns that the queries of a snapshot of this source read, before its first query."""
 
 
 @runtime_checkable

@@ -9,11 +9,21 @@ from pathlib import Path
 
 import sqlalchemy as sa
 from oracle_case_support import Answer, Case
-from oracle_engines_support import Home, Refused, answers, comparable, dataset_of, rule_of, write_files, write_tables
+from oracle_engines_support import (
+    Home,
+    Refused,
+    answers,
+    comparable,
+    dataset_of,
+    rule_of,
+    write_files,
+    write_parquet,
+    write_tables,
+)
 from oracle_support import answer as oracle_answer
 
-NOT_PUSHED = "engine: pushdown"
-"""A sentence with this says that a database does not compare as Reconcile does; the rule is asked for here then."""
+NOT_PUSHED = ("engine: pushdown", "engine: spark")
+"""With one of them a sentence says that a database does not compare as Reconcile does; then the rule is asked here."""
 
 
 DATABASES = ("sqlite", "postgresql", "mariadb")
@@ -67,10 +77,14 @@ def compare(folder: Path, cases: Sequence[Case], home: Home) -> Tally:
     _write(folder, cases, home)
     seen = answers(folder, cases, home)
     here = replace(home, engine="embedded")
-    elsewhere = {case.seed for case in cases if NOT_PUSHED in getattr(seen[case.seed], "sentence", "")}
+    elsewhere = {
+        case.seed
+        for case in cases
+        if any(setting in getattr(seen[case.seed], "sentence", "") for setting in NOT_PUSHED)
+    }
     cases = [case for case in cases if case.seed not in elsewhere or _is_asked_here(case, home)]
     seen |= answers(folder, [case for case in cases if case.seed in elsewhere], here)
-    tally = Tally(len(cases), sum(case.seed not in elsewhere for case in cases) if home.engine == "pushdown" else 0)
+    tally = Tally(len(cases), sum(case.seed not in elsewhere for case in cases) if home.engine != "embedded" else 0)
     for case in cases:
         expected = comparable(oracle_answer(case))
         tally.with_groups += bool(expected and expected.groups)
@@ -99,6 +113,8 @@ def _judge(tally: Tally, judged: Difference) -> None:
 def _write(folder: Path, cases: Sequence[Case], home: Home) -> None:
     if home.url is None:
         return write_files(folder, cases)
+    if home.name == "spark":
+        return write_parquet(folder, cases, home)
     engine = sa.create_engine(home.url)
     try:
         return write_tables(engine, cases, home)

@@ -14,6 +14,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import sqlalchemy as sa
 from oracle_case_support import Answer, Case, Cell, Column, Group
 from oracle_expressions_support import SLOT
@@ -90,6 +92,26 @@ def write_tables(engine: sa.Engine, cases: Iterable[Case], home: Home) -> None:
                 connection.execute(table.insert(), rows)
 
 
+def write_parquet(folder: Path, cases: Iterable[Case], home: Home) -> None:
+    """A Parquet file for each case."""
+    for case in cases:
+        columns = {
+            column.name: pa.array(
+                [_sql_cell(column, row[column.name], case, home) for row in case.rows], _arrow_type(column, home)
+            )
+            for column in case.columns
+        }
+        pq.write_table(pa.table(columns), folder / f"{name_of(case)}.parquet")
+
+
+def _arrow_type(column: Column, home: Home) -> pa.DataType:
+    kind = column.kind if _is_typed(column, home) else "text"
+    types = {"text": pa.string(), "integer": pa.int64(), "decimal": pa.decimal128(20, 4), "float": pa.float64()}
+    types |= {"boolean": pa.bool_(), "date": pa.date32()}
+    types["instant"] = pa.timestamp("us", "UTC") if column.aware else pa.timestamp("us")
+    return types[kind]
+
+
 def _sql_column(column: Column, home: Home) -> sa.Column[Any]:
     if column.kind == "text" and column.aware and home.name == "sqlite":
         return sa.Column(column.name, sa.Text(collation="NOCASE"), nullable=True)
@@ -102,7 +124,7 @@ def _sql_column(column: Column, home: Home) -> sa.Column[Any]:
 def _sql_cell(column: Column, cell: Cell, case: Case, home: Home) -> Cell:
     if not _is_typed(column, home):
         return as_text(column, cell, case.mark)
-    if isinstance(cell, dt.datetime) and column.aware and home.name.startswith("postgresql"):
+    if isinstance(cell, dt.datetime) and column.aware and home.name.startswith(("postgresql", "spark")):
         return in_utc(cell, case.zone)
     return cell
 
@@ -127,7 +149,10 @@ def dataset_of(case: Case, home: Home) -> Json:
     """The dataset's settings in YAML."""
     declared = {c.name: c.declared for c in case.columns if not _is_typed(c, home) and c.kind != "text"}
     derived = {name: {"is": expression.written} for name, expression in case.derived.items()}
-    place = {"table": name_of(case)} if home.url else {"path": f"{name_of(case)}.csv", "delimiter": ","}
+    if home.name == "spark":
+        place = {"path": f"{name_of(case)}.parquet"}
+    else:
+        place = {"table": name_of(case)} if home.url else {"path": f"{name_of(case)}.csv", "delimiter": ","}
     settings: Json = {"source": "home", **place, "timezone": case.zone}
     settings |= {"columns": {**declared, **derived}} if declared or derived else {}
     settings |= {"decimal": case.mark} if case.mark else {}
@@ -181,7 +206,8 @@ def _yaml(document: Any) -> str:
 def _run(folder: Path, cases: Sequence[Case], home: Home) -> Json:
     if not cases:
         return {"rules": [], "findings": []}
-    source = {"type": "sql", "url": home.url} if home.url else {"type": "files", "root": "."}
+    kind = "spark" if home.name == "spark" else "sql"
+    source = {"type": kind, "url": home.url} if home.url else {"type": "files", "root": "."}
     for case in cases:
         name = name_of(case)
         part = {"datasets": {name: dataset_of(case, home)}, "rules": {name: rule_of(case, home.engine)}}

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 import rules.engines.embedded
 import rules.engines.pushdown  # noqa: F401 - loaded here, while a source that began early still works
-from connectors.base import DuckReadable, DuckScan, Queryable, Scan, Source, UnreadableCells
+from connectors.base import DuckReadable, DuckScan, Keeping, Queryable, Scan, Source, UnreadableCells
 from connectors.errors import ConnectorError, ValueDoesNotFit
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection import increments
@@ -154,29 +154,35 @@ def fit(rule: Rule, subjects: Subjects) -> Fitted:
 
 def choose(rule: Rule, fitted: Fitted, subjects: Subjects) -> Choice:
     """Choose the engine that runs the rule. Raises RuleDoesNotFit if `engine: pushdown` cannot give the answer."""
-    is_forced = rule.engine == "pushdown"
+    is_forced = rule.engine in ("pushdown", "spark")
     compared = (subjects[name] for name in rule.member_datasets)
     sources = {subject.source.name: subject.source for subject in compared}
     for name, source in sources.items():
         if not isinstance(source, Queryable):
             if is_forced:
-                reason = f"Source {name!r} cannot run queries; use `engine: embedded` or remove the setting."
+                cannot = "is not of type `spark`" if rule.engine == "spark" else "cannot run queries"
+                reason = f"Source {name!r} {cannot}; use `engine: embedded` or remove the setting."
                 raise RuleDoesNotFit(rule, [reason])
             return Choice("embedded", f"source {name!r} cannot run queries")
     if rule.engine == "embedded":
         return Choice("embedded", "the rule sets `engine: embedded`")
     source, *other_sources = sources.values()
     assert isinstance(source, Queryable)  # noqa: S101 - checked above
+    if rule.engine == "spark" and source.dialect != "spark":
+        raise RuleDoesNotFit(
+            rule, [f"It sets `engine: spark`, but source {source.name!r} is not of type `spark`; remove the setting."]
+        )
     obstacle = "its datasets are in several sources" if other_sources else fitted.obstacle(source.dialect)
     if obstacle and is_forced:
-        raise RuleDoesNotFit(rule, [f"It sets `engine: pushdown`, but {obstacle}."])
+        raise RuleDoesNotFit(rule, [f"It sets `engine: {rule.engine}`, but {obstacle}."])
     if obstacle:
         return Choice("embedded", obstacle)
+    inside = "spark" if source.dialect == "spark" else "pushdown"
     if is_forced:
-        return Choice("pushdown", "the rule sets `engine: pushdown`, and the answer is the same")
+        return Choice(inside, f"the rule sets `engine: {rule.engine}`, and the answer is the same")
     if source.dialect in SLOW_GROUPERS:
         return Choice("embedded", f"{SLOW_GROUPERS[source.dialect]}; `engine: pushdown` forces it")
-    return Choice("pushdown", f"source {source.name!r} compares these columns exactly as DuckDB does")
+    return Choice(inside, f"source {source.name!r} compares these columns exactly as DuckDB does")
 
 
 def _too_wide(subject: Subject) -> Iterator[str]:
@@ -228,7 +234,7 @@ def detect(
     try:
         detection, problems = work.detect(choice.engine)
     except ValueDoesNotFit as misfit:
-        if choice.engine != "pushdown" or rule.engine == "pushdown":
+        if choice.engine == "embedded" or rule.engine in ("pushdown", "spark"):
             raise
         choice = Choice("embedded", f"column `{misfit.column}` holds a value that the database compares differently")
         detection, problems = work.detect(choice.engine)
@@ -306,9 +312,9 @@ class _DetectionWork:
         with ExitStack() as stack:
             streamed = self.subjects
             records: dict[str, Records] = {}
-            if engine == "pushdown":
+            if engine != "embedded":
                 inside = {name: subject for name, subject in self.subjects.items() if name in compared}
-                records |= stack.enter_context(_pushed(inside, problems, self.progress))
+                records |= stack.enter_context(_pushed(inside, self.fitted.needed, problems, self.progress))
                 streamed = {name: subject for name, subject in self.subjects.items() if name not in compared}
             streamed = self._copied(streamed)
             yield records | {
@@ -336,7 +342,10 @@ class _DetectionWork:
 
 @contextmanager
 def _pushed(
-    subjects: Subjects, problems: Mapping[str, list[UnreadableCells]], progress: Callable[[int], None]
+    subjects: Subjects,
+    needed: Mapping[str, tuple[str, ...]],
+    problems: Mapping[str, list[UnreadableCells]],
+    progress: Callable[[int], None],
 ) -> Iterator[Mapping[str, Pushed]]:
     """Provide the records of all datasets inside their database, in one snapshot.
 
@@ -347,6 +356,9 @@ def _pushed(
     assert isinstance(source, Queryable)  # noqa: S101 - choose() checked it, and that no other source has datasets
     failed: list[ConnectorError] = []
     with source.snapshot() as snapshot, _as_it_failed(failed):
+        for name, subject in subjects.items():
+            if isinstance(source, Keeping):
+                source.keep(snapshot, subject.dataset.settings, needed[name])
         yield {
             name: Pushed(
                 source.dialect,

@@ -18,7 +18,11 @@ from rules.values import Value
 
 _WIDEST = 28
 """Characters of a value in a sample: two of them and the column fit into a line of 80."""
-_ENGINES = {"embedded": "embedded (DuckDB, here)", "pushdown": "pushed down (inside the source)"}
+_ENGINES = {
+    "embedded": "embedded (DuckDB, here)",
+    "pushdown": "pushed down (inside the source)",
+    "spark": "in Spark (on its cluster)",
+}
 
 
 def engine_in_words(engine: str) -> str:

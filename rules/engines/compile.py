@@ -22,7 +22,9 @@ from rules.normalise import Exactness, chain_function, chain_sql, chain_type, ne
 from rules.normalise.shortcuts import simple_forms
 from rules.values import Column, Schema, Type, Value, canonical
 
-DATABASES = {"postgresql": "PostgreSQL", "mysql": "MariaDB or MySQL", "mariadb": "MariaDB", "sqlite": "SQLite"}
+DATABASES = {"postgresql": "PostgreSQL", "mysql": "MariaDB or MySQL", "mariadb": "MariaDB", "sqlite": "SQLite"} | {
+    "spark": "Spark"
+}
 _TIMES = (Type.DATE, Type.INSTANT)
 _MYSQL_PREFIX = 250  # characters: sorting there looks at the first 1,024 bytes of a value only
 _TYPES: dict[Type, sa.types.TypeEngine[Any]] = {

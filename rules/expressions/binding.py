@@ -218,7 +218,7 @@ def _column(column: Column) -> Typed:
 
     def sql(target: CompileTarget) -> sa.ColumnElement[Any]:
         element = target.columns[column.name]
-        as_number = column.type is Type.BOOLEAN and target.dialect not in ("duckdb", "postgresql")
+        as_number = column.type is Type.BOOLEAN and target.dialect not in ("duckdb", "postgresql", "spark")
         return element != sa.literal(0, sa.Integer()) if as_number else element
 
     exact: dict[str, Exactness] = {d: "always" for d in DIALECTS if d == "duckdb" or column.pushable}

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rules.expressions.typed import EVERYWHERE, FLOATS, NOWHERE, SERVERS, CompileTarget, Typed, decimal_shape, derived
+from rules.expressions.typed import EVERYWHERE, FLOATS, NOWHERE, TYPED, CompileTarget, Typed, decimal_shape, derived
 from rules.functions import exact, plain
 from rules.normalise import Exactness
 from rules.normalise.numbers import as_decimal
@@ -76,9 +76,9 @@ def _where(left: Typed, right: Typed) -> dict[str, Exactness]:
         return dict(FLOATS if kinds == {Type.FLOAT} or any(_is_float(t) for t in (left, right)) else NOWHERE)
     if kinds <= {Type.TEXT, Type.INTEGER, Type.BOOLEAN}:
         return dict(EVERYWHERE)
-    own = dict(SERVERS)
+    own = dict(TYPED)
     if not all(_fits(t) for t in (left, right)):
-        own.pop("duckdb"), own.pop("mysql")
+        own.pop("duckdb"), own.pop("mysql"), own.pop("spark")
     return own
 
 

@@ -18,7 +18,9 @@ Run = Callable[[Any, dt.datetime], Value]
 
 NOWHERE: Mapping[str, Exactness] = {}
 EVERYWHERE: Mapping[str, Exactness] = dict.fromkeys(DIALECTS, "always")
-SERVERS: Mapping[str, Exactness] = {d: "always" for d in DIALECTS if d != "sqlite"}
+SERVERS: Mapping[str, Exactness] = {d: "always" for d in DIALECTS if d not in ("sqlite", "spark")}
+# Comparisons of decimals and times; SQLite has neither.
+TYPED: Mapping[str, Exactness] = {**SERVERS, "spark": "always"}
 IF_ASCII: Mapping[str, Exactness] = dict.fromkeys(DIALECTS, "ascii")
 # PostgreSQL and DuckDB agree with us on floats, NaN included: it equals itself and is the greatest.
 FLOATS: Mapping[str, Exactness] = {"duckdb": "always", "postgresql": "always"}
@@ -88,7 +90,7 @@ def computed(kind: Type, run: Run, literal: str | None = None) -> Typed:
     def sql(target: CompileTarget) -> sa.ColumnElement[Any]:
         return constant_sql(run({}, target.slot), kind, target.dialect)
 
-    own = EVERYWHERE if kind in (Type.TEXT, Type.INTEGER, Type.BOOLEAN) else SERVERS
+    own = EVERYWHERE if kind in (Type.TEXT, Type.INTEGER, Type.BOOLEAN) else TYPED
     # A text without a literal is computed: nobody looked at its characters.
     stays_ascii = kind is not Type.TEXT or (literal is not None and literal.isascii())
     return Typed(kind, run, sql, own, constant=True, literal=literal, stays_ascii=stays_ascii)

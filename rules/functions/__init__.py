@@ -3,7 +3,7 @@
 Text is compared by code point everywhere: `exact` removes a database's collation, padding and case rules. Each
 function's docstring is its meaning; the tests run it on DuckDB, PostgreSQL, MariaDB and SQLite.
 
-Dialects are named `duckdb`, `postgresql`, `mysql` (MariaDB too) and `sqlite`.
+Dialects are named `duckdb`, `postgresql`, `mysql` (MariaDB too), `sqlite` and `spark`.
 """
 
 from rules.functions.dialects import DIALECTS, dialect, render

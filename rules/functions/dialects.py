@@ -13,7 +13,10 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
-DIALECTS = ("duckdb", "postgresql", "mysql", "sqlite")
+DIALECTS = ("duckdb", "postgresql", "mysql", "sqlite", "spark")
+
+# The connector to Spark compiles our statements by this name.
+sa.dialects.registry.register("spark", "rules.functions.spark", "SparkDialect")
 
 
 class _PostgresCompiler(PGCompiler):
@@ -81,7 +84,7 @@ class _PostgresText(PGDialect):
 
 @functools.cache
 def dialect(name: str) -> Dialect:
-    """Return the dialect of this name; raises ValueError naming the four."""
+    """Return the dialect of this name; raises ValueError naming all of them."""
     if name == "duckdb":
         return DuckDialect(paramstyle="named")  # type: ignore[no-untyped-call]
     if name == "postgresql":
@@ -94,6 +97,10 @@ def dialect(name: str) -> Dialect:
         from sqlalchemy.dialects import sqlite  # noqa: PLC0415 - see above
 
         return sqlite.dialect(paramstyle="named")
+    if name == "spark":
+        from rules.functions.spark import SparkDialect  # noqa: PLC0415 - see above
+
+        return SparkDialect(paramstyle="named")
     raise ValueError(f"{name!r} is not a dialect rules compile to; use one of {', '.join(DIALECTS)}")
 
 

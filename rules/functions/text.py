@@ -119,7 +119,8 @@ def filled(text: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
     return sa.case((visible, text), (characters(strip(plain(text))) > 0, text), else_=sa.null())
 
 
-def _white(compiler: SQLCompiler, **kw: Any) -> str:
+def white(compiler: SQLCompiler, **kw: Any) -> str:
+    """Return the white space as a value of the statement."""
     return _bound(compiler, WHITE_SPACE, **kw)
 
 
@@ -200,7 +201,7 @@ def _mysql_trim_sp(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
 def _duck_strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
     # DuckDB trims a set of characters ten times slower than it checks both ends, and most texts need no trimming.
     [x] = arguments(element, compiler, **kw)
-    trimmed = f"trim({x}, {_white(compiler, **kw)})"
+    trimmed = f"trim({x}, {white(compiler, **kw)})"
     if isinstance(_unwrapped(element), FunctionElement):
         return trimmed  # repeating it would multiply nested calls
     visible = f"{x} >= '!' AND {x} < chr(127) AND ({x})[-1] BETWEEN '!' AND '~'"
@@ -209,13 +210,13 @@ def _duck_strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
 
 @compiles(strip, "sqlite")
 def _strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
-    return f"trim({arguments(element, compiler, **kw)[0]}, {_white(compiler, **kw)})"
+    return f"trim({arguments(element, compiler, **kw)[0]}, {white(compiler, **kw)})"
 
 
 @compiles(strip, "postgresql")
 def _pg_strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
     [x] = arguments(element, compiler, **kw)
-    trimmed = f"btrim({x}, {_white(compiler, **kw)})"
+    trimmed = f"btrim({x}, {white(compiler, **kw)})"
     if not _is_column(element):
         return trimmed
     # Trimming many characters takes longer than checking both ends, and most texts need no trimming.

@@ -85,8 +85,9 @@ class Rule(Strict):
     owner: str | None = Field(default=None, description="Who should act on a finding, e.g. @finance.")
     runbook: str | None = Field(default=None, description="A link to the instructions for a finding.")
     was: str | None = Field(default=None, description="The rule's former name; it keeps that rule's findings.")
-    engine: Literal["auto", "embedded", "pushdown"] = Field(
-        default="auto", description="Where the rule runs: auto, in DuckDB (embedded), or in the database (pushdown)."
+    engine: Literal["auto", "embedded", "pushdown", "spark"] = Field(
+        default="auto",
+        description="Where the rule runs: auto, in DuckDB (embedded), in the database (pushdown), or in Spark (spark).",
     )
     clean: SerializeAsAny[Clean] | None = Field(
         default=None, description="How surplus records are cleaned up; without it, they stay unchanged."

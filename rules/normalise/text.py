@@ -13,8 +13,9 @@ from rules.values import Type, Value
 
 _TEXT = {Type.TEXT: Type.TEXT}
 _ALL: Mapping[str, Exactness] = {"duckdb": "always", "postgresql": "always", "mysql": "always", "sqlite": "always"}
+_ALL = {**_ALL, "spark": "always"}
 _ALL_ASCII: Mapping[str, Exactness] = dict.fromkeys(_ALL, "ascii")
-_REGEX = ("duckdb", "postgresql", "mysql")  # SQLite has no regular expressions
+_REGEX = ("duckdb", "postgresql", "mysql", "spark")  # SQLite has no regular expressions
 _REGEX_ALWAYS: Mapping[str, Exactness] = dict.fromkeys(_REGEX, "always")
 _REGEX_ASCII: Mapping[str, Exactness] = dict.fromkeys(_REGEX, "ascii")
 

@@ -99,7 +99,7 @@ TIMES = (
         {Type.INSTANT: Type.DATE, Type.DATE: Type.DATE},
         no_argument,
         built_in("day"),
-        {"duckdb": "always", "postgresql": "always", "mysql": "always"},
+        {"duckdb": "always", "postgresql": "always", "mysql": "always", "spark": "always"},
         _in_utc,
         words="its day",
     ),

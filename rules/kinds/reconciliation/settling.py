@@ -30,6 +30,8 @@ from rules.values import Type
 def obstacle(bound: BoundRule, dialect: str) -> str | None:
     """Return why a database of this dialect cannot settle keys exactly, as a clause; None if it can."""
     rule = bound.rule
+    if dialect == "spark":
+        return "reconciliations of datasets in Spark are matched in DuckDB"
     if rule.totals:
         return "sums of `totals` are compared in DuckDB"
     if rule.is_bundled:

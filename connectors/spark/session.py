@@ -1,0 +1,137 @@
+"""Sessions of Spark, and jobs that end when they are stopped or take too long.
+
+A process has one Spark context. Sources share it; the last one that is closed stops it, unless it existed before.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from connectors.errors import DriverMissing, SourceMissing, SourceUnreachable
+from connectors.spark.errors import connector_error
+from connectors.sql.errors import ErrorContext
+
+CONNECT_SECONDS = 10
+_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.variable.substitute": "false",
+    # An exact difference of decimals, or an error; never a rounded one.
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+}
+"""What our statements need to mean what they say, in every session of ours."""
+
+_lock = threading.Lock()
+_created: dict[str, int] = {}
+"""The addresses of contexts that we created, each with the number of sources that use it."""
+
+
+class Connection:
+    """A source's use of Spark; opened by the first read, closed with the source."""
+
+    def __init__(self, place: ErrorContext, url: str | None, config: Mapping[str, str], seconds: float) -> None:
+        self.place = place
+        self.seconds = seconds
+        self._url, self._config = url, config
+        self._base: Any = None
+        self._counted = False
+
+    def session(self) -> Any:
+        """A session with settings, views and conversions of its own."""
+        if self._base is None:
+            self._base = self._connected()
+        with self.running(None):
+            session = self._base.newSession()
+            for name, value in _SETTINGS.items():
+                session.conf.set(name, value)
+        return session
+
+    def close(self) -> None:
+        """Stop the context if no other source uses it and we created it. Safe to call twice."""
+        base, self._base = self._base, None
+        if base is None or not self._counted or self._url is None:
+            return
+        self._counted = False
+        with _lock:
+            _created[self._url] -= 1
+            if _created[self._url] == 0:
+                del _created[self._url]
+                base.stop()
+
+    def _connected(self) -> Any:
+        try:
+            from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
+        except ImportError as error:
+            raise DriverMissing(self.place.source, "pyspark", "reconcile-runner[spark]") from error
+        active = SparkSession.getActiveSession()
+        if self._url is None:
+            if active is None:
+                raise SourceMissing(self.place.source, "this process", "it has no active Spark session; set `url`")
+            return active
+        _must_answer(self.place, self._url)
+        builder = SparkSession.builder.appName("reconcile")
+        is_remote = self._url.startswith("sc://")
+        builder = builder.remote(self._url) if is_remote else builder.master(self._url)
+        quiet = {} if is_remote else {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+        for name, value in {**quiet, **self._config}.items():
+            builder = builder.config(name, value)
+        with _lock, self.running(None):
+            if active is None or self._url in _created:
+                _created[self._url] = _created.get(self._url, 0) + 1
+                self._counted = True
+            return builder.getOrCreate()
+
+    @contextmanager
+    def running(self, session: Any, dataset: str = "") -> Iterator[None]:
+        """Turn errors into ours, and cancel the session's jobs that are stopped or take too long."""
+        from py4j.protocol import Py4JError  # noqa: PLC0415 - comes with pyspark
+        from pyspark.errors import PySparkException  # noqa: PLC0415 - an extra
+
+        stops = self.place.underway.stops
+        tag = f"reconcile-{uuid.uuid4().hex}"
+        late = threading.Event()
+
+        def cancel() -> None:
+            if session is not None:
+                session.interruptTag(tag)
+
+        def expire() -> None:
+            late.set()
+            cancel()
+
+        read = self.place.underway.begin(cancel)
+        timer = threading.Timer(self.seconds, expire)
+        timer.daemon = True
+        timer.start()
+        if session is not None:
+            session.addTag(tag)
+        try:
+            yield
+        except (PySparkException, Py4JError, OSError) as error:
+            self.place.must_go_on(stops)
+            raise connector_error(error, self.place, late=late.is_set(), dataset=dataset) from None
+        finally:
+            timer.cancel()
+            if session is not None:
+                session.removeTag(tag)
+            read.over()
+
+
+def _must_answer(place: ErrorContext, url: str) -> None:
+    """Raise SourceUnreachable if nothing listens there: Spark itself would try for a minute."""
+    if not url.startswith(("spark://", "sc://")):
+        return
+    try:
+        address = urlsplit(url.split(",", 1)[0].split(";", 1)[0])
+        default = 7077 if address.scheme == "spark" else 15002
+        socket.create_connection((address.hostname or "", address.port or default), CONNECT_SECONDS).close()
+    except (OSError, ValueError) as error:
+        raise SourceUnreachable(place.source, place.where, str(error)) from None
