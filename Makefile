@@ -33,8 +33,8 @@ quick: $(DEV) ## the inner loop: no servers, about two minutes on two cores
 
 spark: $(DEV) ## rules in Spark, on a master and two workers that it starts and stops; needs Java 17
 	@$(BIN)/python -c 'import pyspark' 2>/dev/null || \
-		if command -v uv >/dev/null; then uv pip install -q --python $(BIN)/python 'pyspark>=4.3,<5'; \
-		else $(BIN)/python -m pip install -q --disable-pip-version-check 'pyspark>=4.3,<5'; fi
+		if command -v uv >/dev/null; then uv pip install -q --python $(BIN)/python --require-hashes -r requirements-spark.lock; \
+		else $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-spark.lock; fi
 	@$(BIN)/pytest -q -n 0 -m spark tests/test_spark_cluster.py
 
 check: $(DEV) ## formatting, lint, security, types, layers

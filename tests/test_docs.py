@@ -111,7 +111,7 @@ def test_every_setting_stands_in_the_table_with_its_type_and_default() -> None:
 
 def test_every_normaliser_stands_in_the_table_with_what_it_takes_and_where_it_runs() -> None:
     table = {row[0].strip("`").split(":")[0]: row for row in rows(ROOT / "docs" / "rules.md", "## Normalisers")}
-    databases = {"PostgreSQL": "postgresql", "MariaDB/MySQL": "mysql", "SQLite": "sqlite"}
+    databases = {"PostgreSQL": "postgresql", "MariaDB/MySQL": "mysql", "SQLite": "sqlite", "Spark": "spark"}
 
     assert set(table) == set(NORMALISERS)
     for name, (_, _, takes, pushed) in table.items():

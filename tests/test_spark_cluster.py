@@ -50,8 +50,8 @@ def test_every_rule_over_every_table_says_what_the_docs_say(url: str, tmp_path: 
     print({"pairs": tally.pairs, "in Spark": tally.pushed, "with groups": tally.with_groups})
 
     assert not tally.differences, "\n\n".join(map(str, tally.differences[:5]))
-    assert tally.pushed >= 0.2 * PAIRS
-    assert tally.with_groups >= 0.2 * PAIRS
+    assert tally.pushed >= 0.15 * PAIRS
+    assert tally.with_groups >= 0.5 * tally.pairs
 
 
 def test_a_snapshot_shows_one_moment_although_the_files_change(source: SparkSource, tmp_path: Path) -> None:
