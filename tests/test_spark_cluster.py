@@ -131,4 +131,4 @@ def test_stop_cancels_a_computation_on_the_cluster(source: SparkSource, tmp_path
         with pytest.raises(ReadStopped):
             snapshot.whole(endless)
 
-    assert time.monotonic() - begin < 60
+    assert time.monotonic() - begin < 120  # uncancelled it would take days

@@ -8,8 +8,9 @@ from __future__ import annotations
 import socket
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -99,9 +100,11 @@ class Connection:
         tag = f"reconcile-{uuid.uuid4().hex}"
         late = threading.Event()
 
+        jobs = None if session is None else _Jobs.of(session)
+
         def cancel() -> None:
-            if session is not None:
-                session.interruptTag(tag)
+            if jobs is not None:
+                jobs.cancel(tag)
 
         def expire() -> None:
             late.set()
@@ -111,8 +114,8 @@ class Connection:
         timer = threading.Timer(self.seconds, expire)
         timer.daemon = True
         timer.start()
-        if session is not None:
-            session.addTag(tag)
+        if jobs is not None:
+            jobs.tag(tag)
         try:
             yield
         except (PySparkException, Py4JError, OSError) as error:
@@ -120,9 +123,29 @@ class Connection:
             raise connector_error(error, self.place, late=late.is_set(), dataset=dataset) from None
         finally:
             timer.cancel()
-            if session is not None:
-                session.removeTag(tag)
+            if jobs is not None:
+                jobs.untag(tag)
             read.over()
+
+
+@dataclass(frozen=True)
+class _Jobs:
+    """Tags the jobs that this thread starts, and cancels those with a tag from any thread."""
+
+    tag: Callable[[str], None]
+    untag: Callable[[str], None]
+    cancel: Callable[[str], object]
+
+    @classmethod
+    def of(cls, session: Any) -> _Jobs:
+        from pyspark.sql.utils import is_remote  # noqa: PLC0415 - an extra
+
+        if is_remote():
+            return cls(session.addTag, session.removeTag, session.interruptTag)
+        # A session here knows its tags only in the thread that added them; its context knows them everywhere.
+        context = session.sparkContext
+        context.setInterruptOnCancel(True)
+        return cls(context.addJobTag, context.removeJobTag, context.cancelJobsWithTag)
 
 
 def _must_answer(place: ErrorContext, url: str) -> None:

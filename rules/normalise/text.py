@@ -12,8 +12,7 @@ from rules.normalise.normaliser import Exactness, Normaliser, built_in, no_argum
 from rules.values import Type, Value
 
 _TEXT = {Type.TEXT: Type.TEXT}
-_ALL: Mapping[str, Exactness] = {"duckdb": "always", "postgresql": "always", "mysql": "always", "sqlite": "always"}
-_ALL = {**_ALL, "spark": "always"}
+_ALL: Mapping[str, Exactness] = dict.fromkeys(("duckdb", "postgresql", "mysql", "sqlite", "spark"), "always")
 _ALL_ASCII: Mapping[str, Exactness] = dict.fromkeys(_ALL, "ascii")
 _REGEX = ("duckdb", "postgresql", "mysql", "spark")  # SQLite has no regular expressions
 _REGEX_ALWAYS: Mapping[str, Exactness] = dict.fromkeys(_REGEX, "always")
