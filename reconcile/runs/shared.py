@@ -59,7 +59,7 @@ class SharedReads:
 
         The first rule that reads a dataset makes the copy for those after it. Raises SourceUnavailable.
         """
-        if not self._may_share(rule, fitted, subjects):
+        if len(self.rules) == 1 or not self._may_share(rule, fitted, subjects):
             return None
         [(name, subject)] = subjects.items()
         place, needed = Place.of(self.project, name), fitted.needed[name]
