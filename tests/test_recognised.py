@@ -139,8 +139,8 @@ class Unbuilt:
         self.all = [with_digest(key) for key in keys]
 
     def groups(self) -> PartlyBuilt:
-        known = Digests.read([str(group.digest) for group in self.all])
-        return PartlyBuilt((), known, np.arange(len(self.all)), self.build)
+        digests = Digests.read([str(group.digest) for group in self.all])
+        return PartlyBuilt((), digests, np.arange(len(self.all)), self.build)
 
     def build(self, numbers: Iterable[int]) -> list[Group]:
         chosen = [self.all[number] for number in numbers]

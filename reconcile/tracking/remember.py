@@ -106,8 +106,8 @@ def record(
     keys = None if scope is None else KeyTexts(scope)
     if keys is not None:
         outlines = keys.inside(tx, outlines)
-    for part_groups, known in _judgeable(groups, iter(outlines), followed, have_own_keys=have_own_keys):
-        stored = memory.load(tx, known)
+    for part_groups, continued in _judgeable(groups, iter(outlines), followed, have_own_keys=have_own_keys):
+        stored = memory.load(tx, continued)
         judgement = judge(
             followed,
             part_groups,
@@ -136,8 +136,8 @@ def _judgeable(
     if first is None and have_own_keys and not rule.by_records:
         yield from ((part, ()) for part in slices(groups))
         return
-    known = itertools.chain(() if first is None else (first,), outlines)
-    for part in parts(groups, known, by_records=rule.by_records):
+    all_outlines = itertools.chain(() if first is None else (first,), outlines)
+    for part in parts(groups, all_outlines, by_records=rule.by_records):
         yield [groups[number] for number in part.groups], part.findings
 
 
