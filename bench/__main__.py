@@ -1,12 +1,13 @@
 """`python -m bench [SECTION …] [--rows N] [--runs N] [--results FILE]`; writes RESULTS.md and its plots.
 
 The sections: start, files, growth, memory, postgres, incremental, workbook, tolerance, exact, sums, any-key,
-transfers, peers, findings, serve, effects, audit.
+transfers, peers, findings, spark, serve, effects, audit.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import platform
 import subprocess
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import psycopg
 
-from bench import audit, data, findings, growth, peers, plots, reconciliation, serving
+from bench import audit, data, findings, growth, peers, plots, reconciliation, serving, spark
 from bench import effects as effecting
 from bench.incremental import incremental
 from bench.measure import RECONCILE, Contender, common, contender, interleave, members, reconcile, table
@@ -163,6 +164,7 @@ SECTIONS: dict[str, Callable[[int, int], str]] = {
     "transfers": lambda _, runs: reconciliation.transfers(runs),
     "peers": lambda rows, runs: peers.peers(rows // 10, runs),
     "findings": lambda rows, _: findings.section(rows // 100, rows // 10),
+    "spark": lambda rows, runs: spark.spark(2 * rows, runs),
     "serve": serve,
     "effects": effects,
     "audit": log,
@@ -176,7 +178,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
-    chosen = options.sections or list(SECTIONS)
+    chosen = options.sections or [name for name in SECTIONS if name != "spark" or importlib.util.find_spec("pyspark")]
     head = (
         "# Results of `make bench`\n\n"
         "Whole processes, interleaved, medians of one to three runs; absolute times depend on the machine, "
