@@ -313,6 +313,23 @@ def test_the_full_run_that_is_due_reports_what_incremental_runs_missed(table: Ch
 
 
 @pytest.mark.parametrize(
+    ("edit", "missed"),
+    [({"severity": "high"}, 1), ({"where": "status <> 'void'"}, 0)],
+)
+def test_a_full_run_after_an_edit_counts_what_was_missed_unless_it_finds_something_else(
+    table: ChangingTable, edit: dict[str, Any], missed: int
+) -> None:
+    table.add((6, 2, "b@x", 1), at=OLD)
+    assert table.run().groups == 2
+    table.rule = RULE | edit
+
+    outcome = table.run()
+
+    assert (outcome.mode_reason, outcome.findings.new) == ("the rule or its dataset changed", 1)
+    assert outcome.missed == missed
+
+
+@pytest.mark.parametrize(
     ("full", "last", "slot", "due"),
     [
         ("weekly", FIRST, FIRST + 6 * DAY, False),

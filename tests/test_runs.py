@@ -139,6 +139,26 @@ def test_a_rule_that_is_renamed_with_was_keeps_its_findings_and_tells_nobody(sho
 
 
 @pytest.mark.slow
+def test_counts_go_with_the_rule_to_its_new_name_and_the_old_name_starts_without(tmp_path: Path) -> None:
+    shop = ChargesProject.at(tmp_path / "shop").add(*(one for n in range(20) for one in twice(2 * n + 1, f"A-{n}")))
+    shop.write().run()
+    shop.config["rules"] = {"charged-twice": DOUBLE | {"was": "double-charge"}}
+    shop.config["jobs"]["nightly"]["rules"] = ["charged-twice"]
+    shop.write().sql("update charges set order_id = null where id > 'ch_00004'")
+
+    refused = shop.run(code=3).rule("charged-twice")["failed"]
+    shop.sql("update charges set order_id = id where order_id is null")
+    shop.run()
+    shop.sql("update charges set order_id = null where id > 'ch_00004'")
+    shop.config["rules"] = {"double-charge": DOUBLE}
+    shop.config["jobs"]["nightly"]["rules"] = ["double-charge"]
+    again = shop.write().run()
+
+    assert "but only 0 of 40 in its previous run" in refused
+    assert again.counts == {"new": 2}
+
+
+@pytest.mark.slow
 def test_what_already_existed_can_be_ignored_and_what_comes_later_is_told_all_the_same(shop: ChargesProject) -> None:
     shop.config["jobs"]["nightly"]["existing"] = "ignore"
     shop.write()

@@ -238,7 +238,7 @@ def detect(
             raise
         choice = Choice("embedded", f"column `{misfit.column}` holds a value that the database compares differently")
         detection, problems = work.detect(choice.engine)
-    if increment is not None and mode is not None:
+    if increment is not None and mode is not None and mode.mark is not None:
         mode = replace(mode, expected=increment.expected())
     seconds = time.monotonic() - begin
     begun = min([begin, *(copy.begun for copy in work.copies)])

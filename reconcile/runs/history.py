@@ -25,7 +25,7 @@ from reconcile.tracking.known_groups import StoredGroups
 from rules.engines.scope import Unscoped
 from rules.kinds.base import Rule
 
-FORM = 1
+FORM = 2
 """Raised by a release that stores other findings for the same records and settings: its first runs are full."""
 
 
@@ -65,12 +65,15 @@ def _earlier(
         return Earlier(findings, begun, why_full="it is the rule's first")
     if watermark is None:
         return Earlier(findings, begun, why_full="the last run left no watermark")
-    if watermark.version != version_of(project, rule):
-        return Earlier(findings, begun, why_full="the rule or its dataset changed")
     if last_run == run:
         return Earlier(findings, begun, why_full="an earlier attempt of this run updated the findings")
     if last_run != watermark.run:
         return Earlier(findings, begun, why_full="another run updated the findings")
+    version, changed = version_of(project, rule), "the rule or its dataset changed"
+    if watermark.version.partition(":")[0] != version.partition(":")[0]:
+        return Earlier(findings, begun, why_full=changed)
+    if watermark.version != version:
+        return Earlier(findings, begun, watermark.mark, changed, compares=True)
     zone = project.datasets[rule.dataset].timezone
     if is_due(entry, watermark.full_slot, slot, zone):
         return Earlier(findings, begun, watermark.mark, f"a full run is due ({every(entry)})", compares=True)
@@ -107,18 +110,30 @@ def keep(
 
 
 def version_of(project: Project, rule: Rule) -> str:
-    """Return a hash of everything that decides what a run of the rule stores: after a change, a run is full."""
+    """Return a hash of what decides which groups a run finds, a colon, and a hash of all that decides what it stores.
+
+    After a change of either, a run is full. If the first is the same, it finds what incremental runs missed.
+    """
     datasets = [project.datasets[name] for name in rule.datasets]
     identity = RuleIdentity.of(rule, dataset_definition=definition_of(datasets))
     settings = rule.model_dump(mode="json", by_alias=True, exclude={"examples"})
-    facts = [FORM, identity.definition, settings, [_facts(dataset) for dataset in datasets]]
+    found = [FORM, identity.definition, [_deciding(dataset) for dataset in datasets]]
+    return f"{_hash(found)}:{_hash([settings, [_facts(dataset) for dataset in datasets]])}"
+
+
+def _hash(facts: list[Any]) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
 
 
+def _deciding(dataset: DatasetConfig) -> list[Any]:
+    """Return what decides which records of the dataset a run compares, and which of them it takes for changed."""
+    entry = dataset.incremental
+    read = [dataset.name, dataset.source, dataset.id, dataset.timezone, dataset.settings.model_dump(mode="json")]
+    return [*read, entry and [entry.by, entry.overlap]]
+
+
 def _facts(dataset: DatasetConfig) -> list[Any]:
-    plain = [dataset.name, dataset.source, dataset.id, dataset.where, dict(dataset.derived), dataset.timezone]
-    models = (dataset.settings, dataset.money, dataset.holidays, dataset.incremental)
-    return [*plain, *(model and model.model_dump(mode="json") for model in models)]
+    return [model and model.model_dump(mode="json") for model in (dataset.money, dataset.holidays, dataset.incremental)]
 
 
 def is_due(entry: IncrementalEntry, last: dt.datetime, slot: dt.datetime, zone: str) -> bool:

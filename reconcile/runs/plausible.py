@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from notifications.wording.words import plural
 from reconcile.detection.detect import Detected, RuleUnchecked
 from reconcile.findings.identity import RuleIdentity
@@ -62,7 +64,8 @@ def _refuse(
     detection = detected.detection
     if rule.question is not None and detection.read == 0:
         return  # a query that lists nothing any more is what its author hopes for
-    before = None if tx is None else next(iter(stored.seen_before(tx, dataset, rule.name, run, 1)), None)
+    names = _names(tx, identity)
+    before = _before(tx, dataset, names, run)
     is_compared = dataset in rule.member_datasets
     if detection.read == 0 and before is not None and before.read:
         raise DatasetEmptied(dataset, before.read, "the rule" if is_compared else "it from the rule")
@@ -78,9 +81,22 @@ def _refuse(
         return  # a list may still be short, and fewer usable pairs never find fewer groups
     if tx is not None and before is not None:
         _refuse_far_fewer(tx, identity, detected, before)
-    if _nothing_passes(detection) and not (tx is not None and stored.ever_passed(tx, dataset, rule.name)):
+    if _nothing_passes(detection) and not (tx and any(stored.ever_passed(tx, dataset, name) for name in names)):
         why = f"none of {detection.read:,} records{of_dataset} matches its `where`, and none ever has"
         raise NothingChecked(rule.name, why)
+
+
+def _names(tx: Transaction | None, identity: RuleIdentity) -> tuple[str, ...]:
+    """Return the names under which the rule has counts: a former one too, until its first run moves them."""
+    former = None if tx is None else finding_memory.former_name(tx, identity)
+    return (identity.name,) if former is None else (identity.name, former)
+
+
+def _before(tx: Transaction | None, dataset: str, names: Sequence[str], run: str) -> EarlierCounts | None:
+    """Return the counts of the latest other run under the first of these names that has some."""
+    if tx is None:
+        return None
+    return next((counts for name in names for counts in stored.seen_before(tx, dataset, name, run, 1)), None)
 
 
 def _counts(detected: Detected) -> EarlierCounts:

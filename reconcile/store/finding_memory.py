@@ -18,7 +18,16 @@ from reconcile.findings.states import HOLDING, PlanState, State
 from reconcile.store import bulk
 from reconcile.store.bulk import StoredRows
 from reconcile.store.database import Transaction
-from reconcile.store.tables import finding_aliases, finding_members, findings, not_same, plans, rule_state
+from reconcile.store.tables import (
+    dataset_stats,
+    finding_aliases,
+    finding_members,
+    findings,
+    not_same,
+    plans,
+    rule_state,
+    watermarks,
+)
 from rules.values import Value
 
 CHUNK = 1_000
@@ -107,7 +116,7 @@ def standing(tx: Transaction, rule: RuleIdentity) -> Entered:
 
 
 def enter(tx: Transaction, rule: RuleIdentity, run: str, read_at: dt.datetime) -> Entered:
-    """Lock the rule for this transaction (runs of one rule queue here) and move findings from its former name.
+    """Lock the rule for this transaction (runs of one rule queue here) and move all that has its former name.
 
     The run began to read at `read_at`.
     """
@@ -169,6 +178,12 @@ def _rename(tx: Transaction, old: str | None, new: str, existing: Collection[str
     is_known_twice = sa.exists().where(double.c.rule == new, same)
     run(sa.delete(not_same).where(not_same.c.rule == old, is_known_twice))
     run(sa.update(not_same).where(not_same.c.rule == old).values(rule=new))
+    counted = sa.alias(dataset_stats)
+    both = (counted.c.dataset == dataset_stats.c.dataset) & (counted.c.run == dataset_stats.c.run)
+    is_counted_twice = sa.exists().where(counted.c.rule == new, both)
+    run(sa.delete(dataset_stats).where(dataset_stats.c.rule == old, is_counted_twice))
+    run(sa.update(dataset_stats).where(dataset_stats.c.rule == old).values(rule=new))
+    run(sa.delete(watermarks).where(watermarks.c.rule == old))
     moved: int = run(sa.update(findings).where(findings.c.rule == old).values(rule=new)).rowcount
     return moved
 
