@@ -361,6 +361,31 @@ ROWS: Mapping[str, Rows] = {
         ],
     },
     "0003": {},
+    "0004": {
+        "users": [
+            {
+                "name": "ada",
+                "role": "admin",
+                "password": "$argon2id$v=19$m=65536,t=3,p=4$AA$AA",
+                "sees_personal": True,
+                "disabled_at": None,
+                "created_at": AT,
+            }
+        ],
+        "tokens": [
+            {
+                "name": "nightly",
+                "id": "ab" * 32,
+                "user": "ada",
+                "role": "viewer",
+                "created_at": AT,
+                "expires_at": LATER,
+                "used_at": AT,
+            }
+        ],
+        "sessions": [{"id": "cd" * 32, "user": "ada", "started_at": AT, "seen_at": AT, "ends_at": LATER}],
+        "attempts": [{"scope": "ef" * 32, "count": 3, "since": AT}],
+    },
 }
 
 REVISIONS = tuple(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import shutil
 import sqlite3
@@ -14,6 +15,8 @@ import sqlalchemy as sa
 from world_support import World
 
 from reconcile.audit import facts, proof
+from reconcile.people import tokens, users
+from reconcile.people.roles import Role
 from reconcile.store import Store, tables
 from reconcile.tracking import decide
 from reconcile.upkeep import backup, restore
@@ -77,6 +80,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     world.undo(second)
     with world.open() as application:
         decide.dismiss(application.store, third, actor="anna", note="two people")
+        with application.store.begin() as tx:
+            users.add(tx, "ada", Role.ADMIN, by="anna")
+            tokens.add(tx, "nightly", "ada", by="anna", expires=tx.now + dt.timedelta(days=1))
     assert set(world.findings().values()) == {"cleaned", "undone", "dismissed"}
     return folder
 

@@ -1,8 +1,8 @@
 """Digests of the state, which commit the audit log to it: the columns covered, and those that verify cannot check.
 
-A *thing* is a finding, a plan, the counters of a limit, or a rule, with all its rows. Its digest is an HMAC under the
-store's key over those rows as stored. The table `facts` holds the digest of each thing; an audit entry of the same
-transaction records every change of one as [kind, name, digest before, digest after].
+A *thing* is a finding, a plan, the counters of a limit, a rule, or a user, with all its rows. Its digest is an HMAC
+under the store's key over those rows as stored. The table `facts` holds the digest of each thing; an audit entry of the
+same transaction records every change of one as [kind, name, digest before, digest after].
 
 `NOT_COVERED` says what every other column holds, in words for people: a test compares both with the schema.
 """
@@ -20,7 +20,7 @@ from reconcile.store.bulk import StoredRows
 from reconcile.store.evidence import Covered
 from rules.compact import encoder
 
-FINDING, PLAN, LIMITS, RULE = "finding", "plan", "limits", "rule"
+FINDING, PLAN, LIMITS, RULE, USER = "finding", "plan", "limits", "rule", "user"
 CHUNK = 500
 
 Changed = tuple[str, str, str | None, str | None]
@@ -73,6 +73,10 @@ KINDS: Mapping[str, tuple[Covered, ...]] = {
         ),
     ),
     RULE: (Covered("rule_state", "rule", ("definition", "first_run", "first_run_at", "renamed_from", "cleaning")),),
+    USER: (
+        Covered("users", "name", ("role", "password", "sees_personal", "disabled_at", "created_at")),
+        Covered("tokens", "user", ("name", "id", "role", "created_at", "expires_at")),
+    ),
 }
 
 _BY_ITSELF = "compared with the log by itself"
@@ -80,12 +84,14 @@ _LOG = "the audit log itself"
 _DUE = "when jobs are due"
 _WORK = "who works on what, and retries"
 _RUNS = "what runs read and reported"
+_SIGN_INS = "sign-ins"
 _RENEWED = "when a finding or rule was last seen"
 NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
     "anchors": _LOG,
     "audit": _LOG,
     "audit_bodies": _LOG,
     "audit_head": _LOG,
+    "attempts": _SIGN_INS,
     "awaited": _DUE,
     "breakers": _WORK,
     "plans": {
@@ -118,7 +124,9 @@ NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
     "run_rules": _RUNS,
     "runs": _RUNS,
     "schedules": _DUE,
+    "sessions": _SIGN_INS,
     "slots": _DUE,
+    "tokens": {"used_at": _SIGN_INS},
     "targets": "the cleaned databases",  # each holds the same number and is compared before a run cleans there
     "notified": "messages",
     "troubles": "trouble",

@@ -395,5 +395,6 @@ _CONTENTS = {
     facts.FINDING: "its records, severity, amounts, notes or judgements were changed outside Reconcile",
     facts.PLAN: "its rows, before-images, approvals, operations or use of limits were changed outside Reconcile",
     facts.LIMITS: "its counters, or the stop of its cleaning, were changed outside Reconcile",
+    facts.USER: "the role, password or tokens were changed outside Reconcile",
     facts.RULE: "its first run or its definition was changed outside Reconcile",
 }

@@ -25,6 +25,7 @@ from reconcile.cli import (
     suggesting,
     targets,
     triggering,
+    users,
 )
 
 app = typer.Typer(
@@ -55,6 +56,7 @@ for group in (
     outbox,
     log,
     state,
+    users,
     doctor,
 ):
     group.register(app)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0003"
+REVISION = "0004"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 
 metadata = sa.MetaData(
@@ -623,3 +623,48 @@ facts = sa.Table(
     sa.Column("digest", Word, nullable=False),
 )
 """The digest of each thing that the audit log commits to; see reconcile.audit.facts."""
+
+users = sa.Table(
+    "users",
+    metadata,
+    sa.Column("name", Word, primary_key=True),
+    sa.Column("role", Word, nullable=False),  # reconcile.people.roles.Role
+    sa.Column("password", Word),  # an argon2 hash; null: a proxy signs this user in
+    sa.Column("sees_personal", sa.Boolean, nullable=False),
+    sa.Column("disabled_at", Instant),
+    sa.Column("created_at", Instant, nullable=False),
+)
+"""The people who sign in to the console."""
+
+tokens = sa.Table(
+    "tokens",
+    metadata,
+    sa.Column("name", Word, primary_key=True),
+    sa.Column("id", Word, nullable=False, unique=True),  # HMAC of the token
+    sa.Column("user", Word, sa.ForeignKey("users.name"), nullable=False, index=True),
+    sa.Column("role", Word, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("expires_at", Instant),
+    sa.Column("used_at", Instant),
+)
+"""Tokens with which programs act for a user, with the lesser of the two roles."""
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("id", Word, primary_key=True),  # HMAC of the user and the secret in the cookie
+    sa.Column("user", Word, sa.ForeignKey("users.name"), nullable=False, index=True),
+    sa.Column("started_at", Instant, nullable=False),
+    sa.Column("seen_at", Instant, nullable=False),
+    sa.Column("ends_at", Instant, nullable=False, index=True),
+)
+"""Signed-in browsers."""
+
+attempts = sa.Table(
+    "attempts",
+    metadata,
+    sa.Column("scope", Word, primary_key=True),  # HMAC of a name, an address, or both
+    sa.Column("count", sa.Integer, nullable=False),
+    sa.Column("since", Instant, nullable=False, index=True),
+)
+"""Attempts to sign in that did not succeed, since the first one of a window."""

@@ -1,0 +1,229 @@
+"""`users`, `tokens`: who signs in to the console, and which programs act for them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reconcile.cli import people
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+
+if TYPE_CHECKING:
+    from reconcile.people.roles import Role
+
+_ROLES = "viewer, reviewer, operator or admin"
+User = Annotated[str, typer.Argument(help="The user's name.", metavar="NAME")]
+Token = Annotated[str, typer.Argument(help="The token's name.", metavar="NAME")]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="Manage the users of the console.", rich_markup_mode=None)
+    group.command("list", help="List the users.")(listed)
+    group.command(help="Add a user; asks for the password.")(add)
+    group.command(help="Change a user's role.")(role)
+    group.command(help="Set a user's password; ends their sessions.")(password)
+    group.command(help="Refuse a user's sign-ins and tokens from now on.")(disable)
+    group.command(help="Let a disabled user sign in again.")(enable)
+    app.add_typer(group, name="users")
+    of_tokens = typer.Typer(help="Manage the tokens with which programs act for users.", rich_markup_mode=None)
+    of_tokens.command("list", help="List the tokens.")(listed_tokens)
+    of_tokens.command("add", help="Make a token and print it, once.")(add_token)
+    of_tokens.command(help="End a token.")(revoke)
+    app.add_typer(of_tokens, name="tokens")
+
+
+def listed(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+    from reconcile.cli.opening import load_for_state
+    from reconcile.views import people as views
+
+    out = Output(json, quiet, no_color)
+    with load_for_state(config) as application:
+        users = views.users(application)
+    if json:
+        out.emit([user.to_json() for user in users])
+    elif users:
+        out.table(("user", "role", "personal data", "state", "signs in by"), [user.cells() for user in users])
+    else:
+        out.note("There are no users yet; `reconcile users add NAME --role admin` adds the first.")
+
+
+def add(
+    name: User,
+    config: Config = FILE,
+    role: Annotated[str, typer.Option("--role", help=f"The role: {_ROLES}.", metavar="ROLE")] = "viewer",
+    personal: Annotated[bool, typer.Option("--personal-data", help="May see personal data in clear.")] = False,
+    no_password: Annotated[
+        bool, typer.Option("--no-password", help="The user signs in by a proxy, or has tokens.")
+    ] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile.cli.opening import load_for_state
+    from reconcile.people import users
+    from reconcile.people.roles import parse_role
+
+    out = Output(json, quiet, no_color)
+    chosen = parse_role(role)
+    users.check_name(name)
+    secret = None if no_password else _password()
+    with load_for_state(config) as application, application.store.begin() as tx:
+        users.add(tx, name, chosen, by=people.person(), password=secret, sees_personal=personal)
+    if json:
+        out.emit({"user": name, "changed": True})
+    else:
+        out.say(f"{name} is added as {chosen.word}.")
+
+
+def role(
+    name: User,
+    new_role: Annotated[str | None, typer.Argument(help=f"The role: {_ROLES}.", metavar="ROLE")] = None,
+    config: Config = FILE,
+    personal: Annotated[bool, typer.Option("--personal-data", help="May see personal data in clear.")] = False,
+    masked: Annotated[bool, typer.Option("--no-personal-data", help="May not see personal data.")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile.cli.opening import load_for_state
+    from reconcile.people import users
+
+    out = Output(json, quiet, no_color)
+    chosen = _role(new_role)
+    if personal and masked:
+        raise typer.BadParameter("cannot be combined with --no-personal-data", param_hint="--personal-data")
+    if chosen is None and not personal and not masked:
+        raise typer.BadParameter("give a role, --personal-data or --no-personal-data", param_hint="ROLE")
+    sees = personal if personal or masked else None
+    with load_for_state(config) as application, application.memory.begin() as tx:
+        user, changed = users.set_role(tx, name, chosen, by=people.person(), sees_personal=sees)
+    if json:
+        out.emit({"user": name, "changed": changed})
+        return
+    may = "may see personal data" if user.sees_personal else "sees personal data masked"
+    out.say(f"{name} is {'now' if changed else 'already'} {user.role} and {may}.")
+
+
+def password(
+    name: User, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
+) -> None:
+    from reconcile.cli.opening import load_for_state
+    from reconcile.people import users
+
+    out = Output(json, quiet, no_color)
+    with load_for_state(config) as application:
+        with application.memory.read() as tx:
+            users.named(tx, name)
+        secret = _password()
+        with application.memory.begin() as tx:
+            users.set_password(tx, name, secret, by=people.person())
+    if json:
+        out.emit({"user": name, "changed": True})
+    else:
+        out.say(f"The password of {name} is changed, and their sessions are ended.")
+
+
+def disable(
+    name: User, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
+) -> None:
+    from reconcile.cli.opening import load_for_state
+    from reconcile.people import users
+
+    out = Output(json, quiet, no_color)
+    with load_for_state(config) as application, application.memory.begin() as tx:
+        changed = users.disable(tx, name, by=people.person())
+    _tell(out, name, "disabled", changed=changed)
+
+
+def enable(
+    name: User, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
+) -> None:
+    from reconcile.cli.opening import load_for_state
+    from reconcile.people import users
+
+    out = Output(json, quiet, no_color)
+    with load_for_state(config) as application, application.memory.begin() as tx:
+        changed = users.enable(tx, name, by=people.person())
+    _tell(out, name, "enabled", changed=changed)
+
+
+def _tell(out: Output, name: str, state: str, *, changed: bool) -> None:
+    if out.json:
+        out.emit({"user": name, "changed": changed})
+    else:
+        out.say(f"{name} is {state}." if changed else f"{name} is already {state}; nothing was changed.")
+
+
+def listed_tokens(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+    from reconcile.cli.opening import load_for_state
+    from reconcile.views import people as views
+
+    out = Output(json, quiet, no_color)
+    with load_for_state(config) as application:
+        tokens = views.tokens(application)
+    if json:
+        out.emit([token.to_json() for token in tokens])
+    elif tokens:
+        out.table(("token", "user", "role", "expires", "last used"), [token.cells() for token in tokens])
+    else:
+        out.note("There are no tokens yet; `reconcile tokens add NAME --user USER` makes one.")
+
+
+def add_token(
+    name: Token,
+    user: Annotated[str, typer.Option("--user", help="The user for whom the program acts.", metavar="USER")],
+    config: Config = FILE,
+    role: Annotated[
+        str | None, typer.Option("--role", help="A lesser role than the user's; default theirs.", metavar="ROLE")
+    ] = None,
+    expires: Annotated[
+        str | None, typer.Option("--expires", help="A duration like 90d, or a time; default never.", metavar="WHEN")
+    ] = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile.cli.opening import load_for_state
+    from reconcile.people import tokens
+
+    out = Output(json, quiet, no_color)
+    chosen = _role(role)
+    with load_for_state(config) as application:
+        until = None if expires is None else people.moment(expires, application.project.timezone, "--expires")
+        with application.memory.begin() as tx:
+            token = tokens.add(tx, name, user, chosen, by=people.person(), expires=until)
+    if json:
+        out.emit({"name": name, "user": user, "token": token})
+        return
+    out.say(token)
+    out.note(f"Token {name} acts for {user}. It is not shown again")
+
+
+def revoke(
+    name: Token, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
+) -> None:
+    from reconcile.cli.opening import load_for_state
+    from reconcile.people import tokens
+
+    out = Output(json, quiet, no_color)
+    with load_for_state(config) as application, application.memory.begin() as tx:
+        tokens.revoke(tx, name, by=people.person())
+    if json:
+        out.emit({"name": name, "changed": True})
+    else:
+        out.say(f"Token {name} is revoked.")
+
+
+def _role(word: str | None) -> Role | None:
+    from reconcile.people.roles import parse_role
+
+    return None if word is None else parse_role(word)
+
+
+def _password() -> str:
+    """Ask twice without an echo; a script writes it as the only line of standard input."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\n")
+    return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))

@@ -1,0 +1,169 @@
+"""Sessions: signing in with a password, as few times as people need and guessing does not."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hmac
+import secrets
+from dataclasses import dataclass
+
+from reconcile.audit import log
+from reconcile.errors import Refused
+from reconcile.people import passwords, users
+from reconcile.people.roles import Person, parse_role
+from reconcile.store import Store, Transaction
+from reconcile.store import sessions as stored
+from reconcile.store import users as stored_users
+from reconcile.store.sessions import SessionRow
+from reconcile.store.users import UserRow
+
+WINDOW = dt.timedelta(minutes=15)
+"""Attempts are counted this long."""
+OF_NAME_AND_ADDRESS, OF_NAME, OF_ADDRESS = 5, 50, 30
+"""Attempts in a window: for a name from one address, for a name from anywhere, for all names from one address."""
+_ALLOWED = (OF_NAME_AND_ADDRESS, OF_NAME, OF_ADDRESS)
+SEEN_EVERY = dt.timedelta(minutes=1)
+"""How exactly the time of the last use is recorded."""
+
+
+class SignInRefused(Refused):
+    """Name or password is wrong, or the user may not sign in: the sentence does not say which."""
+
+    def __init__(self) -> None:
+        super().__init__("The name or the password is wrong. Try again, or ask an administrator for a new password")
+
+
+class TooManyAttempts(Refused):
+    """The password is not even looked at."""
+
+    def __init__(self, wait: dt.timedelta) -> None:
+        self.wait = wait
+        minutes = max(1, -(-int(wait.total_seconds()) // 60))
+        unit = "minute" if minutes == 1 else "minutes"
+        super().__init__(f"Too many attempts to sign in. Try again in {minutes} {unit}")
+
+
+@dataclass(frozen=True)
+class Lifetime:
+    """How long a session lives: `idle` since its last use, and `whole` in any case."""
+
+    idle: dt.timedelta = dt.timedelta(hours=2)
+    whole: dt.timedelta = dt.timedelta(hours=12)
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """A session in use. `secret` is the cookie's content, `csrf` the proof that a form is one of ours."""
+
+    person: Person
+    secret: str
+    csrf: str
+
+
+def sign_in(
+    store: Store, name: str, password: str, address: str, lifetime: Lifetime, *, former: str | None = None
+) -> SignedIn:
+    """Begin a session; the `former` one of this browser ends. Raises SignInRefused, TooManyAttempts, ConsoleMissing.
+
+    Attempts are counted before the password is looked at, in the store: neither many processes nor a restart allow
+    more of them.
+    """
+    name = name.strip().lower()
+    of_both, of_name, of_address = scopes = _scopes(store, name, address)
+    with store.begin() as tx:
+        _count(tx, dict(zip(scopes, _ALLOWED, strict=True)))
+    with store.read() as tx:
+        user = users.active(tx, name)
+    if not passwords.is_right(password, user.password if user else None) or user is None:
+        raise SignInRefused
+    with store.begin() as tx:
+        stored.forget(tx, [of_both, of_name])
+        stored.take_back(tx, of_address)  # not forgotten: who has an account could else try all other names
+        return _begin(tx, user.name, lifetime, former, "password")
+
+
+def sign_in_by_proxy(store: Store, name: str, lifetime: Lifetime, *, former: str | None = None) -> SignedIn | None:
+    """Begin a session for the user that a trusted proxy names; None if there is no such active user."""
+    with store.read() as tx:
+        user = users.active(tx, name.strip().lower())
+    if user is None:
+        return None
+    with store.begin() as tx:
+        return _begin(tx, user.name, lifetime, former, "proxy")
+
+
+def resume(store: Store, secret: str, lifetime: Lifetime) -> SignedIn | None:
+    """Return the session of a cookie; None if it ended, or its user may not act any more."""
+    user_name, _, _ = secret.partition(":")
+    with store.read() as tx:
+        row = stored.get(tx, _id(store, secret))
+        if row is None or row.user != user_name or _is_over(row, tx.now, lifetime):
+            return None
+        user = users.active(tx, row.user)
+        is_recent = tx.now - row.seen_at < SEEN_EVERY
+    if user is None:
+        return None
+    if not is_recent:
+        with store.begin() as tx:
+            stored.see(tx, row.id)
+    return _signed_in(store, user, secret)
+
+
+def sign_out(store: Store, secret: str) -> None:
+    """End the session of a cookie."""
+    user, _, _ = secret.partition(":")
+    with store.begin() as tx:
+        if stored.end(tx, _id(store, secret)):
+            log.append(tx, user, "session.ended", f"user:{user}", {"user": user})
+
+
+def id_of(store: Store, secret: str) -> str:
+    """Return the id of a session in the store."""
+    return _id(store, secret)
+
+
+def _begin(tx: Transaction, name: str, lifetime: Lifetime, former: str | None, how: str) -> SignedIn:
+    if former is not None:
+        stored.end(tx, _id(tx.store, former))
+    stored.delete_ended(tx, tx.now - lifetime.idle)
+    user = stored_users.get(tx, name)
+    if user is None or user.disabled_at is not None:
+        raise SignInRefused
+    secret = f"{name}:{secrets.token_urlsafe(32)}"
+    stored.add(tx, SessionRow(_id(tx.store, secret), name, tx.now, tx.now, tx.now + lifetime.whole))
+    log.append(tx, name, "session.begun", f"user:{name}", {"user": name, "by": how})
+    return _signed_in(tx.store, user, secret)
+
+
+def _signed_in(store: Store, user: UserRow, secret: str) -> SignedIn:
+    person = Person(user.name, parse_role(user.role), user.sees_personal, f"{user.name}@console")
+    return SignedIn(person, secret, _hmac(store, "csrf", secret))
+
+
+def _is_over(row: SessionRow, now: dt.datetime, lifetime: Lifetime) -> bool:
+    return row.ends_at <= now or now - row.seen_at > lifetime.idle
+
+
+def _scopes(store: Store, name: str, address: str) -> tuple[str, str, str]:
+    """Return HMACs of what attempts are counted for, as in `_ALLOWED`: a name may be a mistyped password."""
+    of_both, of_name, of_address = (
+        _hmac(store, "attempt", scope) for scope in (f"both|{name}|{address}", f"name|{name}", f"address|{address}")
+    )
+    return of_both, of_name, of_address
+
+
+def _count(tx: Transaction, allowed: dict[str, int]) -> None:
+    """Count an attempt; raises TooManyAttempts, which takes it back."""
+    counts = stored.count(tx, list(allowed), tx.now - WINDOW)
+    waits = [begun + WINDOW - tx.now for scope, (number, begun) in counts.items() if number > allowed[scope]]
+    if waits:
+        raise TooManyAttempts(max(waits))
+
+
+def _id(store: Store, secret: str) -> str:
+    """Return the HMAC of a cookie: whoever reads the database learns no cookie, and cannot add a session."""
+    return _hmac(store, "session", secret)
+
+
+def _hmac(store: Store, purpose: str, text: str) -> str:
+    return hmac.digest(store.key, f"reconcile/{purpose}/1|{text}".encode(errors="replace"), "sha256").hex()

@@ -1,0 +1,79 @@
+"""Users and tokens as every door lists them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from reconcile.store import users as stored
+from reconcile.store.users import TokenRow, UserRow
+from rules.values import canonical_instant
+
+if TYPE_CHECKING:
+    from reconcile.app import Application
+
+
+@dataclass(frozen=True)
+class UserView:
+    """A user, without the password's hash."""
+
+    name: str
+    role: str
+    sees_personal: bool
+    is_disabled: bool
+    has_password: bool
+
+    @classmethod
+    def of(cls, row: UserRow) -> UserView:
+        return cls(row.name, row.role, row.sees_personal, row.disabled_at is not None, row.password is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "user": self.name,
+            "role": self.role,
+            "personal_data": self.sees_personal,
+            "disabled": self.is_disabled,
+            "password": self.has_password,
+        }
+
+    def cells(self) -> tuple[str, ...]:
+        state = "disabled" if self.is_disabled else "active"
+        way = "password" if self.has_password else "proxy"
+        return self.name, self.role, "in clear" if self.sees_personal else "masked", state, way
+
+
+@dataclass(frozen=True)
+class TokenView:
+    """A token, without its HMAC."""
+
+    name: str
+    user: str
+    role: str
+    expires_at: dt.datetime | None
+    used_at: dt.datetime | None
+
+    @classmethod
+    def of(cls, row: TokenRow) -> TokenView:
+        return cls(row.name, row.user, row.role, row.expires_at, row.used_at)
+
+    def to_json(self) -> dict[str, Any]:
+        times = {"expires_at": self.expires_at, "used_at": self.used_at}
+        shown = {name: None if at is None else canonical_instant(at) for name, at in times.items()}
+        return {"name": self.name, "user": self.user, "role": self.role} | shown
+
+    def cells(self) -> tuple[str, ...]:
+        expires = "never" if self.expires_at is None else f"{self.expires_at:%Y-%m-%d %H:%M}"
+        return self.name, self.user, self.role, expires, f"{self.used_at:%Y-%m-%d %H:%M}" if self.used_at else "never"
+
+
+def users(application: Application) -> list[UserView]:
+    """Return all users by name."""
+    with application.memory.read() as tx:
+        return list(map(UserView.of, stored.listed(tx)))
+
+
+def tokens(application: Application) -> list[TokenView]:
+    """Return all tokens by user and name."""
+    with application.memory.read() as tx:
+        return list(map(TokenView.of, stored.listed_tokens(tx)))
