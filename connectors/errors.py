@@ -41,8 +41,8 @@ class SourceUnreachable(SourceUnavailable):
     def __init__(self, source: str, where: str, reason: str) -> None:
         super().__init__(
             source,
-            f"Source {source!r} did not answer at {where}: {reason}. Nothing was changed; run it again when it is up, "
-            f"or try by hand: reconcile check --source {source}",
+            f"Source {source!r} did not answer at {where}: {reason}. Nothing was changed. "
+            f"To test the source: reconcile check --source {source}",
         )
 
 
@@ -77,7 +77,7 @@ class SourceBusy(SourceUnavailable):
         super().__init__(
             source,
             f"Source {source!r} is busy: another program has locked {where} for writing. Nothing was changed; "
-            f"let that program finish or close it, then run again",
+            f"let that program finish, or close it",
         )
 
 
@@ -87,8 +87,7 @@ class SourceChanged(SourceUnavailable):
     def __init__(self, source: str, where: str) -> None:
         super().__init__(
             source,
-            f"Source {source!r} changed while it was read: another program wrote to {where}. Nothing of it was used; "
-            f"run it again when that program is done",
+            f"Source {source!r} changed while it was read: another program wrote to {where}. Nothing of it was used",
         )
 
 
@@ -131,9 +130,7 @@ class ReadStopped(SourceUnavailable):
     """A read was stopped on request; nothing of it is used."""
 
     def __init__(self, source: str) -> None:
-        super().__init__(
-            source, f"The read of source {source!r} was stopped half-way. Nothing was changed; run it again"
-        )
+        super().__init__(source, f"The read of source {source!r} was stopped half-way. Nothing was changed")
 
 
 class NotReadOnly(ConnectorError):

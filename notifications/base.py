@@ -84,6 +84,9 @@ class GroupNotice:
 
     A discrepancy has records on the `left` and `right` side instead, named with their dataset, and the `differences`
     between them. `form` is what is wrong with them, also `in_words`, and `form_reason` explains it.
+
+    `joined` are the records of a grown finding that the channel's last message about it did not have, and `added` their
+    money.
     """
 
     finding: Ours[str]
@@ -106,6 +109,8 @@ class GroupNotice:
     right: tuple[str, ...] = ()
     differences: tuple[DifferenceNotice, ...] = ()
     form_reason: str | None = None
+    joined: tuple[str, ...] = ()
+    added: Ours[Mapping[str, Decimal]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -195,12 +200,17 @@ class CleaningNotice:
 
 @dataclass(frozen=True)
 class FailureNotice:
-    """A failed check: it must never look like "clean"."""
+    """A failed check: it must never look like "clean".
+
+    `sentence` is why, and what an operator can do; empty for readers, if operators have channels of their own. `again`
+    is when the check is repeated, if that is known.
+    """
 
     subject: Ours[str]
     sentence: str
     since: Ours[dt.datetime | None] = None
     ended: bool = False
+    again: Ours[dt.datetime | None] = None
 
 
 @dataclass(frozen=True)
@@ -222,7 +232,7 @@ class Notice:
     """One message to one channel, about one run. `id` is stable over retries: it is the message's idempotency key.
 
     `since` is the slot of the run before, `created` when the notice was written (a catch-up run is later than its
-    slot), `timezone` the zone its times are shown in. All times know their zone.
+    slot), `timezone` the zone its times are shown in. All times know their zone. `project` is the project's `name`.
 
     With `trouble` it is about Reconcile itself: there is no `run`, `job` is the job in trouble if it is one job's, and
     `slot` is when the trouble began or ended.
@@ -241,6 +251,7 @@ class Notice:
     timezone: Ours[str] = "UTC"
     trouble: TroubleNotice | None = None
     cleaning: tuple[CleaningNotice, ...] = ()
+    project: Ours[str | None] = None
 
 
 @dataclass(frozen=True)

@@ -224,13 +224,19 @@ def written_id(record: RecordId) -> tuple[str, ...]:
 
 def money_at_risk(surplus: Iterable[Valued], relation: Relation) -> dict[str, Decimal]:
     """Return the sum of the amounts per currency; records without an amount or a currency add nothing."""
-    total = sums.of(_amounts(surplus, relation))
-    return dict(sorted(total.items()))
+    return {} if relation.money is None else amounts(surplus, relation.money)
+
+
+def amounts(records: Iterable[Valued], money: MoneyColumns) -> dict[str, Decimal]:
+    """Return the same for records whose `values` have the columns of `money`."""
+    return dict(sorted(sums.of(_amounts(records, money)).items()))
 
 
 def money_moved(surplus: Iterable[Valued], relation: Relation) -> dict[str, Decimal]:
     """Return the sum of the absolute amounts per currency: a negative amount does not cancel others."""
-    sizes = ({name: size.copy_abs() for name, size in amount.items()} for amount in _amounts(surplus, relation))
+    if relation.money is None:
+        return {}
+    sizes = ({name: size.copy_abs() for name, size in amount.items()} for amount in _amounts(surplus, relation.money))
     return dict(sorted(sums.of(sizes).items()))
 
 
@@ -240,11 +246,8 @@ def not_counted(record: Valued, relation: Relation) -> str | None:
     return amount if isinstance(amount, str) else None
 
 
-def _amounts(surplus: Iterable[Valued], relation: Relation) -> Iterator[dict[str, Decimal]]:
-    money = relation.money
-    if money is None:
-        return
-    for record in surplus:
+def _amounts(records: Iterable[Valued], money: MoneyColumns) -> Iterator[dict[str, Decimal]]:
+    for record in records:
         amount = _amount(record, money)
         if not isinstance(amount, str):
             yield amount

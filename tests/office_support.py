@@ -18,7 +18,7 @@ from conftest import STATE
 from store_support import NOON, FixedClock
 
 from notifications.base import Notice
-from notifications.wording import render
+from notifications.wording.headline import headline
 from reconcile import config
 from reconcile.audit import log
 from reconcile.config.settings import Project
@@ -188,7 +188,7 @@ class Office:
 
     def headlines(self) -> list[tuple[str, str]]:
         """Every message in the outbox: its channel and headline."""
-        return [(channel, render.headline(notice)) for channel, notice in self.notices()]
+        return [(channel, headline(notice)) for channel, notice in self.notices()]
 
     def begin_trouble(self, subject: str, sentence: str, job: str | None = None) -> bool:
         with self.store.begin() as tx:

@@ -12,7 +12,7 @@ from notifications_support import night
 from world_support import TWO, World
 
 from notifications.base import CleaningNotice
-from notifications.wording import render
+from notifications.wording.headline import headline
 
 REFUSES = "CREATE TRIGGER kept BEFORE DELETE ON customers BEGIN SELECT RAISE(ABORT, 'no row may go'); END"
 DELETE = {"clean": {"action": "delete", "triggers": "known"}}
@@ -113,7 +113,7 @@ def test_a_run_that_could_not_plan_a_cleaning_ends_with_4(tmp_path: Path) -> Non
 def test_no_message_about_a_cleaning_that_was_not_done_begins_with_a_tick(what: str) -> None:
     cleaning = replace(CleaningNotice("twins", "high", "customers"), **{what: 1})
 
-    headline = render.headline(replace(night(), cleaning=(cleaning,)))
+    shown = headline(replace(night(), cleaning=(cleaning,)))
 
-    assert "✅" not in headline
-    assert "Nothing new" not in headline
+    assert "✅" not in shown
+    assert "Nothing new" not in shown

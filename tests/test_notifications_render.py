@@ -12,6 +12,7 @@ from notifications_support import LATE, SLOT, double_charges, first_run, group, 
 from notifications import base
 from notifications.base import BalanceNotice, CleaningNotice, DifferenceNotice, FailureNotice, RuleNotice
 from notifications.wording import document, render, words
+from notifications.wording.headline import headline
 
 FAILED = FailureNotice("bank-vs-ledger", "Source 'bank' did not answer at exports: permission denied.")
 
@@ -25,11 +26,11 @@ def test_one_finding_reads_as_a_whole_message() -> None:
     shown = told(replace(double_charges(1), why="a client retried after a time-out"))
 
     assert shown == (
-        "🔴 1 new double charge since yesterday 06:15, 20.00 EUR at risk\n"
+        "🔴 Critical: 1 new double charge, 20.00 EUR at risk\n"
         "job nightly · slot Sat 21 Nov 2026, 06:15 CET · run 4f1c09a2\n"
         "\n"
         "🔴 double-charge · critical · @finance\n"
-        "1 surplus record.\n"
+        "Since yesterday 06:15: 1 surplus record.\n"
         "Probable cause: a client retried after a time-out\n"
         "  • order_id A-17 · amount 20.00 · currency EUR\n"
         "    keep ch_1, surplus ch_2 · 20.00 EUR · 30 s apart on 20 Nov, 23:15:00 · F-7K2M0000\n"
@@ -49,12 +50,10 @@ def test_of_many_groups_three_are_shown_and_the_rest_is_in_the_thread_and_counte
     assert "And 4,967 more groups: reconcile findings --rule double-charge" in text
 
 
-def test_what_could_not_be_checked_comes_first_and_is_no_finding() -> None:
+def test_what_could_not_be_checked_comes_first_in_the_message_and_last_in_its_headline() -> None:
     shown = render.document(night(double_charges(1), failures=(FAILED,)), render.SLACK)
 
-    assert shown.headline == (
-        "⚠️ Could not check bank-vs-ledger; 1 new double charge since yesterday 06:15, 20.00 EUR at risk"
-    )
+    assert shown.headline == ("🔴 Critical: 1 new double charge, 20.00 EUR at risk · ⚠️ could not check bank-vs-ledger")
     assert [section.kind for section in shown.sections] == ["failure", "rule"]
     assert "this is not a clean result" in document.text(shown)
 
@@ -78,7 +77,7 @@ def test_a_first_run_says_that_it_sums_up_what_already_exists() -> None:
     shown = told(first_run(double_charges(12)))
 
     assert "First run: 12 double charges (12 surplus records) already exist, 240.00 EUR at risk." in shown
-    assert shown.startswith("🔴 12 double charges found in the first run, 240.00 EUR at risk\n")
+    assert shown.startswith("🔴 Critical, first run: 12 double charges, 240.00 EUR at risk\n")
     assert "You'll see this summary once" in shown
     assert "new double" not in shown
 
@@ -88,9 +87,9 @@ def test_a_summary_after_an_edit_is_not_called_a_first_run() -> None:
 
     shown = told(edited)
 
-    assert " found after an edit of the rule" in shown
+    assert shown.startswith("🔴 Critical, after an edit of the rule: 7 double charges, 140.00 EUR at risk\n")
     assert "First run after an edit of the rule: " in shown
-    assert "First run: " not in told(edited, edited)
+    assert "first run:" not in told(edited, edited)
 
 
 def test_new_grown_and_reopened_are_told_apart_and_open_ones_counted() -> None:
@@ -98,15 +97,15 @@ def test_new_grown_and_reopened_are_told_apart_and_open_ones_counted() -> None:
 
     shown = told(rule)
 
-    assert shown.startswith("🔴 4 double charges since yesterday 06:15, 80.00 EUR at risk\n")
-    assert "4 surplus records: 2 new, 1 grown and 1 reopened. 13 open in total." in shown
+    assert shown.startswith("🔴 Critical: 4 double charges, 80.00 EUR at risk\n")
+    assert "Since yesterday 06:15: 4 surplus records (2 new, 1 grown and 1 reopened). 13 open in total." in shown
     assert "✅ Resolved since yesterday 06:15: 2 of double-charge" in shown
 
 
 def test_a_rule_whose_name_is_no_noun_counts_groups_in_its_dataset() -> None:
     rule = replace(double_charges(2), rule="tracks-by-name", dataset="tracks", money={})
 
-    assert told(rule).startswith("🔴 2 new groups of duplicates in tracks since yesterday 06:15\n")
+    assert told(rule).startswith("🔴 Critical: 2 new groups of duplicates in tracks\n")
     assert "2 new groups of duplicates in tracks (2 surplus records)" in told(rule, double_charges(1))
 
 
@@ -125,7 +124,10 @@ def test_rules_are_ordered_by_severity_and_the_headline_counts_the_others() -> N
     names = [document.line_text(section.lines[0]) for section in shown.sections]
     assert [name.split()[1] for name in names] == ["double-charge", "twin-contact", "low-rule"]
     assert shown.headline == (
-        "🔴 2 new double charges (40.00 EUR), 1 new twin contact (20.00 EUR) and findings of 1 more rule"
+        "🔴 Critical: 2 new double charges, 40.00 EUR at risk · 10 more findings of 2 rules, 200.00 EUR at risk"
+    )
+    assert headline(night(double_charges(2), high)) == (
+        "🔴 Critical: 2 new double charges, 40.00 EUR at risk · 1 new twin contact, 20.00 EUR at risk"
     )
 
 
@@ -145,6 +147,26 @@ def test_a_reopened_finding_brings_its_history() -> None:
 
     assert "F-7K2M0000 (reopened)" in shown
     assert "resolved on 3 Nov; was told first on 1 Nov" in shown
+
+
+def test_the_project_stands_between_what_is_urgent_and_the_rest() -> None:
+    notice = replace(night(double_charges(1), failures=(FAILED,)), project="shop-production", cleaning=(DONE,))
+
+    assert headline(notice) == (
+        "🔴 Critical: 1 new double charge, 20.00 EUR at risk · shop-production · 12 findings cleaned · "
+        "⚠️ could not check bank-vs-ledger"
+    )
+    assert headline(replace(trouble(), project="shop-staging")).endswith(" (expected every 26h) · shop-staging")
+    assert document.text(render.document(notice, render.SLACK)).splitlines()[1].startswith("shop-production · job ")
+
+
+def test_a_grown_finding_names_the_records_that_joined_and_what_they_add() -> None:
+    joined = tuple(f"ch_{number}" for number in range(7))
+    grown = replace(group(0, state="grown"), joined=joined, added={"EUR": Decimal("140.00")})
+
+    shown = told(replace(double_charges(1), new=0, grown=1, largest=(grown,)))
+
+    assert "    Joined since the last message: ch_0, ch_1, ch_2, ch_3, ch_4, 2 more, adds 140.00 EUR\n" in shown
 
 
 def test_many_rules_and_wide_keys_stay_inside_the_room_and_are_counted() -> None:
@@ -182,11 +204,11 @@ def test_a_discrepancy_reads_with_both_sides_and_the_balance() -> None:
     )
 
     assert told(rule) == (
-        "🔴 2 new discrepancies between bank and ledger since yesterday 06:15, 40.00 EUR at risk\n"
+        "🔴 Critical: 2 new discrepancies between bank and ledger, 40.00 EUR at risk\n"
         "job nightly · slot Sat 21 Nov 2026, 06:15 CET · run 4f1c09a2\n"
         "\n"
         "🔴 bank-vs-ledger · critical · @finance\n"
-        "1 missing in ledger, 1 amount differs.\n"
+        "Since yesterday 06:15: 1 missing in ledger, 1 amount differs.\n"
         "Balance in EUR: bank 120.00, ledger 100.00, difference 20.00, explained by findings 15.00 "
         "(amount differs 15.00), not yet due 4.99, in matched records 0.01\n"
         "  • order_id A-17 · amount 20.00 · currency EUR\n"
@@ -246,7 +268,7 @@ def test_a_trouble_that_is_over_says_what_it_was_and_how_it_ended() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "headline", "below"),
+    ("sentence", "first", "below"),
     [
         ("PostgreSQL was restored.", "PostgreSQL was restored", ()),
         ("The clock jumped to 1. 2. 2027. Look at it.", "the clock jumped to 1. 2. 2027", ("Look at it.",)),
@@ -260,10 +282,10 @@ def test_a_trouble_that_is_over_says_what_it_was_and_how_it_ended() -> None:
         ("", "", ()),
     ],
 )
-def test_the_first_sentence_of_a_trouble_is_its_headline(sentence: str, headline: str, below: tuple[str, ...]) -> None:
+def test_the_first_sentence_of_a_trouble_is_its_headline(sentence: str, first: str, below: tuple[str, ...]) -> None:
     shown = render.document(trouble(replace(LATE, sentence=sentence), job=None), render.SLACK)
 
-    assert shown.headline == f"⚠️ Reconcile: {headline}"
+    assert shown.headline == f"⚠️ Reconcile: {first}"
     assert shown.about == "Reconcile itself · noticed Sat 21 Nov 2026, 08:15 CET"
     assert tuple(map(document.line_text, shown.sections[0].lines)) == (
         *below,
@@ -386,13 +408,15 @@ def test_what_waits_for_a_person_comes_before_what_is_new_and_what_was_done_at_t
     assert "2 cleanings await approval" in shown
     assert "reconcile quarantine" in shown
     assert "reconcile undo --run run1_x" in shown
-    assert render.headline(notice).startswith("🔴 3 cleanings need your decision; 12 findings cleaned; ")
+    assert headline(notice) == (
+        "🔴 Critical: 3 cleanings need your decision · 2 new double charges, 40.00 EUR at risk · 12 findings cleaned"
+    )
 
 
 def test_a_run_that_only_cleaned_says_so_and_is_no_alarm() -> None:
     notice = replace(night(), cleaning=(DONE,))
 
-    assert render.headline(notice) == "✅ 12 findings cleaned"
+    assert headline(notice) == "✅ 12 findings cleaned"
 
 
 def test_a_cleaning_that_stopped_says_why() -> None:
@@ -402,11 +426,11 @@ def test_a_cleaning_that_stopped_says_why() -> None:
     shown = document.text(render.document(notice, render.SLACK))
 
     assert "column email is gone" in shown
-    assert "cleaning of twins stopped" in render.headline(notice)
+    assert "cleaning of twins stopped" in headline(notice)
 
 
 def test_a_cleaning_that_stopped_never_looks_like_an_all_clear() -> None:
     stopped = CleaningNotice("twins", "medium", "customers", stopped="Cleaning of rule `twins` is stopped: x")
     notice = replace(night(), rules=(), failures=(), cleaning=(stopped,))
 
-    assert render.headline(notice) == "🟡 cleaning of twins stopped"
+    assert headline(notice) == "🟡 Medium: cleaning of twins stopped"

@@ -35,6 +35,7 @@ from notifications.slack import blockkit
 from notifications.slack.channel import SlackChannel, SlackSettings
 from notifications.slack.limits import escape_stray
 from notifications.wording import render
+from notifications.wording.headline import SEVERITIES
 from reconcile.testing.slack_server import (
     WEBHOOK,
     SlackServer,
@@ -413,7 +414,7 @@ GROUPS = st.builds(
 RULES = st.builds(
     RuleNotice,
     rule=WORDS,
-    severity=WORDS | st.sampled_from(render.SEVERITIES),
+    severity=WORDS | st.sampled_from(SEVERITIES),
     dataset=WORDS,
     new=COUNTS,
     grown=COUNTS,

@@ -299,6 +299,6 @@ def test_errors_of_both_sides_that_cancel_each_other_break_the_balance() -> None
 
     assert str(caught.value) == (
         "Rule 'bank-ledger' does not balance: the left records add up to 10.00 EUR, but its matches, findings and "
-        "records not yet due add up to 9.99 EUR. Nothing was reported. Run it again: the data may have changed while "
+        "records not yet due add up to 9.99 EUR. Nothing was reported. The data may have changed while "
         "it was read. If it fails again, report this as a defect."
     )

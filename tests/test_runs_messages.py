@@ -179,6 +179,40 @@ def test_while_slack_is_down_the_message_waits_and_the_next_run_delivers_it_once
     assert shop.intact()
 
 
+def test_a_grown_finding_says_which_records_joined_since_the_channel_heard_of_it(
+    shop: ChargesProject, slack: SlackServer
+) -> None:
+    shop.add(*twice(1, "A-1"))
+    shop.run()
+    shop.add(charge(3, "A-1", amount="20.00", second=50))
+    shop.run()
+
+    _, grown = slack.parents()
+    assert "1 grown double charge, 40.00 EUR at risk" in grown["text"]
+    assert "Joined since the last message: ch_00003, adds 20.00 EUR" in json.dumps(grown)
+
+
+def test_readers_hear_what_was_not_checked_and_operators_why(shop: ChargesProject, slack: SlackServer) -> None:
+    shop.config["channels"]["ops"] = {"type": "file", "path": "ops.txt"}
+    shop.config |= {"alerts": "ops", "name": "shop-test"}
+    shop.write()
+    shop.add(*twice(1, "A-1"))
+    shop.sql("alter table charges rename to away")
+    shop.run(code=2)
+    shop.sql("alter table away rename to charges")
+    shop.run()
+
+    broken, back = slack.parents()
+    told = (shop.folder / "ops.txt").read_text(encoding="utf-8")
+    assert broken["text"] == "⚠️ Could not check rule double-charge · shop-test"
+    assert "this is not a clean result. The next run checks it again." in json.dumps(broken)
+    assert "charges" not in json.dumps(broken["blocks"])
+    assert "Table 'charges'" in told
+    assert back["text"].startswith("🔴 Critical, first run: 1 double charge, 20.00 EUR at risk")
+    assert "✅ Works again: rule double-charge" in told
+    assert "double charge," not in told, "findings are for readers"
+
+
 def test_personal_data_is_in_no_message_line_error_or_audit_entry(shop: ChargesProject, slack: SlackServer) -> None:
     mail, name = "anna.canary@example.com", "Zebulon-Canary"
     shop.sql("alter table charges add column email text")

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from store_support import NOON, FixedClock, in_parallel
 
 from connectors.errors import SourceUnreachable
-from notifications.wording import render
+from notifications.wording.headline import headline
 from reconcile import config
 from reconcile.app import Application
 from reconcile.audit import log
@@ -125,7 +125,7 @@ class Plant:
     def headlines(self) -> list[str]:
         with self.store.read() as tx:
             rows = tx.connection.execute(sa.select(tables.outbox.c.notice).order_by(tables.outbox.c.queued_at))
-            return [render.headline(outbox.notice_of(row.notice)) for row in rows]
+            return [headline(outbox.notice_of(row.notice)) for row in rows]
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
@@ -433,8 +433,8 @@ def test_a_dataset_that_cannot_be_looked_at_is_told_once_and_stays_as_it_was(pla
         plant.clock.sleep(2)
     assert len(plant.settled()) == 1
 
-    headline = "the files of dataset payments cannot be watched, so changes start no job"
-    assert plant.headlines() == [f"⚠️ Reconcile: {headline}", f"✅ Resolved: {headline}"]
+    sentence = "the files of dataset payments cannot be watched, so changes start no job"
+    assert plant.headlines() == [f"⚠️ Reconcile: {sentence}", f"✅ Resolved: {sentence}"]
 
 
 def test_trouble_with_a_dataset_ends_when_nobody_watches_it_any_more(plant: Plant) -> None:

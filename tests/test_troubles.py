@@ -98,10 +98,14 @@ def test_a_sentence_that_changes_is_kept_and_not_told_again(office: Office) -> N
     assert office.headlines()[-1] == ("ops", "✅ Resolved: the configuration cannot be used: two mistakes")
 
 
-def test_the_trouble_of_a_job_is_told_to_its_channels_and_to_those_of_alerts(office: Office) -> None:
+@pytest.mark.parametrize(("alerts", "channels"), [(["ops"], ["ops"]), ([], ["finance", "sales"])])
+def test_the_trouble_of_a_job_goes_to_alerts_or_without_them_to_the_channels_of_the_job(
+    office: Office, alerts: list[str], channels: list[str]
+) -> None:
+    office.configure(**SECTIONS, alerts=alerts)
     begin(office, "job:hourly", "Job hourly could not be run.", job="hourly")
 
-    assert [channel for channel, _ in office.headlines()] == ["finance", "ops", "sales"]
+    assert [channel for channel, _ in office.headlines()] == channels
     assert {notice.job for _, notice in office.notices()} == {"hourly"}
 
 
@@ -127,6 +131,7 @@ def test_where_nobody_is_to_be_told_the_trouble_is_kept_all_the_same(tmp_path: P
 
 
 def test_who_heard_that_it_began_hears_that_it_ended_whatever_the_configuration_says_by_then(office: Office) -> None:
+    office.configure(**SECTIONS, alerts=["ops", "finance"])
     begin(office, "job:nightly", "Job nightly could not be run.", job="nightly")
     office.clock.sleep(60)
     channels = {name: {"type": "file", "path": f"{name}.txt"} for name in ("finance", "sales")}

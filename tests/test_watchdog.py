@@ -236,7 +236,7 @@ def expect(office: Office, **job: Any) -> None:
         timezone="Europe/Berlin",
         jobs={"nightly": {"notify": ["finance"], **job}, "other": {}},
         channels={"finance": {"type": "file", "path": "finance.txt"}, "ops": {"type": "file", "path": "o.txt"}},
-        alerts=["ops"],
+        alerts=["finance", "ops"],
     )
 
 

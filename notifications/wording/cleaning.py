@@ -19,21 +19,30 @@ _BEGINNING = 12
 _Drawn = Callable[[GroupNotice], tuple[Line, ...]]
 
 
-def in_short(notice: Notice) -> list[str]:
-    """Return the headline's parts: the open decisions, and the number of cleanings."""
-    asks = sum(rule.asks for rule in notice.cleaning)
-    cleaned = sum(rule.cleaned for rule in notice.cleaning)
+def needs_in_short(notice: Notice) -> list[str]:
+    """Return the headline's part about open decisions."""
+    asking = [rule for rule in notice.cleaning if rule.asks]
     stopped = [words.visible(rule.rule, 40) for rule in notice.cleaning if rule.stopped]
-    parts = [words.plural(asks, "cleaning needs your decision", "cleanings need your decision")] if asks else []
-    if stopped and not asks:
-        parts.append(
-            f"cleaning of {stopped[0] if len(stopped) == 1 else words.plural(len(stopped), 'rule', 'rules')} stopped"
+    if asking:
+        needs = words.plural(
+            sum(rule.asks for rule in asking), "cleaning needs your decision", "cleanings need your decision"
         )
-    parts += [words.plural(cleaned, "finding cleaned", "findings cleaned")] if cleaned else []
-    missed = not_done(notice)
-    return parts + (
-        [words.plural(missed, "cleaning could not be done", "cleanings could not be done")] if missed else []
-    )
+        risk = (
+            "" if any(rule.news for rule in notice.rules) else words.money(words.total(rule.money for rule in asking))
+        )
+        return [f"{needs}, {risk} at risk" if risk else needs]
+    if stopped:
+        of = stopped[0] if len(stopped) == 1 else words.plural(len(stopped), "rule", "rules")
+        return [f"cleaning of {of} stopped"]
+    return []
+
+
+def results_in_short(notice: Notice) -> list[str]:
+    """Return the headline's parts about what was cleaned, and what could not be."""
+    cleaned, missed = sum(rule.cleaned for rule in notice.cleaning), not_done(notice)
+    parts = [words.plural(cleaned, "finding cleaned", "findings cleaned")] if cleaned else []
+    could_not = words.plural(missed, "cleaning could not be done", "cleanings could not be done")
+    return [*parts, could_not] if missed else parts
 
 
 def not_done(notice: Notice) -> int:

@@ -25,6 +25,10 @@ def _lines(group: GroupNotice, notice: Notice) -> Iterator[Line]:
     facts = [*_records(group), *filter(None, (words.money(group.money), gap))]
     state = "" if group.state == "new" else f" ({words.visible(words.state(group.state), 20)})"
     yield TextSpan(" · ".join(facts) + " · "), TextSpan(words.visible(group.finding, 40), "code"), TextSpan(state)
+    if group.joined:
+        added = words.money(group.added)
+        adds = f", adds {added}" if added else ""
+        yield (TextSpan(f"Joined since the last message: {_listed(group.joined, len(group.joined))}{adds}"),)
     if group.differences:
         yield tuple(_differences(group))
     if group.nearby:

@@ -10,15 +10,13 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from notifications.base import CleaningNotice, FailureNotice, GroupNotice, Notice, RuleNotice
+from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice
 from notifications.wording import cleaning, groups, trouble, words
 from notifications.wording.document import Document, Line, Section, TextSpan
+from notifications.wording.headline import SIGNS, at_risk, changes, counted, headline, with_news
 
-SEVERITIES = ("info", "low", "medium", "high", "critical")
-_SIGNS = {"critical": "🔴", "high": "🟠", "medium": "🟡", "low": "🔵", "info": "⚪"}
 _FAILURES = 8
 _RULES = 15
-_HEADLINE_RULES = 2
 _CURRENCIES = 4
 _MARGIN = 200  # units kept free for the line that counts what did not fit
 
@@ -42,7 +40,7 @@ def document(notice: Notice, room: Room) -> Document:
     if notice.trouble is not None:
         about = trouble.about(notice, notice.trouble)
         return Document(headline(notice), about, (trouble.section(notice, notice.trouble), *_rest(notice, ())))
-    rules = sorted((rule for rule in notice.rules if rule.news), key=lambda rule: (-_rank(rule), -rule.news, rule.rule))
+    rules = with_news(notice)
     failures = tuple(_failures(notice))
     decisions = tuple(cleaning.decisions(notice, lambda group: groups.lines(group, notice)))
     rest = (*cleaning.completed(notice), *_rest(notice, rules))
@@ -56,100 +54,37 @@ def document(notice: Notice, room: Room) -> Document:
     )
 
 
-def headline(notice: Notice) -> str:
-    """Return the whole message in one line: failed checks first, then findings with their money."""
-    if notice.test:
-        return "Test message from Reconcile: this channel works"
-    if notice.trouble is not None:
-        return trouble.headline(notice.trouble)
-    failed = [failure for failure in notice.failures if not failure.ended]
-    rules = sorted((rule for rule in notice.rules if rule.news), key=lambda rule: (-_rank(rule), -rule.news, rule.rule))
-    parts = [_could_not(failed)] if failed else []
-    parts += cleaning.in_short(notice)
-    all_first = len(rules) > 1 and all(rule.first_run and not rule.edited for rule in rules)
-    findings = [_short(rule, notice, alone=len(rules) == 1, labelled=all_first) for rule in rules[:_HEADLINE_RULES]]
-    if len(rules) > _HEADLINE_RULES:
-        findings.append(f"findings of {words.plural(len(rules) - _HEADLINE_RULES, 'more rule', 'more rules')}")
-    parts += [f"{'First run: ' if all_first else ''}{words.listed(findings)}"] if findings else []
-    if parts:
-        urgent: list[RuleNotice | CleaningNotice] = [*rules]
-        urgent += [cleaned for cleaned in notice.cleaning if cleaned.asks or cleaned.stopped]
-        best = "⚠️" if cleaning.not_done(notice) else "✅"
-        sign = "⚠️" if failed else _SIGNS.get(max(urgent, key=_rank).severity, "•") if urgent else best
-        return f"{sign} {'; '.join(parts)}"
-    return f"✅ {_nothing_new(notice)}"
-
-
-def _could_not(failed: Sequence[FailureNotice]) -> str:
-    names = [words.visible(failure.subject, 40) for failure in failed[:2]]
-    more = len(failed) - len(names)
-    return f"Could not check {words.listed([*names, *([f'{more:,} more'] if more else [])])}"
-
-
-def _short(rule: RuleNotice, notice: Notice, *, alone: bool, labelled: bool) -> str:
-    """Like "7 new double charges since yesterday 06:15, 312.40 EUR at risk"; `labelled`: already under "First run"."""
-    when = words.since(notice.since, notice.slot, notice.timezone) if alone else ""
-    if rule.first_run:
-        when = "" if labelled else " found after an edit of the rule" if rule.edited else " found in the first run"
-    risk = words.money(rule.money)
-    tail = f", {risk} at risk" if alone else f" ({risk})"
-    return f"{_counted(rule)}{when}{tail if risk else ''}"
-
-
-def _counted(rule: RuleNotice) -> str:
-    """Like "3 new double charges", or "3 new groups of duplicates in tracks" if the rule's name is no noun."""
-    singular, plural = words.nouns(rule.rule, rule.kind, rule.nouns)
-    changes = [name for name, number in _changes(rule).items() if number]
-    adjective = f"{changes[0]} " if len(changes) == 1 and not rule.first_run else ""
-    place = "" if singular.split()[0] in rule.rule.lower() else _place(rule)
-    return words.plural(rule.news, f"{adjective}{singular}", f"{adjective}{plural}") + place
-
-
-def _place(rule: RuleNotice) -> str:
-    datasets = words.listed([words.visible(name, 40) for name in rule.datasets or (rule.dataset,)])
-    return f" {'between' if rule.forms and len(rule.datasets) > 1 else 'in'} {datasets}"
-
-
-def _changes(rule: RuleNotice) -> Mapping[str, int]:
-    return {"new": rule.new, "grown": rule.grown, "reopened": rule.reopened}
-
-
-def _nothing_new(notice: Notice) -> str:
-    recovered = [words.visible(failure.subject, 40) for failure in notice.failures if failure.ended]
-    if recovered:
-        return f"Checked again: {words.listed(recovered[:3])}; nothing new"
-    resolved, still_open = sum(rule.resolved for rule in notice.rules), sum(rule.open for rule in notice.rules)
-    facts = [f"Nothing new in {words.plural(len(notice.rules), 'rule', 'rules')}"]
-    facts += [words.plural(resolved, "finding resolved", "findings resolved")] if resolved else []
-    facts += [words.plural(still_open, "finding still open", "findings still open")] if still_open else []
-    return "; ".join(facts)
-
-
 def _about(notice: Notice) -> str:
     job, run = words.visible(notice.job or "", 60), words.visible(notice.run or "", 40)
-    return f"job {job} · slot {words.moment(notice.slot, notice.timezone)} · run {run}"
-
-
-def _rank(rule: RuleNotice | CleaningNotice) -> int:
-    return SEVERITIES.index(rule.severity) if rule.severity in SEVERITIES else -1
+    project = f"{words.visible(notice.project, 60)} · " if notice.project else ""
+    return f"{project}job {job} · slot {words.moment(notice.slot, notice.timezone)} · run {run}"
 
 
 def _failures(notice: Notice) -> Iterator[Section]:
     """Yield the failed checks: they come first and never look like a finding or a clean result."""
     going = [failure for failure in notice.failures if not failure.ended]
     for failure in going[:_FAILURES]:
-        since = f" Since {words.moment(failure.since, notice.timezone)}." if failure.since else ""
+        reason = [(TextSpan(words.visible(failure.sentence, 500)),)] if failure.sentence else []
         yield Section(
             "failure",
             (
                 (TextSpan("⚠️ Could not check "), TextSpan(words.visible(failure.subject, 80), "bold")),
-                (TextSpan(words.visible(failure.sentence, 500)),),
-                (TextSpan(f"This run did not check it, so this is not a clean result.{since}"),),
+                *reason,
+                (TextSpan(_next_check(failure, notice)),),
             ),
         )
     if len(going) > _FAILURES:
         more = words.plural(len(going) - _FAILURES, "more subject", "more subjects")
         yield Section("failure", ((TextSpan(f"⚠️ Could not check {more}: "), TextSpan("reconcile runs", "code")),))
+
+
+def _next_check(failure: FailureNotice, notice: Notice) -> str:
+    since = f" since {words.moment(failure.since, notice.timezone)}" if failure.since else ""
+    again = "The next run checks it again."
+    if failure.again is not None:
+        at = words.clock(failure.again, notice.created or notice.slot, notice.timezone)
+        again = f"Reconcile tries again at {at}."
+    return f"Not checked{since}, so this is not a clean result. {again}"
 
 
 def _rest(notice: Notice, rules: Sequence[RuleNotice]) -> Iterator[Section]:
@@ -224,7 +159,7 @@ def _heading(rule: RuleNotice, notice: Notice) -> Iterator[Line]:
     name = TextSpan(words.visible(rule.rule, 80), "bold")
     severity = words.visible(rule.severity, 20)
     owner = (TextSpan(" · "), TextSpan(words.visible(rule.owner, 60), mention=rule.owner)) if rule.owner else ()
-    yield (TextSpan(f"{_SIGNS.get(severity, '•')} "), name, TextSpan(f" · {severity}"), *owner)
+    yield (TextSpan(f"{SIGNS.get(severity, '•')} "), name, TextSpan(f" · {severity}"), *owner)
     yield (TextSpan(_sentence(rule, notice)),)
     left, right = (*rule.datasets, "left", "right")[:2]
     for line in rule.balance[:_CURRENCIES]:
@@ -244,8 +179,7 @@ def _largest(rule: RuleNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
 
 
 def _sentence(rule: RuleNotice, notice: Notice) -> str:
-    risk = words.money(rule.money)
-    at_risk = f", {risk} at risk" if risk else ""
+    risk = at_risk(rule.money)
     detail = words.plural(rule.records, "surplus record", "surplus records") if rule.records else ""
     detail = detail or ", ".join(words.visible(form, 80) for form in rule.in_words)
     in_brackets = f" ({detail})" if detail else ""
@@ -253,16 +187,17 @@ def _sentence(rule: RuleNotice, notice: Notice) -> str:
         exist = "exists" if rule.news == 1 else "exist"
         label = "First run after an edit of the rule" if rule.edited else "First run"
         return (
-            f"{label}: {_counted(rule)}{in_brackets} already {exist}{at_risk}. "
+            f"{label}: {counted(rule)}{in_brackets} already {exist}{risk}. "
             "You'll see this summary once; later runs report only new findings."
         )
     in_total = f" {rule.open:,} open in total." if rule.known else ""
-    changes = [f"{number:,} {name}" for name, number in _changes(rule).items() if number]
-    split = f": {words.listed(changes)}" if len(changes) > 1 else ""
-    if detail and _says_it_all(notice):
-        return f"{detail}{split}.{in_total}"
+    parts = [f"{number:,} {name}" for name, number in changes(rule).items() if number]
+    split = f": {words.listed(parts)}" if len(parts) > 1 else ""
     when = words.since(notice.since, notice.slot, notice.timezone)
-    return f"{_counted(rule)}{in_brackets}{when}{split}{at_risk}.{in_total}"
+    if detail and _says_it_all(notice):
+        lead = f"Since{when.removeprefix(' since')}: " if when else ""
+        return f"{lead}{detail}{f' ({words.listed(parts)})' if split else ''}.{in_total}"
+    return f"{counted(rule)}{in_brackets}{when}{split}{risk}.{in_total}"
 
 
 def _says_it_all(notice: Notice) -> bool:

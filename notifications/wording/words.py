@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -115,6 +115,15 @@ def money(amounts: Mapping[str, Decimal]) -> str:
     return listed(shown) if shown else ""
 
 
+def total(amounts: Iterable[Mapping[str, Decimal]]) -> dict[str, Decimal]:
+    """Return the sum for each currency."""
+    sums: dict[str, Decimal] = {}
+    for money_of in amounts:
+        for currency, amount in money_of.items():
+            sums[currency] = sums.get(currency, Decimal(0)) + amount
+    return sums
+
+
 def balance(line: BalanceNotice, left: str, right: str) -> str:
     """Like "EUR: bank 120.00, ledger 100.00, difference 20.00, explained by findings 20.00 (twice in bank 20.00)"."""
     parts = [(visible(left, 40), line.left), (visible(right, 40), line.right), ("difference", line.left - line.right)]
@@ -192,6 +201,12 @@ def minute(when: dt.datetime, now: dt.datetime, timezone: str) -> str:
     here = local(when, timezone)
     year = "" if here.year == local(now, timezone).year else f" {here.year}"
     return f"{here.day} {_MONTHS[here.month - 1]}{year} {here:%H:%M}"
+
+
+def clock(when: dt.datetime, now: dt.datetime, timezone: str) -> str:
+    """Like "06:20", with the day if it is another one."""
+    here = local(when, timezone)
+    return f"{here:%H:%M}" if here.date() == local(now, timezone).date() else minute(when, now, timezone)
 
 
 def lately(when: dt.datetime, now: dt.datetime, timezone: str) -> str:

@@ -130,7 +130,7 @@ class _Loading:
             problems = self.sections.problems
             news = [*problems[:in_files], *filter(self._is_news, problems[in_files:])]
             raise ConfigProblems(replace(p, sentence=without(self.sections.secrets, p.sentence)) for p in news)
-        self._warn_of_unused(datasets, rules, jobs)
+        self._warn_of_unused(datasets, rules, jobs, top.alerts)
         self.warnings += cleanable.notes()
         text = canonical(self.sections)
         return Project(
@@ -141,7 +141,7 @@ class _Loading:
             sources=sources,
             datasets=datasets | answered,
             rules=rules,
-            jobs=jobs or {DEFAULT_JOB: JobConfig(DEFAULT_JOB, tuple(rules), tuple(channels))},
+            jobs=jobs or {DEFAULT_JOB: JobConfig(DEFAULT_JOB, tuple(rules), _of_all_jobs(channels, top.alerts))},
             channels=channels,
             canonical=text,
             release=hashlib.sha256(text.encode()).hexdigest(),
@@ -163,6 +163,7 @@ class _Loading:
             audit=top.audit,
             unusable=self.sections.unusable,
             rule_entries=dict(self.sections["rules"]),
+            name=top.name,
         )
 
     def _all(self, section: str, read: Callable[[str, Entry], Any]) -> dict[str, Any]:
@@ -415,13 +416,19 @@ class _Loading:
                 self.sections.tell(at, f"`{path[0]}`: {sentence}; rule `{short(name)}` would never find anything")
 
     def _warn_of_unused(
-        self, datasets: Mapping[str, DatasetConfig], rules: Mapping[str, Rule], jobs: Mapping[str, JobConfig]
+        self,
+        datasets: Mapping[str, DatasetConfig],
+        rules: Mapping[str, Rule],
+        jobs: Mapping[str, JobConfig],
+        alerts: Iterable[str],
     ) -> None:
         used = {
             "sources": {d.source for d in datasets.values()},
             "datasets": {dataset for rule in rules.values() for dataset in rule.datasets},
             "rules": {r for job in jobs.values() for r in job.rules} if jobs else set(rules),
-            "channels": {c for job in jobs.values() for c in job.notify} if jobs else set(self.sections["channels"]),
+            "channels": {*alerts, *(channel for job in jobs.values() for channel in job.notify)}
+            if jobs
+            else set(self.sections["channels"]),
         }
         unused = {
             "sources": "no dataset reads",
@@ -438,6 +445,11 @@ class _Loading:
     def _is_news(self, problem: Mistake) -> bool:
         """Return False for further mistakes of a value that could not be read or resolved."""
         return Position(problem.file, problem.line, problem.column) not in self.sections.doubtful
+
+
+def _of_all_jobs(channels: Iterable[str], alerts: Iterable[str]) -> tuple[str, ...]:
+    """Return the channels of the default job: not those for operators, if there are others."""
+    return tuple(channel for channel in channels if channel not in alerts) or tuple(channels)
 
 
 def _with_derived(pii: tuple[str, ...], derived: Mapping[str, str]) -> tuple[str, ...]:

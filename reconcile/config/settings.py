@@ -31,6 +31,7 @@ from reconcile.config.values import (
     parse_key,
     parse_limit,
     parse_listen,
+    parse_name,
     parse_state,
     parse_traces,
     parse_version,
@@ -86,6 +87,9 @@ class TopSettings(Strict):
     version: Annotated[int, BeforeValidator(parse_version), WithJsonSchema({"const": 1})] = Field(
         default=1, description="The version of this file's format."
     )
+    name: Annotated[str, BeforeValidator(parse_name)] | None = Field(
+        default=None, description="The project's name in messages, like shop-production."
+    )
     state: Annotated[SecretStr, BeforeValidator(parse_state)] = Field(
         default=SecretStr(DEFAULT_STATE), description="The database for findings and the audit log."
     )
@@ -103,7 +107,7 @@ class TopSettings(Strict):
         description="How long running jobs may continue when `serve` stops.",
     )
     alerts: Names = Field(
-        default=(), description="Channels for problems with Reconcile itself; default the channels of the jobs."
+        default=(), description="Channels for operators: failed checks, trouble; default the channels of the jobs."
     )
     retention: Retention = Field(default_factory=Retention, description="How long finished data is kept.")
     listen: Annotated[str, BeforeValidator(parse_listen)] = Field(
@@ -381,6 +385,7 @@ class Project:
     `retries` are the configured templates: a rule's `retry` names one of them or of cleaning.OWN_RETRIES.
     `limits` are by source; see `caps_of`. `unusable` are sources and channels of a kept release, by section and name,
     that lack a secret here, each with the reason; no other field has them. `rule_entries` are the rules as written.
+    `name` is the project's in messages.
     """
 
     path: Path
@@ -412,6 +417,7 @@ class Project:
     audit: AuditSettings = field(default_factory=AuditSettings)
     unusable: Mapping[tuple[str, str], str] = field(default_factory=dict)
     rule_entries: Mapping[str, Entry] = field(default_factory=dict, repr=False, compare=False)
+    name: str | None = None
 
     def at_setting(self, rule: str, sentence: str, mistake: str) -> str:
         """Return the sentence with the file, line and column of the rule's setting that a mistake begins with."""

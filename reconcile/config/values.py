@@ -63,6 +63,13 @@ def parse_version(value: Any) -> Any:
     return 1
 
 
+def parse_name(value: Any) -> Any:
+    """Check the name of a project, which begins messages; raises ValueError."""
+    if not re.fullmatch(r"\w[\w ./-]{0,39}", str(value)) or str(value) != str(value).strip():
+        raise ValueError(f"`{short(str(value))}` is not a name; write 1 to 40 letters, digits, spaces, `.`, `/` or `-`")
+    return value
+
+
 def parse_state(value: Any) -> Any:
     """Check the address of the state database; raises ValueError without repeating it: it may hold a password."""
     text = value.get_secret_value() if isinstance(value, SecretStr) else value

@@ -41,7 +41,8 @@ class Finding:
     `change` is the last reported change, in `version`; `summary`: it belongs to the one summary of a rule's first run.
     `settled_pairs` are the pairs judged different that are still valid. `money` is the surplus's sum per currency,
     without its sign. `nearby` are the nearest of the `nearby_records` that a window left out. `not_undone`: the reason
-    why the last requested undo was not done.
+    why the last requested undo was not done. `notified_at`: the time of the last message about it to the channel that
+    is asked about, if one is.
     """
 
     id: str
@@ -79,6 +80,7 @@ class Finding:
     differences: tuple[Difference, ...] = ()
     form_reason: str | None = None
     links: tuple[Link, ...] = ()
+    notified_at: dt.datetime | None = None
 
     @property
     def keeper(self) -> FindingMember | None:

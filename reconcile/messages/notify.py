@@ -32,6 +32,7 @@ from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, Rul
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.messages import outbox
+from reconcile.messages.joined import added_money, joined_records
 from reconcile.messages.news import News, RuleNews, gaps
 from reconcile.messages.personal import Hidden
 from reconcile.store import Transaction
@@ -58,7 +59,8 @@ class FailureNews:
 class Letter:
     """Data that every part of a message needs: its origin, and the masked columns it may show.
 
-    `plans` holds the hashes of plans that wait for approval, by finding.
+    `plans` holds the hashes of plans that wait for approval, by finding. `again` is when failed checks are repeated.
+    `for_readers`: it says what could not be checked, and another channel says why.
     """
 
     project: Project
@@ -69,6 +71,8 @@ class Letter:
     since: dt.datetime | None
     created: dt.datetime
     show: tuple[str, ...]
+    again: dt.datetime | None = None
+    for_readers: bool = False
     plans: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -98,12 +102,18 @@ def digest(
             for outcome in outcomes
             if isinstance(outcome, RuleResult)
         ),
-        failures=tuple(FailureNotice(item.subject, item.sentence, item.since, item.ended) for item in news),
+        failures=tuple(_failure(letter, item) for item in news),
         since=letter.since,
         created=letter.created,
         timezone=letter.project.timezone,
         cleaning=tuple(_cleanings(letter, outcomes, asking, not_undone)),
+        project=letter.project.name,
     )
+
+
+def _failure(letter: Letter, item: FailureNews) -> FailureNotice:
+    sentence = "" if letter.for_readers else item.sentence
+    return FailureNotice(item.subject, sentence, item.since, item.ended, None if item.ended else letter.again)
 
 
 def says_something(outcomes: Sequence[Outcome], before: Sequence[Outcome]) -> bool:
@@ -220,6 +230,7 @@ def _group(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         by_role[member.role].append(name)
     hides_span = finding.span is None or hidden.hides_of_key(hidden.span, datasets)
     first, last = (None, None) if finding.span is None or hides_span else finding.span
+    joined = joined_records(finding)
     return GroupNotice(
         finding=finding.id,
         state=finding.change.value,
@@ -245,6 +256,8 @@ def _group(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         right=tuple(by_role["right"]),
         differences=tuple(_differences(finding, hidden)),
         form_reason=finding.form_reason,
+        joined=tuple(hidden.names(joined, datasets)),
+        added=hidden.risk(added_money(letter.project, finding, joined), len(joined)),
     )
 
 

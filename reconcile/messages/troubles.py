@@ -54,10 +54,10 @@ def end(tx: Transaction, project: Project, subject: str, how: str | None = None)
 
 
 def _channels(project: Project, job: str | None) -> tuple[str, ...]:
-    """Return the channels of `alerts` and of the job in trouble; without any, those of all jobs."""
+    """Return the channels of `alerts`; without any, those of the job in trouble; without any, those of all jobs."""
     own = project.jobs[job].notify if job is not None and job in project.jobs else ()
     every = (channel for configured in project.jobs.values() for channel in configured.notify)
-    return tuple(dict.fromkeys((*own, *project.alerts))) or tuple(dict.fromkeys(every))
+    return project.alerts or own or tuple(dict.fromkeys(every))
 
 
 def _tell(tx: Transaction, project: Project, trouble: Trouble, notice: TroubleNotice) -> None:
@@ -71,6 +71,7 @@ def _tell(tx: Transaction, project: Project, trouble: Trouble, notice: TroubleNo
                 created=tx.now,
                 timezone=project.timezone,
                 trouble=notice,
+                project=project.name,
             )
             outbox.enqueue(tx, channel, message_notice)
 

@@ -26,16 +26,17 @@ from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, Rul
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import Event, PlanState, State
 from reconcile.journal import effects, limits
-from reconcile.messages import delivery, notify, outbox
-from reconcile.messages.news import News
+from reconcile.messages import delivery
+from reconcile.messages.telling import EndedRun, tell
 from reconcile.runs import history, plausible, recognition
 from reconcile.runs.check import ACTOR, Order, Readers, check, result_of
 from reconcile.runs.report import RunReport
 from reconcile.runs.shared import SharedReads
-from reconcile.schedule import slots
+from reconcile.schedule import retry, slots
 from reconcile.store import Store, Transaction, finding_memory, plans
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
+from reconcile.store import slots as stored_slots
 from reconcile.telemetry import traces
 from reconcile.tracking import apart, progress, remember
 from rules.implausible import KeyTooCommon
@@ -294,12 +295,10 @@ class _Run:
             lease.check(tx, self.held)
             stored.take_turns(tx, self.order.chosen)
             self._add_killed_runs(tx)
-            news = notify.news(tx, project, self.job, self.id, self.outcomes.values())
-            messages = [
-                message
-                for channel in self.order.job.notify
-                if (message := self._tell(tx, channel, attempt, news)) is not None
-            ]
+            again = self._next_attempt(tx) if failed else None
+            outcomes = tuple(self.outcomes.values())
+            ended = EndedRun(self.order.job, self.id, self.order.slot, attempt, self.order.chosen, outcomes, again)
+            messages = tell(tx, project, ended)
             summary = RunSummary(
                 run=self.id,
                 job=self.job,
@@ -333,35 +332,13 @@ class _Run:
                     of_killed = {**outcome.cleaning.of_killed, run: cleaned}
                     self.outcomes[name] = replace(outcome, cleaning=replace(outcome.cleaning, of_killed=of_killed))
 
-    def _tell(self, tx: Transaction, channel: str, attempt: int, news: Sequence[notify.FailureNews]) -> str | None:
-        """Queue this run's message for a channel, and mark its news as reported; None if there is no news."""
-        settings = self.tools.project.channels[channel].settings
-        project, rules = self.tools.project, self.order.chosen
-        outcomes = list(self.outcomes.values())
-        checked = [outcome.rule for outcome in outcomes if isinstance(outcome, RuleResult)]
-        untold = News.of(project, stored_findings.unnotified(tx, channel, checked))
-        asking = News.of(project, stored_findings.unnotified(tx, channel, rules, states=stored_findings.ASKING))
-        not_undone = News.of(project, stored_findings.not_undone(tx, rules, channel))
-        versions = {**untold.versions, **asking.versions, **not_undone.versions}
-        before = list(map(results.outcome_of, stored.outcomes_before(tx, self.job, self.order.slot)))
-        news = (*news, *notify.unheard(tx, self.tools.project, self.job, channel, {item.subject for item in news}))
-        if not versions and not news and not notify.says_something(outcomes, before) and settings.quiet:
+    def _next_attempt(self, tx: Transaction) -> dt.datetime | None:
+        """Return when `serve` repeats this failed run; None if it does not."""
+        row = stored_slots.get(tx, self.job, self.order.slot)
+        if row is None or row.status != "running":
             return None
-        letter = notify.Letter(
-            project=project,
-            job=self.job,
-            run=self.id,
-            slot=self.order.slot,
-            message=notify.message_id(self.id, channel, attempt),
-            since=stored.slot_before(tx, self.job, self.order.slot),
-            created=tx.now,
-            show=settings.show,
-            plans=plans.waiting_plans(tx, asking.shown),
-        )
-        notice = notify.digest(letter, outcomes, untold, news, asking, not_undone)
-        outbox.enqueue(tx, channel, notice)
-        stored_findings.mark_notified(tx, channel, notice.id, versions)
-        return notice.id
+        delay = retry.of_run(row.job, row.slot, row.attempts, tx.now - row.created_at)
+        return None if delay is None else tx.now + delay
 
     def _findings(self, tx: Transaction, rules: Sequence[str]) -> Packed[Finding]:
         """Return the run's findings, without those that an earlier attempt found and this one resolved."""

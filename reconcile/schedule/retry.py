@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rules.values import canonical_instant
+
 _MICROSECOND = dt.timedelta(microseconds=1)
 FLOOR = dt.timedelta(milliseconds=50)
 LONGEST_RETRY_AFTER = dt.timedelta(hours=1)
@@ -30,6 +32,8 @@ class Policy:
 
 QUICK = Policy(dt.timedelta(seconds=1), dt.timedelta(seconds=30), 4, dt.timedelta(minutes=5))
 PATIENT = Policy(dt.timedelta(seconds=1), dt.timedelta(minutes=15), 8, dt.timedelta(hours=20))
+RUNS = Policy(dt.timedelta(seconds=30), dt.timedelta(minutes=15), 6, dt.timedelta(hours=12))
+"""Retries of a run under `serve` that could not check everything; rules it finished are not checked again."""
 NEVER = Policy(dt.timedelta(0), dt.timedelta(0), 1, dt.timedelta(0))
 TEMPLATES: Mapping[str, Policy] = {"patient": PATIENT, "quick": QUICK, "never": NEVER}
 """The built-in names for `retry:` of a rule."""
@@ -87,6 +91,15 @@ def decide(key: str, n: int, policy: Policy, retry_after: dt.timedelta | None = 
     ceiling = _MICROSECOND * min(policy.cap // _MICROSECOND, policy.base // _MICROSECOND * 2 ** min(n, 64))
     server_delay = None if retry_after is None else min(max(retry_after, dt.timedelta(0)), LONGEST_RETRY_AFTER)
     return RetryDelay(n, u, ceiling, server_delay, max(ceiling * u, FLOOR, server_delay or FLOOR))
+
+
+def of_run(job: str, slot: dt.datetime, attempts: int, waited: dt.timedelta) -> dt.timedelta | None:
+    """Return the delay before the next attempt of a failed run under `serve`; None if its budget is used up.
+
+    `attempts` began so far, the last one counted; `waited` is the time since the slot was due.
+    """
+    delay = decide(f"{job}|{canonical_instant(slot)}", attempts - 1, RUNS).delay
+    return None if attempts >= RUNS.attempts or waited + delay > RUNS.budget else delay
 
 
 def uniform(key: str, n: int) -> float:

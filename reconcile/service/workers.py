@@ -24,9 +24,6 @@ from reconcile.store import slots as stored
 from reconcile.store.slots import SlotRow
 from rules.values import canonical_instant
 
-RUNS = retry.Policy(dt.timedelta(seconds=30), dt.timedelta(minutes=15), 6, dt.timedelta(hours=12))
-"""Retries of a run that could not check everything; rules it finished are not checked again."""
-
 CLAIM = dt.timedelta(seconds=60)
 SOON = dt.timedelta(seconds=5)
 STOPPING = dt.timedelta(seconds=10)
@@ -237,16 +234,14 @@ def _record_end(tx: Transaction, work: _QueuedRun, ended: RunOutcome) -> None:
 
 def _retry(tx: Transaction, work: _QueuedRun, ended: RunOutcome) -> None:
     row = work.row
-    key = f"{row.job}|{canonical_instant(row.slot)}"
-    decision = retry.decide(key, row.attempts - 1, RUNS)
-    is_over = row.attempts >= RUNS.attempts or tx.now + decision.delay - row.created_at > RUNS.budget
-    if is_over:
+    delay = retry.of_run(row.job, row.slot, row.attempts, tx.now - row.created_at)
+    if delay is None:
         if not stored.end(tx, row, "failed", ended.sentence):
             return
         body = {"job": row.job, "slot": canonical_instant(row.slot), "attempts": row.attempts}
         log.append(tx, "reconcile", "slot.failed", f"job:{row.job}", body)
-    elif not stored.again(tx, row, tx.now + decision.delay, ended.sentence):
+    elif not stored.again(tx, row, tx.now + delay, ended.sentence):
         return
-    if ended.how == "died" and (is_over or row.attempts > 1):
+    if ended.how == "died" and (delay is None or row.attempts > 1):
         sentence = f"Job {row.job!r} failed to run {row.attempts} times: {ended.sentence}"
         troubles.begin(tx, work.project, f"job:{row.job}", sentence, job=row.job)

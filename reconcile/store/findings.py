@@ -207,6 +207,7 @@ def unnotified(
     sent separately: see `not_undone`.
     """
     query = _since(_last_notified(channel), findings.c.state.in_([state.value for state in states]), rules)
+    query = query.add_columns(_last_at(channel))
     return _shown(tx, _streamed(query), members=True, keep=lambda row: row["version"] - row["last"] > _of_undo(row))
 
 
@@ -228,6 +229,12 @@ def _last_notified(channel: str) -> sa.Label[int]:
     of_channel = (notified.c.finding == findings.c.id, notified.c.channel == channel)
     last = sa.select(notified.c.version).where(*of_channel).scalar_subquery()
     return sa.func.coalesce(last, 0).label("last")
+
+
+def _last_at(channel: str) -> sa.Label[dt.datetime]:
+    """Return when the channel was last sent the finding, as a column."""
+    of_channel = (notified.c.finding == findings.c.id, notified.c.channel == channel)
+    return sa.select(notified.c.at).where(*of_channel).scalar_subquery().label("notified_at")
 
 
 def _since(last: sa.Label[int], which: sa.ColumnElement[bool], rules: Sequence[str]) -> sa.Select[Any]:
@@ -308,6 +315,7 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
         summary=payload["summary"],
         reason=payload.get("reason"),
         not_undone=not_undone,
+        notified_at=row.get("notified_at"),
         **vars(stored_parts.read(payload)),
     )
 

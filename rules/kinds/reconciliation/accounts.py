@@ -29,7 +29,7 @@ class RecordsLost(Unanswerable):
     def __init__(self, rule: str, dataset: str, records: int, accounted: int) -> None:
         super().__init__(
             f"Rule {rule!r} does not balance: of {records:,} records of dataset {dataset!r}, {accounted:,} are in its "
-            "matches and findings. Nothing was reported. Run it again; if it fails again, report this as a defect."
+            "matches and findings. Nothing was reported. If it fails again, report this as a defect."
         )
 
 

@@ -19,8 +19,8 @@ class BalanceBroken(Unanswerable):
     def __init__(self, rule: str, side: str, currency: str, total: Decimal, explained: Decimal) -> None:
         super().__init__(
             f"Rule {rule!r} does not balance: the {side} records add up to {total:f} {currency}, but its matches, "
-            f"findings and records not yet due add up to {explained:f} {currency}. Nothing was reported. Run it again: "
-            "the data may have changed while it was read. If it fails again, report this as a defect."
+            f"findings and records not yet due add up to {explained:f} {currency}. Nothing was reported. "
+            "The data may have changed while it was read. If it fails again, report this as a defect."
         )
 
 
