@@ -295,6 +295,14 @@ class Resumable(Protocol):
 
 
 @runtime_checkable
+class Drawable(Protocol):
+    """A channel that shows a message as more than lines of text."""
+
+    def html(self, notice: Notice) -> str:
+        """The message as an HTML fragment, for a preview."""
+
+
+@runtime_checkable
 class Checkable(Protocol):
     """A channel that can test delivery without sending a message."""
 

@@ -11,7 +11,7 @@ from cli_support import Project
 
 from notifications.wording import words
 from reconcile.app import load
-from reconcile.cli import messages
+from reconcile.messages import previews
 from reconcile.store import tables
 
 TEXT = """\
@@ -83,7 +83,9 @@ def test_a_webhook_gets_sizes_the_largest_first(bank: Project) -> None:
     bank("run", "--quiet")
 
     with load(bank.folder / "reconcile.yaml") as application:
-        message = messages.next_message(application, "hook", "nightly")
+        job = application.job("nightly")
+        with application.store.read() as tx:
+            message = previews.next_message(tx, application.project, job, "hook")
 
     assert message is not None
     notice, _ = message

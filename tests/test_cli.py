@@ -463,10 +463,34 @@ def test_a_preview_shows_the_next_message_or_says_that_nothing_is_new(shop: Proj
     shop.write(CHANNEL.replace("told.txt}", "told.txt}, late: {type: file, path: late.txt}"))
     unsent = shop("notify", "preview", "late")
 
-    assert "Nothing is new for this channel" in sent.err
+    assert "Nothing is new for channel team" in sent.err
     assert "first run" not in sent.out
     assert "Nothing is new" not in unsent.err
     assert "first run" in unsent.out
+
+
+def test_a_dry_run_previews_the_message_of_each_channel_as_text_and_as_a_page(shop: Project) -> None:
+    hostile = "<script>alert(1)</script>"
+    (shop.folder / "orders.csv").write_text(
+        f"id,order_id,amount,paid_at\n1,{hostile},5,2026-03-01 10:00\n2,{hostile},5,2026-03-01 10:00\n"
+    )
+    shop.write(
+        CHANNEL.replace("[team]", "[team, chat]").replace(
+            "told.txt}", "told.txt}, chat: {type: slack, webhook_url: 'https://hooks.example.com/x'}"
+        )
+    )
+
+    shown = shop("notify", "preview", "--dry-run", "--html", "page.html")
+
+    page = shop.folder / "page.html"
+    assert (shown.code, shop("notify", "preview", "chat", "--dry-run", "--html", "no/page.html").code) == (0, 2)
+    assert re.findall(r"^── (\w+) ──$", shown.out, re.MULTILINE) == ["team", "chat"]
+    assert shown.out.count("first run: 1 group of duplicates in orders") == 2
+    assert f"order_id {hostile}" in shown.out
+    assert "<script" not in page.read_text()
+    assert "&lt;script&gt;" in page.read_text()
+    assert page.stat().st_mode & 0o777 == 0o600
+    assert not (shop.folder / "reconcile.db").exists()
 
 
 def test_the_audit_log_is_listed_and_proven(shop: Project) -> None:

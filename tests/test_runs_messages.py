@@ -198,7 +198,7 @@ def test_readers_hear_what_was_not_checked_and_operators_why(shop: ChargesProjec
     shop.write()
     shop.add(*twice(1, "A-1"))
     shop.sql("alter table charges rename to away")
-    shop.run(code=2)
+    shop.run(code=3)
     shop.sql("alter table away rename to charges")
     shop.run()
 
@@ -207,7 +207,7 @@ def test_readers_hear_what_was_not_checked_and_operators_why(shop: ChargesProjec
     assert broken["text"] == "⚠️ Could not check rule double-charge · shop-test"
     assert "this is not a clean result. The next run checks it again." in json.dumps(broken)
     assert "charges" not in json.dumps(broken["blocks"])
-    assert "Table 'charges'" in told
+    assert "Source 'shop' has no table charges" in told
     assert back["text"].startswith("🔴 Critical, first run: 1 double charge, 20.00 EUR at risk")
     assert "✅ Works again: rule double-charge" in told
     assert "double charge," not in told, "findings are for readers"

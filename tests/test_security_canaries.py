@@ -96,7 +96,7 @@ def test_what_every_command_prints_and_keeps_holds_no_secret(shop: Project) -> N
         ["releases", "show", release, "--json"],
         ["releases", "diff", release],
         ["hold", "--json"],
-        *(["notify", "preview", channel, "good"] for channel in ("told", "hook", "slack")),
+        *(["notify", "preview", channel, "--job", "good"] for channel in ("told", "hook", "slack")),
     ):
         silent(shop(*words))
 

@@ -24,7 +24,7 @@ from notifications.errors import (
 )
 from notifications.slack import blockkit
 from notifications.slack.wire import Api, Hook
-from notifications.wording import render
+from notifications.wording import html, render
 from notifications.wording.document import Document
 from notifications.wording.template import Template
 
@@ -177,6 +177,10 @@ class SlackChannel:
         reply = blockkit.thread(shown, self.settings.mentions)
         below = f"\nIn its thread:\n{blockkit.as_text(reply)}" if reply else ""
         return blockkit.as_text(self._parent(notice, shown)) + below
+
+    def html(self, notice: Notice) -> str:
+        """The message with its thread; the text of a template as it is."""
+        return html.plain(self.preview(notice)) if self._template else html.fragment(self._document(notice))
 
     def _document(self, notice: Notice) -> Document:
         return render.document(notice, render.SLACK_WEBHOOK if self._hook is not None else render.SLACK)

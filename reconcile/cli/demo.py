@@ -133,10 +133,11 @@ def _line(finding: Finding, span: object) -> str:
 
 def _slack(application: Application) -> str:
     from notifications.slack.channel import SlackChannel, SlackSettings
-    from reconcile.cli.messages import next_message
+    from reconcile.messages.previews import next_message
 
     settings = SlackSettings.model_validate({"type": "slack", "token": "xoxb-demo", "channel": "#finance-ops"})
-    message = next_message(application, "team", "nightly", is_new=True)
+    with application.store.read() as tx:
+        message = next_message(tx, application.project, application.job("nightly"), "team", is_new=True)
     assert message is not None  # noqa: S101 - the job just ran
     shown = SlackChannel("slack", settings, application.project.directory).preview(message[0])
     text, _, thread = shown.partition("\nIn its thread:")

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.errors import Wrong
 
 if TYPE_CHECKING:
     from notifications.base import Notice
     from reconcile.app import Application
-    from reconcile.config.settings import JobConfig, Project
-    from reconcile.messages.news import News
-    from reconcile.messages.notify import FailureNews
-    from reconcile.store import Transaction
+    from reconcile.config.settings import JobConfig
+
+
+class PageNotWritten(Wrong):
+    """The page of a preview could not be written."""
+
+    def __init__(self, file: Path, error: OSError) -> None:
+        super().__init__(f"The page {file} cannot be written: {(error.strerror or 'it failed').lower()}")
+
 
 Channel = Annotated[str, typer.Argument(help="A configured channel.", metavar="CHANNEL")]
 
@@ -31,117 +39,93 @@ def register(app: typer.Typer) -> None:
 
 
 def preview(
-    channel: Channel,
-    job: Annotated[str | None, typer.Argument(help="The job; required if there are several.", metavar="JOB")] = None,
+    channel: Annotated[
+        list[str] | None, typer.Argument(help="Channels; by default all that the job tells.", metavar="CHANNEL")
+    ] = None,
+    job: Annotated[str | None, typer.Option("--job", help="The job; required if there are several.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Detect now, store nothing, and show that message.")
+    ] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write the messages to this file as a page.", metavar="FILE")
+    ] = None,
     config: Config = FILE,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.cli.opening import load_for_state
-
     out = Output(json, quiet, no_color)
-    with load_for_state(config) as application:
-        application.require("channel", channel, tuple(application.channels))
-        shown_by = application.channels[channel]
-        message = next_message(application, channel, job)
-        if message is None:
-            out.note("This job has not run yet, so there is nothing to show; use `reconcile run` first.")
-            shown = None
-        else:
-            notice, is_next = message
-            shown = shown_by.preview(notice)
-            if not is_next:
-                out.note("Nothing is new for this channel. This is a message about everything that is open.")
-    if json:
-        out.emit({"channel": channel, "message": shown})
-    elif shown is not None:
-        out.block(shown)
+    from reconcile.cli.opening import load, load_for_state
 
-
-@dataclass(frozen=True)
-class _Contents:
-    """The findings and failed checks of a message; `is_next` is False if the channel was sent all of them."""
-
-    opened: News
-    asking: News
-    undos: News
-    failures: Sequence[FailureNews]
-    is_next: bool
-
-    def __bool__(self) -> bool:
-        return any((self.opened, self.asking, self.undos, self.failures))
-
-
-def next_message(
-    application: Application, channel: str, name: str | None, *, is_new: bool = False
-) -> tuple[Notice, bool] | None:
-    """Return what the job's next message to the channel would say, as of its latest run; None before its first.
-
-    If the channel was sent everything, return a message about all that is open, and False; with `is_new`, as if the
-    channel had received nothing before.
-    """
-    from reconcile.findings.results import summary_of
-    from reconcile.messages import notify
-    from reconcile.store import runs as stored
-    from reconcile.store.plans import waiting_plans
-
-    job = application.job(name)
-    with application.memory.read() as tx:
-        ended = [run for run in stored.listed(tx, job.name, 20) if run.summary]
-        if not ended:
-            return None
-        last = ended[0]
-        project = application.project
-        contents = None if is_new else _unsent(tx, project, job, channel)
-        contents = contents or _everything(tx, project, job, keep_summary=is_new)
-        letter = notify.Letter(
-            project=project,
-            job=job.name,
-            run=last.id,
-            slot=last.slot,
-            message=notify.message_id(last.id, channel, last.attempt),
-            since=stored.slot_before(tx, job.name, last.slot),
-            created=tx.now,
-            show=project.channels[channel].settings.show,
-            plans=waiting_plans(tx, contents.asking.shown),
+    with load(config) if dry_run else load_for_state(config) as application:
+        chosen = application.job(job)
+        names = channel or list(dict.fromkeys((*chosen.notify, *application.project.alerts)))
+        for name in names:
+            application.require("channel", name, tuple(application.channels))
+        notices = dict(
+            _foreseen(application, chosen, names, out) if dry_run else _next(application, chosen, names, out)
         )
-        summary = summary_of(last.summary)
-        outcomes = [outcome for outcome in summary.rules if outcome.rule in project.rules]  # some may be gone since
-        parts = (contents.opened, contents.failures, contents.asking, contents.undos)
-        return notify.digest(letter, outcomes, *parts), contents.is_next
+        messages = {name: application.channels[name].preview(notice) for name, notice in notices.items()}
+        if html is not None:
+            _write(html, application, notices)
+    shown = [{"channel": name, "message": messages.get(name)} for name in names]
+    if json:
+        out.emit(shown[0] if channel and len(channel) == 1 else shown)
+        return
+    for name, message in messages.items():
+        out.block(message if len(names) == 1 else f"── {name} ──\n{message}")
 
 
-def _unsent(tx: Transaction, project: Project, job: JobConfig, channel: str) -> _Contents:
-    from reconcile.messages import notify
-    from reconcile.messages.news import News
-    from reconcile.store.findings import ASKING, not_undone, unnotified
+def _next(
+    application: Application, job: JobConfig, channels: Sequence[str], out: Output
+) -> Iterator[tuple[str, Notice]]:
+    """Yield the next message to each channel, with a remark if there is none."""
+    from reconcile.messages.previews import next_message
 
-    return _Contents(
-        opened=News.of(project, unnotified(tx, channel, job.rules)),
-        asking=News.of(project, unnotified(tx, channel, job.rules, states=ASKING)),
-        undos=News.of(project, not_undone(tx, job.rules, channel)),
-        failures=tuple(notify.unheard(tx, project, job.name, channel, ())),
-        is_next=True,
-    )
+    with application.memory.read() as tx:
+        messages = {name: next_message(tx, application.project, job, name) for name in channels}
+    if None in messages.values():
+        out.note("This job has not run yet, so there is nothing to show. Use --dry-run, or `reconcile run` first.")
+    sent = [name for name, message in messages.items() if message is not None and not message[1]]
+    for name in sent:
+        out.note(f"Nothing is new for channel {name}. This is a message about everything that is open.")
+    yield from ((name, message[0]) for name, message in messages.items() if message is not None)
 
 
-def _everything(tx: Transaction, project: Project, job: JobConfig, *, keep_summary: bool) -> _Contents:
-    from reconcile.findings.states import State
-    from reconcile.messages.news import News
-    from reconcile.messages.notify import FailureNews
-    from reconcile.store import runs as stored
-    from reconcile.store.findings import ASKING, FindingFilter, each, not_undone
+def _foreseen(
+    application: Application, job: JobConfig, channels: Sequence[str], out: Output
+) -> Iterator[tuple[str, Notice]]:
+    """Yield the message to each channel about what a dry run finds."""
+    from reconcile.cli.progress import progress
+    from reconcile.findings.shown import Foreseen
+    from reconcile.messages.previews import of_dry_run
 
-    opened = each(tx, FindingFilter(rules=job.rules, states=(State.OPEN,)))
-    failing = stored.failing(tx, job.name).items()
-    return _Contents(
-        opened=News.of(project, (replace(finding, summary=finding.summary and keep_summary) for finding in opened)),
-        asking=News.of(project, each(tx, FindingFilter(rules=job.rules, states=ASKING))),
-        undos=News.of(project, not_undone(tx, job.rules)),
-        failures=[FailureNews(subject, sentence, since) for subject, (sentence, since) in failing],
-        is_next=False,
-    )
+    with progress(out) as watch:
+        report = application.run(job.name, dry_run=True, watch=watch)
+    foreseen = [finding for finding in report.findings if isinstance(finding, Foreseen)]
+    with ExitStack() as stack:
+        tx = stack.enter_context(application.store.read()) if application.has_state else None
+        for name in channels:
+            yield name, of_dry_run(tx, application.project, job, name, report.slot, report.rules, foreseen)
+
+
+def _write(file: Path, application: Application, notices: Mapping[str, Notice]) -> None:
+    """Write the messages as a page that only its owner can read: it may show personal data."""
+    from notifications.base import Drawable
+    from notifications.wording import html
+
+    parts = []
+    for name, notice in notices.items():
+        channel = application.channels[name]
+        drawn = channel.html(notice) if isinstance(channel, Drawable) else html.plain(channel.preview(notice))
+        parts.append(f"{html.caption(name)}{drawn}")
+    text = html.page("Preview of messages", parts)
+    try:
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as page:
+            page.write(text)
+    except OSError as error:
+        raise PageNotWritten(file, error) from error
 
 
 def test(

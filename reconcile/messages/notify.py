@@ -60,7 +60,7 @@ class Letter:
     """Data that every part of a message needs: its origin, and the masked columns it may show.
 
     `plans` holds the hashes of plans that wait for approval, by finding. `again` is when failed checks are repeated.
-    `for_readers`: it says what could not be checked, and another channel says why.
+    `tells_why`: it says why something could not be checked; otherwise another channel does.
     """
 
     project: Project
@@ -72,7 +72,7 @@ class Letter:
     created: dt.datetime
     show: tuple[str, ...]
     again: dt.datetime | None = None
-    for_readers: bool = False
+    tells_why: bool = True
     plans: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -111,8 +111,13 @@ def digest(
     )
 
 
+def tells_why(project: Project, channel: str) -> bool:
+    """Return True if the channel is for operators, or operators have no channel of their own."""
+    return not project.alerts or channel in project.alerts
+
+
 def _failure(letter: Letter, item: FailureNews) -> FailureNotice:
-    sentence = "" if letter.for_readers else item.sentence
+    sentence = item.sentence if letter.tells_why else ""
     return FailureNotice(item.subject, sentence, item.since, item.ended, None if item.ended else letter.again)
 
 

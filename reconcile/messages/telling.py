@@ -64,11 +64,7 @@ class _Telling:
         is_quiet = project.channels[channel].settings.quiet
         if not versions and not news and not notify.says_something(outcomes, before) and is_quiet:
             return
-        letter = replace(
-            self._letter(channel),
-            for_readers=bool(project.alerts) and channel not in project.alerts,
-            plans=plans.waiting_plans(tx, asking.shown),
-        )
+        letter = replace(self._letter(channel), plans=plans.waiting_plans(tx, asking.shown))
         notice = notify.digest(letter, outcomes, untold, news, asking, not_undone)
         outbox.enqueue(tx, channel, notice)
         stored_findings.mark_notified(tx, channel, notice.id, versions)
@@ -97,4 +93,5 @@ class _Telling:
             created=self.tx.now,
             show=self.project.channels[channel].settings.show,
             again=ended.again,
+            tells_why=notify.tells_why(self.project, channel),
         )

@@ -72,6 +72,11 @@ def each(tx: Transaction, criteria: FindingFilter | None = None, *, members: boo
     return _shown(tx, _streamed(_filtered(sa.select(findings), criteria or FindingFilter())), members=members)
 
 
+def in_states(tx: Transaction, rules: Sequence[str], states: Sequence[State]) -> Iterator[Finding]:
+    """Yield the findings of these rules in these states; none without rules. As `each`."""
+    return each(tx, FindingFilter(rules=tuple(rules), states=tuple(states))) if rules else iter(())
+
+
 _ONE_SLIP = 0.75
 """Similarity of an id and a mistyped one: of six characters one is wrong or missing, or two are swapped."""
 
