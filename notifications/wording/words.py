@@ -6,7 +6,7 @@ import datetime as dt
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from notifications.base import BalanceNotice
@@ -20,6 +20,8 @@ _DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 _SAYS_TWICE = frozenset({"double", "duplicate", "duplicated", "twin", "repeated"})
 _JOINS = frozenset({"and", "by", "for", "from", "in", "of", "or", "per", "same", "to", "with"})
 _SHOWN_CURRENCIES = 4
+_SUMS = Context(prec=60, traps=[])
+"""Amounts come from data: no number and infinity are amounts, too."""
 _EMPTY = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 """Letters and marks that are drawn as nothing."""
 
@@ -120,7 +122,7 @@ def total(amounts: Iterable[Mapping[str, Decimal]]) -> dict[str, Decimal]:
     sums: dict[str, Decimal] = {}
     for money_of in amounts:
         for currency, amount in money_of.items():
-            sums[currency] = sums.get(currency, Decimal(0)) + amount
+            sums[currency] = _SUMS.add(sums.get(currency, Decimal(0)), amount)
     return sums
 
 
