@@ -6,5 +6,6 @@ KINDS: dict[str, str] = {
     "slack": "notifications.slack.channel:SlackChannel",
     "webhook": "notifications.webhook:WebhookChannel",
     "file": "notifications.file:FileChannel",
+    "email": "notifications.mail.channel:EmailChannel",
 }
 """The only list of channels, one file each. A channel is imported when a configuration names it."""

@@ -37,7 +37,7 @@ class ChannelSettings(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    type: str = Field(description="The type of channel: slack, webhook or file.")
+    type: str = Field(description="The type of channel, like slack or email.")
     show: tuple[str, ...] = Field(default=(), description="The `pii` columns that this channel may show unmasked.")
     quiet: bool = Field(default=True, description="Send nothing when nothing is new; false sends a short all-clear.")
     on_unknown: Literal["again", "person"] = Field(
@@ -47,6 +47,11 @@ class ChannelSettings(BaseModel):
     template: Path | None = Field(
         default=None, description="Your own Jinja2 template for the message, relative to the configuration file."
     )
+
+    @property
+    def most_groups(self) -> int:
+        """The number of findings of a rule that a notice for this channel lists; it counts the others."""
+        return 40
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,17 @@ class RateLimited(ChannelError):
         )
 
 
+class RefusedForNow(ChannelError):
+    """The channel did not accept the message now; it is known not to have been sent."""
+
+    reaction = DeliveryReaction.RETRY
+
+    def __init__(self, channel: str, code: str) -> None:
+        super().__init__(
+            f"Channel {channel!r} does not accept the message now ({code}). It was not sent and will be retried."
+        )
+
+
 class DeliveryUnknown(ChannelError):
     """The message may have arrived: the answer was lost, or said nothing either way."""
 
@@ -68,16 +79,17 @@ class DeliveryUnknown(ChannelError):
 
 
 class PartlySent(ChannelError):
-    """The message arrived, but its last part did not, or may not have; `begun` is the receipt of the first part.
+    """The message arrived, but its last part did not, or may not have, or some recipients did not get it.
 
-    The channel's `finish` sends the rest. It reacts as the error that stopped the last part.
+    `begun` is the receipt of what arrived, and the channel's `finish` sends the rest. It reacts as the error that
+    stopped that.
     """
 
     def __init__(self, channel: str, begun: DeliveryReceipt, error: ChannelError) -> None:
         self.begun = begun
         self.reaction = error.reaction
         self.retry_after = error.retry_after
-        super().__init__(f"Channel {channel!r} received the message, but not yet its thread. {error}")
+        super().__init__(f"Channel {channel!r} received the message, but not yet all of it. {error}")
 
 
 class ChannelRefused(ChannelError):

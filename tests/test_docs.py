@@ -41,6 +41,7 @@ ENVIRON = {
     "HOOK_SECRET": "hidden-hidden",
     "RECONCILE_KEY": "11" * 32,
     "RECONCILE_KEY_BEFORE": "22" * 32,
+    "SMTP_PASSWORD": "hidden-hidden",
     "WATCHDOG_URL": "https://watchdog.example.com/hidden",
 }
 PAYMENTS = "line,iban,reference,amount\n1,DE1,INV-007,20.00\n2,DE1,inv 7,20.00\n3,DE1,INV-008,20.00\n"

@@ -46,11 +46,12 @@ class Document:
     details: tuple[Section, ...] = ()
 
 
-def text(shown: Document) -> str:
-    """The document as plain text, for a terminal, a file or a summary."""
-    blocks = [f"{shown.headline}\n{shown.about}", *map(_plain, shown.sections)]
+def text(shown: Document, *, has_title: bool = True) -> str:
+    """The document as plain text, for a terminal, a file or a summary; without a title the facts about it come last."""
+    blocks = [*map(_plain, shown.sections)]
     if shown.details:
         blocks += ["In the thread:", *map(_plain, shown.details)]
+    blocks = [f"{shown.headline}\n{shown.about}", *blocks] if has_title else [*blocks, shown.about]
     return "\n\n".join(blocks) + "\n"
 
 

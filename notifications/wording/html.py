@@ -11,17 +11,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from notifications.wording.document import Document, Line, Section, TextSpan
 
 _FONT = "font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
-_CODE = "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:13px;background:#8881;padding:1px 4px"
+_CODE = "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:13px"
 _HEADLINE = "font-size:17px;line-height:1.35;margin:0 0 4px"
 _ABOUT = "font-size:13px;color:#6b7280;margin:0 0 12px"
-_SECTION = "border-top:1px solid #8884;padding:10px 0;margin:0"
-_BAR = {"failure": "#d97706", "rule": "#8884", "note": "#8884"}
+_SECTION = "padding:6px 0 6px 10px;margin:0 0 12px"
+_BAR = {"failure": "#d97706", "rule": "#9ca3af", "note": "#9ca3af"}
 
 
-def fragment(document: Document) -> str:
-    """Return the message as HTML without a page around it; every text is escaped."""
-    title = f'<h1 style="{_HEADLINE}">{_text(document.headline)}</h1><p style="{_ABOUT}">{_text(document.about)}</p>'
-    return f'<div style="{_FONT};font-size:15px;line-height:1.5">{title}{"".join(_sections(document))}</div>'
+def fragment(document: Document, *, has_title: bool = True) -> str:
+    """Return the message as HTML without a page around it; every text is escaped.
+
+    Without a title the facts about the message come last: a mail has its headline in the subject, and a phone shows how
+    the text begins.
+    """
+    about = f'<p style="{_ABOUT}">{_text(document.about)}</p>'
+    before = f'<h1 style="{_HEADLINE}">{_text(document.headline)}</h1>{about}' if has_title else ""
+    after = "" if has_title else about
+    return f'<div style="{_FONT};font-size:15px;line-height:1.5">{before}{"".join(_sections(document))}{after}</div>'
 
 
 def plain(text: str) -> str:
@@ -55,7 +61,7 @@ def _sections(document: Document) -> Iterator[str]:
 def _section(section: Section) -> str:
     items = "".join(f"<li>{_lines(group)}</li>" for group in section.groups)
     groups = f'<ul style="margin:6px 0;padding-left:20px">{items}</ul>' if items else ""
-    style = f"{_SECTION};border-left:3px solid {_BAR[section.kind]};padding-left:10px"
+    style = f"{_SECTION};border-left:3px solid {_BAR[section.kind]}"
     return f'<div style="{style}">{_lines(section.lines)}{groups}{_lines(section.after)}</div>'
 
 

@@ -18,21 +18,18 @@ from rules.forensics.disagreements import Disagreements
 from rules.forensics.repeats import Repeats
 from rules.kinds.base import Rule
 
-MOST_GROUPS = 40
-"""The most groups of a rule in a notice. A message shows three, its thread some more; a count stands for the rest."""
-
 
 class News:
-    """News about findings: sums for each rule, the largest findings, and the `versions` of all of them."""
+    """News about findings: sums for each rule, its `most` largest findings, and the `versions` of all of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 40) -> None:
         self.versions: dict[str, int] = {}
-        self._rules: dict[str, RuleNews] = defaultdict(RuleNews)
+        self._rules: dict[str, RuleNews] = defaultdict(lambda: RuleNews(most))
 
     @classmethod
-    def of(cls, project: Project, findings: Iterable[Finding]) -> News:
+    def of(cls, project: Project, findings: Iterable[Finding], most: int = 40) -> News:
         """Collect the news one finding at a time, and keep only the largest findings."""
-        news = cls()
+        news = cls(most)
         for finding in findings:
             rule = project.rules[finding.rule]
             news.versions[finding.id] = finding.version
@@ -56,7 +53,8 @@ class RuleNews:
     findings that are not duplicates by form.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self._most = most
         self.changes: Counter[FindingChange] = Counter()
         self.states: Counter[State] = Counter()
         self.forms: Counter[str] = Counter()
@@ -77,7 +75,7 @@ class RuleNews:
         self.summary = self.summary or finding.summary
         self._examine(finding, rule)
         self._large.append(finding)
-        if len(self._large) > 10 * MOST_GROUPS:  # sort now and then, not for every finding
+        if len(self._large) > 10 * self._most:  # sort now and then, not for every finding
             self._large = self.largest()
 
     @property
@@ -103,7 +101,7 @@ class RuleNews:
         def rank(finding: Finding) -> tuple[Decimal, int, dt.datetime, str]:
             return -max(finding.money.values(), default=Decimal(0)), -finding.records, finding.first_seen, finding.id
 
-        return sorted(self._large, key=rank)[:MOST_GROUPS]
+        return sorted(self._large, key=rank)[: self._most]
 
 
 def gaps(finding: Finding, rule: Rule) -> tuple[float, ...]:

@@ -77,11 +77,12 @@ def _rules(project: Project, job: JobConfig, channel: str) -> tuple[str, ...]:
 
 
 def _unsent(tx: Transaction, project: Project, job: JobConfig, channel: str) -> _Contents:
-    rules = _rules(project, job, channel)
+    rules, most = _rules(project, job, channel), project.channels[channel].settings.most_groups
+    asking = stored_findings.unnotified(tx, channel, rules, states=stored_findings.ASKING)
     return _Contents(
-        opened=News.of(project, stored_findings.unnotified(tx, channel, rules)),
-        asking=News.of(project, stored_findings.unnotified(tx, channel, rules, states=stored_findings.ASKING)),
-        undos=News.of(project, stored_findings.not_undone(tx, rules, channel)),
+        opened=News.of(project, stored_findings.unnotified(tx, channel, rules), most),
+        asking=News.of(project, asking, most),
+        undos=News.of(project, stored_findings.not_undone(tx, rules, channel), most),
         failures=tuple(notify.unheard(tx, project, job.name, channel, ())),
         is_next=True,
     )

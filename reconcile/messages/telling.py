@@ -55,9 +55,11 @@ class _Telling:
         tx, ended, project = self.tx, self.ended, self.project
         outcomes = ended.outcomes
         checked = [outcome.rule for outcome in outcomes if isinstance(outcome, RuleResult)]
-        untold = News.of(project, stored_findings.unnotified(tx, channel, checked))
-        asking = News.of(project, stored_findings.unnotified(tx, channel, ended.rules, states=stored_findings.ASKING))
-        not_undone = News.of(project, stored_findings.not_undone(tx, ended.rules, channel))
+        most = project.channels[channel].settings.most_groups
+        untold = News.of(project, stored_findings.unnotified(tx, channel, checked), most)
+        waiting = stored_findings.unnotified(tx, channel, ended.rules, states=stored_findings.ASKING)
+        asking = News.of(project, waiting, most)
+        not_undone = News.of(project, stored_findings.not_undone(tx, ended.rules, channel), most)
         versions = {**untold.versions, **asking.versions, **not_undone.versions}
         before = list(map(results.outcome_of, stored.outcomes_before(tx, ended.job.name, ended.slot)))
         news = self._with_unheard(channel, news)

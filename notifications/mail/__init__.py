@@ -1,0 +1,1 @@
+"""E-mail: a message as text and HTML, sent over SMTP."""
