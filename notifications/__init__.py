@@ -7,5 +7,6 @@ KINDS: dict[str, str] = {
     "webhook": "notifications.webhook:WebhookChannel",
     "file": "notifications.file:FileChannel",
     "email": "notifications.mail.channel:EmailChannel",
+    "apprise": "notifications.apprise:AppriseChannel",
 }
 """The only list of channels, one file each. A channel is imported when a configuration names it."""

@@ -42,6 +42,7 @@ ENVIRON = {
     "RECONCILE_KEY": "11" * 32,
     "RECONCILE_KEY_BEFORE": "22" * 32,
     "SMTP_PASSWORD": "hidden-hidden",
+    "ON_CALL_URL": "discord://4174216298/hidden-hidden",
     "WATCHDOG_URL": "https://watchdog.example.com/hidden",
 }
 PAYMENTS = "line,iban,reference,amount\n1,DE1,INV-007,20.00\n2,DE1,inv 7,20.00\n3,DE1,INV-008,20.00\n"

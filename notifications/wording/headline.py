@@ -44,20 +44,24 @@ def with_news(notice: Notice) -> list[RuleNotice]:
     return sorted((rule for rule in notice.rules if rule.news), key=lambda rule: (-_rank(rule), -rule.news, rule.rule))
 
 
+def severity(notice: Notice) -> str | None:
+    """Return the gravest severity of what the message reports; None if nothing is urgent."""
+    urgent: list[RuleNotice | CleaningNotice] = [*with_news(notice)]
+    urgent += [rule for rule in notice.cleaning if rule.asks or rule.stopped]
+    return max(urgent, key=_rank).severity if urgent else None
+
+
 def _rank(rule: RuleNotice | CleaningNotice) -> int:
     return SEVERITIES.index(rule.severity) if rule.severity in SEVERITIES else -1
 
 
 def _lead(notice: Notice) -> str:
     """Like "🔴 Critical", with the reason if all findings existed before."""
-    rules = with_news(notice)
-    urgent: list[RuleNotice | CleaningNotice] = [*rules]
-    urgent += [rule for rule in notice.cleaning if rule.asks or rule.stopped]
-    severity = max(urgent, key=_rank).severity
+    rules, gravest = with_news(notice), severity(notice) or ""
     label = ""
     if rules and all(rule.first_run for rule in rules):
         label = ", after an edit of the rule" if all(rule.edited for rule in rules) else ", first run"
-    return f"{SIGNS.get(severity, '•')} {words.visible(severity, 20).capitalize()}{label}"
+    return f"{SIGNS.get(gravest, '•')} {words.visible(gravest, 20).capitalize()}{label}"
 
 
 def _findings(rules: Sequence[RuleNotice]) -> Iterator[str]:

@@ -49,7 +49,7 @@ _LATER = {
 _JOB_SETTINGS = ("existing", "priority", "time_limit", "stall", "success_within", "heartbeat", "heartbeat_allow")
 _LATER_TYPES = {
     "sources": ("http_api", "google_sheets", "airtable", "stripe"),
-    "channels": ("apprise", "console"),
+    "channels": ("console",),
 }
 
 
