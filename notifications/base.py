@@ -127,7 +127,8 @@ class RuleNotice:
 
     `datasets` are all that the rule reads, if they are several, and `nouns` its findings, one and many. `forms` counts
     discrepancies by form, also `in_words`, and `balance` is that of the two datasets. `first_run` marks a summary of
-    what existed before: of the rule's first run, or of the first after an edit (`edited`).
+    what existed before: of the rule's first run, or of the first after an edit (`edited`). `undecided` counts findings
+    of an escalation.
     """
 
     rule: Ours[str]
@@ -154,11 +155,12 @@ class RuleNotice:
     forms: Ours[Mapping[str, int]] = field(default_factory=dict)
     in_words: Ours[tuple[str, ...]] = ()
     balance: Ours[tuple[BalanceNotice, ...]] = ()
+    undecided: int = 0
 
     @property
     def news(self) -> int:
         """The number of findings this message reports; known ones are not reported again."""
-        return self.new + self.grown + self.reopened
+        return self.new + self.grown + self.reopened + self.undecided
 
     @property
     def open(self) -> int:
@@ -233,11 +235,22 @@ class TroubleNotice:
 
 
 @dataclass(frozen=True)
+class EscalationNotice:
+    """Nobody decided about findings that `channel` was told so many `seconds` ago, or longer."""
+
+    channel: Ours[str]
+    seconds: Ours[float]
+
+
+@dataclass(frozen=True)
 class Notice:
     """One message to one channel, about one run. `id` is stable over retries: it is the message's idempotency key.
 
     `since` is the slot of the run before, `created` when the notice was written (a catch-up run is later than its
     slot), `timezone` the zone its times are shown in. All times know their zone. `project` is the project's `name`.
+
+    With an `escalation` it is about findings of several runs, and has no `run` and no `job`. With `fallback_of` it
+    could not be delivered to that channel.
 
     With `trouble` it is about Reconcile itself: there is no `run`, `job` is the job in trouble if it is one job's, and
     `slot` is when the trouble began or ended.
@@ -257,6 +270,8 @@ class Notice:
     trouble: TroubleNotice | None = None
     cleaning: tuple[CleaningNotice, ...] = ()
     project: Ours[str | None] = None
+    escalation: EscalationNotice | None = None
+    fallback_of: Ours[str | None] = None
 
 
 @dataclass(frozen=True)

@@ -310,10 +310,8 @@ class Application:
         """Send every due message to its channel; messages due later stay for the next delivery."""
         from reconcile.messages import delivery  # noqa: PLC0415 - see above
 
-        settings = {name: channel.settings for name, channel in self.project.channels.items()}
-        ask = [name for name, channel_settings in settings.items() if channel_settings.on_unknown == "person"]
-        channels = {name: self.channels[name] for name in settings}
-        return delivery.deliver(self.store, channels, ask_a_person=ask, patience=dt.timedelta(0), sleep=self._sleep)
+        no_patience = dt.timedelta(0)
+        return delivery.deliver_all(self.store, self.project, self.channels, patience=no_patience, sleep=self._sleep)
 
     def target(self, source: str) -> Target:
         """Return the source of that name for changes; raises TargetRefused if it cannot be changed."""

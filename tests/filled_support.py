@@ -386,6 +386,7 @@ ROWS: Mapping[str, Rows] = {
         "sessions": [{"id": "cd" * 32, "user": "ada", "started_at": AT, "seen_at": AT, "ends_at": LATER}],
         "attempts": [{"scope": "ef" * 32, "count": 3, "since": AT}],
     },
+    "0005": {},
 }
 
 REVISIONS = tuple(

@@ -106,7 +106,7 @@ def counted(rule: RuleNotice) -> str:
 
 
 def changes(rule: RuleNotice) -> Mapping[str, int]:
-    return {"new": rule.new, "grown": rule.grown, "reopened": rule.reopened}
+    return {"new": rule.new, "grown": rule.grown, "reopened": rule.reopened, "undecided": rule.undecided}
 
 
 def at_risk(money: Mapping[str, Decimal]) -> str:

@@ -56,8 +56,16 @@ def document(notice: Notice, room: Room) -> Document:
 
 def _about(notice: Notice) -> str:
     job, run = words.visible(notice.job or "", 60), words.visible(notice.run or "", 40)
-    project = f"{words.visible(notice.project, 60)} · " if notice.project else ""
-    return f"{project}job {job} · slot {words.moment(notice.slot, notice.timezone)} · run {run}"
+    parts = [words.visible(notice.project, 60)] if notice.project else []
+    slot = words.moment(notice.slot, notice.timezone)
+    if (escalation := notice.escalation) is not None:
+        channel, waited = words.visible(escalation.channel, 60), words.span(escalation.seconds)
+        parts.append(f"{channel} was told at least {waited} ago, and nobody decided · {slot}")
+    else:
+        parts.append(f"job {job} · slot {slot} · run {run}")
+    if notice.fallback_of:
+        parts.append(f"could not be delivered to {words.visible(notice.fallback_of, 60)}")
+    return " · ".join(parts)
 
 
 def _failures(notice: Notice) -> Iterator[Section]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,8 +21,8 @@ def register(app: typer.Typer) -> None:
     about = "List unsent messages; send or drop them."
     group = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
     group.callback()(messages)
-    group.command(help="Send a message whose delivery is unknown.")(requeue)
-    group.command(help="Drop a message that failed, or whose delivery is unknown.")(drop)
+    group.command(help="Send a held message now, or one whose delivery is unknown.")(requeue)
+    group.command(help="Drop a message that failed or is held, or whose delivery is unknown.")(drop)
     app.add_typer(group, name="messages")
 
 
@@ -40,15 +41,25 @@ def messages(
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.read() as tx:
         unsent = list(outbox.listed(tx, "queued", "sending", "failed", "unknown"))
+        now, timezone = tx.now, application.project.timezone
     if json:
         out.emit([_to_json(message) for message in unsent])
     elif not unsent:
         out.note("No unsent messages.")
     else:
         rows = [
-            (message.message, message.channel, message.job, message.status, message.problem or "") for message in unsent
+            (message.message, message.channel, message.job, *_state_and_reason(message, now, timezone))
+            for message in unsent
         ]
         out.table(("message", "channel", "job", "status", "why"), rows)
+
+
+def _state_and_reason(message: Message, now: dt.datetime, timezone: str) -> tuple[str, str]:
+    from notifications.wording import words
+
+    if message.is_held(now):
+        return "held", f"until {words.moment(message.next_at, timezone)} ({message.held})"
+    return message.status, message.problem or ""
 
 
 def requeue(
@@ -98,5 +109,5 @@ def _standing(message: Message) -> str:
 
 
 def _to_json(message: Message) -> dict[str, Any]:
-    names = ("message", "channel", "job", "run", "status", "attempts", "outcome_unknown", "problem")
+    names = ("message", "channel", "job", "run", "status", "attempts", "outcome_unknown", "problem", "held")
     return {name: getattr(message, name) for name in names} | {"next_at": message.next_at.isoformat()}

@@ -132,10 +132,14 @@ def tell(report: RunReport, out: Output, hiding: Application | None = None) -> N
 
 
 def _tell_delivery(report: RunReport, out: Output) -> None:
+    from reconcile.schedule.slots import slot_text
+
     for channel in report.sent:
         out.say(f"notified {channel}")
     for sentence in report.undelivered:
         out.say(f"not delivered yet: {sentence}")
+    for message in report.held:
+        out.say(f"{message.channel} is notified at {slot_text(message.until)} ({message.why})")
     if report.watchdog is not None:
         out.note(report.watchdog)
 
@@ -188,7 +192,7 @@ def _comparison(rule: Outcome, hidden: Hidden) -> Iterator[str]:
     """Yield the findings by form, the balance of two datasets by currency, and how many of their records agree."""
     from notifications.wording import words
     from reconcile.findings.results import RuleResult
-    from reconcile.messages.notify import balance_notice
+    from reconcile.messages.notices import balance_notice
     from rules.forms import form_words
 
     if not isinstance(rule, RuleResult):

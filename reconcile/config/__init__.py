@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, SecretStr
 
 from reconcile.config.answers import answers
+from reconcile.config.channels import ChannelCheck
 from reconcile.config.cleanable import CleaningCheck
 from reconcile.config.secrets import hide_in_addresses
 from reconcile.config.sections import Sections, gather, gather_kept
@@ -27,6 +28,7 @@ from reconcile.config.settings import (
     SourceConfig,
     TopSettings,
 )
+from reconcile.config.telling import ChannelEntry
 from reconcile.config.written import canonical, texts
 from reconcile.errors import Wrong
 from reconcile.plugins import Kinds, PluginBroken, kind_of
@@ -44,7 +46,7 @@ DEFAULT_JOB = "default"
 _LATER = {
     "sources": ("replica",),
     "jobs": ("approval", "limits", "retry", "quiet", "quiet_hours", "digest"),
-    "channels": ("throttle", "quiet", "quiet_hours", "digest", "escalate", "template", "templates", "on_unknown"),
+    "channels": ("templates",),
 }
 _JOB_SETTINGS = ("existing", "priority", "time_limit", "stall", "success_within", "heartbeat", "heartbeat_allow")
 _LATER_TYPES = {
@@ -125,13 +127,14 @@ class _Loading:
         if not self.is_kept:
             self._check_findable(datasets | answered, rules)
         cleanable = CleaningCheck(self.sections, top, sources, datasets, rules, self.connectors)
-        self.sections.problems += cleanable.problems()
+        told = ChannelCheck(self.sections, channels, jobs)
+        self.sections.problems += [*cleanable.problems(), *told.problems()]
         if self.sections.problems:
             problems = self.sections.problems
             news = [*problems[:in_files], *filter(self._is_news, problems[in_files:])]
             raise ConfigProblems(replace(p, sentence=without(self.sections.secrets, p.sentence)) for p in news)
-        self._warn_of_unused(datasets, rules, jobs, top.alerts)
-        self.warnings += cleanable.notes()
+        self._warn_of_unused(datasets, rules, jobs, told.used(top.alerts))
+        self.warnings += [*cleanable.notes(), *told.notes()]
         text = canonical(self.sections)
         return Project(
             path=self.sections.path.absolute(),
@@ -221,14 +224,17 @@ class _Loading:
         if ("channels", name) in self.sections.unusable:
             return None
         what = f"channel `{short(name)}`"
-        settings = self._settings("channels", what, entry, self._typed("channels", "channels", what, entry))
-        return ChannelConfig(name, settings.type, settings) if settings else None
+        typed = self._typed("channels", "channels", what, entry)
+        settings = self._settings("channels", what, entry, typed, also=known_keys(ChannelEntry))
+        own = known_keys(typed.Settings) if typed is not None else _keys(entry)
+        common = self._read(ModelReader(ChannelEntry, what, also=set(own)), entry.node, entry.key_at)
+        return ChannelConfig(name, settings.type, settings, common) if settings and common else None
 
-    def _settings(self, section: str, what: str, entry: Entry, typed: Any) -> Any:
+    def _settings(self, section: str, what: str, entry: Entry, typed: Any, also: Collection[str] = ()) -> Any:
         if typed is None:
             return None
         self._refuse_secrets(typed.Settings, entry.node)
-        reader = ModelReader(typed.Settings, what, later=_LATER[section], hide=hide_in_addresses)
+        reader = ModelReader(typed.Settings, what, also=also, later=_LATER[section], hide=hide_in_addresses)
         return self._read(reader, entry.node, entry.key_at)
 
     def _refuse_secrets(self, model: type[BaseModel], node: Node) -> None:
@@ -420,15 +426,13 @@ class _Loading:
         datasets: Mapping[str, DatasetConfig],
         rules: Mapping[str, Rule],
         jobs: Mapping[str, JobConfig],
-        alerts: Iterable[str],
+        channels: set[str],
     ) -> None:
         used = {
             "sources": {d.source for d in datasets.values()},
             "datasets": {dataset for rule in rules.values() for dataset in rule.datasets},
             "rules": {r for job in jobs.values() for r in job.rules} if jobs else set(rules),
-            "channels": {*alerts, *(channel for job in jobs.values() for channel in job.notify)}
-            if jobs
-            else set(self.sections["channels"]),
+            "channels": channels if jobs else set(self.sections["channels"]),
         }
         unused = {
             "sources": "no dataset reads",

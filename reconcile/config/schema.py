@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from reconcile.config.settings import DEFAULT_MEMORY, DEFAULT_STATE, DatasetEntry, JobEntry, TopSettings
+from reconcile.config.telling import ChannelEntry
 from reconcile.plugins import Kinds, PluginBroken
 from rules.presets.preset import PREFIX, names
 
@@ -27,7 +28,7 @@ def json_schema() -> Schema:
         "datasets": ("The records that rules read.", _any_of([_dataset(name) for name in Kinds("connectors")])),
         "rules": ("Rules that records must not break.", _any_of([*map(_rule, Kinds("rules")), _preset()])),
         "jobs": ("Rules that run together.", _of(JobEntry)),
-        "channels": ("Destinations of messages.", _any_of([_typed("channels", name) for name in Kinds("channels")])),
+        "channels": ("Destinations of messages.", _any_of([_channel(name) for name in Kinds("channels")])),
     }
     properties = dict(_of(TopSettings)["properties"])
     properties["state"] = {**_without(properties["state"], "format", "writeOnly"), "default": DEFAULT_STATE}
@@ -52,6 +53,12 @@ def _typed(group: str, name: str) -> Schema:
     settings = _load(group, name, "Settings")
     schema = _of(settings) if settings else {"type": "object", "properties": {}}
     return _told_by(schema, "type", name)
+
+
+def _channel(name: str) -> Schema:
+    """Return the schema of a channel: the common settings and those of its type."""
+    schema = _typed("channels", name)
+    return {**schema, "properties": {**schema["properties"], **_of(ChannelEntry)["properties"]}}
 
 
 def _dataset(connector: str) -> Schema:

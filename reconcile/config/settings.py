@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, WithJson
 
 from reconcile.audit.anchors.settings import AuditSettings
 from reconcile.config.cleaning import LinkEntry, MaintenanceEntry, RetryTemplate
+from reconcile.config.telling import ChannelEntry
 from reconcile.config.values import (
     DEFAULT_LISTEN,
     NAMES_SCHEMA,
@@ -366,11 +367,12 @@ class JobConfig:
 
 @dataclass(frozen=True)
 class ChannelConfig:
-    """One channel; `settings` is its own model and may hold secrets."""
+    """One channel; `settings` is its own model and may hold secrets. `entry` says what it is told, and when."""
 
     name: str
     type: str
     settings: ChannelSettings = field(repr=False)
+    entry: ChannelEntry = field(default_factory=ChannelEntry)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 
+from notifications.wording import words
 from notifications.wording.words import plural
 from reconcile.app import Application
 from reconcile.coordination import lease, pauses
@@ -73,7 +74,7 @@ def time_zones(_application: Application, tx: Transaction) -> Iterator[Diagnosis
             yield Diagnosis("time zones", "warning", sentence)
 
 
-def messages(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+def messages(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     kinds = {
         "failed": outbox.by_channel(tx, "failed"),
         "with an unknown outcome": outbox.by_channel(tx, "unknown"),
@@ -89,6 +90,10 @@ def messages(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
         sentence = f"{plural(count.count, 'message', 'messages')} {kind}{why}"
         sentence += f"; `reconcile messages` lists them, `reconcile notify test {count.channel}` tests the channel"
         yield Diagnosis(f"channel {count.channel}", "warning", sentence)
+    for message in outbox.listed(tx, "queued"):
+        if message.is_held(tx.now):
+            until = words.moment(message.next_at, application.project.timezone)
+            yield Diagnosis(f"channel {message.channel}", "ok", f"a message is held until {until} ({message.held})")
     if not any_unsent:
         yield Diagnosis("messages", "ok", "none failed, none is delayed")
 

@@ -8,15 +8,17 @@ decides: send it again, or leave it to a person.
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from notifications.base import DeliveryReceipt, Notice, Resumable
 from notifications.errors import CannotBeAsked, ChannelError, DeliveryReaction, DeliveryUnknown, PartlySent
+from reconcile.config.settings import Project
 from reconcile.coordination.lease import Owner, is_dead
-from reconcile.messages.outbox import MESSAGES, log, notice_of
+from reconcile.messages.outbox import MESSAGES, enqueue, log, notice_of
 from reconcile.schedule import retry
 from reconcile.store import Store, Transaction, findings, troubles
 from reconcile.store import outbox as stored
@@ -55,13 +57,14 @@ class DeliveryReport:
     """The result of a delivery: messages it sent, messages that failed, and all messages still waiting.
 
     `failed` messages were given up, or are left to a person. `retried` holds each attempt that failed and will be
-    repeated: the name of its error, and the message.
+    repeated: the name of its error, and the message. `held` messages wait for their channel's time.
     """
 
     sent: list[Message] = field(default_factory=list)
     failed: list[Message] = field(default_factory=list)
     waiting: list[Message] = field(default_factory=list)
     retried: list[tuple[str, Message]] = field(default_factory=list)
+    held: list[Message] = field(default_factory=list)
 
 
 def deliver(
@@ -69,6 +72,7 @@ def deliver(
     channels: Mapping[str, Deliverer],
     *,
     ask_a_person: Collection[str] = (),
+    fallbacks: Mapping[str, str] | None = None,
     policy: retry.Policy = MESSAGES,
     patience: dt.timedelta = PATIENCE,
     sleep: Callable[[float], None] = time.sleep,
@@ -76,25 +80,43 @@ def deliver(
     """Deliver messages that are due, or become due within `patience`; the rest stays queued.
 
     `ask_a_person` names the channels with `on_unknown: person`: a message that may have arrived there and cannot be
-    checked becomes `unknown`, for a person to requeue or drop. Safe to run in any number of processes: each message is
+    checked becomes `unknown`, for a person to requeue or drop. `fallbacks` names the channels that get what another one
+    does not take within the budget. Safe to run in any number of processes: each message is
     sent by one. A channel's error never ends a delivery; a StoreError does, and the next delivery can continue.
     """
-    delivery = _Delivery(store, channels, ask_a_person, policy, sleep)
+    delivery = _Delivery(store, channels, ask_a_person, fallbacks or {}, policy, sleep)
     remaining = patience.total_seconds()
     delivery.give_up_unknown_channels()
     try:
         while True:
             while (claim := delivery.claim()) is not None:
                 delivery.handle(claim)
-            wait, waiting = delivery.next_due()
+            wait, waiting, held = delivery.next_due()
             if wait is None or wait > remaining:
                 break
             sleep(wait)
             remaining -= wait
     finally:
         _active.difference_update(delivery.taken)
-    delivery.report.waiting = waiting
+    delivery.report.waiting, delivery.report.held = waiting, held
     return delivery.report
+
+
+def deliver_all(
+    store: Store,
+    project: Project,
+    channels: Mapping[str, Deliverer],
+    *,
+    patience: dt.timedelta = PATIENCE,
+    sleep: Callable[[float], None] = time.sleep,
+) -> DeliveryReport:
+    """Deliver to every channel of the project, as it is configured; every job's run delivers what waits of all."""
+    ask = [name for name, channel in project.channels.items() if channel.settings.on_unknown == "person"]
+    fallbacks = {
+        name: channel.entry.fallback for name, channel in project.channels.items() if channel.entry.fallback is not None
+    }
+    of_project = {name: channels[name] for name in project.channels}
+    return deliver(store, of_project, ask_a_person=ask, fallbacks=fallbacks, patience=patience, sleep=sleep)
 
 
 @dataclass(frozen=True)
@@ -125,10 +147,12 @@ class _Delivery:
         store: Store,
         channels: Mapping[str, Deliverer],
         ask_a_person: Collection[str],
+        fallbacks: Mapping[str, str],
         policy: retry.Policy,
         sleep: Callable[[float], None],
     ) -> None:
         self._store = store
+        self._fallbacks = fallbacks
         self._channels = channels
         self._policy = policy
         self._ask_a_person = ask_a_person
@@ -171,15 +195,17 @@ class _Delivery:
                 )
         return None
 
-    def next_due(self) -> tuple[float | None, list[Message]]:
-        """Return the seconds until our next message is due, and all waiting messages, as of one moment.
+    def next_due(self) -> tuple[float | None, list[Message], list[Message]]:
+        """Return the seconds until our next message is due, and all waiting and held messages, as of one moment.
 
         A message that another run queues after that moment is not included: that run delivers it.
         """
         with self._store.read() as tx:
-            waiting = list(stored.listed(tx, "queued"))
+            queued = list(stored.listed(tx, "queued"))
+            held = [message for message in queued if message.is_held(tx.now)]
+            waiting = [message for message in queued if not message.is_held(tx.now)]
             next_at = stored.next_at(tx, self._channels, self._refused)
-            return None if next_at is None else max((next_at - tx.now).total_seconds(), 0.01), waiting
+            return None if next_at is None else max((next_at - tx.now).total_seconds(), 0.01), waiting, held
 
     # Sending
 
@@ -283,6 +309,8 @@ class _Delivery:
                 log(tx, "reconcile", "message.overtaken", claim.message, body)
                 return
             log(tx, "reconcile", f"message.{status}" if over else "message.retry", claim.message, body)
+            if attempts_left == 0 or next_at > claim.give_up_at:
+                self._fall_back(tx, claim)
             if over and not asks:
                 findings.forget_notified(tx, claim.message)
             message = stored.get(tx, claim.message)
@@ -290,6 +318,16 @@ class _Delivery:
             self.report.failed.append(message)
         else:
             self.report.retried.append((type(error).__name__, message))
+
+    def _fall_back(self, tx: Transaction, claim: _Claim) -> None:
+        """Queue the message for its channel's fallback, once; what was a fallback already goes nowhere else."""
+        fallback = self._fallbacks.get(claim.channel)
+        if fallback is None or claim.notice.fallback_of is not None:
+            return
+        digest = hashlib.sha256(f"reconcile/fallback/1|{claim.message}|{fallback}".encode()).hexdigest()
+        notice = replace(claim.notice, id=f"msg1_{digest[:24]}", fallback_of=claim.channel)
+        if enqueue(tx, fallback, notice):
+            log(tx, "reconcile", "message.fallback", claim.message, {"channel": fallback, "message": notice.id})
 
     def give_up_unknown_channels(self) -> None:
         """Fail messages whose channel was removed from the configuration, once their budget has ended."""

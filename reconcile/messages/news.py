@@ -40,6 +40,11 @@ class News:
         return self._rules[name]
 
     @property
+    def rules(self) -> list[str]:
+        """The rules with news."""
+        return list(self._rules)
+
+    @property
     def shown(self) -> list[str]:
         """The ids of the findings that a message may show."""
         return [finding.id for rule in self._rules.values() for finding in rule.largest()]

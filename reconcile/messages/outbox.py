@@ -1,6 +1,7 @@
 """The outbox: messages are written in the transaction of the facts they report; neither exists without the other.
 
-A message is `queued`, then `sending`, then `sent` with its receipt, or `queued` again. It is `failed` when its budget
+A message is `queued`, then `sending`, then `sent` with its receipt, or `queued` again. One that waits for its channel's
+time is `merged` if a later one of its job replaces it. It is `failed` when its budget
 is used up, and a later run reports its news. It is `unknown` when it may have arrived and a person has to decide: that
 person has it sent again, or `dropped`. reconcile.messages.delivery moves it from state to state.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -18,11 +19,13 @@ from pydantic import TypeAdapter
 from notifications.base import FailureNotice, Notice
 from reconcile.audit import log as audit
 from reconcile.errors import Refused
+from reconcile.messages.timing import Hold
 from reconcile.schedule import retry
-from reconcile.store import Transaction
+from reconcile.store import Transaction, findings
 from reconcile.store import outbox as stored
 from reconcile.store.columns import json_text
 from reconcile.store.outbox import Message
+from rules.values import canonical_instant
 
 MESSAGES = retry.Policy(dt.timedelta(seconds=1), dt.timedelta(minutes=15), 24, dt.timedelta(days=3))
 """Longer than an effect's budget: if cron runs a job once a day, most attempts are a day apart."""
@@ -45,12 +48,13 @@ class MessageDecided(Refused):
             "failed": "failed, and the next run of its job reports its news",
             "dropped": f"was {message.problem}",
             "sent": "was sent",
+            "merged": "is part of a later message",
         }.get(message.status, "is waiting to be sent")
         super().__init__(f"Message {message.message} {how}, so it cannot be {action}; nothing was changed")
 
 
-def enqueue(tx: Transaction, channel: str, notice: Notice) -> bool:
-    """Queue a notice for a channel under `notice.id`, within the transaction.
+def enqueue(tx: Transaction, channel: str, notice: Notice, held: Hold | None = None) -> bool:
+    """Queue a notice for a channel under `notice.id`, within the transaction; `held` makes it wait.
 
     Return False if the same message is already queued. Raises MessageConflict if the id belongs to another message.
     """
@@ -61,10 +65,27 @@ def enqueue(tx: Transaction, channel: str, notice: Notice) -> bool:
             return False
         raise MessageConflict(notice.id)
     run = None if notice.test else notice.run
-    give_up_at = tx.now + MESSAGES.budget
-    stored.insert(tx, stored.NewMessage(notice.id, channel, notice.job or "", run, content, give_up_at))
-    log(tx, "reconcile", "message.queued", notice.id, {"channel": channel, "run": run})
+    due = tx.now if held is None else held.until
+    why = None if held is None else held.why
+    new = stored.NewMessage(notice.id, channel, notice.job or "", run, content, due + MESSAGES.budget, due, why)
+    stored.insert(tx, new)
+    body = {"channel": channel, "run": run}
+    body |= {"held": why, "until": canonical_instant(due)} if held else {}
+    log(tx, "reconcile", "message.queued", notice.id, body)
     return True
+
+
+def take_back(tx: Transaction, channel: str, job: str, rules: Sequence[str]) -> list[Notice]:
+    """Take back the channel's held messages of the job: a later message says the same and more.
+
+    The findings of these rules are news again; those of other rules stay with the later message, see `Notice`.
+    """
+    notices = []
+    for held in stored.take_back(tx, channel, job):
+        findings.forget_notified(tx, held.message, rules)
+        log(tx, "reconcile", "message.merged", held.message, {"channel": channel})
+        notices.append(notice_of(held.notice))
+    return notices
 
 
 def blanked(tx: Transaction, content: Any) -> dict[str, str]:
@@ -91,7 +112,8 @@ def undelivered_failures(tx: Transaction, channel: str, job: str, *, outcome_unk
 
 
 def requeue(tx: Transaction, message: str, *, actor: str) -> bool:
-    """Queue a message with an unknown outcome again, without checking the channel: a person has done that.
+    """Queue a message with an unknown outcome again, without checking the channel: a person has done that. Or send a
+    held one now.
 
     It gets a new budget. Return False if it is waiting or was already sent. Raises MessageMissing, and MessageDecided
     if it was given up or dropped.
@@ -106,7 +128,7 @@ def requeue(tx: Transaction, message: str, *, actor: str) -> bool:
 
 
 def drop(tx: Transaction, message: str, *, actor: str) -> bool:
-    """Drop a message that was given up, or whose outcome is unknown; its news counts as delivered.
+    """Drop a message that was given up or is held, or whose outcome is unknown; its news counts as delivered.
 
     Return False if it was already dropped. Raises MessageMissing, and MessageDecided if it was or will be sent.
     """

@@ -15,7 +15,8 @@ from reconcile.findings.shown import Finding, FindingMember, Foreseen
 from reconcile.findings.states import State
 from reconcile.messages import notify
 from reconcile.messages.news import News
-from reconcile.messages.notify import FailureNews, Letter
+from reconcile.messages.notices import Letter
+from reconcile.messages.notify import FailureNews
 from reconcile.store import Transaction, plans
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored

@@ -5,15 +5,20 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
+from notifications.base import Notice
 from reconcile.config.settings import JobConfig, Project
 from reconcile.findings import results
 from reconcile.findings.results import Outcome, RuleResult
-from reconcile.messages import notify, outbox
+from reconcile.messages import notify, outbox, routing, timing
+from reconcile.messages.combined import combined
 from reconcile.messages.news import News
-from reconcile.messages.notify import FailureNews, Letter
+from reconcile.messages.notices import Letter
+from reconcile.messages.notify import FailureNews
 from reconcile.store import Transaction, plans
 from reconcile.store import findings as stored_findings
+from reconcile.store import outbox as stored_outbox
 from reconcile.store import runs as stored
 
 
@@ -53,31 +58,51 @@ class _Telling:
     def _to_readers(self, channel: str, news: Sequence[FailureNews]) -> Iterator[str]:
         """Queue the run's message, and mark its news as reported; without news there is none."""
         tx, ended, project = self.tx, self.ended, self.project
-        outcomes = ended.outcomes
+        rules = routing.fitting(project, channel, ended.rules)
+        outcomes = [outcome for outcome in ended.outcomes if outcome.rule in rules]
         checked = [outcome.rule for outcome in outcomes if isinstance(outcome, RuleResult)]
-        most = project.channels[channel].settings.most_groups
-        untold = News.of(project, stored_findings.unnotified(tx, channel, checked), most)
-        waiting = stored_findings.unnotified(tx, channel, ended.rules, states=stored_findings.ASKING)
-        asking = News.of(project, waiting, most)
-        not_undone = News.of(project, stored_findings.not_undone(tx, ended.rules, channel), most)
+        held = outbox.take_back(tx, channel, ended.job.name, checked)
+        untold, asking, not_undone = self._news(channel, checked, rules)
         versions = {**untold.versions, **asking.versions, **not_undone.versions}
         before = list(map(results.outcome_of, stored.outcomes_before(tx, ended.job.name, ended.slot)))
-        news = self._with_unheard(channel, news)
+        news = self._with_unheard(channel, [item for item in news if routing.concerns(item.subject, rules)])
         is_quiet = project.channels[channel].settings.quiet
-        if not versions and not news and not notify.says_something(outcomes, before) and is_quiet:
+        if not versions and not news and not notify.says_something(outcomes, before) and is_quiet and not held:
             return
         letter = replace(self._letter(channel), plans=plans.waiting_plans(tx, asking.shown))
-        notice = notify.digest(letter, outcomes, untold, news, asking, not_undone)
-        outbox.enqueue(tx, channel, notice)
+        notice = combined(held, notify.digest(letter, outcomes, untold, news, asking, not_undone), checked)
+        if held and is_quiet and not notify.has_news(notice):
+            return
+        yield self._queued(channel, notice, held)
         stored_findings.mark_notified(tx, channel, notice.id, versions)
-        yield notice.id
+
+    def _news(self, channel: str, checked: Sequence[str], rules: Sequence[str]) -> tuple[News, News, News]:
+        """Return the findings of checked rules that are new to the channel, and those of all that wait for people."""
+        tx, project = self.tx, self.project
+        most = project.channels[channel].settings.most_groups
+        fits = partial(routing.is_large_enough, project, channel)
+        opened = stored_findings.unnotified(tx, channel, checked, fits=fits)
+        waiting = stored_findings.unnotified(tx, channel, rules, states=stored_findings.ASKING, fits=fits)
+        not_undone = stored_findings.not_undone(tx, rules, channel)
+        return News.of(project, opened, most), News.of(project, waiting, most), News.of(project, not_undone, most)
 
     def _to_operators(self, channel: str, news: Sequence[FailureNews]) -> Iterator[str]:
+        held = outbox.take_back(self.tx, channel, self.ended.job.name, ())
         news = self._with_unheard(channel, news)
-        if news:
-            notice = notify.digest(self._letter(channel), (), News(), news, News(), News())
-            outbox.enqueue(self.tx, channel, notice)
-            yield notice.id
+        notice = combined(held, notify.digest(self._letter(channel), (), News(), news, News(), News()), ())
+        if notice.failures:
+            yield self._queued(channel, notice, held)
+
+    def _queued(self, channel: str, notice: Notice, held: Sequence[Notice]) -> str:
+        """Queue the message at its channel's time; held ones that it contains count as told with it."""
+        tx, project = self.tx, self.project
+        hold = timing.hold(
+            project.channels[channel].entry, project.timezone, tx.now, notice, stored_outbox.last_told(tx, channel)
+        )
+        outbox.enqueue(tx, channel, notice, hold)
+        for earlier in held:
+            stored_findings.move_notified(tx, earlier.id, notice.id)
+        return notice.id
 
     def _with_unheard(self, channel: str, news: Sequence[FailureNews]) -> list[FailureNews]:
         reported = {item.subject for item in news}

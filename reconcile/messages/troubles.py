@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from notifications.base import Notice, TroubleNotice
 from reconcile.audit import log
 from reconcile.config.settings import Project
-from reconcile.messages import outbox
+from reconcile.messages import outbox, timing
 from reconcile.store import Transaction
+from reconcile.store import outbox as stored_outbox
 from reconcile.store import troubles as stored
 from reconcile.store.troubles import Trouble
 from rules.values import canonical_instant
@@ -61,8 +62,11 @@ def _channels(project: Project, job: str | None) -> tuple[str, ...]:
 
 
 def _tell(tx: Transaction, project: Project, trouble: Trouble, notice: TroubleNotice) -> None:
+    begun = {channel: message for message, channel in _messages(trouble, ended=False)}
     for message, channel in _messages(trouble, ended=notice.ended):
         if channel in project.channels:
+            if notice.ended and stored_outbox.take_back_one(tx, begun[channel]):  # one message tells both
+                outbox.log(tx, _ACTOR, "message.merged", begun[channel], {"channel": channel})
             message_notice = Notice(
                 id=message,
                 job=trouble.job,
@@ -73,7 +77,8 @@ def _tell(tx: Transaction, project: Project, trouble: Trouble, notice: TroubleNo
                 trouble=notice,
                 project=project.name,
             )
-            outbox.enqueue(tx, channel, message_notice)
+            hold = timing.quiet(project.channels[channel].entry, project.timezone, tx.now, message_notice)
+            outbox.enqueue(tx, channel, message_notice, hold)
 
 
 def _messages(trouble: Trouble, *, ended: bool) -> Iterator[tuple[str, str]]:

@@ -26,11 +26,24 @@ _OPEN = (State.OPEN, State.AWAITING, State.STALE, State.FAILED, State.QUARANTINE
 
 
 @dataclass(frozen=True)
+class HeldMessage:
+    """A message that waits until its channel may be told, by one of its settings."""
+
+    channel: str
+    until: dt.datetime
+    why: str
+
+    def to_json(self) -> dict[str, str]:
+        return {"channel": self.channel, "until": slot_text(self.until), "why": self.why}
+
+
+@dataclass(frozen=True)
 class RunReport:
     """A run's result. `findings` is empty unless requested; those of a dry run are Foreseen.
 
     `status`: succeeded, failed (some rule could not be checked), running (in another process), dry_run.
-    `repeated`: the slot was run before, and nothing was done now. `undelivered` holds sentences about messages;
+    `repeated`: the slot was run before, and nothing was done now. `undelivered` holds sentences about messages, and
+    `held` about those that wait for their channel's time;
     `watchdog` is the reason why the job's watchdog could not be called after a success.
     """
 
@@ -45,6 +58,7 @@ class RunReport:
     by: str | None = None
     sent: tuple[str, ...] = ()
     undelivered: tuple[str, ...] = ()
+    held: tuple[HeldMessage, ...] = ()
     watchdog: str | None = None
 
     @classmethod
@@ -73,6 +87,7 @@ class RunReport:
             undelivered=tuple(
                 f"{message.channel}: {message.problem or 'waits for its next attempt'}" for message in unsent
             ),
+            held=tuple(HeldMessage(each.channel, each.next_at, each.held) for each in delivery.held if each.held),
         )
 
     @property
@@ -115,6 +130,7 @@ class RunReport:
             "by": self.by,
             "sent": list(self.sent) or None,
             "undelivered": list(self.undelivered) or None,
+            "held": [message.to_json() for message in self.held] or None,
             "watchdog": self.watchdog,
         }
         return {

@@ -26,7 +26,7 @@ from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, Rul
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import Event, PlanState, State
 from reconcile.journal import effects, limits
-from reconcile.messages import delivery
+from reconcile.messages import delivery, escalation
 from reconcile.messages.telling import EndedRun, tell
 from reconcile.runs import history, plausible, recognition
 from reconcile.runs.check import ACTOR, Order, Readers, check, result_of
@@ -80,15 +80,9 @@ def run(order: Order, tools: Equipment) -> RunReport:
             report = current_run.ended_before() or current_run.traced()
         finally:
             lease.give_back(tools.store, job_lease)
-    return report.delivered(_deliver(tools)) if tools.delivers else report
-
-
-def _deliver(tools: Equipment) -> delivery.DeliveryReport:
-    """Deliver to every configured channel; every job retries the undelivered messages of earlier runs."""
-    configured = tools.project.channels
-    ask = [name for name, channel in configured.items() if channel.settings.on_unknown == "person"]
-    channels = {name: tools.channels[name] for name in configured}
-    return delivery.deliver(tools.store, channels, ask_a_person=ask, sleep=tools.sleep)
+    if not tools.delivers:
+        return report
+    return report.delivered(delivery.deliver_all(tools.store, tools.project, tools.channels, sleep=tools.sleep))
 
 
 @dataclass
@@ -298,7 +292,7 @@ class _Run:
             again = self._next_attempt(tx) if failed else None
             outcomes = tuple(self.outcomes.values())
             ended = EndedRun(self.order.job, self.id, self.order.slot, attempt, self.order.chosen, outcomes, again)
-            messages = tell(tx, project, ended)
+            messages = [*tell(tx, project, ended), *escalation.tell(tx, project, self.order.chosen)]
             summary = RunSummary(
                 run=self.id,
                 job=self.job,

@@ -20,7 +20,7 @@ from reconcile.app import Application
 from reconcile.config.settings import Project
 from reconcile.coordination import releases
 from reconcile.coordination.clock import held as clock_is_held
-from reconcile.messages import troubles, watchdog
+from reconcile.messages import escalation, troubles, watchdog
 from reconcile.schedule.slots import slot_text
 from reconcile.service import triggers
 from reconcile.service.alarm import Alarm
@@ -164,12 +164,16 @@ class Server:
         self._states = triggers.states(self.project, self.application.sources)
 
     def care(self) -> None:
-        """Report late jobs and, once a day, delete old data."""
+        """Report late jobs and undecided findings, and, once a day, delete old data."""
         if not self.scheduler.leads:
             return
         with self.store.begin() as tx:
             watchdog.late(tx, self.project)
             jump, now = clock_is_held(tx), tx.now
+            is_undecided = jump is None and escalation.is_due(tx, self.project)
+        if is_undecided:
+            with self.store.begin() as tx:
+                escalation.tell(tx, self.project, self.project.rules)
         if jump is None and (self._compacted is None or now - self._compacted >= COMPACT_EVERY):
             compacted = compaction.compact(self.store, self.project.retention, undo_window=self.project.undo_window)
             self._compacted = now

@@ -44,6 +44,8 @@ def make_due(tx: Transaction, after: dt.datetime) -> None:
     """Make work due now that waits until a later time than `after`."""
     for table, column, states in _WAITING:
         put_off = sa.update(table).where(table.c[states].in_(_WAITING_STATES), table.c[column] > after)
+        if "held" in table.c:  # a digest may be a week away
+            put_off = put_off.where(sa.or_(table.c.held.is_(None), table.c[column] > tx.now + _LONGEST_HELD))
         tx.connection.execute(put_off.values({column: tx.now}))
 
 
@@ -54,6 +56,7 @@ def end_claims(tx: Transaction, at: dt.datetime) -> None:
         tx.connection.execute(claimed.values(lease_until=at))
 
 
+_LONGEST_HELD = dt.timedelta(days=9)
 _WAITING = (
     (plans, "next_at", "state"),
     (outbox, "next_at", "status"),

@@ -22,7 +22,7 @@ from reconcile.findings.states import PlanState, State
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key, insert_for
 from reconcile.store.judgements import load_not_same
-from reconcile.store.tables import finding_aliases, finding_members, findings, notified, plans
+from reconcile.store.tables import finding_aliases, finding_members, findings, notified, outbox, plans
 from rules import values as sums
 from rules.document.mistakes import listed
 from rules.models import Severity
@@ -205,15 +205,22 @@ def unnotified(
     rules: Sequence[str],
     *,
     states: Sequence[State] = (State.OPEN, State.STALE),
+    fits: Callable[[Mapping[str, Decimal]], bool] = lambda _money: True,
 ) -> Iterator[Finding]:
     """Yield findings of these rules with news for the channel, the worst and oldest first; as `each`.
+
+    `fits` gets the money at risk of a finding, and leaves out those for which it is False.
 
     It reads the store, not one run: findings of a killed run that were never sent are included. News about undos is
     sent separately: see `not_undone`.
     """
     query = _since(_last_notified(channel), findings.c.state.in_([state.value for state in states]), rules)
     query = query.add_columns(_last_at(channel))
-    return _shown(tx, _streamed(query), members=True, keep=lambda row: row["version"] - row["last"] > _of_undo(row))
+
+    def is_news(row: sa.RowMapping) -> bool:
+        return row["version"] - row["last"] > _of_undo(row) and fits(_money(row))
+
+    return _shown(tx, _streamed(query), members=True, keep=is_news)
 
 
 def not_undone(tx: Transaction, rules: Sequence[str], channel: str | None = None) -> Iterator[Finding]:
@@ -258,10 +265,48 @@ def _undo_news(row: sa.RowMapping) -> int:
     return int(version)
 
 
+UNDECIDED = (State.OPEN, State.STALE, *ASKING)
+"""States in which a finding waits for a person's decision."""
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """Findings of some rules that a channel was told until `before`, and `to` was not, and nobody decided about."""
+
+    channel: str
+    to: str
+    before: dt.datetime
+    rules: tuple[str, ...]
+    severity: Severity | None = None
+
+
+def unanswered(tx: Transaction, criteria: Unanswered) -> Iterator[Finding]:
+    """Yield these findings, the worst and oldest first; as `each`."""
+    return _shown(tx, _streamed(_unanswered(criteria)), members=True)
+
+
+def any_unanswered(tx: Transaction, criteria: Unanswered) -> bool:
+    return tx.connection.execute(_unanswered(criteria).limit(1)).first() is not None
+
+
+def _unanswered(criteria: Unanswered) -> sa.Select[Any]:
+    told = notified.alias("told")
+    query = _since(
+        _last_notified(criteria.to), findings.c.state.in_([state.value for state in UNDECIDED]), criteria.rules
+    )
+    query = query.join(told, sa.and_(told.c.finding == findings.c.id, told.c.channel == criteria.channel))
+    query = query.join(outbox, outbox.c.message == told.c.message)
+    query = query.where(
+        outbox.c.status == "sent", outbox.c.sent_at <= criteria.before, findings.c.assigned_to.is_(None)
+    )
+    return query if criteria.severity is None else query.where(findings.c.severity >= int(criteria.severity))
+
+
 def mark_notified(tx: Transaction, channel: str, message: str, shown: Mapping[str, int]) -> None:
     """Record that the message contains these findings (id: version), in the transaction that writes the message."""
     insert = insert_for(tx, notified)
     newer = {name: insert.excluded[name] for name in ("version", "message", "at")}
+    newer |= {f"before_{name}": notified.c[name] for name in ("version", "message", "at")}
     keep_newest = notified.c.version < insert.excluded.version
     statement = insert.on_conflict_do_update(index_elements=["finding", "channel"], set_=newer, where=keep_newest)
     common = {"channel": channel, "message": message, "at": tx.now}
@@ -269,9 +314,25 @@ def mark_notified(tx: Transaction, channel: str, message: str, shown: Mapping[st
         tx.connection.execute(statement, [{"finding": name, "version": shown[name]} | common for name in chunk])
 
 
-def forget_notified(tx: Transaction, message: str) -> None:
-    """Make the findings of an undelivered message news again, for the next run's message."""
-    tx.connection.execute(sa.delete(notified).where(notified.c.message == message))
+def forget_notified(tx: Transaction, message: str, rules: Sequence[str] | None = None) -> None:
+    """Make the findings of an undelivered message news again, for the next run's message; all, or of some rules."""
+    lost = [notified.c.message == message]
+    if rules is not None:
+        lost.append(notified.c.finding.in_(sa.select(findings.c.id).where(findings.c.rule.in_(list(rules)))))
+    before = {name: notified.c[f"before_{name}"] for name in ("version", "message", "at")}
+    kept = sa.select(outbox.c.message).where(outbox.c.message == notified.c.before_message).exists()
+    restore = sa.update(notified).where(*lost, notified.c.before_version.is_not(None), kept)
+    tx.connection.execute(restore.values(before | _NOTHING_BEFORE))
+    tx.connection.execute(sa.delete(notified).where(*lost))
+    tx.connection.execute(sa.update(notified).where(notified.c.before_message == message).values(_NOTHING_BEFORE))
+
+
+_NOTHING_BEFORE: Mapping[str, None] = dict.fromkeys(("before_version", "before_message", "before_at"))
+
+
+def move_notified(tx: Transaction, message: str, to: str) -> None:
+    """Let a later message stand for an undelivered one that it contains."""
+    tx.connection.execute(sa.update(notified).where(notified.c.message == message).values(message=to))
 
 
 # From rows to findings
@@ -315,7 +376,7 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
         change=_change(row),
         key=key,
         members=tuple(records.values()),
-        money=sums.sizes({currency: Decimal(amount) for currency, amount in row["money"].items()}),
+        money=_money(row),
         settled_pairs=tuple((records[a], records[b]) for a, b in not_same.within(records, judged)),
         summary=payload["summary"],
         reason=payload.get("reason"),
@@ -323,6 +384,10 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
         notified_at=row.get("notified_at"),
         **vars(stored_parts.read(payload)),
     )
+
+
+def _money(row: sa.RowMapping) -> dict[str, Decimal]:
+    return sums.sizes({currency: Decimal(amount) for currency, amount in row["money"].items()})
 
 
 def _change(row: sa.RowMapping) -> FindingChange:

@@ -30,7 +30,7 @@ class Message:
     """A message and its state. `outcome_unknown`: it may have arrived. `problem` is why it is not sent yet.
 
     `receipt` is that of the whole message once it is `sent`, before that of a first part that arrived. Without a run,
-    `run` is None and `job` may be empty.
+    `run` is None and `job` may be empty. `held` is the setting of its channel that makes it wait until `next_at`.
     """
 
     message: str
@@ -43,11 +43,16 @@ class Message:
     outcome_unknown: bool
     problem: str | None
     receipt: DeliveryReceipt | None
+    held: str | None
+
+    def is_held(self, now: dt.datetime) -> bool:
+        """Return True if it waits for its channel's time; nothing failed yet."""
+        return self.held is not None and self.status == "queued" and self.attempts == 0 and self.next_at > now
 
 
 @dataclass(frozen=True)
 class NewMessage:
-    """A message to queue; `notice` is its content as JSON."""
+    """A message to queue; `notice` is its content as JSON. It is due now, or at `next_at`, held by that setting."""
 
     message: str
     channel: str
@@ -55,6 +60,8 @@ class NewMessage:
     run: str | None
     notice: Any
     give_up_at: dt.datetime
+    next_at: dt.datetime | None = None
+    held: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,14 @@ class ClaimedMessage:
 
 
 @dataclass(frozen=True)
+class TakenBack:
+    """A held message that was merged into a later one, with its content as JSON."""
+
+    message: str
+    notice: Any
+
+
+@dataclass(frozen=True)
 class PastNotice:
     """The content of an earlier message as JSON; `is_lost` if it was given up."""
 
@@ -100,7 +115,7 @@ class PastNotice:
 
 @dataclass(frozen=True)
 class StatusCount:
-    """The number of messages with a status, and when the oldest was queued."""
+    """The number of messages with a status, and when the oldest was queued or, if it is held, became due."""
 
     count: int
     oldest: dt.datetime
@@ -124,7 +139,7 @@ def content(tx: Transaction, message: str) -> Content | None:
 
 
 def insert(tx: Transaction, new: NewMessage) -> None:
-    """Queue a message that is due now."""
+    """Queue a message."""
     row = {
         "message": new.message,
         "channel": new.channel,
@@ -135,7 +150,8 @@ def insert(tx: Transaction, new: NewMessage) -> None:
         "status": "queued",
         "attempts": 0,
         "queued_at": tx.now,
-        "next_at": tx.now,
+        "next_at": new.next_at or tx.now,
+        "held": new.held,
         "give_up_at": new.give_up_at,
         "fence": 0,
         "lease_until": tx.now,
@@ -185,9 +201,16 @@ def since_lost(tx: Transaction, channel: str, job: str, *, outcome_unknown: bool
 
 def counts(tx: Transaction) -> dict[str, StatusCount]:
     """Count the unsent messages by status; a status without any is missing."""
-    query = sa.select(outbox.c.status, sa.func.count(), _FIRST_QUEUED).group_by(outbox.c.status)
+    since = sa.case((outbox.c.held.is_not(None), outbox.c.next_at), else_=outbox.c.queued_at)
+    oldest = sa.func.min(since, type_=outbox.c.queued_at.type)
+    query = sa.select(outbox.c.status, sa.func.count(), oldest).group_by(outbox.c.status)
     rows = tx.connection.execute(query.where(outbox.c.status.in_((*WAITING, *GIVEN_UP))))
     return {status: StatusCount(count, oldest) for status, count, oldest in rows}
+
+
+def _is_held(tx: Transaction) -> sa.ColumnElement[bool]:
+    waits = sa.and_(outbox.c.status == "queued", outbox.c.attempts == 0, outbox.c.next_at > tx.now)
+    return sa.and_(outbox.c.held.is_not(None), waits)
 
 
 def by_channel(
@@ -199,27 +222,64 @@ def by_channel(
     if has_problem is not None:
         query = query.where(outbox.c.problem.is_not(None) if has_problem else outbox.c.problem.is_(None))
     if queued_before is not None:
-        query = query.where(outbox.c.queued_at < queued_before)
+        query = query.where(outbox.c.queued_at < queued_before, ~_is_held(tx))
     return [ChannelCount(*row) for row in tx.connection.execute(query)]
+
+
+# Messages that wait for their channel's time
+
+
+def take_back(tx: Transaction, channel: str, job: str) -> list[TakenBack]:
+    """Mark the channel's held messages of the job's runs as merged, and return them, oldest first.
+
+    A message that a sender has claimed is left to it.
+    """
+    of_runs = (outbox.c.channel == channel, outbox.c.job == job, outbox.c.run.is_not(None))
+    columns = (outbox.c.message, outbox.c.notice, outbox.c.queued_at)
+    rows = tx.connection.execute(_merge(*of_runs).returning(*columns)).all()
+    return [TakenBack(row.message, row.notice) for row in sorted(rows, key=lambda row: (row.queued_at, row.message))]
+
+
+def take_back_one(tx: Transaction, message: str) -> bool:
+    """Mark a held message as merged; return False if it is none, or a sender has claimed it."""
+    return tx.connection.execute(_merge(outbox.c.message == message)).rowcount == 1
+
+
+def _merge(*which: sa.ColumnElement[bool]) -> sa.Update:
+    held = (outbox.c.held.is_not(None), outbox.c.status == "queued", outbox.c.attempts == 0)
+    values = {"status": "merged", "problem": None, "fence": outbox.c.fence + 1}
+    return sa.update(outbox).where(*which, *held).values(values)
+
+
+def last_told(tx: Transaction, channel: str) -> dt.datetime | None:
+    """Return when the channel last got a message of a run, or when one was queued that is about to be sent."""
+    at = sa.func.max(sa.func.coalesce(outbox.c.sent_at, outbox.c.queued_at), type_=outbox.c.queued_at.type)
+    is_next = sa.and_(outbox.c.status.in_(WAITING), sa.or_(outbox.c.held.is_(None), outbox.c.attempts > 0))
+    query = sa.select(at).where(outbox.c.channel == channel, outbox.c.run.is_not(None))
+    told_at: dt.datetime | None = tx.connection.execute(
+        query.where(sa.or_(outbox.c.status == "sent", is_next))
+    ).scalar()
+    return told_at
 
 
 # Decisions of people
 
 
 def requeue(tx: Transaction, message: str, give_up_at: dt.datetime) -> bool:
-    """Queue a message with an unknown outcome as if it were new; return False if it has another state."""
-    fresh = {"status": "queued", "attempts": 0, "next_at": tx.now, "give_up_at": give_up_at}
+    """Queue a message with an unknown outcome, or a held one, as if it were new; False if it has another state."""
+    fresh = {"status": "queued", "attempts": 0, "next_at": tx.now, "give_up_at": give_up_at, "held": None}
     return _decided(tx, message, ("unknown",), fresh | {"outcome_unknown": False, "problem": None})
 
 
 def drop(tx: Transaction, message: str, problem: str) -> bool:
-    """Drop a message that was given up or has an unknown outcome; return False if it has another state."""
-    return _decided(tx, message, GIVEN_UP, {"status": "dropped", "next_at": tx.now, "problem": problem})
+    """Drop a message that was given up, is held or has an unknown outcome; return False if it has another state."""
+    return _decided(tx, message, GIVEN_UP, {"status": "dropped", "next_at": tx.now, "problem": problem, "held": None})
 
 
 def _decided(tx: Transaction, message: str, states: tuple[str, ...], values: Mapping[str, Any]) -> bool:
-    update = sa.update(outbox).where(outbox.c.message == message, outbox.c.status.in_(states))
-    return tx.connection.execute(update.values(**values)).rowcount == 1
+    decidable = sa.or_(outbox.c.status.in_(states), _is_held(tx))
+    update = sa.update(outbox).where(outbox.c.message == message, decidable)
+    return tx.connection.execute(update.values(**values, fence=outbox.c.fence + 1)).rowcount == 1
 
 
 # Delivery

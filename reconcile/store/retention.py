@@ -127,7 +127,9 @@ def _outcomes(cut: Cut) -> sa.Select[Any]:
 def _texts(cut: Cut) -> sa.Select[Any]:
     box = outbox.c
     whole = ~_text(box.notice).startswith('{"blanked":')
-    over = sa.and_(box.status.in_(("sent", "dropped")), sa.func.coalesce(box.sent_at, box.next_at) < cut.details)
+    over = sa.and_(
+        box.status.in_(("sent", "dropped", "merged")), sa.func.coalesce(box.sent_at, box.next_at) < cut.details
+    )
     return sa.select(box.message, box.notice).where(over, whole)
 
 
@@ -151,7 +153,8 @@ def _slots(cut: Cut) -> sa.Select[Any]:
 def _messages(cut: Cut) -> sa.Select[Any]:
     columns = outbox.c
     over = sa.and_(
-        columns.status.in_(("sent", "failed", "dropped")), sa.func.coalesce(columns.sent_at, columns.next_at) < cut.runs
+        columns.status.in_(("sent", "failed", "dropped", "merged")),
+        sa.func.coalesce(columns.sent_at, columns.next_at) < cut.runs,
     )
     return sa.select(columns.message).where(over, columns.message.not_in(sa.select(notified.c.message)))
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0004"
+REVISION = "0005"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 
 metadata = sa.MetaData(
@@ -550,7 +550,7 @@ outbox = sa.Table(
     sa.Column("run", Word, sa.ForeignKey("runs.id"), index=True),
     sa.Column("notice", OrderedJson, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
-    sa.Column("status", Word, nullable=False),  # queued | sending | sent | failed | unknown | dropped
+    sa.Column("status", Word, nullable=False),  # queued | sending | sent | failed | unknown | dropped | merged
     sa.Column("attempts", sa.Integer, nullable=False),
     sa.Column("queued_at", Instant, nullable=False),
     sa.Column("next_at", Instant, nullable=False),
@@ -562,11 +562,13 @@ outbox = sa.Table(
     sa.Column("problem", sa.Text),
     sa.Column("receipt", Json),
     sa.Column("sent_at", Instant),
+    sa.Column("held", Word),  # digest | quiet_hours | throttle
     sa.Index(None, "status", "next_at"),
 )
 """Messages to people, with their facts. `outcome_unknown`: a send began, but its outcome is unknown.
 
-`receipt` before a message is sent: the receipt of its first part, which arrived.
+`receipt` before a message is sent: the receipt of its first part, which arrived. `held`: the setting of its channel by
+which it waits until `next_at`. A held message is `merged` when a later one of its job says the same and more.
 """
 
 notified = sa.Table(
@@ -577,8 +579,14 @@ notified = sa.Table(
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("message", Word, sa.ForeignKey("outbox.message"), nullable=False),
     sa.Column("at", Instant, nullable=False),
+    sa.Column("before_version", sa.Integer),
+    sa.Column("before_message", Word),
+    sa.Column("before_at", Instant),
 )
-"""The version of a finding last sent to each channel, and its message."""
+"""The version of a finding last sent to each channel, and its message.
+
+`before_…` is the same of the message before, which counts again if this one is not sent.
+"""
 
 audit = sa.Table(
     "audit",

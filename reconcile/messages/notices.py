@@ -1,0 +1,176 @@
+"""Rules and findings as a message shows them, with personal data masked unless the channel may show it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from itertools import islice
+
+from notifications.base import MASK, BalanceNotice, DifferenceNotice, GroupNotice, RuleNotice
+from notifications.wording.words import plural
+from reconcile.config.settings import Project
+from reconcile.findings.identity import public
+from reconcile.findings.judgement import FindingChange
+from reconcile.findings.results import RuleResult
+from reconcile.findings.shown import Finding
+from reconcile.messages.joined import added_money, joined_records
+from reconcile.messages.news import RuleNews, gaps
+from reconcile.messages.personal import Hidden
+from rules.engines.base import BalanceLine
+from rules.forms import FormWords, counted
+from rules.kinds.base import Rule
+from rules.values import Value
+
+_MOST_VALUES = 6  # values that link the records of a group
+
+
+@dataclass(frozen=True)
+class Letter:
+    """Data that every part of a message needs: its origin, and the masked columns it may show.
+
+    `plans` holds the hashes of plans that wait for approval, by finding. `again` is when failed checks are repeated.
+    `tells_why`: it says why something could not be checked; otherwise another channel does.
+    """
+
+    project: Project
+    job: str | None
+    run: str | None
+    slot: dt.datetime
+    message: str
+    since: dt.datetime | None
+    created: dt.datetime
+    show: tuple[str, ...]
+    again: dt.datetime | None = None
+    tells_why: bool = True
+    plans: Mapping[str, str] = field(default_factory=dict)
+
+
+def rule_notice(letter: Letter, result: RuleResult, news: RuleNews) -> RuleNotice:
+    """Describe the news about a rule that was checked."""
+    rule = letter.project.rules[result.rule]
+    hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
+    hides_balance = hidden.hides_amounts and result.findings.undecided < 2
+    return replace(
+        _described(letter, rule, news),
+        new=news.changes[FindingChange.NEW],
+        grown=news.changes[FindingChange.GROWN],
+        reopened=news.changes[FindingChange.REOPENED] + news.changes[FindingChange.WOKEN],
+        known=max(0, result.findings.undecided - news.changes.total() - (result.cleaning.cleaned or 0)),
+        resolved=result.findings.resolved,
+        first_run=news.summary,
+        edited=result.edited,
+        trend=_trend(result),
+        skipped=tuple(entry.sentence for entry in result.skipped),
+        datasets=result.datasets,
+        balance=() if hides_balance else tuple(balance_notice(line, rule.form_words) for line in result.balance),
+    )
+
+
+def undecided_notice(letter: Letter, rule: Rule, news: RuleNews) -> RuleNotice:
+    """Describe findings of a rule that nobody decided about."""
+    return replace(_described(letter, rule, news), undecided=news.changes.total())
+
+
+def _described(letter: Letter, rule: Rule, news: RuleNews) -> RuleNotice:
+    hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
+    datasets = rule.member_datasets
+    return RuleNotice(
+        rule=rule.name,
+        kind=rule.kind,
+        severity=rule.severity.name,
+        dataset=rule.dataset,
+        new=0,
+        grown=0,
+        reopened=0,
+        known=0,
+        resolved=0,
+        records=news.records,
+        money=hidden.risk(dict(sorted(news.money.items())), news.changes.total()),
+        owner=rule.owner,
+        runbook=rule.runbook,
+        why=news.cause,
+        largest=tuple(group_notice(letter, finding, rule) for finding in news.largest()),
+        datasets=datasets if len(datasets) > 1 else (),
+        nouns=rule.nouns,
+        forms=dict(sorted(news.forms.items())),
+        in_words=counted(news.forms, rule.form_words),
+    )
+
+
+def balance_notice(line: BalanceLine, phrase: Callable[[str], FormWords]) -> BalanceNotice:
+    """Return the line with its forms in words; several forms may have the same."""
+    by_form: dict[str, Decimal] = {}
+    for form, amount in line.by_form.items():
+        words = phrase(form).phrase
+        by_form[words] = by_form.get(words, Decimal(0)) + amount
+    return BalanceNotice(**vars(line) | {"by_form": by_form})
+
+
+def _trend(result: RuleResult) -> str | None:
+    """Return the numbers of groups in earlier runs as a sentence, from the third run on."""
+    before = result.groups_before or ()
+    if len(before) < 2:
+        return None
+    groups = plural(result.groups, "group", "groups")
+    return f"{groups} in all; earlier runs found {', '.join(f'{n:,}' for n in before)}"
+
+
+def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
+    """Describe a finding with what the channel may show."""
+    hidden = Hidden.of(letter.project, finding.dataset, rule.name, letter.show)
+    datasets = finding.datasets
+    raw = finding.members[0].values if finding.members else {}
+    by_role = defaultdict[str, list[str]](list)
+    for member, name in zip(finding.members, hidden.names(finding.members, datasets), strict=True):
+        by_role[member.role].append(name)
+    hides_span = finding.span is None or hidden.hides_of_key(hidden.span, datasets)
+    first, last = (None, None) if finding.span is None or hides_span else finding.span
+    joined = joined_records(finding)
+    return GroupNotice(
+        finding=finding.id,
+        state=finding.change.value,
+        key={
+            column: MASK
+            if hidden.hides_of_key(column, datasets)
+            else _text(value if finding.links else raw.get(column, value))
+            for column, value in islice(finding.key.items(), None if not finding.links else _MOST_VALUES)
+        },
+        keeper=next(iter(by_role["keeper"]), ""),
+        surplus=tuple(by_role["surplus"]),
+        records=finding.records,
+        money=hidden.risk(finding.money),
+        first=first if isinstance(first, dt.datetime) else None,
+        last=last if isinstance(last, dt.datetime) else None,
+        seconds_apart=gaps(finding, rule),
+        nearby=tuple(hidden.names(finding.nearby, datasets)),
+        nearby_records=finding.nearby_records,
+        history=_history(finding),
+        form=finding.form,
+        in_words=rule.form_words(finding.form).phrase,
+        left=tuple(by_role["left"]),
+        right=tuple(by_role["right"]),
+        differences=tuple(_differences(finding, hidden)),
+        form_reason=finding.form_reason,
+        joined=tuple(hidden.names(joined, datasets)),
+        added=hidden.risk(added_money(letter.project, finding, joined), len(joined)),
+    )
+
+
+def _differences(finding: Finding, hidden: Hidden) -> Iterator[DifferenceNotice]:
+    for each in finding.differences:
+        left, right = hidden.compared(each, finding.datasets)
+        yield DifferenceNotice(each.column, "" if left is None else str(left), "" if right is None else str(right))
+
+
+def _history(finding: Finding) -> str | None:
+    if finding.change not in (FindingChange.REOPENED, FindingChange.WOKEN, FindingChange.GROWN):
+        return None
+    decided = f"; last decided by {finding.decided_by}" if finding.decided_by else ""
+    return f"{finding.reason}{decided}" if finding.reason else None
+
+
+def _text(value: Value) -> str:
+    return "" if value is None else str(public(value))
