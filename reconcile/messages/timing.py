@@ -29,7 +29,7 @@ class Hold:
 def severity_of(notice: Notice) -> Severity | None:
     """Return the gravest severity of a message; trouble and failed checks count as high."""
     name = severity(notice)
-    of_findings = Severity[name] if name in Severity.__members__ else None
+    of_findings = Severity[name] if name is not None and name in Severity.__members__ else None
     fails = any(not failure.ended for failure in notice.failures)
     if fails or (notice.trouble is not None and not notice.trouble.ended):
         return max(of_findings or Severity.high, Severity.high)

@@ -322,7 +322,7 @@ def forget_notified(tx: Transaction, message: str, rules: Sequence[str] | None =
     before = {name: notified.c[f"before_{name}"] for name in ("version", "message", "at")}
     kept = sa.select(outbox.c.message).where(outbox.c.message == notified.c.before_message).exists()
     restore = sa.update(notified).where(*lost, notified.c.before_version.is_not(None), kept)
-    tx.connection.execute(restore.values(before | _NOTHING_BEFORE))
+    tx.connection.execute(restore.values({**before, **_NOTHING_BEFORE}))
     tx.connection.execute(sa.delete(notified).where(*lost))
     tx.connection.execute(sa.update(notified).where(notified.c.before_message == message).values(_NOTHING_BEFORE))
 
