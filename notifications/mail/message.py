@@ -37,8 +37,7 @@ def message_id(notice: Notice, sender: Mailbox) -> str:
 def thread_id(notice: Notice, sender: Mailbox) -> str:
     """Return the id that the mails of one job, or of one trouble, refer to, so that they stand together."""
     subject = f"job|{notice.job}" if notice.trouble is None else f"trouble|{notice.trouble.subject}"
-    digest = hashlib.sha256(f"reconcile/thread/1|{notice.project}|{subject}".encode()).hexdigest()
-    return f"<thread.{digest[:24]}@{sender.domain}>"
+    return f"<thread.{_digest(f'reconcile/thread/1|{notice.project}|{subject}')[:24]}@{sender.domain}>"
 
 
 def written(
@@ -85,9 +84,11 @@ def page(shown: Document, text: str | None) -> str:
 def _safe(text: str) -> str:
     """Return a text of letters, digits and dashes; what was left out is told apart by a digest."""
     kept = "".join(character if character.isascii() and character.isalnum() else "-" for character in text)[:64]
-    return (
-        kept if kept == text else f"{kept.strip('-')}-{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:8]}"
-    )
+    return kept if kept == text else f"{kept.strip('-')}-{_digest(text)[:8]}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _encodable(text: str) -> str:
