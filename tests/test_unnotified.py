@@ -208,7 +208,7 @@ def test_what_a_message_that_was_given_up_would_have_told_of_a_failure_is_told_b
     heard = world.messages()
     world.run()
 
-    assert "Since Sat 21 Nov 2026" in heard
+    assert "since Sat 21 Nov 2026" in heard
     assert world.messages() == heard, "once"
     world.shop.sql("ALTER TABLE elsewhere RENAME TO customers")
     world.run()
