@@ -1,11 +1,13 @@
-"""The connectors to records in databases, files, workbooks and Spark: they read them typed and in bounded memory."""
+"""The connectors to records in databases, files, workbooks, lakes and Spark: typed, and in bounded memory."""
 
 __reconcile__ = True  # `reconcile doctor` checks this mark: another distribution can silently replace our package.
 
 KINDS: dict[str, str] = {
     "sql": "connectors.sql.source:SqlSource",
     "duckdb": "connectors.sql.duckdb_file:DuckDbSource",
+    "delta": "connectors.lake.delta:DeltaSource",
     "files": "connectors.files.source:FilesSource",
+    "iceberg": "connectors.lake.iceberg:IcebergSource",
     "spark": "connectors.spark.source:SparkSource",
     "workbook": "connectors.workbook.source:WorkbookSource",
 }

@@ -298,11 +298,22 @@ class Trackable(Protocol):
 
 
 @runtime_checkable
+class Versioned(Protocol):
+    """A source whose datasets have versions that writers do not change: each dataset is read at one of them."""
+
+    def version(self, dataset: Any) -> str:
+        """The version that reads of the dataset see, for people. Raises a ConnectorError."""
+
+    def renew(self) -> None:
+        """Let the next read of each dataset see its newest version, and all reads after it the same one."""
+
+
+@runtime_checkable
 class ContentHashed(Protocol):
     """A source of files that can say whether a dataset is still the same, without reading its records."""
 
     def content(self, dataset: Any, progress: Callable[[int], None]) -> str:
-        """A digest of the names and of every byte of the dataset's files. Raises a ConnectorError.
+        """A digest of the names and of every byte of the dataset's files, or its version. Raises a ConnectorError.
 
         `progress` is called with 0 while it reads. Two digests are equal only if a reader gets the same records.
         """

@@ -372,6 +372,7 @@ class Application:
         """Return the resources of work that only reads; `watch` gets (rule, records read so far) and may raise."""
         from reconcile.runs.check import Readers  # noqa: PLC0415 - see above
 
+        self.sources.renew()
         return Readers(
             project=self.project,
             subject=self.subject,
@@ -385,6 +386,7 @@ class Application:
     def _equipment(self, watch: Callable[[str, int], None], *, lists: bool, delivers: bool = True) -> runner.Equipment:
         from reconcile.runs import runner  # noqa: PLC0415 - see above
 
+        self.sources.renew()
         return runner.Equipment(
             project=self.project,
             store=self.store,

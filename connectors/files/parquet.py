@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from connectors.base import DuckScan, UnreadableCells
+from connectors.batches import gathered
 from connectors.disk.opened_file import OpenedFile, unpacks_to_too_much
 from connectors.duck import NAIVE, exact, file_name, identifier, literal, literals
 from connectors.errors import ColumnMissing, ConnectorError, FileUnreadable
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 DIGITS = 38
 """Digits of a decimal that DuckDB keeps exactly; it reads longer ones as floating point."""
 VECTOR = 2_048
-"""The minimum number of rows DuckDB returns; wide rows are gathered to at most BATCH bytes."""
-BATCH = 16_000_000
+"""The minimum number of rows DuckDB returns."""
 OURS = frozenset(("filename", "file_row_number"))
 """Columns that DuckDB's reader adds, unless the file has one of the same name."""
 
@@ -116,7 +116,7 @@ class ParquetFile:
     def batches(self, columns: Sequence[str], nulls: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """The columns in the order of the file; the caller applies `nulls` to text. Raises FileUnreadable."""
         del nulls
-        yield from _gathered(self._vectors(columns), rows)
+        yield from gathered(self._vectors(columns), rows)
 
     def _vectors(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The columns as DuckDB returns them, under our names."""
@@ -215,26 +215,6 @@ def select(files: Sequence[ParquetFile], columns: Sequence[str], timezone: str) 
 
 def _confirm(files: Sequence[ParquetFile], returned: int) -> None:
     confirm_count(files[0].name, sum(file.records for file in files), returned)
-
-
-def _gathered(vectors: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """Batches of so many rows, or of fewer rows if they exceed BATCH bytes."""
-    waiting, count, size = list[pa.RecordBatch](), 0, 0
-    for vector in vectors:
-        if count + vector.num_rows > rows or size + vector.nbytes > BATCH:
-            yield from _merged(waiting)
-            count = size = 0
-        waiting.append(vector)
-        count, size = count + vector.num_rows, size + vector.nbytes
-    yield from _merged(waiting)
-
-
-def _merged(waiting: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Merge the waiting batches into one and release them before it is used."""
-    if waiting:
-        batch = waiting[0] if len(waiting) == 1 else pa.concat_batches(waiting)
-        waiting.clear()
-        yield batch
 
 
 def _reader(paths: str, *options: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, TypeVar
 
-from connectors.base import Source, Stoppable
+from connectors.base import Source, Stoppable, Versioned
 from connectors.errors import Reaction, SourceUnavailable
 from notifications.base import Channel
 from notifications.errors import ChannelError, DeliveryReaction
@@ -77,6 +77,12 @@ class Sources(Opened[Source]):
         source = self._open.get(name)
         if source is not None and isinstance(source, Stoppable):
             source.stop()
+
+    def renew(self) -> None:
+        """Let sources with versions read the newest ones from now on, and keep to them until the next call."""
+        for source in self._open.values():
+            if isinstance(source, Versioned):
+                source.renew()
 
     def close(self) -> None:
         while self._open:

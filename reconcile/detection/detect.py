@@ -17,7 +17,7 @@ import pyarrow as pa
 
 import rules.engines.embedded
 import rules.engines.pushdown  # noqa: F401 - loaded here, while a source that began early still works
-from connectors.base import DuckReadable, DuckScan, Keeping, Queryable, Scan, Source, UnreadableCells
+from connectors.base import DuckReadable, DuckScan, Keeping, Queryable, Scan, Source, UnreadableCells, Versioned
 from connectors.errors import ConnectorError, ValueDoesNotFit
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection import increments
@@ -84,6 +84,8 @@ class Detected:
     """How the dataset was read, if it asks for incremental runs."""
     begun: float | None = None
     """When the reading began, as `time.monotonic` tells; None if nothing was read."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """The version of each dataset that has versions."""
 
     @property
     def fitted(self) -> Fitted:
@@ -242,7 +244,15 @@ def detect(
         mode = replace(mode, expected=increment.expected())
     seconds = time.monotonic() - begin
     begun = min([begin, *(copy.begun for copy in work.copies)])
-    return Detected(detection, choice, problems, seconds, definition, subjects, fitted, mode, begun)
+    versions = versions_of((subject.dataset, subject.source) for subject in subjects.values())
+    return Detected(detection, choice, problems, seconds, definition, subjects, fitted, mode, begun, versions)
+
+
+def versions_of(datasets: Iterable[tuple[DatasetConfig, object]]) -> Mapping[str, str]:
+    """Return the version of each dataset whose source, beside it, has versions."""
+    return {
+        dataset.name: source.version(dataset.settings) for dataset, source in datasets if isinstance(source, Versioned)
+    }
 
 
 def definition_of(datasets: Iterable[DatasetConfig]) -> str:
@@ -267,6 +277,8 @@ def explain(rule: Rule, subjects: Subjects, slot: dt.datetime) -> Choice:
 
 def read_again(subject: Subject) -> Iterator[Mapping[str, Value]]:
     """Yield all current records of a dataset, in bounded memory. Raises the source's ConnectorError."""
+    if isinstance(subject.source, Versioned):
+        subject.source.renew()
     scan = subject.source.scan(subject.dataset.settings, tuple(subject.relation.schema.names))
     try:
         for batch in scan.reader:

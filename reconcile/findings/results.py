@@ -128,7 +128,7 @@ class RuleResult:
 
     `mode` says how a dataset that asks for incremental runs was read: `full` or `incremental`. Then `mode_reason` is
     the reason or what was read, and `missed` counts what a full run found and incremental runs had not. An incremental
-    run counts only the records that it read.
+    run counts only the records that it read. `versions` are those of the datasets that have versions.
     """
 
     rule: Ours[str]
@@ -158,6 +158,7 @@ class RuleResult:
     mode: Ours[str] = ""
     mode_reason: str = ""
     missed: int = 0
+    versions: Ours[Mapping[str, str]] = field(default_factory=dict)
     cleaning: CleaningResult = CleaningResult()
 
     @property

@@ -13,7 +13,15 @@ from connectors.errors import ConnectorError, SourceUnavailable
 from connectors.target import Target
 from reconcile.config.settings import JobConfig, Project
 from reconcile.detection.bounded import TimeLimits, bounded, detected
-from reconcile.detection.detect import Budget, Detected, RuleDoesNotFit, RuleUnchecked, Share, definition_of
+from reconcile.detection.detect import (
+    Budget,
+    Detected,
+    RuleDoesNotFit,
+    RuleUnchecked,
+    Share,
+    definition_of,
+    versions_of,
+)
 from reconcile.detection.increments import Earlier, Mode
 from reconcile.detection.subject import Subject
 from reconcile.findings.identity import Existing, RuleIdentity, public
@@ -95,7 +103,8 @@ def check(
     try:
         mark = None if earlier is None else _content(rule, order, tools, alive, earlier)
         if earlier is not None and mark is not None and earlier.why_full is None and mark == earlier.mark:
-            return judge(rule, *_unread(rule, order, tools, Mode("unchanged", "its files are the same", mark)))
+            unread = _unread(rule, order, tools, earlier, Mode("unchanged", "its files are the same", mark))
+            return judge(rule, *unread)
         identity, answer = _detected(rule, order, tools, alive, earlier, share)
         if earlier is not None and mark is not None:
             is_same = _content(rule, order, tools, alive, earlier) == mark
@@ -166,12 +175,13 @@ def _content(
     )
 
 
-def _unread(rule: Rule, order: Order, tools: Readers, mode: Mode) -> tuple[RuleIdentity, Detected]:
+def _unread(rule: Rule, order: Order, tools: Readers, earlier: Earlier, mode: Mode) -> tuple[RuleIdentity, Detected]:
     """Return the answer of a rule whose files are as they were: it looked at no key."""
     definition = definition_of(map(tools.project.datasets.__getitem__, rule.datasets))
     detection = Detection(rule=rule.name, engine="none", read=0, scanned=0, skipped=(), groups=(), scope=Scope(()))
     choice = Choice("none", "its files did not change since they were read")
-    answer = Detected(detection, choice, {}, 0.0, definition, {}, None, mode)
+    versions = versions_of(() if earlier.contents is None else earlier.contents.datasets)
+    answer = Detected(detection, choice, {}, 0.0, definition, {}, None, mode, versions=versions)
     existing = Existing(order.job.existing)
     return RuleIdentity.of(rule, existing=existing, dataset_definition=definition), answer
 
@@ -217,4 +227,5 @@ def result_of(
         mode="" if answer.mode is None else answer.mode.name,
         mode_reason="" if answer.mode is None else answer.mode.reason,
         missed=outcome.missed,
+        versions=answer.versions,
     )

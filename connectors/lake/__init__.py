@@ -1,0 +1,1 @@
+"""Tables of a lake: every version stays readable while writers add new ones, so a run reads one version."""

@@ -1,0 +1,207 @@
+"""Source `delta`: Delta tables in folders or in an object store, read with the library deltalake.
+
+    sources:
+      lake: {type: delta, root: /data/lake}
+      cloud:
+        type: delta
+        root: s3://bucket/lake
+        options: {aws_region: eu-central-1, aws_access_key_id: KEY, aws_secret_access_key: "${secret:AWS_SECRET}"}
+    datasets:
+      orders: {source: lake, path: sales/orders, id: order_id}
+
+Deletion vectors and renamed columns are read; a table with a feature that the library does not read is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, SecretStr, field_validator
+
+from connectors.base import DatasetSettings, Declaration, SourceSettings
+from connectors.errors import ConnectorError, DatasetMissing, DriverMissing, FileRefused, RecordsLost
+from connectors.lake.errors import LakePlace, TableRefused, translated
+from connectors.lake.places import (
+    beneath,
+    folders_with,
+    is_inside,
+    links_below,
+    refuse_path,
+    refuse_scheme,
+    scheme_of,
+)
+from connectors.lake.source import LakeDataset, LakeSource, PinnedTable, revealed
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+LOG = "_delta_log"
+_UNREADABLE_NAME = re.compile(r"[%\\\x00-\x1f\x7f]")
+"""Characters that deltalake takes for others, or refuses, in the path of a folder."""
+_FEATURES = (
+    r"Unsupported table features required: \[(?P<several>[^\]]+)\]|Feature '(?P<single>\w+)' is not supported"
+    r"|(?P<catalog>catalog-managed)|reader version (?P<version>\d+)"
+)
+
+
+class DeltaSettings(SourceSettings):
+    """`root` is a folder, relative to the configuration file, or an address in an object store; nothing outside it is
+    read. `options` are deltalake's own for the object store.
+    """
+
+    type: Literal["delta"]
+    root: str = "."
+    options: Mapping[str, SecretStr] = Field(default_factory=dict)
+
+    @field_validator("root")
+    @classmethod
+    def _is_root(cls, root: str) -> str:
+        refuse_scheme(root)
+        return root
+
+
+class DeltaDataset(LakeDataset):
+    """`path` is the folder of a table below the root."""
+
+    path: str = Field(min_length=1)
+
+    @field_validator("path")
+    @classmethod
+    def _is_below(cls, path: str) -> str:
+        return refuse_path(path)
+
+    @property
+    def place(self) -> str:
+        return f"table {self.path}"
+
+
+class DeltaSource(LakeSource):
+    """Delta tables below one root."""
+
+    Settings: ClassVar[type[SourceSettings]] = DeltaSettings
+    Dataset: ClassVar[type[DatasetSettings]] = DeltaDataset
+
+    def __init__(self, name: str, settings: DeltaSettings, directory: Path) -> None:
+        super().__init__(name)
+        self._is_remote = bool(scheme_of(settings.root))
+        self._address = settings.root.rstrip("/")
+        self._root = directory / settings.root
+        self._options = revealed(settings.options)
+        self._place = LakePlace(name, settings.root, "deltalake", tuple(filter(None, self._options.values())))
+
+    def datasets(self) -> Sequence[str]:
+        """Folders with a table, up to three deep; none in an object store."""
+        return [] if self._is_remote else folders_with(self.name, self._root, LOG)
+
+    @staticmethod
+    def of_file(path: Path) -> Mapping[str, Any] | None:
+        """A folder of tables, or of one."""
+        if not path.is_dir() or not folders_with("", path, LOG):
+            return None
+        return {"type": "delta", "root": str(path)}
+
+    def candidates(self) -> Sequence[str]:
+        return self.datasets()
+
+    def declaration(self, candidate: str) -> Declaration:
+        return Declaration({"path": candidate})
+
+    def keys(self, dataset: DeltaDataset) -> Sequence[tuple[str, ...]]:  # noqa: ARG002 - Delta keeps nothing unique
+        return ()
+
+    def _open(self, dataset: DeltaDataset) -> PinnedTable:
+        try:
+            from deltalake import DeltaTable  # noqa: PLC0415 - an extra
+        except ImportError as error:
+            raise DriverMissing(self.name, "deltalake", "reconcile-runner[delta]") from error
+        folder = None if self._is_remote else self._folder(dataset)
+        address = f"{self._address}/{dataset.path}" if folder is None else str(folder)
+        with self._translated(dataset, None):
+            table = DeltaTable(address, storage_options=self._options)
+            opened = DeltaVersion(table, partial(self._translated, dataset), self._place.table(dataset.place))
+            opened.refuse_outside(self._root if folder else None, folder)
+            return opened
+
+    def _folder(self, dataset: DeltaDataset) -> Path:
+        """The table's real folder, with everything in its log inside the root."""
+        place = self._place.table(dataset.place)
+        names = self.datasets()  # raises SourceMissing for the root
+        folder = self._root / dataset.path
+        if not (folder / LOG).is_dir():
+            raise DatasetMissing(self.name, dataset.place, [f"table {name}" for name in names])
+        real = beneath(self._root, place, folder)
+        if _UNREADABLE_NAME.search(str(real)):
+            raise FileRefused(place, "its path has a character that deltalake cannot read", "rename the folder")
+        for path in (real / LOG, *links_below(real / LOG)):
+            beneath(self._root, place, path)
+        return real
+
+    def _translated(self, dataset: DeltaDataset, version: str | None) -> AbstractContextManager[None]:
+        return translated(self._place, dataset.place, version, partial(self._own_error, dataset))
+
+    def _own_error(self, dataset: DeltaDataset, error: Exception, text: str) -> ConnectorError | None:
+        if type(error).__name__ == "TableNotFoundError":
+            return DatasetMissing(self.name, dataset.place, [f"table {name}" for name in self.datasets()])
+        if match := re.search(_FEATURES, text):
+            feature = match["several"] or match["single"] or match["catalog"] or f"reader version {match['version']}"
+            reason = f"it needs {feature}, which deltalake cannot read"
+            return TableRefused(self._place.table(dataset.place), reason, "read it with a source of type `spark`")
+        return None
+
+
+class DeltaVersion:
+    """One version of a Delta table; see `PinnedTable`."""
+
+    def __init__(self, table: DeltaTable, translated: Any, place: str) -> None:
+        self._table, self._translated, self._place = table, translated, place
+        self.version = f"version {table.version()}"
+        self.content = f"{table.metadata().id} {self.version}"
+        self.schema = pa.schema(table.schema().to_arrow())
+
+    def refuse_outside(self, root: Path | None, folder: Path | None) -> None:
+        """Raise FileRefused if the log names a file outside the table's folder, or a link leads outside the root."""
+        for path in self._files.column("path").to_pylist():
+            if not is_inside(path):
+                reason = "its log names files outside its folder, as that of a shallow clone does"
+                raise FileRefused(self._place, reason, "read the table that it was cloned from, or a deep clone")
+            if root is not None and folder is not None and (file := folder / unquote(path)).exists():
+                beneath(root, self._place, file)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """See `PinnedTable`."""
+        expected, returned = self._records(), 0
+        with self._translated(self.version):
+            reader = pa.RecordBatchReader.from_stream(self._table.scan(columns=list(columns)))
+        while True:
+            with self._translated(self.version):
+                batch = next(reader, None)
+            if batch is None:
+                break
+            returned += batch.num_rows
+            yield batch
+        if expected is not None and returned != expected:
+            raise RecordsLost(self._place, expected, returned)
+
+    @property
+    def _files(self) -> pa.Table:
+        return pa.table(self._table.get_add_actions(flatten=True))
+
+    def _records(self) -> int | None:
+        """The number of records by the log, less those of deletion vectors; None if the log does not say it."""
+        with self._translated(self.version):
+            files = self._files
+            if "num_records" not in files.column_names or files.column("num_records").null_count:
+                return None
+            deleted = 0
+            for batch in pa.RecordBatchReader.from_stream(self._table.deletion_vectors()):
+                kept = pc.list_flatten(batch.column("selection_vector"))
+                deleted += len(kept) - (pc.sum(kept).as_py() or 0)
+            return int(pc.sum(files.column("num_records")).as_py() or 0) - deleted

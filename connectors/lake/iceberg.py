@@ -1,0 +1,203 @@
+"""Source `iceberg`: Iceberg tables of a catalogue, read with the library pyiceberg.
+
+    sources:
+      lake:
+        type: iceberg
+        catalog: main
+        options: {type: rest, uri: https://catalog.example.com, warehouse: main, credential: "${secret:CATALOG}"}
+    datasets:
+      orders: {source: lake, table: sales.orders, id: order_id}
+
+Position deletes, deletion vectors and changed schemas are read; equality deletes, which the library does not read, are
+refused. Local files are read only below `root`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, SecretStr, field_validator
+
+from connectors.base import DatasetSettings, SourceSettings
+from connectors.disk.paths import looking
+from connectors.errors import ConnectorError, DatasetMissing, DriverMissing, RecordsLost, SourceMissing
+from connectors.lake.errors import LakePlace, TableRefused, translated
+from connectors.lake.source import LakeDataset, LakeSource, PinnedTable, revealed
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.io.pyarrow import ArrowScan
+    from pyiceberg.table import FileScanTask, Table
+
+OPENS_FILES = "connectors.lake.confined.ConfinedFileIO"
+_SQLITE = "sqlite:///"
+
+
+class IcebergSettings(SourceSettings):
+    """`catalog` is the catalogue's name, `options` are pyiceberg's own for it. Local files are read below `root`, which
+    is relative to the configuration file.
+    """
+
+    type: Literal["iceberg"]
+    catalog: str = "default"
+    options: Mapping[str, SecretStr] = Field(default_factory=dict)
+    root: str = "."
+
+
+class IcebergDataset(LakeDataset):
+    """`table` is the name of a table with its namespace."""
+
+    table: str
+
+    @field_validator("table")
+    @classmethod
+    def _has_namespace(cls, table: str) -> str:
+        if not all(table.split(".")) or "." not in table:
+            raise ValueError("a table of Iceberg has a namespace: write namespace.table")
+        return table
+
+    @property
+    def place(self) -> str:
+        return f"table {self.table}"
+
+
+class IcebergSource(LakeSource):
+    """Tables of one Iceberg catalogue."""
+
+    Settings: ClassVar[type[SourceSettings]] = IcebergSettings
+    Dataset: ClassVar[type[DatasetSettings]] = IcebergDataset
+
+    def __init__(self, name: str, settings: IcebergSettings, directory: Path) -> None:
+        super().__init__(name)
+        self._catalog_name, self._directory = settings.catalog, directory
+        self._root = directory / settings.root
+        self._options = revealed(settings.options)
+        secrets = tuple(filter(None, self._options.values()))
+        self._place = LakePlace(name, f"catalogue {settings.catalog}", "pyiceberg", secrets)
+        self._catalog: Catalog | None = None
+
+    def datasets(self) -> Sequence[str]:
+        """Tables of the namespaces at the top."""
+        with self._translated("the catalogue", None):
+            catalog = self._connected()
+            tables = (table for namespace in catalog.list_namespaces() for table in catalog.list_tables(namespace))
+            return sorted(".".join(table) for table in tables)
+
+    def close(self) -> None:
+        super().close()
+        if self._catalog is not None:
+            self._catalog.close()
+            self._catalog = None
+
+    def _open(self, dataset: IcebergDataset) -> PinnedTable:
+        with self._translated(dataset.place, None):
+            table = self._connected().load_table(dataset.table)
+            place, translated_errors = self._place.table(dataset.place), partial(self._translated, dataset.place)
+            return IcebergVersion(table, self._confined(table), translated_errors, place)
+
+    def _confined(self, table: Table) -> Any:
+        """What opens the table's files: ours, even if the catalogue chose another."""
+        from connectors.lake.confined import ROOT, ConfinedFileIO  # noqa: PLC0415 - an extra
+
+        return ConfinedFileIO({**table.io.properties, ROOT: str(self._root)})
+
+    def _connected(self) -> Catalog:
+        if self._catalog is None:
+            try:
+                from pyiceberg.catalog import load_catalog  # noqa: PLC0415 - an extra
+
+                from connectors.lake.confined import ROOT  # noqa: PLC0415 - see above
+            except ImportError as error:
+                raise DriverMissing(self.name, "pyiceberg", "reconcile-runner[iceberg]") from error
+            ours = {"py-io-impl": OPENS_FILES, ROOT: str(self._root), "init_catalog_tables": "false"}
+            self._catalog = load_catalog(self._catalog_name, **{**self._options, **self._address(), **ours})
+        return self._catalog
+
+    def _address(self) -> dict[str, str]:
+        """The address of a catalogue in a SQLite file, read-only and relative to the configuration."""
+        uri = self._options.get("uri", "")
+        if not uri.startswith(_SQLITE) or "?" in uri:
+            return {}
+        path = self._directory / uri.removeprefix(_SQLITE)
+        with looking(self.name, path):
+            if not path.is_file():
+                raise SourceMissing(self.name, str(path))
+        return {"uri": f"{_SQLITE}file:{path.resolve()}?mode=ro&uri=true"}
+
+    def _translated(self, dataset: str, version: str | None) -> AbstractContextManager[None]:
+        return translated(self._place, dataset, version, partial(self._own_error, dataset))
+
+    def _own_error(self, dataset: str, error: Exception, text: str) -> ConnectorError | None:
+        if type(error).__name__ in ("NoSuchTableError", "NoSuchNamespaceError"):
+            return DatasetMissing(self.name, dataset, [f"table {name}" for name in self.datasets()])
+        if re.search(r"(?i)equality.deletes", text):
+            reason = "it has equality deletes, which pyiceberg cannot read"
+            return TableRefused(self._place.table(dataset), reason, "compact it first, or read it with Spark")
+        return None
+
+
+class IcebergVersion:
+    """One snapshot of an Iceberg table; see `PinnedTable`."""
+
+    def __init__(self, table: Table, files: Any, translated: Any, place: str) -> None:
+        from pyiceberg.io.pyarrow import schema_to_pyarrow  # noqa: PLC0415 - an extra
+
+        self._table, self._translated, self._place = table, translated, place
+        table.io = self._files = files
+        snapshot = table.metadata.current_snapshot()
+        self._snapshot = None if snapshot is None else snapshot.snapshot_id
+        self.version = "no snapshot" if snapshot is None else f"snapshot {snapshot.snapshot_id}"
+        self.content = f"{table.metadata.table_uuid} {self.version}, schema {table.metadata.current_schema_id}"
+        self.schema = schema_to_pyarrow(table.metadata.schema(), include_field_ids=False)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """See `PinnedTable`; one file after the other, which bounds the memory."""
+        if self._snapshot is None:
+            return
+        with self._translated(self.version):
+            from pyiceberg.io.pyarrow import _read_all_delete_files  # noqa: PLC0415 - see _of_file
+
+            scan, tasks = self._scan(columns), list(self._table.scan(snapshot_id=self._snapshot).plan_files())
+            deleted = _read_all_delete_files(self._files, tasks)
+        for task in tasks:
+            yield from self._of_file(scan, task, deleted, list(columns))
+
+    def _scan(self, columns: Sequence[str]) -> ArrowScan:
+        from pyiceberg.expressions import AlwaysTrue  # noqa: PLC0415 - an extra
+        from pyiceberg.io.pyarrow import ArrowScan  # noqa: PLC0415 - see above
+        from pyiceberg.schema import Schema  # noqa: PLC0415 - see above
+
+        metadata = self._table.metadata
+        projected = Schema(*(field for field in metadata.schema().fields if field.name in columns))
+        return ArrowScan(metadata, self._files, projected, AlwaysTrue())
+
+    def _of_file(
+        self, scan: ArrowScan, task: FileScanTask, deleted: Mapping[str, list[Any]], columns: list[str]
+    ) -> Iterator[pa.RecordBatch]:
+        # Not to_record_batches, which reads all files into memory at once.
+        batches = scan._record_batches_from_scan_tasks_and_deletes([task], dict(deleted))  # noqa: SLF001 - see above
+        returned = 0
+        while True:
+            with self._translated(self.version):
+                batch = next(batches, None)
+            if batch is None:
+                break
+            returned += batch.num_rows
+            yield batch.select(columns)
+        expected = task.file.record_count - _different(deleted.get(task.file.file_path, ()), task.file.record_count)
+        if returned != expected:
+            raise RecordsLost(self._place, expected, returned)
+
+
+def _different(positions: Sequence[pa.ChunkedArray], records: int) -> int:
+    """The number of different positions in a file of so many records."""
+    chunks = [chunk for array in positions for chunk in array.chunks]
+    unique = pc.unique(pa.chunked_array(chunks, pa.int64())) if chunks else pa.array([], pa.int64())
+    return int(pc.sum(pc.less(unique, records)).as_py() or 0)

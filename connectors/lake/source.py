@@ -1,0 +1,148 @@
+"""What sources of type `delta` and `iceberg` have in common: each run reads one version of a table.
+
+A table is opened once and stays at that version until `renew`, so all reads of a run see the same records while other
+programs write. Values are those of a Parquet file with the same records.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+from pydantic import SecretStr
+
+from connectors.base import DatasetSettings, Scan, UnreadableCells
+from connectors.batches import gathered, sliced
+from connectors.coerce import Coercion
+from connectors.declared import Declared, Notation, declared
+from connectors.errors import ColumnMissing
+from connectors.headers import confusable, repeated, stable_names
+from connectors.lake.values import PlainValues
+
+ROWS = 65_536
+
+
+class LakeDataset(DatasetSettings):
+    """A table; the connector adds the setting that names it."""
+
+    @property
+    def place(self) -> str:
+        """The table, for people."""
+        raise NotImplementedError
+
+
+class PinnedTable(Protocol):
+    """One version of a table: the same records whatever writers do."""
+
+    version: str
+    """For people, like `version 12`."""
+    content: str
+    """Equal for two tables only if they hold the same records under the same names."""
+    schema: pa.Schema
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The columns, in this order, in the library's types. Raises a ConnectorError, also in the middle."""
+
+
+class LakeSource(ABC):
+    """Tables of one lake. Creating it reads nothing; reading changes nothing."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._tables: dict[str, PinnedTable] = {}
+
+    @abstractmethod
+    def datasets(self) -> Sequence[str]:
+        """The names of its tables, as far as they can be listed."""
+
+    @abstractmethod
+    def _open(self, dataset: Any) -> PinnedTable:
+        """Open the newest version of a table. Raises a ConnectorError."""
+
+    def describe(self, dataset: LakeDataset) -> pa.Schema:
+        reading = self._reading(dataset)
+        with reading.values:
+            return reading.coercion().schema
+
+    def scan(self, dataset: LakeDataset, columns: Sequence[str]) -> Scan:
+        reading = self._reading(dataset, columns)
+        coercion = reading.coercion()
+        reader = pa.RecordBatchReader.from_batches(coercion.schema, _batches(reading, coercion))
+
+        def release() -> None:
+            reading.values.close()
+            coercion.close()
+
+        return Scan(reader, coercion.problems, release)
+
+    def warnings(self, dataset: LakeDataset, columns: Sequence[str] | None) -> tuple[UnreadableCells, ...]:
+        header = self._pinned(dataset).schema.names
+        warning = confusable(repeated(header, stable_names(header)), columns)
+        return (UnreadableCells("*", f"{warning}; rename them in the table", 0, dataset.place),) if warning else ()
+
+    def version(self, dataset: LakeDataset) -> str:
+        """See connectors.base.Versioned."""
+        return self._pinned(dataset).version
+
+    def renew(self) -> None:
+        """See connectors.base.Versioned."""
+        self._tables.clear()
+
+    def content(self, dataset: LakeDataset, progress: Callable[[int], None]) -> str:  # noqa: ARG002 - no file is read
+        """See connectors.base.ContentHashed."""
+        return self._pinned(dataset).content
+
+    def close(self) -> None:
+        """Forget the open tables."""
+        self._tables.clear()
+
+    def _pinned(self, dataset: LakeDataset) -> PinnedTable:
+        if dataset.place not in self._tables:
+            self._tables[dataset.place] = self._open(dataset)
+        return self._tables[dataset.place]
+
+    def _reading(self, dataset: LakeDataset, columns: Sequence[str] | None = None) -> _Reading:
+        table = self._pinned(dataset)
+        names = dict(zip(stable_names(table.schema.names), table.schema, strict=True))
+        for column in (*dataset.columns, *(columns or ())):
+            if column not in names:
+                raise ColumnMissing(f"{dataset.place} of source {self.name!r}", column, list(names))
+        selected = {name: names[name] for name in (names if columns is None else columns)}
+        stored = pa.schema([pa.field(field.name, field.type) for field in selected.values()])
+        return _Reading(dataset, table, tuple(selected), stored, PlainValues(pa.schema(selected.values())))
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A read of some columns of a table: `stored` as the library describes them, `names` as rules call them."""
+
+    dataset: LakeDataset
+    table: PinnedTable
+    names: tuple[str, ...]
+    stored: pa.Schema
+    values: PlainValues
+
+    def coercion(self) -> Coercion:
+        dataset, plain = self.dataset, self.values.schema
+        raw = pa.schema([field.with_name(name) for name, field in zip(self.names, plain, strict=True)])
+        local = {self.names[place]: Declared("instant") for place in self.values.naive}
+        kinds = {name: declared(name, word) for name, word in dataset.columns.items() if name in self.names}
+        notation = Notation(dataset.decimal, dataset.null_values, dataset.timezone)
+        return Coercion(raw, {**local, **kinds}, notation)
+
+
+def _batches(reading: _Reading, coercion: Coercion) -> Iterator[pa.RecordBatch]:
+    schema = reading.stored
+    # A library returns the same column in different types, such as large texts from some files.
+    vectors = (vector.cast(schema) for vector in sliced(reading.table.batches(schema.names), ROWS))
+    for batch in gathered(vectors, ROWS):
+        plain = reading.values.batch(batch)
+        yield coercion.batch(pa.RecordBatch.from_arrays(plain.columns, names=list(reading.names)))
+
+
+def revealed(options: Mapping[str, SecretStr]) -> dict[str, str]:
+    """The options as the library takes them."""
+    return {name: value.get_secret_value() for name, value in options.items()}
