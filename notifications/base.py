@@ -53,6 +53,11 @@ class ChannelSettings(BaseModel):
         """The number of findings of a rule that a notice for this channel lists; it counts the others."""
         return 40
 
+    @property
+    def has_buttons(self) -> bool:
+        """True if people can decide in the channel itself."""
+        return False
+
 
 @dataclass(frozen=True)
 class DifferenceNotice:
@@ -91,7 +96,9 @@ class GroupNotice:
     between them. `form` is what is wrong with them, also `in_words`, and `form_reason` explains it.
 
     `joined` are the records of a grown finding that the channel's last message about it did not have, and `added` their
-    money.
+    money. `version` counts what was reported of the finding. With a `proof` the message may have buttons: a press
+    carries it back. `outcome` is what became of the finding since the message was written, for one that is updated, and
+    `link` its page in the console.
     """
 
     finding: Ours[str]
@@ -116,6 +123,10 @@ class GroupNotice:
     form_reason: str | None = None
     joined: tuple[str, ...] = ()
     added: Ours[Mapping[str, Decimal]] = field(default_factory=dict)
+    version: Ours[int] = 0
+    proof: Ours[str | None] = None
+    outcome: Ours[str | None] = None
+    link: Ours[str | None] = None
 
 
 @dataclass(frozen=True)
@@ -312,6 +323,39 @@ class Resumable(Protocol):
 
     def finish(self, notice: Notice, begun: DeliveryReceipt) -> DeliveryReceipt:
         """Send the parts of a message that are missing after `begun`. Raises PartlySent."""
+
+
+@runtime_checkable
+class Updatable(Protocol):
+    """A channel whose messages can be changed after they were sent."""
+
+    def update(self, notice: Notice, receipt: DeliveryReceipt) -> None:
+        """Show this notice in the message of the receipt. Safe to repeat; raises a ChannelError.
+
+        Raises ChannelRefused for a message that is gone or too old.
+        """
+
+
+@dataclass(frozen=True)
+class Press:
+    """A press of a button in a message: what it asks for, the value that we gave the button, by whom, and where.
+
+    `id` is the same however often the chat delivers the press.
+    """
+
+    id: str
+    action: str
+    value: str
+    user: str
+    place: Mapping[str, str]
+
+
+@runtime_checkable
+class Interactive(Protocol):
+    """A channel whose messages have buttons."""
+
+    def reply(self, press: Press, text: str) -> None:
+        """Tell the person who pressed, and nobody else. Raises a ChannelError."""
 
 
 @runtime_checkable

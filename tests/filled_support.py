@@ -387,6 +387,25 @@ ROWS: Mapping[str, Rows] = {
         "attempts": [{"scope": "ef" * 32, "count": 3, "since": AT}],
     },
     "0005": {},
+    "0006": {
+        "shown_findings": [{"message": "m-sent", "finding": "F-OPEN"}],
+        "presses": [
+            {
+                "id": "press1_done",
+                "channel": "team",
+                "press": _json({"press": {"action": "dismiss"}, "mac": "ab" * 32}),
+                "signature": "v0=" + "cd" * 32,
+                "received_at": AT,
+                "status": "done",
+                "attempts": 1,
+                "next_at": AT,
+                "fence": 1,
+                "owner": None,
+                "lease_until": AT,
+                "answer": "F-OPEN is dismissed",
+            }
+        ],
+    },
 }
 
 REVISIONS = tuple(

@@ -409,7 +409,7 @@ def test_what_waits_for_a_person_comes_before_what_is_new_and_what_was_done_at_t
     assert "reconcile quarantine" in shown
     assert "reconcile undo --run run1_x" in shown
     assert headline(notice) == (
-        "🔴 Critical: 3 cleanings need your decision · 2 new double charges, 40.00 EUR at risk · 12 findings cleaned"
+        "🔴 Critical: 2 new double charges, 40.00 EUR at risk · 3 cleanings need your decision · 12 findings cleaned"
     )
 
 

@@ -188,7 +188,7 @@ def test_a_grown_finding_says_which_records_joined_since_the_channel_heard_of_it
     shop.run()
 
     _, grown = slack.parents()
-    assert "1 grown double charge, 40.00 EUR at risk" in grown["text"]
+    assert "1 double charge grew, 40.00 EUR at risk" in grown["text"]
     assert "Joined since the last message: ch_00003, adds 20.00 EUR" in json.dumps(grown)
 
 

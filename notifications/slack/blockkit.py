@@ -7,16 +7,21 @@ user's own template wrote.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from notifications.slack.limits import FIELD, HEADER, SECTION, TOTAL, check, escape_stray
+from notifications.slack.buttons import actions as buttons_of
+from notifications.slack.limits import BLOCKS, FIELD, HEADER, SECTION, TOTAL, check, escape_stray, total
 from notifications.wording import words
 from notifications.wording.document import Document, Line, Section, TextSpan
 
 # A bare id has a digit: an owner may well be called WAREHOUSE or SUPPORT.
 _OWNER_ID = re.compile(r"(?:<@|<!subteam\^|(?=[A-Z]*\d))(?P<id>[SUW][A-Z0-9]{6,20})>?")
+
+_MARGIN = 1_000
+"""Characters kept free for heading and context."""
 
 __all__ = ["Message", "as_text", "check", "escape", "inert", "message", "templated", "thread"]
 
@@ -24,9 +29,14 @@ Block = dict[str, Any]
 Message = dict[str, Any]
 
 
-def message(shown: Document, mentions: Mapping[str, str]) -> Message:
-    """The message of a document: `text` for notifications, and blocks. `mentions` gives owners their Slack ids."""
-    blocks = [*_top(shown), *_body(shown.sections, mentions)]
+def message(shown: Document, mentions: Mapping[str, str], name: str = "") -> Message:
+    """The message of a document: `text` for notifications, and blocks. `mentions` gives owners their Slack ids.
+
+    `name` is the id of the notice, which buttons carry.
+    """
+    top = _top(shown)
+    body = _with_buttons(shown.sections, mentions, name, BLOCKS - len(top))
+    blocks = [*top, *(body or _body(shown.sections, mentions))]
     return {"text": inert(words.visible(shown.headline, 700)), "blocks": _numbered(blocks, "notice")}
 
 
@@ -69,9 +79,54 @@ def _body(sections: Sequence[Section], mentions: Mapping[str, str]) -> list[Bloc
     return blocks
 
 
+def _with_buttons(sections: Sequence[Section], mentions: Mapping[str, str], name: str, room: int) -> list[Block] | None:
+    """Return the body with the buttons of its findings, the first ones if not all fit; None without buttons."""
+    numbers = itertools.count()
+    buttons = [[buttons_of(finding, name, next(numbers)) for finding in section.findings] for section in sections]
+    plain = _body(sections, mentions)
+    fitting = _fitting(itertools.chain.from_iterable(buttons), room - len(plain), TOTAL - _MARGIN - total(plain))
+    if not fitting:
+        return None
+    blocks: list[Block] = []
+    left = fitting
+    for number, section in enumerate(sections):
+        if number and "rule" in (section.kind, sections[number - 1].kind):
+            blocks.append({"type": "divider"})
+        own = []
+        for block in buttons[number]:
+            own.append(block if left > 0 else None)
+            left -= block is not None
+        blocks += _divided(section, own, mentions)
+    return blocks
+
+
+def _fitting(buttons: Iterable[Block | None], blocks: int, characters: int) -> int:
+    """Return how many findings can have buttons: each takes its block, and one for what follows in its section."""
+    number = 0
+    for block in filter(None, buttons):
+        characters -= total([block])
+        if 2 * (number + 1) > blocks or characters < 0:
+            break
+        number += 1
+    return number
+
+
+def _divided(section: Section, buttons: Sequence[Block | None], mentions: Mapping[str, str]) -> Iterator[Block]:
+    """Yield the section in parts, so that the buttons of a finding are below it."""
+    lines, pending = section.lines, list[tuple[Line, ...]]()
+    for group, block in itertools.zip_longest(section.groups, buttons):
+        pending.append(group)
+        if block is not None:
+            yield _rich(Section(section.kind, lines, tuple(pending)), mentions)
+            yield block
+            lines, pending = (), []
+    if pending or section.after or lines:
+        yield _rich(Section(section.kind, lines, tuple(pending), section.after), mentions)
+
+
 def _rich(section: Section, mentions: Mapping[str, str]) -> Block:
     """One section as one block: lines, a bulleted list of groups, lines."""
-    elements: list[Block] = [_paragraph(section.lines, mentions)]
+    elements: list[Block] = [_paragraph(section.lines, mentions)] if section.lines else []
     if section.groups:
         groups = [_paragraph(group, mentions) for group in section.groups]
         elements.append({"type": "rich_text_list", "style": "bullet", "indent": 0, "elements": groups})
@@ -167,6 +222,8 @@ def _shown(block: Block) -> str:
         return "  ".join(element["text"] for element in block["elements"])
     if kind == "section":
         return str(block["text"]["text"])
+    if kind == "actions":
+        return "  ".join(f"[{element['text']['text']}]" for element in block["elements"])
     return "\n".join(_shown_rich(element) for element in block["elements"])
 
 

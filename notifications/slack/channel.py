@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from notifications import base
-from notifications.base import ChannelSettings, DeliveryReceipt, Notice
+from notifications.base import ChannelSettings, DeliveryReceipt, Notice, Press
 from notifications.errors import (
     CannotBeAsked,
     ChannelError,
@@ -24,7 +24,7 @@ from notifications.errors import (
 )
 from notifications.slack import blockkit
 from notifications.slack.wire import Api, Hook
-from notifications.wording import html, render
+from notifications.wording import html, render, words
 from notifications.wording.document import Document
 from notifications.wording.template import Template
 
@@ -54,6 +54,21 @@ class SlackSettings(ChannelSettings):
     timeout: float = Field(default=15, gt=0, le=300, description="Seconds to wait for Slack.")
     proxy: SecretStr | None = Field(
         default=None, description="An HTTP proxy for Slack: http://host:port. By default no proxy is used."
+    )
+    app_token: SecretStr | None = Field(
+        default=None, description="The app-level token (xapp-…): buttons over Socket Mode, without a public address."
+    )
+    signing_secret: SecretStr | None = Field(
+        default=None, description="The app's signing secret: buttons over /slack/interactions."
+    )
+    team: str | None = Field(
+        default=None, pattern=r"^T[A-Z0-9]{2,20}$", description="The workspace's id: buttons of no other one count."
+    )
+    app: str | None = Field(
+        default=None, pattern=r"^A[A-Z0-9]{2,20}$", description="The app's id: buttons of no other one count."
+    )
+    users: dict[str, str] = Field(
+        default_factory=dict, description="Who may press buttons: Slack ids (U…) and the users they are here."
     )
 
     @field_validator("base_url")
@@ -88,6 +103,28 @@ class SlackSettings(ChannelSettings):
                     "group (S…), or write !here or !channel"
                 )
         return mentions
+
+    @field_validator("users")
+    @classmethod
+    def _ids_of_people(cls, users: dict[str, str]) -> dict[str, str]:
+        for slack_id in users:
+            if not re.fullmatch(r"[UW][A-Z0-9]{2,20}", slack_id):
+                raise ValueError(f"`{slack_id}` is not the Slack id of a person; copy it from the profile (U…)")
+        return users
+
+    @property
+    def has_buttons(self) -> bool:
+        """True if presses reach us, and somebody may press."""
+        return bool(self.users) and (self.app_token is not None or self.signing_secret is not None)
+
+    @model_validator(mode="after")
+    def _buttons_need_a_bot(self) -> SlackSettings:
+        reached = self.app_token is not None or self.signing_secret is not None
+        if reached and self.token is None:
+            raise ValueError("`app_token` and `signing_secret` need a bot: set `token` and `channel`")
+        if reached != bool(self.users):
+            raise ValueError("buttons need `users`, and `app_token` or `signing_secret`; write both or neither")
+        return self
 
     @model_validator(mode="after")
     def _one_way(self) -> SlackSettings:
@@ -144,6 +181,27 @@ class SlackChannel:
         except ChannelError as error:
             raise PartlySent(self.name, begun, error) from error
 
+    def update(self, notice: Notice, receipt: DeliveryReceipt) -> None:
+        """Show the notice in the posted message and its thread; does nothing for a webhook's message."""
+        ts, channel = receipt.details.get("ts"), receipt.details.get("channel")
+        if self._hook is not None or ts is None:
+            return
+        shown = self._document(notice)
+        place = {"channel": channel, "ts": ts}
+        self._api.call("chat.update", **(self._post(notice, self._parent(notice, shown), "message") | place))
+        reply = blockkit.thread(shown, self.settings.mentions)
+        if reply is not None and "thread" in receipt.details:
+            place = {"channel": channel, "ts": receipt.details["thread"]}
+            self._api.call("chat.update", **(self._post(notice, reply, "details") | place))
+
+    def reply(self, press: Press, text: str) -> None:
+        """Show the text to the person who pressed, below the message."""
+        if self._hook is None:
+            shown = words.visible(text, 2_000)
+            block = {"type": "section", "text": {"type": "plain_text", "text": shown, "emoji": False}}
+            place = {"channel": press.place["channel"], "user": press.user}
+            self._api.call("chat.postEphemeral", **place, text=blockkit.inert(shown), blocks=[block])
+
     def find(self, notice: Notice) -> DeliveryReceipt | None:
         """Search for this notice's message since the notice was written, and complete its thread.
 
@@ -187,7 +245,7 @@ class SlackChannel:
 
     def _parent(self, notice: Notice, shown: Document) -> blockkit.Message:
         if self._template is None:
-            return blockkit.message(shown, self.settings.mentions)
+            return blockkit.message(shown, self.settings.mentions, notice.id)
         return blockkit.templated(shown, self._template.render(shown, base.to_json(notice)))
 
     def _post(self, notice: Notice, message: blockkit.Message, part: str) -> dict[str, Any]:

@@ -63,8 +63,8 @@ def check(message: Mapping[str, Any]) -> list[str]:
         problems += _block(f"blocks[{number}]", block)
     problems += _unique(blocks, "block_id")
     problems += _unique([e for block in blocks if block.get("type") == "actions" for e in _list(block)], "action_id")
-    if (total := _total(blocks)) > TOTAL:
-        problems.append(f"blocks: {total} characters together, Slack takes about {TOTAL}")
+    if (size := total(blocks)) > TOTAL:
+        problems.append(f"blocks: {size} characters together, Slack takes about {TOTAL}")
     return problems
 
 
@@ -73,12 +73,12 @@ def _list(block: Mapping[str, Any]) -> list[Any]:
     return elements if isinstance(elements, list) else []
 
 
-def _total(node: Any) -> int:
-    """Units of all texts and addresses in a tree of blocks."""
+def total(node: Any) -> int:
+    """Return the units of all texts, values and addresses in a tree of blocks."""
     if isinstance(node, Mapping):
         own = sum(units(v) for k, v in node.items() if k in ("text", "url", "value") and isinstance(v, str))
-        return own + sum(_total(value) for value in node.values())
-    return sum(map(_total, node)) if isinstance(node, list) else 0
+        return own + sum(total(value) for value in node.values())
+    return sum(map(total, node)) if isinstance(node, list) else 0
 
 
 def _unique(items: list[Any], name: str) -> Problems:
@@ -141,9 +141,22 @@ def _actions(at: str, block: Mapping[str, Any]) -> Problems:
         if not isinstance(element, Mapping) or not isinstance(element.get("type"), str):
             yield f"{at}[{number}]: not an element"
         elif element["type"] == "button":
-            yield from _text(f"{at}[{number}]", element.get("text"), 75, plain=True)
-            if units(str(element.get("value", ""))) > 2_000:
-                yield f"{at}[{number}]: a value longer than 2000"
+            yield from _button(f"{at}[{number}]", element)
+
+
+def _button(at: str, button: Mapping[str, Any]) -> Problems:
+    yield from _text(at, button.get("text"), 75, plain=True)
+    if not isinstance(button.get("action_id"), str):
+        yield f"{at}: no action_id"
+    if units(str(button.get("value", ""))) > FIELD:
+        yield f"{at}: a value longer than {FIELD}"
+    if "url" in button and (units(str(button["url"])) > URL or not re.match(r"https?://", str(button["url"]))):
+        yield f"{at}: {str(button['url'])[:40]!r} is not an address"
+    if button.get("style", "primary") not in ("primary", "danger"):
+        yield f"{at}: style {button['style']!r} is not known"
+    if isinstance(confirm := button.get("confirm"), Mapping):
+        for name, limit in (("title", 100), ("text", 300), ("confirm", 30), ("deny", 30)):
+            yield from _text(f"{at}.confirm.{name}", confirm.get(name), limit, plain=True)
 
 
 def _rich_text(at: str, block: Mapping[str, Any]) -> Problems:

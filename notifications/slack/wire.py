@@ -25,9 +25,9 @@ from notifications.http import retry_after
 if TYPE_CHECKING:
     from notifications.slack.client import ApiClient
 
-_LOG = logging.getLogger("notifications.slack_sdk")
-_LOG.setLevel(logging.CRITICAL)  # slack-sdk writes addresses of webhooks, which are secrets, into its debug log
-_LOG.propagate = False
+LOG = logging.getLogger("notifications.slack_sdk")
+LOG.setLevel(logging.CRITICAL)  # slack-sdk writes addresses of webhooks, which are secrets, into its debug log
+LOG.propagate = False
 
 _INVITE = "invite the bot: type /invite @the-bot in the channel."
 _NEW_TOKEN = "the token is not valid; copy the Bot User OAuth Token (xoxb-…) of the Slack app again."  # noqa: S105 - a sentence
@@ -102,9 +102,7 @@ class Api:
 
         if self._made is None:
             seconds = int(self._timeout) or 1
-            self._made = ApiClient(
-                self._token.get_secret_value(), self._base_url, seconds, _revealed(self._proxy), _LOG
-            )
+            self._made = ApiClient(self._token.get_secret_value(), self._base_url, seconds, revealed(self._proxy), LOG)
         return self._made
 
     def _refusal(self, method: str, response: Any) -> ChannelError:
@@ -130,7 +128,7 @@ class Hook:
         from notifications.slack.client import HookClient  # noqa: PLC0415 - see above
 
         seconds = int(self._timeout) or 1
-        client = HookClient(self._address.get_secret_value(), seconds, _revealed(self._proxy), _LOG)
+        client = HookClient(self._address.get_secret_value(), seconds, revealed(self._proxy), LOG)
         try:
             answer = client.send_dict({**message, "unfurl_links": False, "unfurl_media": False})
         except _UNREADABLE as error:
@@ -143,7 +141,8 @@ class Hook:
             raise refusal(self._channel, answer.status_code, code, dict(answer.headers))
 
 
-def _revealed(secret: SecretStr | None) -> str | None:
+def revealed(secret: SecretStr | None) -> str | None:
+    """Return the text of a secret, to hand it to Slack's client."""
     return None if secret is None else secret.get_secret_value()
 
 

@@ -27,9 +27,7 @@ def needs_in_short(notice: Notice) -> list[str]:
         needs = words.plural(
             sum(rule.asks for rule in asking), "cleaning needs your decision", "cleanings need your decision"
         )
-        risk = (
-            "" if any(rule.news for rule in notice.rules) else words.money(words.total(rule.money for rule in asking))
-        )
+        risk = words.money(words.total(rule.money for rule in asking))
         return [f"{needs}, {risk} at risk" if risk else needs]
     if stopped:
         of = stopped[0] if len(stopped) == 1 else words.plural(len(stopped), "rule", "rules")
@@ -61,6 +59,7 @@ def decisions(notice: Notice, drawn: _Drawn) -> Iterator[Section]:
             (_heading(rule), *_pending(rule)),
             tuple(drawn(group) for group in shown),
             tuple(_commands(rule, shown)),
+            tuple(shown),
         )
     if len(rules) > _RULES:
         more = words.plural(len(rules) - _RULES, "more rule needs a decision", "more rules need a decision")

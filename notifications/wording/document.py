@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from notifications.base import GroupNotice
 from notifications.wording.words import units
 
 
@@ -23,12 +24,16 @@ Line = tuple[TextSpan, ...]
 
 @dataclass(frozen=True)
 class Section:
-    """One subject: lines, a list of groups (each of some lines), and lines after it."""
+    """One subject: lines, a list of groups (each of some lines), and lines after it.
+
+    `findings` are what the groups are about, for a channel with buttons.
+    """
 
     kind: Literal["failure", "rule", "note"]
     lines: tuple[Line, ...]
     groups: tuple[tuple[Line, ...], ...] = ()
     after: tuple[Line, ...] = ()
+    findings: tuple[GroupNotice, ...] = ()
 
     def size(self) -> int:
         """Units of text, with some room for each line's marks."""

@@ -13,30 +13,43 @@ from notifications.wording import cleaning, trouble, words
 
 SEVERITIES = ("info", "low", "medium", "high", "critical")
 SIGNS = {"critical": "🔴", "high": "🟠", "medium": "🟡", "low": "🔵", "info": "⚪"}
+_VERBS = {"grown": "grew", "reopened": "came back"}
 _NAMED = 2
 """So many rules are named; of more only the first one, and the others are counted."""
 
 
 def headline(notice: Notice) -> str:
     """Like "🔴 Critical: 3 new double charges, 60.00 EUR at risk · shop-production · ⚠️ could not check bank"."""
-    first, *rest = _parts(notice)
+    urgent, rest = _parts(notice)
     project = [words.visible(notice.project, 60)] if notice.project else []
-    return " · ".join([first, *project, *rest])
+    return " · ".join([*urgent, *project, *rest])
 
 
-def _parts(notice: Notice) -> list[str]:
+def _parts(notice: Notice) -> tuple[list[str], list[str]]:
+    """Return the parts before the project, and those after it."""
     if notice.test:
-        return ["Test message from Reconcile: this channel works"]
+        return ["Test message from Reconcile: this channel works"], []
     if notice.trouble is not None:
-        return [trouble.headline(notice.trouble)]
+        return [trouble.headline(notice.trouble)], []
     failed, results = list(_could_not(notice)), cleaning.results_in_short(notice)
-    if needs := [*cleaning.needs_in_short(notice), *_findings(with_news(notice))]:
-        return [f"{_lead(notice)}: {needs[0]}", *needs[1:], *results, *(f"⚠️ could not check {text}" for text in failed)]
+    if needs := _needs(notice):
+        return [f"{_lead(notice)}: {needs[0]}", *needs[1:]], [
+            *results,
+            *(f"⚠️ could not check {text}" for text in failed),
+        ]
     if failed:
-        return [f"⚠️ Could not check {failed[0]}", *results]
+        return [f"⚠️ Could not check {failed[0]}"], results
     if results:
-        return [f"{'⚠️' if cleaning.not_done(notice) else '✅'} {results[0]}", *results[1:]]
-    return [f"✅ {_nothing_new(notice)}"]
+        return [f"{'⚠️' if cleaning.not_done(notice) else '✅'} {results[0]}"], results[1:]
+    return [f"✅ {_nothing_new(notice)}"], []
+
+
+def _needs(notice: Notice) -> list[str]:
+    """Return what people are to look at, the gravest first: decisions before findings of the same severity."""
+    rules, asking = with_news(notice), [rule for rule in notice.cleaning if rule.asks or rule.stopped]
+    decisions, findings = cleaning.needs_in_short(notice), list(_findings(rules))
+    are_graver = bool(rules) and all(_rank(rule) < _rank(rules[0]) for rule in asking)
+    return [*findings, *decisions] if are_graver else [*decisions, *findings]
 
 
 def with_news(notice: Notice) -> list[RuleNotice]:
@@ -56,12 +69,22 @@ def _rank(rule: RuleNotice | CleaningNotice) -> int:
 
 
 def _lead(notice: Notice) -> str:
-    """Like "🔴 Critical", with the reason if all findings existed before."""
+    """Like "🔴 Critical", with the reason if all findings existed before; "✅ Done" once all of them are settled."""
     rules, gravest = with_news(notice), severity(notice) or ""
+    if _is_settled(notice):
+        return "✅ Done"
     label = ""
     if rules and all(rule.first_run for rule in rules):
         label = ", after an edit of the rule" if all(rule.edited for rule in rules) else ", first run"
     return f"{SIGNS.get(gravest, '•')} {words.visible(gravest, 20).capitalize()}{label}"
+
+
+def _is_settled(notice: Notice) -> bool:
+    """Return True if the message lists all its findings, and something became of each since."""
+    listed = [group for rule in with_news(notice) for group in rule.largest]
+    listed += [group for rule in notice.cleaning for group in rule.findings]
+    number = sum(rule.news for rule in notice.rules) + sum(rule.asks for rule in notice.cleaning)
+    return 0 < number <= len(listed) and all(group.outcome for group in listed)
 
 
 def _findings(rules: Sequence[RuleNotice]) -> Iterator[str]:
@@ -100,9 +123,10 @@ def counted(rule: RuleNotice) -> str:
     """Like "3 new double charges", or "3 new groups of duplicates in tracks" if the rule's name is no noun."""
     singular, plural = words.nouns(rule.rule, rule.kind, rule.nouns)
     named = [name for name, number in changes(rule).items() if number]
-    adjective = f"{named[0]} " if len(named) == 1 and not rule.first_run else ""
+    change = named[0] if len(named) == 1 and not rule.first_run else ""
+    adjective, verb = ("", f" {_VERBS[change]}") if change in _VERBS else (f"{change} " if change else "", "")
     place = "" if singular.split()[0] in rule.rule.lower() else _place(rule)
-    return words.plural(rule.news, f"{adjective}{singular}", f"{adjective}{plural}") + place
+    return words.plural(rule.news, f"{adjective}{singular}", f"{adjective}{plural}") + place + verb
 
 
 def changes(rule: RuleNotice) -> Mapping[str, int]:

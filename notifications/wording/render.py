@@ -160,6 +160,7 @@ def _rule(rule: RuleNotice, notice: Notice, most: int, in_thread: int) -> Sectio
         (*_heading(rule, notice), *_largest(rule, shown)),
         tuple(groups.lines(group, notice) for group in shown),
         tuple(_after(rule, shown, in_thread)),
+        tuple(shown),
     )
 
 

@@ -117,6 +117,8 @@ NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
     "leases": _WORK,
     "meta": "the identity of the state",  # its id is in every hash; epoch and schema are compared when it is opened
     "outbox": "messages",
+    "presses": "messages",
+    "shown_findings": "messages",
     "pauses": "pauses",
     "promotion": "releases",
     "releases": "releases",

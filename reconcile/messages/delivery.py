@@ -14,10 +14,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
-from notifications.base import DeliveryReceipt, Notice, Resumable
+from notifications.base import DeliveryReceipt, Notice, Resumable, Updatable
 from notifications.errors import CannotBeAsked, ChannelError, DeliveryReaction, DeliveryUnknown, PartlySent
 from reconcile.config.settings import Project
 from reconcile.coordination.lease import Owner, is_dead
+from reconcile.messages import living
 from reconcile.messages.outbox import MESSAGES, enqueue, log, notice_of
 from reconcile.schedule import retry
 from reconcile.store import Store, Transaction, findings, troubles
@@ -110,13 +111,18 @@ def deliver_all(
     patience: dt.timedelta = PATIENCE,
     sleep: Callable[[float], None] = time.sleep,
 ) -> DeliveryReport:
-    """Deliver to every channel of the project, as it is configured; every job's run delivers what waits of all."""
+    """Deliver to every channel of the project, as it is configured, and update messages whose findings changed.
+
+    Every job's run delivers what waits of all jobs.
+    """
     ask = [name for name, channel in project.channels.items() if channel.settings.on_unknown == "person"]
     fallbacks = {
         name: channel.entry.fallback for name, channel in project.channels.items() if channel.entry.fallback is not None
     }
     of_project = {name: channels[name] for name in project.channels}
-    return deliver(store, of_project, ask_a_person=ask, fallbacks=fallbacks, patience=patience, sleep=sleep)
+    report = deliver(store, of_project, ask_a_person=ask, fallbacks=fallbacks, patience=patience, sleep=sleep)
+    living.update_due(store, project, of_project)
+    return report
 
 
 @dataclass(frozen=True)
@@ -271,6 +277,8 @@ class _Delivery:
                 log(tx, "reconcile", "message.sent_late", claim.message, body)
                 return
             log(tx, "reconcile", "message.sent", claim.message, body)
+            if isinstance(self._channels[claim.channel], Updatable):
+                living.keep_alive(tx, claim.notice)
             message = stored.get(tx, claim.message)
         self.report.sent.append(message)
 

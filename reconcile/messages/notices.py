@@ -154,6 +154,7 @@ def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         right=tuple(by_role["right"]),
         differences=tuple(_differences(finding, hidden)),
         form_reason=finding.form_reason,
+        version=finding.version,
         joined=tuple(hidden.names(joined, datasets)),
         added=hidden.risk(added_money(letter.project, finding, joined), len(joined)),
     )

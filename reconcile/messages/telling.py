@@ -11,7 +11,7 @@ from notifications.base import Notice
 from reconcile.config.settings import JobConfig, Project
 from reconcile.findings import results
 from reconcile.findings.results import Outcome, RuleResult
-from reconcile.messages import notify, outbox, routing, timing
+from reconcile.messages import living, notify, outbox, routing, timing
 from reconcile.messages.combined import combined
 from reconcile.messages.news import News
 from reconcile.messages.notices import Letter
@@ -73,6 +73,8 @@ class _Telling:
         notice = combined(held, notify.digest(letter, outcomes, untold, news, asking, not_undone), checked)
         if held and is_quiet and not notify.has_news(notice):
             return
+        if project.channels[channel].settings.has_buttons:
+            notice = living.with_proofs(notice, tx.store.key)
         yield self._queued(channel, notice, held)
         stored_findings.mark_notified(tx, channel, notice.id, versions)
 

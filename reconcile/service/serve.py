@@ -17,10 +17,12 @@ import structlog
 
 from reconcile import config
 from reconcile.app import Application
+from reconcile.chat.presses import handle_due
+from reconcile.chat.sockets import Sockets
 from reconcile.config.settings import Project
 from reconcile.coordination import releases
 from reconcile.coordination.clock import held as clock_is_held
-from reconcile.messages import escalation, troubles, watchdog
+from reconcile.messages import escalation, living, troubles, watchdog
 from reconcile.schedule.slots import slot_text
 from reconcile.service import triggers
 from reconcile.service.alarm import Alarm
@@ -30,7 +32,7 @@ from reconcile.service.metrics import Metrics, ProcessState
 from reconcile.service.routes import health, metrics_page, readiness
 from reconcile.service.scheduler import Scheduler
 from reconcile.service.workers import RunOutcome, Workers
-from reconcile.store import Store, outbox
+from reconcile.store import Store, outbox, presses
 from reconcile.store.errors import StoreReplaced
 from reconcile.store.slots import SlotRow
 from reconcile.telemetry import traces
@@ -43,7 +45,15 @@ _LAST_WORDS = 3.0
 """Seconds beyond the grace for recording stopped runs; if the state does not answer by then, it later finds their
 processes dead."""
 _SILENCE = 60.0
-_OUTSIDE = {"deliver": 900.0, "clean": 900.0, "watch": 900.0, "care": 900.0, "anchor": 900.0}
+_OUTSIDE = {
+    "deliver": 900.0,
+    "press": 900.0,
+    "chat": 900.0,
+    "clean": 900.0,
+    "watch": 900.0,
+    "care": 900.0,
+    "anchor": 900.0,
+}
 """Seconds a duty may be late before this process is unhealthy; more if it works with outside systems."""
 
 log = structlog.get_logger("reconcile")
@@ -92,6 +102,7 @@ class Server:
         self.application = Application(self._file)
         self._open()
         self._take_up(self._file)
+        self.sockets = Sockets(lambda: self.store, lambda: self.alarm.wake("press"))
         self.metrics = Metrics(lambda: self.store, lambda: self.project, self._process_state)
 
     def _open(self) -> None:
@@ -113,9 +124,9 @@ class Server:
         self.workers.tick(self.project)
 
     def deliver(self) -> None:
-        """Deliver the messages that are due now."""
+        """Deliver the messages that are due now, and update those whose findings changed."""
         with self.store.read() as tx:
-            if not outbox.anything_due(tx, self.project.channels):
+            if not outbox.anything_due(tx, self.project.channels) and not living.anything_stale(tx, self.project):
                 return
         report = self.application.deliver()
         self.metrics.delivered(report)
@@ -128,6 +139,19 @@ class Server:
             )
         for message in report.failed:
             log.warning("message.failed", channel=message.channel, message=message.message, why=message.problem)
+
+    def press(self) -> None:
+        """Carry out the buttons that people pressed."""
+        with self.store.read() as tx:
+            if not presses.anything_due(tx):
+                return
+        for handled in handle_due(self.application):
+            log.info("press.handled", press=handled.id, changed=handled.changed)
+            self.alarm.wake("deliver")
+
+    def chat(self) -> None:
+        """Keep the connections to chats open over which presses of buttons arrive."""
+        self.sockets.tick(self.project)
 
     def clean(self) -> None:
         """Execute approved plans and due retries, between runs."""
@@ -210,7 +234,7 @@ class Server:
         """Begin to serve; returns at once."""
         warm_up(traces.MODULES if traces.wanted(self.project.traces, self.environ) else ())
         duties: list[tuple[float, Callable[[], None]]] = [(0.2, self.work), (1.0, self.deliver), (1.0, self.clean)]
-        duties.append((5.0, self.reload))
+        duties += [(5.0, self.reload), (0.5, self.press), (5.0, self.chat)]
         if not self.worker:
             duties += [(0.5, self.schedule), (2.0, self.watch), (60.0, self.care), (60.0, self.anchor)]
         for seconds, duty in duties:
@@ -244,6 +268,7 @@ class Server:
                 self.workers.kill()
             time.sleep(0.05)
             self._guard(self.workers.settle)()
+        self._guard(self.sockets.stop)()
         if self.listener is not None:
             self.listener.stop()
         if not self.worker and not at_once.is_set():

@@ -302,6 +302,27 @@ def _unanswered(criteria: Unanswered) -> sa.Select[Any]:
     return query if criteria.severity is None else query.where(findings.c.severity >= int(criteria.severity))
 
 
+@dataclass(frozen=True)
+class Standing:
+    """The state of a finding, and who put it there."""
+
+    id: str
+    state: State
+    version: int
+    state_since: dt.datetime
+    snoozed_until: dt.datetime | None
+    decided_by: str | None
+    assigned_to: str | None
+
+
+def standing(tx: Transaction, ids: Sequence[str]) -> Iterator[Standing]:
+    """Yield the states of these findings, without missing ones."""
+    columns = [findings.c[name] for name in Standing.__dataclass_fields__]
+    for chunk in chunks(ids):
+        for row in tx.connection.execute(sa.select(*columns).where(findings.c.id.in_(chunk))):
+            yield Standing(**row._asdict() | {"state": State(row.state)})
+
+
 def mark_notified(tx: Transaction, channel: str, message: str, shown: Mapping[str, int]) -> None:
     """Record that the message contains these findings (id: version), in the transaction that writes the message."""
     insert = insert_for(tx, notified)

@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from notifications.base import DeliveryReceipt
 from reconcile.errors import Wrong
 from reconcile.store.database import Transaction
-from reconcile.store.tables import outbox
+from reconcile.store.finding_memory import insert_for
+from reconcile.store.tables import findings, outbox, shown_findings
 
 WAITING = ("queued", "sending")
 GIVEN_UP = ("failed", "unknown")
@@ -351,6 +352,102 @@ def mark_sent(tx: Transaction, message: str, fence: int, receipt: DeliveryReceip
     facts = receipt_to_json(receipt)
     done = {"status": "sent", "receipt": facts, "sent_at": tx.now, "outcome_unknown": False, "problem": None}
     return _changed(tx, message, fence, owner=None, **done)
+
+
+# Living messages
+
+
+@dataclass(frozen=True)
+class LivingMessage:
+    """A sent message that can be updated. `shown` identifies what it shows, `updates` counts failed attempts."""
+
+    message: str
+    channel: str
+    notice: Any
+    receipt: DeliveryReceipt
+    shown: str | None
+    updates: int
+    fence: int
+    owner: Any
+    lease_until: dt.datetime
+
+
+def keep_alive(tx: Transaction, message: str, shown: str, at: dt.datetime, shown_findings_of: Collection[str]) -> None:
+    """Record what a sent message shows of which findings, as of this time."""
+    values = {"shown": shown, "shown_at": at, "updates": 0}
+    tx.connection.execute(sa.update(outbox).where(outbox.c.message == message).values(values))
+    rows = [{"message": message, "finding": finding} for finding in shown_findings_of]
+    if rows:
+        tx.connection.execute(insert_for(tx, shown_findings).on_conflict_do_nothing(), rows)
+
+
+def possibly_stale(tx: Transaction, channel: str, *, sent_after: dt.datetime, margin: dt.timedelta) -> list[str]:
+    """Return messages that may show former states: a finding's state changed about then or later."""
+    changed = (
+        sa.select(sa.func.max(findings.c.state_since, type_=outbox.c.shown_at.type))
+        .join(shown_findings, shown_findings.c.finding == findings.c.id)
+        .where(shown_findings.c.message == outbox.c.message)
+        .scalar_subquery()
+    )
+    query = sa.select(outbox.c.message, outbox.c.shown_at, changed.label("changed")).where(
+        outbox.c.channel == channel,
+        outbox.c.status == "sent",
+        outbox.c.shown_at.is_not(None),
+        outbox.c.sent_at > sent_after,
+        outbox.c.next_at <= tx.now,
+    )
+    rows = tx.connection.execute(query.order_by(outbox.c.sent_at, outbox.c.message)).all()
+    return [row.message for row in rows if row.changed is not None and row.changed > row.shown_at - margin]
+
+
+def living(tx: Transaction, message: str) -> LivingMessage | None:
+    """Return a sent message that can be updated; None if it has no receipt or no content any more."""
+    names = LivingMessage.__dataclass_fields__
+    row = tx.connection.execute(
+        sa.select(*(outbox.c[name] for name in names)).where(outbox.c.message == message, outbox.c.status == "sent")
+    ).one_or_none()
+    if row is None or row.receipt is None or "blanked" in row.notice:
+        return None
+    receipt = _receipt(row.receipt)
+    return LivingMessage(**row._asdict() | {"receipt": receipt, "updates": row.updates or 0})
+
+
+def claim_update(tx: Transaction, message: LivingMessage, owner: Mapping[str, Any], until: dt.datetime) -> bool:
+    """Claim a sent message for an update; return False if another process did."""
+    claim = sa.update(outbox).where(
+        outbox.c.message == message.message, outbox.c.fence == message.fence, outbox.c.status == "sent"
+    )
+    values = {"fence": message.fence + 1, "owner": dict(owner), "lease_until": until}
+    return tx.connection.execute(claim.values(values)).rowcount == 1
+
+
+def mark_current(tx: Transaction, message: str, shown: str) -> None:
+    """Record that the message shows the present states."""
+    same = sa.update(outbox).where(outbox.c.message == message, outbox.c.shown == shown, outbox.c.owner.is_(None))
+    tx.connection.execute(same.values(shown_at=tx.now))
+
+
+def mark_updated(tx: Transaction, message: str, fence: int, shown: str) -> bool:
+    """Record an update; this and the next return False if another process claimed the message meanwhile."""
+    return _updated(tx, message, fence, shown=shown, shown_at=tx.now, updates=0, problem=None)
+
+
+def distrust(tx: Transaction, message: str) -> None:
+    """Record that nobody knows what the message shows."""
+    unknown = {"shown": None, "shown_at": outbox.c.queued_at}
+    tx.connection.execute(sa.update(outbox).where(outbox.c.message == message).values(unknown))
+
+
+def mark_not_updated(tx: Transaction, message: str, fence: int, next_at: dt.datetime, shown: str | None) -> bool:
+    """Record a failed update, to be repeated; with `shown` it is given up, as if the message showed that."""
+    if shown is not None:
+        return _updated(tx, message, fence, shown=shown, shown_at=tx.now, updates=0)
+    return _updated(tx, message, fence, next_at=next_at, updates=outbox.c.updates + 1)
+
+
+def _updated(tx: Transaction, message: str, fence: int, **values: Any) -> bool:
+    claimed = sa.update(outbox).where(outbox.c.message == message, outbox.c.fence == fence, outbox.c.status == "sent")
+    return tx.connection.execute(claimed.values(owner=None, **values)).rowcount == 1
 
 
 def mark_unsent(

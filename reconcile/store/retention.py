@@ -21,11 +21,13 @@ from reconcile.store.tables import (
     notified,
     outbox,
     plans,
+    presses,
     promotion,
     releases,
     rule_state,
     run_rules,
     runs,
+    shown_findings,
     slots,
 )
 
@@ -159,6 +161,17 @@ def _messages(cut: Cut) -> sa.Select[Any]:
     return sa.select(columns.message).where(over, columns.message.not_in(sa.select(notified.c.message)))
 
 
+def _shown(cut: Cut) -> sa.Select[Any]:
+    return sa.select(shown_findings.c.message, shown_findings.c.finding).where(
+        shown_findings.c.message.in_(_messages(cut))
+    )
+
+
+def _presses(cut: Cut) -> sa.Select[Any]:
+    over = presses.c.status.in_(("done", "refused"))
+    return sa.select(presses.c.id).where(over, presses.c.received_at < cut.details)
+
+
 def _checkpoints(cut: Cut) -> sa.Select[Any]:
     ended = sa.select(runs.c.id).where(_ended(cut.runs))
     return sa.select(run_rules.c.run, run_rules.c.rule).where(run_rules.c.run.in_(ended))
@@ -216,7 +229,9 @@ TEXTS = Old(outbox, _texts, "notice")
 BEFORE_IMAGES = Old(plans, _images(plans.c.content), "content")
 AFTER_IMAGES = Old(plans, _images(plans.c.outcome), "outcome")
 DUE_TIMES = Old(slots, _slots)
+SHOWN = Old(shown_findings, _shown)
 MESSAGES = Old(outbox, _messages)
+PRESSES = Old(presses, _presses)
 CHECKPOINTS = Old(run_rules, _checkpoints)
 COUNTS = Old(dataset_stats, _stats)
 RUNS = Old(runs, _runs)

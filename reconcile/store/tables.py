@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0005"
+REVISION = "0006"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 
 metadata = sa.MetaData(
@@ -563,13 +563,48 @@ outbox = sa.Table(
     sa.Column("receipt", Json),
     sa.Column("sent_at", Instant),
     sa.Column("held", Word),  # digest | quiet_hours | throttle
+    sa.Column("shown", Word),
+    sa.Column("shown_at", Instant),
+    sa.Column("updates", sa.Integer),
     sa.Index(None, "status", "next_at"),
 )
 """Messages to people, with their facts. `outcome_unknown`: a send began, but its outcome is unknown.
 
 `receipt` before a message is sent: the receipt of its first part, which arrived. `held`: the setting of its channel by
 which it waits until `next_at`. A held message is `merged` when a later one of its job says the same and more.
+
+`shown` identifies what a sent message that can be updated shows of its findings, as of `shown_at`; `updates` counts
+failed attempts since. Its owner, lease and fence are those of an update then.
 """
+
+shown_findings = sa.Table(
+    "shown_findings",
+    metadata,
+    sa.Column("message", Word, sa.ForeignKey("outbox.message"), primary_key=True),
+    sa.Column("finding", Word, sa.ForeignKey("findings.id"), primary_key=True),
+    sa.Index(None, "finding"),
+)
+"""The findings that a message shows and keeps up to date."""
+
+presses = sa.Table(
+    "presses",
+    metadata,
+    sa.Column("id", Word, primary_key=True),
+    sa.Column("channel", Word, nullable=False),
+    sa.Column("press", Json, nullable=False),
+    sa.Column("signature", Word),
+    sa.Column("received_at", Instant, nullable=False),
+    sa.Column("status", Word, nullable=False),  # due | working | done | refused
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("next_at", Instant, nullable=False),
+    sa.Column("fence", sa.BigInteger, nullable=False),
+    sa.Column("owner", Json),
+    sa.Column("lease_until", Instant, nullable=False),
+    sa.Column("answer", sa.Text),
+    sa.Index(None, "status", "next_at"),
+    sa.Index(None, "received_at"),
+)
+"""Presses of buttons in messages, each once whatever the chat delivers. `signature` is that of its first delivery."""
 
 notified = sa.Table(
     "notified",

@@ -1,10 +1,11 @@
-"""A Slack on this machine: the wire format of its Web API and incoming webhooks, with faults on demand.
+"""A Slack on this machine: the wire format of its Web API, incoming webhooks, buttons and Socket Mode, with faults.
 
     with SlackServer() as slack:
         client = slack_sdk.WebClient(slack.token, base_url=slack.base_url)
         slack.fail("chat.postMessage", ratelimited(7))
 
-It keeps posted messages, and checks every message against Slack's limits and the token of every call.
+It keeps posted messages, and checks every message against Slack's limits and the token of every call. `press` presses
+a button as a person would: it returns the request that Slack would send, or sends it over Socket Mode.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
+from pydantic import SecretStr
+
+from notifications.slack.interactions import signature
 from notifications.slack.limits import METADATA, check
 from reconcile.testing.faults import Fault, error, lost_answer, ratelimited, reset, server_error, slow
+from reconcile.testing.slack_socket import SocketSession
 
 __all__ = ["WEBHOOK", "SlackServer", "error", "lost_answer", "ratelimited", "reset", "server_error", "slow"]
 
@@ -42,6 +47,10 @@ class SlackServer:
         self.calls: list[tuple[str, Json]] = []
         self.refused: list[list[str]] = []
         self.pause_seconds: dict[str, float] = {}
+        self.ephemeral: list[Json] = []
+        self.app_token = "xapp-for-tests"  # noqa: S105 - no real token
+        self.signing_secret = "secret-for-tests"  # noqa: S105 - no real secret
+        self.sockets: list[SocketSession] = []
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
         self._last_post: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -68,6 +77,8 @@ class SlackServer:
         self, kind: type[BaseException] | None, value: BaseException | None, where: TracebackType | None
     ) -> None:
         self.stopping.set()
+        for session in self.sockets:
+            session.close()
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
@@ -85,6 +96,55 @@ class SlackServer:
         """The messages in channels, without replies in threads."""
         return [message for message in self.messages if message.get("thread_ts", message["ts"]) == message["ts"]]
 
+    def buttons(self, message: Json) -> list[Json]:
+        """The buttons of a message that send a press."""
+        blocks = [block for block in message.get("blocks", ()) if block["type"] == "actions"]
+        return [button for block in blocks for button in block["elements"] if "value" in button]
+
+    def pressed(self, message: Json, action_id: str, user: str = "U0MARIA01") -> Json:
+        """The payload of a press of the message's button with this action id."""
+        button = next(each for each in self.buttons(message) if each["action_id"] == action_id)
+        self._count += 1
+        at = f"{int(time.time())}.{self._count:06d}"
+        channel, ts = message["channel"], message["ts"]
+        action = {"type": "button", "block_id": "b", **button, "action_ts": at}
+        return {
+            "type": "block_actions",
+            "user": {"id": user, "username": "maria", "name": "maria", "team_id": "T000TESTS"},
+            "api_app_id": "A000TESTS",
+            "token": "deprecated",
+            "container": {"type": "message", "message_ts": ts, "channel_id": channel, "is_ephemeral": False},
+            "trigger_id": f"{self._count}.1.f",
+            "team": {"id": "T000TESTS", "domain": "tests"},
+            "enterprise": None,
+            "is_enterprise_install": False,
+            "channel": {"id": channel, "name": self.channels[channel]},
+            "message": {**_public(message, metadata=True), "user": "U000"},
+            "state": {"values": {}},
+            "response_url": "https://hooks.slack.com/actions/T000TESTS/1/x",
+            "actions": [{name: value for name, value in action.items() if name not in ("confirm", "style")}],
+        }
+
+    def request(self, payload: Json, *, at: float | None = None, secret: str | None = None) -> tuple[Json, bytes]:
+        """The headers and the body of the request in which Slack sends an interaction, signed at that time."""
+        body = urlencode({"payload": json.dumps(payload)}).encode()
+        stamp = str(int(time.time() if at is None else at))
+        signed = SecretStr(secret or self.signing_secret)
+        headers = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
+            "X-Slack-Request-Timestamp": stamp,
+            "X-Slack-Signature": signature(signed, stamp, body),
+        }
+        return headers, body
+
+    def send(self, payload: Json, envelope: str = "envelope-1") -> SocketSession:
+        """Send an interaction to the newest client of Socket Mode; returns its session."""
+        session = next(each for each in reversed(self.sockets) if each.is_open)
+        more = {"envelope_id": envelope, "type": "interactive", "accepts_response_payload": False}
+        session.send({**more, "payload": payload})
+        return session
+
     def replies(self, ts: str) -> list[Json]:
         """The replies in the thread of that message."""
         return [m for m in self.messages if m.get("thread_ts") == ts and m["ts"] != ts]
@@ -97,7 +157,8 @@ class SlackServer:
             fault = faults.popleft() if faults else None
             if fault is not None and not fault.does:
                 return fault, {}
-            if method != WEBHOOK and token != self.token:
+            known = self.app_token if method == "apps.connections.open" else self.token
+            if method != WEBHOOK and token != known:
                 return fault, _no("invalid_auth" if token else "not_authed")
             handler = _METHODS.get(method)
             answer = handler(self, arguments) if handler else _no("unknown_method")
@@ -152,6 +213,17 @@ class SlackServer:
         channels = [{"id": id_, "name": name, "is_archived": False} for id_, name in self.channels.items()]
         return {"ok": True, "channels": channels, "response_metadata": {"next_cursor": ""}}
 
+    def _ephemeral(self, arguments: Json) -> Json:
+        channel = self._channel(arguments)
+        if channel is None or not arguments.get("user"):
+            return _no("user_not_in_channel" if channel else "channel_not_found")
+        self.ephemeral.append(arguments)
+        return {"ok": True, "message_ts": self._ts()}
+
+    def _open_socket(self, _arguments: Json) -> Json:
+        port = self._http.server_address[1]
+        return {"ok": True, "url": f"ws://127.0.0.1:{port}/link/?ticket=t"}
+
     def _who(self, _arguments: Json) -> Json:
         return {
             "ok": True,
@@ -190,6 +262,8 @@ class SlackServer:
 
 
 _METHODS: dict[str, Callable[[SlackServer, Json], Json]] = {
+    "apps.connections.open": SlackServer._open_socket,  # noqa: SLF001
+    "chat.postEphemeral": SlackServer._ephemeral,  # noqa: SLF001
     "auth.test": SlackServer._who,  # noqa: SLF001 - the table of this class's own methods
     "chat.postMessage": SlackServer._post,  # noqa: SLF001
     "chat.update": SlackServer._update,  # noqa: SLF001
@@ -238,7 +312,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(404, {}, "no_service")
 
     def do_GET(self) -> None:
-        self._answer(404, {}, "no_service")
+        if not self.path.startswith("/link/") or self.headers.get("Upgrade", "").lower() != "websocket":
+            self._answer(404, {}, "no_service")
+            return
+        session = SocketSession(self)
+        self.close_connection = True
+        self.server.slack.sockets.append(session)
+        session.send({"type": "hello", "num_connections": 1, "connection_info": {"app_id": "A000TESTS"}})
+        session.serve()
 
     def _call(self, method: str, arguments: Json | None, token: str | None) -> None:
         if arguments is None:
