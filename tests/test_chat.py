@@ -7,7 +7,7 @@ import json
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -195,7 +195,7 @@ def test_a_value_that_we_did_not_write_there_decides_nothing(chat: Chat, change:
     assert chat.states() == ["open", "open"]
 
 
-def _hostile(chat: Chat, message: dict[str, Any], seed: random.Random) -> tuple[dict[str, str], bytes]:
+def _hostile(chat: Chat, message: dict[str, Any], seed: random.Random) -> tuple[dict[str, Any], bytes]:
     """A request that is not Slack's, or not for us."""
     payload = chat.slack.pressed(message, seed.choice(chat.slack.buttons(message))["action_id"])
     headers, body = chat.slack.request(payload)
@@ -203,7 +203,7 @@ def _hostile(chat: Chat, message: dict[str, Any], seed: random.Random) -> tuple[
     now = time.time()
     signed = chat.slack.request
     junk = "".join(seed.choice("vé0=:\x00\n∞-9") for _ in range(seed.randrange(90)))
-    attacks = [
+    attacks: list[Callable[[], tuple[dict[str, Any], bytes]]] = [
         lambda: ({}, body),
         lambda: ({**headers, signature: junk}, body),
         lambda: ({**headers, stamp: junk}, body),
@@ -229,7 +229,7 @@ def _hostile(chat: Chat, message: dict[str, Any], seed: random.Random) -> tuple[
     return seed.choice(attacks)()
 
 
-def _signed_body(chat: Chat, body: bytes) -> tuple[dict[str, str], bytes]:
+def _signed_body(chat: Chat, body: bytes) -> tuple[dict[str, Any], bytes]:
     from pydantic import SecretStr  # noqa: PLC0415 - only here
 
     from notifications.slack.interactions import signature  # noqa: PLC0415 - only here
@@ -315,7 +315,12 @@ def test_an_update_that_slack_limits_is_repeated_and_one_of_a_message_that_is_go
     decide.dismiss(chat.application.store, finding.id, actor="maria")
     chat.application.deliver()
     assert "says maria" not in shown(chat.slack.parents()[0])
-    until(lambda: chat.application.deliver() and "says maria" in shown(chat.slack.parents()[0]), 20, lambda: "no")
+
+    def is_updated() -> bool:
+        chat.application.deliver()
+        return "says maria" in shown(chat.slack.parents()[0])
+
+    until(is_updated, 20, lambda: "no update")
 
     decide.reopen(chat.application.store, finding.id, actor="noor")
     chat.slack.messages.clear()

@@ -43,8 +43,8 @@ def answer(
     try:
         at = time.time() if now is None else now
         signature, settings = _genuine(project, headers, body, at)
-        found = presses(payload(body), settings.team, settings.app)
-        return EndpointAnswer(200, kept=sum(keep(store, press, signature) for press in found))
+        pressed = presses(payload(body), settings.team, settings.app)
+        return EndpointAnswer(200, kept=sum(keep(store, press, signature) for press in pressed))
     except InteractionRefused as error:
         return EndpointAnswer(error.status, str(error))
     except PressRefused as error:

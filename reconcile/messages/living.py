@@ -185,8 +185,8 @@ _DECIDED = (State.SNOOZED, State.APPROVED)
 
 
 def _each_group(notice: Notice, change: Callable[[GroupNotice], GroupNotice]) -> Notice:
-    def of(found: Iterable[GroupNotice]) -> tuple[GroupNotice, ...]:
-        return tuple(map(change, found))
+    def of(listed: Iterable[GroupNotice]) -> tuple[GroupNotice, ...]:
+        return tuple(map(change, listed))
 
     return replace(
         notice,
