@@ -63,11 +63,11 @@ class ChannelCheck:
             yield Mistake.at(at, f"`fallback`: channel `{short(name)}` shows {columns}; `show` them there too")
 
     def _of_route(self, name: str, channel: ChannelConfig) -> Iterator[Mistake]:
-        known = self.sections["rules"]
+        rules = self.sections["rules"]
         for rule in channel.entry.route.rule if channel.entry.route else ():
-            if rule not in known and self.sections.whole:
+            if rule not in rules and self.sections.whole:
                 at = locate(self.sections["channels"][name].node, ("route", "rule")).node.at
-                yield Mistake.at(at, f"there is no rule `{short(rule)}`; {suggestion(rule, known)}")
+                yield Mistake.at(at, f"there is no rule `{short(rule)}`; {suggestion(rule, rules)}")
 
 
 def _named_by(channel: ChannelConfig, path: tuple[str, ...]) -> str | None:

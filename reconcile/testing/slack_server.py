@@ -157,8 +157,8 @@ class SlackServer:
             fault = faults.popleft() if faults else None
             if fault is not None and not fault.does:
                 return fault, {}
-            known = self.app_token if method == "apps.connections.open" else self.token
-            if method != WEBHOOK and token != known:
+            expected = self.app_token if method == "apps.connections.open" else self.token
+            if method != WEBHOOK and token != expected:
                 return fault, _no("invalid_auth" if token else "not_authed")
             handler = _METHODS.get(method)
             answer = handler(self, arguments) if handler else _no("unknown_method")
