@@ -45,6 +45,7 @@ INTERNAL = {
         "rules.kinds.base.DoesNotFit",
     ),
     "`serve` handles it and goes on, or ends as asked": (
+        "notifications.slack.interactions.InteractionRefused",
         "reconcile.service.serve.ServerStopping",
         "reconcile.service.serve.StateMoved",
     ),
