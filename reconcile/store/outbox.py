@@ -433,7 +433,7 @@ def mark_updated(tx: Transaction, message: str, fence: int, shown: str) -> bool:
 
 
 def distrust(tx: Transaction, message: str) -> None:
-    """Record that nobody knows what the message shows."""
+    """Record that it is unknown what the message shows."""
     unknown = {"shown": None, "shown_at": outbox.c.queued_at}
     tx.connection.execute(sa.update(outbox).where(outbox.c.message == message).values(unknown))
 
