@@ -103,11 +103,10 @@ def test_of_what_was_charged_twice_the_later_is_the_surplus_without_an_id_too(
     shop = Project(tmp_path).write(written).write("\n".join(["order_id,at", *rows, ""]), "orders.csv")
     assert shop("run").code == 0
 
-    shown = [shop("show", name).out.splitlines() for name in ids(shop("findings", "--json"))]
+    shown = [shop("show", name, "--json").json["side_by_side"] for name in ids(shop("findings", "--json"))]
 
-    kept = [line for lines in shown for line in lines if line.startswith("keeper")]
-    assert len(kept) == 8
-    assert all("09:00:00" in line for line in kept)
+    kept = [record["values"]["at"] for view in shown for record in view["records"] if record["role"] == "keeper"]
+    assert kept == ["2026-03-02T09:00:00Z"] * 8
 
 
 def test_every_event_of_a_finding_has_words_of_its_own() -> None:

@@ -192,7 +192,7 @@ def test_every_exit_code_is_documented() -> None:
 @pytest.mark.parametrize("page", CONSOLES, ids=named)
 def test_consoles_show_what_a_new_user_sees(page: Path, tmp_path: Path) -> None:
     """As printed, from a new folder; `examples` is there, as in a checkout."""
-    environ = {"RECONCILE_ACTOR": "docs", "COLUMNS": "200"}
+    environ = {"RECONCILE_ACTOR": "docs"}
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("*.db*", "*.sqlite"))
     terminal = Terminal(tmp_path, environ)
 

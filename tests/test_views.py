@@ -72,8 +72,8 @@ def test_a_view_of_a_finding_masks_its_records_and_names_the_next_step(shop: Pro
         open_detail = findings.detail(application, row.id, show=True)
 
     assert total == 1
-    assert [record.name for table in detail.tables for record in table.records] == ["•••", "•••"]
-    assert {record.name for table in open_detail.tables for record in table.records} == {"Zq", "Zx"}
+    assert [record.name for record in detail.side_by_side.records] == ["•••", "•••"]
+    assert {record.name for record in open_detail.side_by_side.records} == {"Zq", "Zx"}
     assert detail.is_masked
     assert not open_detail.is_masked
     assert detail.next_step is not None

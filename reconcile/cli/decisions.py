@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reconcile.cli import people
+from reconcile.cli.drawing import draw_plan, draw_records
 from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Note, Output, Quiet, Show
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 Finding_ = Annotated[str, typer.Argument(help="The id of a finding, or its first characters.", metavar="ID")]
 _LINKS = 10
 """The most links between records that are shown; those that hold the group together come first."""
+_EVENTS = 5
+"""The events of a finding's history that are shown: the last ones."""
 _USUAL = 50
 """The default number of listed findings."""
 
@@ -106,12 +109,12 @@ def _states(names: list[str] | None) -> tuple[Any, ...]:
 def show(
     finding: Finding_,
     config: Config = FILE,
+    history: Annotated[bool, typer.Option("--history", help="Show the whole history.")] = False,
     show: Show = False,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from notifications.wording import words
     from reconcile.cli.opening import load_for_state
     from reconcile.views.findings import detail, detail_to_json
 
@@ -121,38 +124,53 @@ def show(
     if json:
         out.emit(detail_to_json(view))
         return
-    risk = f", {view.at_risk} at risk" if view.at_risk else ""
-    records = words.plural(view.records, "record", "records")
-    out.say(f"{view.id}  {view.severity}  {view.rule}  {words.state(view.state)}  {records}{risk}")
-    out.say(f"key  {', '.join(f'{name} = {value}' for name, value in view.key.items())}")
-    _tell_records(view, out)
-    for text in (*itertools.islice(view.links, _LINKS), *view.remarks):
-        out.say(text)
-    for event in view.history:
-        note = f": {event.note}" if event.note else ""
-        at = f"{words.local(event.at, view.timezone):%Y-%m-%d %H:%M %Z}"
-        out.say(f"{at}  {event.actor}  {event.words}{note}")
-        if event.system:
-            out.say(f"{'':{len(at)}}  from {event.system}")
-    if view.not_undone:
-        out.say(f"Undo failed: {view.not_undone}")
-    if view.undo is not None:
-        out.say(f"Undo is {words.state(view.undo.state)}{f': {view.undo.why}' if view.undo.why else ''}")
+    _tell_finding(view, out)
+    if view.plan is not None:
+        draw_plan(out, view.plan)
+    if view.prospect is not None:
+        out.wrapped(view.prospect)
+    _tell_history(view, out, None if history else _EVENTS)
     if view.is_masked:
         out.note(HIDDEN)
     if view.next_step:
         out.note(f"Next: {view.next_step}")
 
 
-def _tell_records(view: FindingDetail, out: Output) -> None:
-    """Print what is wrong with the records, the fields that differ side by side, and the records."""
+def _tell_finding(view: FindingDetail, out: Output) -> None:
+    """Print what the finding is, why its records belong together, and the records."""
+    from notifications.wording import words
+
+    risk = f", {view.at_risk} at risk" if view.at_risk else ""
+    records = words.plural(view.records, "record", "records")
+    out.wrapped(f"{view.id}  {view.severity}  {view.rule}  {words.state(view.state)}  {records}{risk}")
     if not view.is_duplicate:
-        out.say(f"{view.form}: {view.reason}" if view.reason else view.form)
-    if view.comparison is not None:
-        out.table(("differs", view.comparison.left, view.comparison.right), view.comparison.fields)
-    for table in view.tables:
-        rows = [(record.role, record.name, *(record.cells[name] for name in table.columns)) for record in table.records]
-        out.table(("", "record", *table.columns), rows)
+        out.wrapped(f"{view.form}: {view.reason}" if view.reason else view.form)
+    if view.why is not None:
+        out.wrapped(view.why)
+    out.wrapped(f"key  {', '.join(f'{name} = {value}' for name, value in view.key.items())}")
+    if view.comparison is not None and not view.comparison.is_of_two:
+        out.table(("differs", view.comparison.left, view.comparison.right), view.comparison.fields, fit=True)
+    draw_records(out, view.side_by_side)
+    for text in (*itertools.islice(view.links, _LINKS), *view.remarks):
+        out.wrapped(text)
+
+
+def _tell_history(view: FindingDetail, out: Output, most: int | None) -> None:
+    """Print the last events, and the undo."""
+    from notifications.wording import words
+
+    left_out = 0 if most is None else max(0, len(view.history) - most)
+    if left_out:
+        out.say(f"… {words.plural(left_out, 'earlier event', 'earlier events')}; --history shows all")
+    for event in view.history[left_out:]:
+        note = f": {event.note}" if event.note else ""
+        system = f" (from {event.system})" if event.system else ""
+        at = f"{words.local(event.at, view.timezone):%Y-%m-%d %H:%M %Z}"
+        out.wrapped(f"{at}  {event.actor}  {event.words}{note}{system}")
+    if view.not_undone:
+        out.wrapped(f"Undo failed: {view.not_undone}")
+    if view.undo is not None:
+        out.wrapped(f"Undo is {words.state(view.undo.state)}{f': {view.undo.why}' if view.undo.why else ''}")
 
 
 def dismiss(

@@ -36,15 +36,15 @@ def play(folder: Path | None, out: Output) -> None:
 
         silent = Output(quiet=True, no_color=out.no_color)  # its hints are for the user's own runs
         _heading(out, "The nightly job, first run: everything that is already wrong")
-        tell(application.run("nightly", slot=now - dt.timedelta(hours=2)), silent)
+        tell(application.run("nightly", slot=now - dt.timedelta(hours=2)), silent, application, show=True)
         _largest(application, application.job("nightly").rules, out)
         _heading(out, "The message the team would get in Slack")
         out.block(_slack(application))
         _heading(out, "The same job an hour later: nothing is counted or reported twice")
-        tell(application.run("nightly", slot=now - dt.timedelta(hours=1)), silent)
+        tell(application.run("nightly", slot=now - dt.timedelta(hours=1)), silent, application, show=True)
         order = shop.charge_again(place, now)
         _heading(out, f"Then a client times out once more and charges order {order} twice: only that is reported")
-        tell(application.run("nightly", slot=now), silent)
+        tell(application.run("nightly", slot=now), silent, application, show=True)
         out.block(_last_message(place / "messages.txt"))
         _clean(application, out)
     _heading(out, "Try next")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,10 +35,32 @@ _ENDLESS = 10_000
 """Width of an output that is not a terminal: one line per row."""
 
 _PAGE = 80
-"""Width of running text."""
+"""Width of running text, and of what is drawn where there is no terminal."""
 
 _BETWEEN = "  "
 """The separator between two columns."""
+
+
+@dataclass(frozen=True)
+class Styled:
+    """A text of a table that is drawn in a style of rich, such as `bold red`, where there are colours."""
+
+    text: str
+    style: str
+
+
+Cell = str | Styled
+
+
+def cell_width(cell: Cell) -> int:
+    """Return the columns that a text takes on a terminal."""
+    from rich.cells import cell_len
+
+    return cell_len(cell.text if isinstance(cell, Styled) else cell)
+
+
+def _visible(cell: Cell) -> Cell:
+    return Styled(visible.line(cell.text), cell.style) if isinstance(cell, Styled) else visible.line(cell)
 
 
 @dataclass
@@ -88,10 +111,14 @@ class Output:
         self._write(visible.block(text) + "\n")
 
     def wrapped(self, text: str, indent: str = "", more: str = "  ") -> None:
-        """Print a line of the result, folded at 80 columns; further lines are indented by `more`."""
+        """Print a line of the result, folded at 80 columns or less; further lines are indented by `more`."""
         shown = visible.line(text)
         lines = textwrap.wrap(
-            shown, _PAGE, initial_indent=indent, subsequent_indent=indent + more, break_on_hyphens=False
+            shown,
+            min(_PAGE, self.width),
+            initial_indent=indent,
+            subsequent_indent=indent + more,
+            break_on_hyphens=False,
         )
         self._write("".join(f"{line}\n" for line in lines))
 
@@ -100,55 +127,84 @@ class Output:
         if not self.quiet:
             exits.remark(text)
 
-    def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> None:
-        """Print aligned columns; cells are plain text, never markup."""
-        names, cells = list(map(visible.line, headings)), [list(map(visible.line, row)) for row in rows]
-        if not self._lined_up(names, cells, right):
-            self._folded(names, cells, right)
+    @property
+    def width(self) -> int:
+        """The width of the terminal; 80 columns without one."""
+        return shutil.get_terminal_size((_PAGE, 24)).columns
 
-    def _lined_up(self, headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> bool:
+    def table(
+        self, headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Sequence[int] = (), fit: bool = False
+    ) -> None:
+        """Print aligned columns; cells are plain text, never markup. With `fit`, cells are folded into `width`.
+
+        Without it, so are those for a terminal; any other output gets one line per row.
+        """
+        names, cells = list(map(visible.line, headings)), [[_visible(cell) for cell in row] for row in rows]
+        width = self.width if fit else self._console().width
+        if not self._lined_up(names, cells, right, width):
+            self._folded(names, cells, right, width)
+
+    def _lined_up(
+        self, headings: Sequence[str], rows: Sequence[Sequence[Cell]], right: Sequence[int], width: int
+    ) -> bool:
         """Print one line per row if they fit: rich would measure each cell several times, which takes seconds."""
-        from rich.cells import cell_len
-
-        sizes = [[cell_len(cell) for cell in row] for row in (headings, *rows)]
+        sizes = [[cell_width(cell) for cell in row] for row in (headings, *rows)]
         widths = [max(column) for column in zip(*sizes, strict=True)]
-        if sum(widths) + len(_BETWEEN) * (len(widths) - 1) > self._console().width:
+        if sum(widths) + len(_BETWEEN) * (len(widths) - 1) > width:
             return False
         lines = []
         for row, size in zip((headings, *rows), sizes, strict=True):
             padded = [" " * (width - own) for width, own in zip(widths, size, strict=True)]
-            cells = (gap + c if n in right else c + gap for n, (c, gap) in enumerate(zip(row, padded, strict=True)))
+            cells = (self._padded(c, gap, n in right) for n, (c, gap) in enumerate(zip(row, padded, strict=True)))
             lines.append(_BETWEEN.join(cells).rstrip())
         self.heading(lines[0])
-        self._write("".join(f"{line}\n" for line in lines[1:]))
+        self._write("".join(f"{line}\n" for line in lines[1:]), visible.raw(sys.stdout))
         return True
 
-    def _folded(self, headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> None:
+    def _padded(self, cell: Cell, gap: str, is_right: bool) -> str:
+        text = self._coloured(cell) if isinstance(cell, Styled) else cell
+        return gap + text if is_right else text + gap
+
+    def _coloured(self, cell: Styled) -> str:
+        if not self._is_coloured:
+            return cell.text
+        from rich.style import Style
+
+        return Style.parse(cell.style).render(cell.text)
+
+    def _folded(
+        self, headings: Sequence[str], rows: Sequence[Sequence[Cell]], right: Sequence[int], width: int
+    ) -> None:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=None, pad_edge=False, header_style="bold")
+        table = Table(box=None, pad_edge=False, header_style="bold", width=None)
         for place, heading in enumerate(headings):
             table.add_column(heading, justify="right" if place in right else "left", overflow="fold")
         for row in rows:
-            table.add_row(*map(Text, row))
-        self._render(table)
+            table.add_row(*(Text(c.text, c.style) if isinstance(c, Styled) else Text(c) for c in row))
+        self._render(table, width)
 
     @property
     def _plain(self) -> bool:
         return self.no_color or bool(os.environ.get("NO_COLOR"))
 
-    def _render(self, what: RenderableType) -> None:
+    @property
+    def _is_coloured(self) -> bool:
+        return sys.stdout.isatty() and not self._plain
+
+    def _render(self, what: RenderableType, width: int | None = None) -> None:
         """Render to text first: rich would end the process if nobody reads."""
-        console = self._console()
+        console = self._console(width)
         with console.capture() as captured:
             console.print(what)
         self._write("".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1]), visible.raw(sys.stdout))
 
-    def _console(self) -> Console:
+    def _console(self, width: int | None = None) -> Console:
         from rich.console import Console
 
-        return Console(no_color=self._plain, highlight=False, width=None if sys.stdout.isatty() else _ENDLESS)
+        usual = None if sys.stdout.isatty() else _ENDLESS
+        return Console(no_color=self._plain, highlight=False, width=width or usual)
 
     @staticmethod
     def _json(document: str) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reconcile.cli.drawing import draw_plan, draw_records
 from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Output, Quiet, Show
 
 if TYPE_CHECKING:
     from reconcile.app import Application
-    from reconcile.cleaning.shown import ShownRow
     from reconcile.views.plans import PlanView, RulePlans
 
 _REASONS = 20
@@ -66,13 +66,13 @@ def _draw(out: Output, rule_plans: RulePlans) -> None:
     if summary.plans:
         out.heading(summary.title)
         for sentence in summary.remarks:
-            out.say(sentence)
+            out.wrapped(sentence)
         if summary.is_masked:
             out.note(HIDDEN)
     elif not summary.not_planned:
         out.note(f"{rule_plans.rule.name}: no open findings, so there is nothing to plan.")
     for sentence, number in summary.not_planned.most_common(_REASONS):
-        out.say(f"not planned, {plural(number, 'finding', 'findings')}: {sentence}")
+        out.wrapped(f"not planned, {plural(number, 'finding', 'findings')}: {sentence}")
     if len(summary.not_planned) > _REASONS:
         out.say(f"… and {len(summary.not_planned) - _REASONS} more reasons; --json shows all.")
 
@@ -80,45 +80,9 @@ def _draw(out: Output, rule_plans: RulePlans) -> None:
 def _draw_plan(out: Output, view: PlanView) -> None:
     at_risk = f"  {view.at_risk} at risk" if view.at_risk is not None else ""
     out.heading(f"{view.finding}  {view.rule}  {view.title}{at_risk}")
-    out.table(("", "table", "row", "field", "before", "after"), [row for line in view.lines for row in _rows(line)])
-    for sentence in (*view.remarks, view.next_step):
-        out.say(sentence)
+    if view.why is not None:
+        out.wrapped(view.why)
+    draw_records(out, view.side_by_side)
+    draw_plan(out, view)
+    out.wrapped(view.next_step)
     out.say("")
-
-
-def _rows(line: ShownRow) -> Iterator[tuple[str, ...]]:
-    """Yield the table rows of a line of the plan: one per changed field, or one for an inserted or deleted row."""
-    first = (_CHANGES.get((line.does, line.role), _CHANGES[line.does, ""]), line.table, line.row)
-    if line.does in ("delete", "insert"):
-        is_deleted = line.does == "delete"
-        fields = [(name, before if is_deleted else after) for name, before, after, _ in line.fields]
-        values = ", ".join(f"{name} = {_text(value)}" for name, value in fields)
-        yield (*first, "all", values if is_deleted else "", "" if is_deleted else values)
-        return
-    for column, before, after, origins in line.fields:
-        yield (*first, column, _text(before), _text(after) + (f"  (from {_names(origins)})" if origins else ""))
-        first = ("", "", "")
-    if not line.fields:
-        yield (*first, "", "", "")
-
-
-_CHANGES: Mapping[tuple[str, str], str] = {
-    ("stay", "keeper"): "stays",
-    ("stay", ""): "must stay",
-    ("update", "keeper"): "stays, takes in",
-    ("update", "reference"): "is re-pointed",
-    ("update", ""): "changes",
-    ("delete", "captured"): "goes with it",
-    ("delete", ""): "goes",
-    ("insert", ""): "is put there",
-}
-
-
-def _text(text: str | None) -> str:
-    return "null" if text is None else text or "''"
-
-
-def _names(records: Sequence[Sequence[Any]]) -> str:
-    from reconcile.cleaning.shown import named
-
-    return " and ".join(map(named, records))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from reconcile.cli import exits
+from reconcile.cli.drawing import draw_records
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet, Show
 from reconcile.cli.progress import progress
 
@@ -73,11 +74,11 @@ def run(
             out.note(application.held)
     if json:
         hiding = _hiding(None if show else application)
-        documents = [report.to_stream(hiding) for report in reports]
+        documents = [report.to_stream(hiding, application.project) for report in reports]
         out.emit(documents[0] if len(documents) == 1 else documents)
     else:
         for report in reports:
-            tell(report, out, None if show else application)
+            tell(report, out, application, show=show)
     raise typer.Exit(exits.first_that_applies(*(_code(report, severity) for report in reports)))
 
 
@@ -102,27 +103,30 @@ def _hiding(application: Application | None) -> Callable[[str, str], Hidden]:
     return functools.partial(Hidden.of, application.project)
 
 
-def tell(report: RunReport, out: Output, hiding: Application | None = None) -> None:
-    """Print a run: one line per rule, then the next steps; personal data of the project in `hiding` is hidden."""
+def tell(report: RunReport, out: Output, application: Application, *, show: bool = False) -> None:
+    """Print a run: one line per rule, then the next steps; personal data is hidden without `show`."""
     from reconcile.findings.results import RuleResult
     from reconcile.schedule.slots import slot_text
 
     out.say(f"{report.job}  {slot_text(report.slot)}  {_status(report)}")
     if report.status == "running":
         return
-    hidden = _hiding(hiding)
+    hidden = _hiding(None if show else application)
     rows = [_row(result, hidden(result.dataset, result.rule)) for result in report.checked]
     headings = ("rule", "severity", "groups", *_CHANGES, "at risk", "records", "engine")
     if rows:
         out.table(headings, rows, right=(2, 3, 4, 5, 6, 7, 8, 9))
     for why, names in _failures(report).items():
         out.say(f"could not check {', '.join(names)}: {why}")
-    largest = _largest(report, hidden)
+    news, counts = _news(report)
     for rule in report.rules:
         compared = _comparison(rule, hidden(rule.dataset, rule.rule))
         if isinstance(rule, RuleResult) and rule.mode_sentence is not None:
             out.say(f"{rule.rule}: {rule.mode_sentence}")
-        for sentence in (*compared, *largest.get(rule.rule, ()), *_cleaning(rule, report)):
+        for sentence in compared:
+            out.say(f"{rule.rule}: {sentence}")
+        _tell_news(out, application, news.get(rule.rule, ()), counts[rule.rule], hidden)
+        for sentence in _cleaning(rule, report):
             out.say(f"{rule.rule}: {sentence}")
         for entry in rule.skipped:
             out.note(f"{rule.rule}: {entry.sentence}")
@@ -144,8 +148,23 @@ def _tell_delivery(report: RunReport, out: Output) -> None:
         out.note(report.watchdog)
 
 
-def _largest(report: RunReport, hidden: Callable[[str, str], Hidden]) -> Mapping[str, list[str]]:
-    """Return a dry run's news of each rule: findings with the most money or records, and the number of others."""
+def _tell_news(
+    out: Output, application: Application, news: Sequence[Foreseen], count: int, hidden: Callable[[str, str], Hidden]
+) -> None:
+    """Print a dry run's largest findings of a rule, and the number of others."""
+    from reconcile.messages import records
+
+    for finding in news:
+        masked = hidden(finding.dataset, finding.rule)
+        out.say(f"{finding.rule}: {_line(finding, masked)}")
+        if records.is_configured(application.project, finding):
+            draw_records(out, records.side_by_side(application.project, finding, masked))
+    if news and count > len(news):
+        out.say(f"{news[0].rule}: and {count - len(news):,} more; --json lists all")
+
+
+def _news(report: RunReport) -> tuple[Mapping[str, list[Foreseen]], Counter[str]]:
+    """Return a dry run's news of each rule: findings with the most money or records, and the number of all."""
     from heapq import nlargest
 
     from reconcile.findings.shown import Foreseen
@@ -158,14 +177,7 @@ def _largest(report: RunReport, hidden: Callable[[str, str], Hidden]) -> Mapping
             money = max(finding.group.at_risk.values(), default=Decimal(0))
             kept = [*largest[finding.rule], (money, len(finding.group.members), -place, finding)]
             largest[finding.rule] = nlargest(_SHOWN, kept, key=itemgetter(0, 1, 2))
-    lines = {
-        rule: [_line(finding, hidden(finding.dataset, rule)) for *_, finding in ranked]
-        for rule, ranked in largest.items()
-    }
-    for rule, count in counts.items():
-        if count > _SHOWN:
-            lines[rule].append(f"and {count - _SHOWN:,} more; --json lists all")
-    return lines
+    return {rule: [finding for *_, finding in ranked] for rule, ranked in largest.items()}, counts
 
 
 def _line(finding: Foreseen, hidden: Hidden) -> str:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, SecretStr
 from reconcile.config.answers import answers
 from reconcile.config.channels import ChannelCheck
 from reconcile.config.cleanable import CleaningCheck
+from reconcile.config.link import refusal
 from reconcile.config.secrets import hide_in_addresses
 from reconcile.config.sections import Sections, gather, gather_kept
 from reconcile.config.settings import (
@@ -261,6 +262,9 @@ class _Loading:
         if common is None or settings is None:
             return None
         derived = {key: column.is_ for key, column in common.columns.items() if column.is_ is not None}
+        pii = _with_derived(common.pii, derived)
+        for sentence in refusal(common.link, pii) if common.link else ():
+            self.sections.tell(locate(entry.node, ("link",), entry.key_at).node.at, sentence)
         return DatasetConfig(
             name,
             common.source,
@@ -268,12 +272,14 @@ class _Loading:
             common.id,
             common.where,
             derived,
-            _with_derived(common.pii, derived),
+            pii,
             common.money,
             common.timezone,
             common.references,
             common.holidays,
             common.incremental,
+            tuple(dict.fromkeys(common.display)),
+            common.link,
         )
 
     def _rule(self, name: str, entry: Entry) -> Rule | None:

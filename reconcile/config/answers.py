@@ -31,9 +31,8 @@ def answers(
         at = locate(entry.node, ("query",), entry.key_at).node.at
         settings = None if connector is None else _settings(sections, at, connector, source, about, rule.question)
         if settings is not None:
-            made[rule.answer] = replace(
-                about, name=rule.answer, settings=settings, where=None, derived={}, pii=(), money=None
-            )
+            plain = replace(about, name=rule.answer, settings=settings, where=None, derived={}, pii=(), money=None)
+            made[rule.answer] = replace(plain, display=(), link=None)
     return made
 
 

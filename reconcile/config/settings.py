@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, WithJson
 
 from reconcile.audit.anchors.settings import AuditSettings
 from reconcile.config.cleaning import LinkEntry, MaintenanceEntry, RetryTemplate
+from reconcile.config.link import columns_of, parse_link
 from reconcile.config.telling import ChannelEntry
 from reconcile.config.values import (
     DEFAULT_LISTEN,
@@ -226,6 +227,13 @@ class DatasetEntry(Strict):
         default_factory=dict, description="Types of columns, like decimal, and derived ones: {is: net + fee}."
     )
     pii: Names = Field(default=(), description="Columns with personal data; messages and commands mask them.")
+    display: Names = Field(
+        default=(), description="Columns that show a record to people; default those that the rule names."
+    )
+    link: Annotated[str, AfterValidator(parse_link)] | None = Field(
+        default=None,
+        description="The address of a record in another system, e.g. https://crm.example/customers/{{ record.id }}.",
+    )
     money: Money | None = Field(default=None, description="The amount at risk, and its currency.")
     timezone: Zone = Field(default="UTC", description="The time zone of its naive times; default the project's.")
     holidays: HolidaysField | None = Field(
@@ -344,6 +352,14 @@ class DatasetConfig:
     references: tuple[LinkEntry, ...] = ()
     holidays: Holidays | None = None
     incremental: IncrementalEntry | None = None
+    display: tuple[str, ...] = ()
+    link: str | None = None
+
+    @property
+    def displayed(self) -> tuple[str, ...]:
+        """The columns that findings hold for people alone: those of `display`, and those of `link` besides the id."""
+        in_link = (name for name in columns_of(self.link or "") if name not in self.id)
+        return tuple(dict.fromkeys((*self.display, *in_link)))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import rules.engines.embedded
 import rules.engines.pushdown  # noqa: F401 - loaded here, while a source that began early still works
 from connectors.base import DuckReadable, DuckScan, Keeping, Queryable, Scan, Source, UnreadableCells, Versioned
 from connectors.errors import ConnectorError, ValueDoesNotFit
+from reconcile.config.link import columns_of
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection import increments
 from reconcile.detection.copied import CopiedSource
@@ -148,7 +149,7 @@ def fit(rule: Rule, subjects: Subjects) -> Fitted:
     except DoesNotFit as misfit:
         mistakes += misfit.mistakes
     for subject in subjects.values():
-        mistakes += [*_hides_nothing(subject), *_too_wide(subject), *increments.mistakes(subject)]
+        mistakes += [*_unknown_columns(subject), *_too_wide(subject), *increments.mistakes(subject)]
     if mistakes or fitted is None:
         raise RuleDoesNotFit(rule, mistakes)
     return fitted
@@ -194,13 +195,15 @@ def _too_wide(subject: Subject) -> Iterator[str]:
         yield f"Dataset `{name}` has {columns:,} columns; with more than {MOST_UNNAMED:,} it needs an `id`"
 
 
-def _hides_nothing(subject: Subject) -> Iterator[str]:
-    """Refuse unknown columns in `pii`: a misspelt column would appear unmasked in the first message."""
-    columns = (*subject.relation.schema.names, *subject.relation.derived)
-    for column in subject.dataset.pii:
-        if column not in columns:
-            near = suggestion(column, columns)
-            yield f"`pii` names `{column}`, but dataset `{subject.dataset.name}` has no such column; {near}"
+def _unknown_columns(subject: Subject) -> Iterator[str]:
+    """Refuse unknown columns in what people see: a misspelt one in `pii` would appear unmasked in the first message."""
+    dataset, columns = subject.dataset, (*subject.relation.schema.names, *subject.relation.derived)
+    settings = {"pii": dataset.pii, "display": dataset.display, "link": columns_of(dataset.link or "")}
+    for setting, names in settings.items():
+        for column in names:
+            if column not in columns:
+                near = suggestion(column, columns)
+                yield f"`{setting}` names `{column}`, but dataset `{dataset.name}` has no such column; {near}"
 
 
 def detect(

@@ -63,6 +63,7 @@ def relation_of(dataset: DatasetConfig, columns: pa.Schema) -> Relation:
         derived=dataset.derived,
         money=dataset.money.columns((*schema.names, *dataset.derived)) if dataset.money else None,
         calendar=Calendar.of(dataset.holidays),
+        display=tuple(name for name in dataset.displayed if name in schema or name in dataset.derived),
     )
 
 

@@ -268,5 +268,8 @@ def _footprint(tools: Readers, rule: Rule) -> list[Any]:
     return [
         RuleIdentity.of(rule, dataset_definition=definition_of(datasets)).definition,
         rule.model_dump(mode="json", include=set(more)),
-        [(Place.of(tools.project, dataset.name), replace(dataset, pii=(), references=())) for dataset in datasets],
+        [
+            (Place.of(tools.project, dataset.name), replace(dataset, pii=(), references=(), display=(), link=None))
+            for dataset in datasets
+        ],
     ]

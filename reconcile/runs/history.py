@@ -133,7 +133,9 @@ def _deciding(dataset: DatasetConfig) -> list[Any]:
 
 
 def _facts(dataset: DatasetConfig) -> list[Any]:
-    return [model and model.model_dump(mode="json") for model in (dataset.money, dataset.holidays, dataset.incremental)]
+    models = (dataset.money, dataset.holidays, dataset.incremental)
+    displayed = [dataset.displayed] if dataset.displayed else []
+    return [*(model and model.model_dump(mode="json") for model in models), *displayed]
 
 
 def is_due(entry: IncrementalEntry, last: dt.datetime, slot: dt.datetime, zone: str) -> bool:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from reconcile.config.settings import Project
 from reconcile.findings.results import Outcome, RuleFailure, RuleResult, RunSummary
 from reconcile.findings.shown import Finding, Foreseen
 from reconcile.findings.states import State
+from reconcile.messages import records
 from reconcile.messages.delivery import DeliveryReport
 from reconcile.messages.personal import Hidden
 from reconcile.messages.public import finding_json, foreseen_json, outcome_json
@@ -119,11 +121,18 @@ class RunReport:
         """Return True if a finding at or above that severity is open."""
         return any(finding.state in _OPEN and finding.severity >= severity for finding in self.findings)
 
-    def to_json(self, hidden: Callable[[str, str], Hidden] = _show_all) -> dict[str, Any]:
-        """Return the report as plain JSON; `hidden` are the hidden columns of a dataset and rule."""
-        return self.to_stream(hidden) | {"findings": list(self._findings(hidden))}
+    def to_json(
+        self, hidden: Callable[[str, str], Hidden] = _show_all, project: Project | None = None
+    ) -> dict[str, Any]:
+        """Return the report as plain JSON; `hidden` are the hidden columns of a dataset and rule.
 
-    def to_stream(self, hidden: Callable[[str, str], Hidden] = _show_all) -> dict[str, Any]:
+        With the `project`, a dry run shows the records of datasets with `display` side by side.
+        """
+        return self.to_stream(hidden, project) | {"findings": list(self._findings(hidden, project))}
+
+    def to_stream(
+        self, hidden: Callable[[str, str], Hidden] = _show_all, project: Project | None = None
+    ) -> dict[str, Any]:
         """Return the same with an iterator of findings, to write them one by one; it can be read once."""
         optional = {
             "repeated": self.repeated or None,
@@ -140,11 +149,17 @@ class RunReport:
             "release": self.release,
             "status": self.status,
             "rules": [outcome_json(rule, hidden(rule.dataset, rule.rule)) for rule in self.rules],
-            "findings": self._findings(hidden) if self.findings else [],
+            "findings": self._findings(hidden, project) if self.findings else [],
         } | {name: value for name, value in optional.items() if value is not None}
 
-    def _findings(self, hidden: Callable[[str, str], Hidden]) -> Iterator[dict[str, Any]]:
+    def _findings(self, hidden: Callable[[str, str], Hidden], project: Project | None) -> Iterator[dict[str, Any]]:
         hidden_of = cache(hidden)
         for finding in self.findings:
             masked = hidden_of(finding.dataset, finding.rule)
-            yield finding_json(finding, masked) if isinstance(finding, Finding) else foreseen_json(finding, masked)
+            if isinstance(finding, Finding):
+                yield finding_json(finding, masked)
+            elif project is not None and records.is_configured(project, finding):
+                shown = records.to_json(records.side_by_side(project, finding, masked))
+                yield foreseen_json(finding, masked) | {"side_by_side": shown}
+            else:
+                yield foreseen_json(finding, masked)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from notifications.base import MASK
 from notifications.wording import words
 from reconcile.audit import log
 from reconcile.findings.identity import public
 from reconcile.findings.payload import DUPLICATE
-from reconcile.findings.shown import Finding, FindingMember
+from reconcile.findings.shown import Finding
+from reconcile.findings.states import PlanState, State
+from reconcile.messages import records
 from reconcile.messages.personal import Hidden
 from reconcile.messages.public import finding_json
+from reconcile.messages.records import SideBySide, local, rule_of
 from reconcile.store.findings import FindingFilter, count, foremost, get
-from reconcile.store.plans import StoredPlan, undo_of, waiting_plans
+from reconcile.store.plans import StoredPlan, standing, undo_of
+from reconcile.store.sealing import RowsUnreadable
 from reconcile.views import history
 from reconcile.views.history import EventView
 from rules.forms import form_words
@@ -24,9 +27,10 @@ from rules.values import Value
 
 if TYPE_CHECKING:
     from reconcile.app import Application
+    from reconcile.views.plans import PlanView
 
 _NEXT = {
-    "awaiting_approval": "reconcile plan --finding {0}, then reconcile approve {0}{1} or reconcile reject {0}{1}",
+    "awaiting_approval": "reconcile approve {0}{1} or reconcile reject {0}{1}",
     "quarantined": "check the records, then reconcile quarantine {0} with --done, --not-done or --abandon",
     "failed": "reconcile plan --finding {0}, then reconcile retry {0}",
 }
@@ -37,6 +41,7 @@ _NEXT_OF_UNDO = {
     "quarantined": "check the records, then reconcile quarantine {1} with --done, --not-done or --abandon",
 }
 """The next command for an undo that waits or has an unknown outcome."""
+_UNDECIDED = (State.OPEN, State.SNOOZED, State.STALE, State.FAILED)
 _BEGINNING = 12
 """Characters of a plan's hash that identify it."""
 
@@ -79,13 +84,7 @@ class FindingView:
         return {name: self._of_key(name, value) for name, value in self._finding.key.items()}
 
     def _of_key(self, column: str | None, value: Value) -> Any:
-        return self._local(self._hidden.of_key(column, public(value), self._finding.datasets), value)
-
-    def _local(self, shown: Any, value: Value) -> Any:
-        """Return a value as it is shown, an instant in the time zone of the project."""
-        if isinstance(value, dt.datetime) and shown != MASK:
-            return words.instant(value, self.timezone)
-        return shown
+        return local(self._hidden.of_key(column, public(value), self._finding.datasets), value, self.timezone)
 
     @property
     def at_risk(self) -> str:
@@ -117,10 +116,8 @@ def of(application: Application, finding: Finding, *, show: bool = False) -> Fin
 
 def _form(application: Application, finding: Finding) -> str:
     """Return the form in the words of its rule, if that is still of the same kind."""
-    rule = application.project.rules.get(finding.rule)
-    if rule is None or rule.kind != finding.kind:
-        return form_words(finding.form, finding.datasets).phrase
-    return rule.form_words(finding.form).phrase
+    rule = rule_of(application.project, finding)
+    return (form_words(finding.form, finding.datasets) if rule is None else rule.form_words(finding.form)).phrase
 
 
 def listed(
@@ -133,29 +130,16 @@ def listed(
 
 
 @dataclass(frozen=True)
-class MemberView:
-    """A record of a finding in its role. `cells` are its values as texts, by column."""
-
-    role: str
-    name: str
-    cells: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class RecordTable:
-    """Records with the same columns: all of a group of duplicates, or those of one side."""
-
-    columns: tuple[str, ...]
-    records: tuple[MemberView, ...]
-
-
-@dataclass(frozen=True)
 class Comparison:
-    """The fields that differ between two datasets: the name of each field, and its value on both sides."""
+    """The fields that differ between two datasets: the name of each field, and its value on both sides.
+
+    `is_of_two`: each side is one record, so these are their own values and not of several together.
+    """
 
     left: str
     right: str
     fields: tuple[tuple[str, str, str], ...]
+    is_of_two: bool
 
 
 @dataclass(frozen=True)
@@ -169,11 +153,19 @@ class UndoView:
 
 @dataclass(frozen=True)
 class FindingDetail(FindingView):
-    """A finding with its history, its undo, and the next command for a person, if any."""
+    """A finding with its records, its history, its undo, and the next command for a person, if any.
 
+    `why` says in a sentence why its records belong together. `plan` is the one that waits or is being executed; without
+    one, `prospect` says what would happen, unless the finding is over.
+    """
+
+    side_by_side: SideBySide
     history: tuple[EventView, ...]
     undo: UndoView | None
     next_step: str | None
+    why: str | None = None
+    plan: PlanView | None = None
+    prospect: str | None = None
     alternatives: tuple[str, ...] = ()
     """The match keys in words, if one of several is enough."""
 
@@ -181,24 +173,6 @@ class FindingDetail(FindingView):
     def reason(self) -> str | None:
         """The reason for its form."""
         return self._finding.form_reason
-
-    @property
-    def tables(self) -> Iterator[RecordTable]:
-        """The records, keeper first, or those of one side after those of the other."""
-        roles = ("keeper", "surplus") if self.is_duplicate else dict.fromkeys(one.role for one in self._finding.members)
-        for part in (roles,) if self.is_duplicate else ((role,) for role in roles):
-            yield self._table([member for member in self._finding.members if member.role in part])
-
-    def _table(self, members: Sequence[FindingMember]) -> RecordTable:
-        columns = tuple(dict.fromkeys(name for member in members for name in member.values))
-        names = self._hidden.names(members, self._finding.datasets)
-        records = []
-        for name, member in zip(names, members, strict=True):
-            side = self._hidden.side(member.dataset)
-            values = {column: member.values.get(column) for column in columns}
-            shown = {column: self._local(side.value(column, public(value)), value) for column, value in values.items()}
-            records.append(MemberView(member.role, name, {column: _text(value) for column, value in shown.items()}))
-        return RecordTable(columns, tuple(records))
 
     @property
     def comparison(self) -> Comparison | None:
@@ -210,8 +184,14 @@ class FindingDetail(FindingView):
         fields: list[tuple[str, str, str]] = []
         for each in finding.differences:
             ours, theirs = hidden.compared(each, finding.datasets)
-            fields.append((each.column, _text(self._local(ours, each.left)), _text(self._local(theirs, each.right))))
-        return Comparison(left, right, tuple(fields))
+            left_text, right_text = self._text(ours, each.left), self._text(theirs, each.right)
+            fields.append((each.column, left_text, right_text))
+        return Comparison(left, right, tuple(fields), is_of_two=len(finding.members) == 2)
+
+    def _text(self, shown: Any, value: Value) -> str:
+        """Return a value as text, from its masked public form and itself."""
+        text = local(shown, value, self.timezone)
+        return "" if text is None else str(text)
 
     @property
     def links(self) -> Iterator[str]:
@@ -264,21 +244,58 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
     with application.memory.read() as tx:
         finding = get(tx, identifier)
         events = tuple(map(EventView.of, log.entries(tx, finding=finding.id)))
-        undo = undo_of(tx, finding.id)
-        plan = waiting_plans(tx, [finding.id]).get(finding.id)
+        undo, stored = undo_of(tx, finding.id), standing(tx, finding.id)
     view = of(application, finding, show=show)
+    hidden, project = view._hidden, application.project  # noqa: SLF001 - the view's own
     undo_view = None if undo is None else UndoView(undo.id, undo.state.value, undo.reason)
+    plan, prospect = _prospect(application, finding, stored, show=show)
+    waiting = stored.plan_hash if stored is not None and stored.state is PlanState.AWAITING else None
+    rule = rule_of(project, finding)
+    return FindingDetail(
+        *(finding, hidden, view.form, view.timezone),
+        side_by_side=records.side_by_side(project, finding, hidden),
+        history=events,
+        undo=undo_view,
+        next_step=_next(finding, undo, waiting),
+        why=None if rule is None else rule.because(finding.form),
+        plan=plan,
+        prospect=prospect,
+        alternatives=() if rule is None else rule.alternatives,
+    )
+
+
+def _prospect(
+    application: Application, finding: Finding, stored: StoredPlan | None, *, show: bool
+) -> tuple[PlanView | None, str | None]:
+    """Return the finding's plan, or else what would happen as a sentence."""
+    if stored is not None and stored.undoes is None:
+        from reconcile.views.plans import stored_view  # noqa: PLC0415 - loads the planner
+
+        try:
+            return stored_view(application, finding, stored, show=show), None
+        except RowsUnreadable as error:
+            return None, str(error)
+    if finding.state not in _UNDECIDED:
+        return None, None
     rule = application.project.rules.get(finding.rule)
-    next_step = _next(finding, undo, plan)
-    keys = rule.alternatives if rule else ()
-    shown = (finding, view._hidden, view.form, view.timezone)  # noqa: SLF001 - the view's own parts
-    return FindingDetail(*shown, events, undo_view, next_step, keys)
+    if rule is None:
+        return None, f"Rule `{finding.rule}` is no longer in the configuration, so nothing is cleaned."
+    if rule.clean is None or (rule.clean.forms and finding.form not in rule.clean.forms):
+        return None, f"Rule `{rule.name}` only reports it: no record is changed."
+    return None, f"`reconcile plan --finding {finding.id}` shows what cleaning would change."
 
 
 def detail_to_json(view: FindingDetail) -> dict[str, Any]:
-    """Return the finding with its history and undo as public JSON."""
-    undo = {} if view.undo is None else {"undo": dict(vars(view.undo))}
-    return to_json(view) | {"history": list(map(history.to_json, view.history))} | undo
+    """Return the finding with its records, its plan, its history and its undo as public JSON."""
+    optional: dict[str, Any] = {"why": view.why, "prospect": view.prospect}
+    if view.plan is not None:
+        from reconcile.views import plans  # noqa: PLC0415 - loaded with the plan
+
+        optional["plan"] = plans.to_json(view.plan)
+    if view.undo is not None:
+        optional["undo"] = dict(vars(view.undo))
+    shown = {"side_by_side": records.to_json(view.side_by_side), "history": list(map(history.to_json, view.history))}
+    return to_json(view) | shown | {name: value for name, value in optional.items() if value is not None}
 
 
 def _next(finding: Finding, undo: StoredPlan | None, plan: str | None) -> str | None:
@@ -290,7 +307,3 @@ def _next(finding: Finding, undo: StoredPlan | None, plan: str | None) -> str | 
         return f"reconcile undo {finding.id}"
     action = _NEXT.get(finding.state.value)
     return action and action.format(finding.id, f" --plan {plan[:_BEGINNING]}" if plan else "")
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)

@@ -15,14 +15,18 @@ from reconcile.cleaning.chunks import in_chunks
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.planning.planner import RulePlanner
 from reconcile.cleaning.shown import ShownRow
+from reconcile.config.settings import Project
 from reconcile.errors import Wrong
 from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.journal import limits
+from reconcile.messages import records
 from reconcile.messages.personal import Hidden
+from reconcile.messages.records import SideBySide
 from reconcile.store import findings as stored_findings
 from reconcile.store import plans as stored_plans
+from reconcile.store.plans import StoredPlan
 from rules import values
 from rules.kinds.base import Rule
 
@@ -41,7 +45,7 @@ class NothingToPlan(Wrong):
 
 @dataclass(frozen=True)
 class PlanView:
-    """A plan as it may be shown. `asks` is the approval policy.
+    """A plan as it may be shown, with the records of its finding. `asks` is the approval policy.
 
     `state` is the state of the finding's stored plan; `another` if that is a different plan; None without one.
     """
@@ -49,6 +53,8 @@ class PlanView:
     _plan: Plan
     _finding: Finding
     _hidden: Hidden
+    _of_finding: Hidden
+    _project: Project
     asks: str
     state: str | None
 
@@ -59,6 +65,17 @@ class PlanView:
     @property
     def rule(self) -> str:
         return self._plan.rule
+
+    @property
+    def side_by_side(self) -> SideBySide:
+        """The records of the finding."""
+        return records.side_by_side(self._project, self._finding, self._of_finding)
+
+    @property
+    def why(self) -> str | None:
+        """The reason why the records belong together, as a sentence."""
+        rule = records.rule_of(self._project, self._finding)
+        return None if rule is None else rule.because(self._finding.form)
 
     @property
     def title(self) -> str:
@@ -124,6 +141,18 @@ def to_json(view: PlanView | NotPlanned) -> dict[str, Any]:
     plan, hidden = view._plan, view._hidden  # noqa: SLF001 - the view's own JSON
     money = {currency: hidden.value(hidden.amount, amount) for currency, amount in sorted(plan.money.items())}
     return shown.to_json(plan, hidden) | {"money": money, "approval": view.asks, "state": view.state}
+
+
+def stored_view(application: Application, finding: Finding, stored: StoredPlan, *, show: bool) -> PlanView:
+    """Return a stored plan of a finding as it may be shown. Raises RowsUnreadable."""
+    hidden, of_finding = (
+        _hidden(application.project, name, finding.rule, show=show) for name in (stored.dataset, finding.dataset)
+    )
+    return PlanView(stored.content, finding, hidden, of_finding, application.project, stored.policy, stored.state.value)
+
+
+def _hidden(project: Project, dataset: str, rule: str, *, show: bool) -> Hidden:
+    return Hidden() if show else Hidden.of(project, dataset, rule)
 
 
 @dataclass(frozen=True)
@@ -212,15 +241,16 @@ class RulePlans:
 
     @property
     def hidden(self) -> Hidden:
-        return Hidden() if self.show else Hidden.of(self.application.project, self.rule.cleaned, self.rule.name)
+        return _hidden(self.application.project, self.rule.cleaned, self.rule.name, show=self.show)
 
     def __iter__(self) -> Iterator[PlanView | NotPlanned]:
         """Plan the findings and add to the sums. Raises TargetRefused, ConnectorError, StoreError."""
         names = self._names() if self.names is None else self.names
         if not names:
             return
-        application, hidden = self.application, self.hidden
-        planner = application.planner.of(self.rule)
+        application, hidden, rule = self.application, self.hidden, self.rule
+        of_finding = _hidden(application.project, rule.dataset, rule.name, show=self.show)
+        planner = application.planner.of(rule)
         self.target_remarks = planner.tools.catalogue.remarks
         for chunk in in_chunks(names, _CHUNK):
             with application.memory.read() as tx:
@@ -232,10 +262,11 @@ class RulePlans:
                 if isinstance(planned, Plan):
                     plan, state = stored.get(finding.id, (planned, None))
                     self.sums.add(plan, finding, is_uncounted=self.terms.cannot_count(plan))
-                    yield PlanView(plan, finding, hidden, policies[finding.id], state)
+                    shown_with = (hidden, of_finding, application.project)
+                    yield PlanView(plan, finding, *shown_with, policies[finding.id], state)
                 else:
                     self.sums.not_planned[str(planned)] += 1
-                    yield NotPlanned(finding.id, self.rule.name, str(planned))
+                    yield NotPlanned(finding.id, rule.name, str(planned))
 
     def _policies(
         self, planner: RulePlanner, plans: Sequence[tuple[Finding, Plan | NotPlannable]]

@@ -28,7 +28,8 @@ class Relation:
 
     `id` is empty for a dataset without one; its records are then named by (content hash, number of equal ones before).
     `derived` are columns given by an expression (`gross: {is: net + fee}`); `where` is the dataset's own filter.
-    `money` is (amount column, currency column) or (amount column, literal currency) as `MoneyColumns`.
+    `money` is (amount column, currency column) or (amount column, literal currency) as `MoneyColumns`. `display` are
+    columns that findings only show: groups hold their values, and nothing depends on them.
     """
 
     dataset: str
@@ -39,6 +40,7 @@ class Relation:
     derived: Mapping[str, str] = field(default_factory=dict)
     money: MoneyColumns | None = None
     calendar: Calendar = ONLY_WEEKENDS
+    display: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

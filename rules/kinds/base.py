@@ -192,6 +192,11 @@ class Rule(Strict):
         """Columns of the first dataset and of the last that should agree in records of the same thing."""
         return ()
 
+    @property
+    def aligned(self) -> tuple[tuple[str, str], ...]:
+        """Columns of the first dataset and of the last that mean the same: people see them side by side."""
+        return self.agreeing
+
     def key_parts(self) -> Iterator[tuple[SettingPath, KeyPart]]:
         """Yield the path of each key part and the part: a column with its normalisers."""
         for name in type(self).model_fields:
@@ -213,6 +218,10 @@ class Rule(Strict):
     def form_words(self, form: str) -> FormWords:
         """Return the words for a form of the rule's findings."""
         return form_words(form, self.member_datasets)
+
+    def because(self, form: str) -> str:  # noqa: ARG002 - kinds with several forms need it
+        """Return why the records of a finding of this form belong together, as a sentence without any value."""
+        return f"Rule `{self.name}` found them together."
 
     def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:  # noqa: ARG002 - kinds that rename need it
         """Yield the names under which findings show these columns of one of the rule's datasets.

@@ -116,7 +116,9 @@ class PlanningContext:
 
     @cached_property
     def fitted(self) -> Fitted:
-        return kind_of(self.rule).fit(self.rule, {name: subject.relation for name, subject in self.subjects.items()})
+        """The rule with its datasets; what they only display decides about no plan."""
+        relations = {name: replace(subject.relation, display=()) for name, subject in self.subjects.items()}
+        return kind_of(self.rule).fit(self.rule, relations)
 
     @cached_property
     def identity(self) -> str:

@@ -51,6 +51,9 @@ class SqlRule(Rule):
     def kept_by(self) -> tuple[str, ...]:
         return tuple(line.column for line in self.keep if line.column is not None)
 
+    def because(self, form: str) -> str:  # noqa: ARG002 - its findings have one form
+        return f"The query of rule `{self.name}` returns them with one group_key."
+
     def not_cleanable(self) -> Iterator[tuple[SettingPath, str]]:
         yield from super().not_cleanable()
         if self.minimum > 2:

@@ -143,6 +143,11 @@ class BoundRule(Criteria):
 
     @cached_property
     def shown(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.compared, *self.relation.display)))
+
+    @cached_property
+    def compared(self) -> tuple[str, ...]:
+        """The columns of the rule that a finding shows."""
         money = self.relation.money
         names = [part.column for part in self.parts]
         names += [*self.span_columns, self.rule.distinct or "", *(line.column or "" for line in self.rule.keep)]
@@ -153,10 +158,14 @@ class BoundRule(Criteria):
     @cached_property
     def named(self) -> tuple[str, ...]:
         """The dataset's columns that the rule or the dataset names; for a derived column, its source columns."""
-        names = [*self.relation.id, *self.judged, *self.shown]
-        names += parse_group(self.rule.having).columns if self.rule.having else ()
-        sources = set(self.columns.sources(names))
+        sources = set(self.columns.sources((*self.used, *self.shown)))
         return tuple(name for name in self.relation.schema.names if name in sources)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The columns that are more than displayed."""
+        having = parse_group(self.rule.having).columns if self.rule.having else ()
+        return (*self.relation.id, *self.judged, *self.compared, *having)
 
     @cached_property
     def needed(self) -> tuple[str, ...]:
@@ -170,9 +179,13 @@ class BoundRule(Criteria):
 
     @cached_property
     def content(self) -> tuple[str, ...]:
-        """The columns that identify a record without id: all, but file and row only if the rule uses them."""
-        judged = set(self.columns.sources(self.judged))
-        return tuple(name for name in self.needed if name not in PLACE or name in judged)
+        """The columns that identify a record without id, or order those that share one, displayed ones last.
+
+        They are all that are read, but file and row only if the rule uses them.
+        """
+        judged, used = (set(self.columns.sources(names)) for names in (self.judged, self.used))
+        read = [name for name in self.needed if name not in PLACE or name in judged]
+        return tuple(sorted(read, key=lambda name: name not in used) if self.relation.id else read)
 
     @cached_property
     def uses(self) -> Uses:

@@ -180,6 +180,11 @@ class DuplicatesRule(Rule):
             return None, record
         return None if record.dataset == self.dataset else record.dataset, record.id
 
+    def because(self, form: str) -> str:  # noqa: ARG002 - its findings have one form
+        from rules.kinds.duplicates.reasons import because  # noqa: PLC0415 - only people ask
+
+        return because(self)
+
     def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:
         return datasets.in_rule(self.columns.get(dataset, {}), columns)
 

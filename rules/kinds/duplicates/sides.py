@@ -41,16 +41,25 @@ class Names:
 
 @dataclass(frozen=True)
 class Side(BoundRule):
-    """One of several datasets, with the rule in its own columns; `also` are columns that only groups need."""
+    """One of several datasets, with the rule in its own columns.
+
+    `also` are columns of the rule that only groups need, and `displayed` those that any of the datasets displays.
+    """
 
     names: Names = field(kw_only=True)
     also: tuple[str, ...] = field(default=(), kw_only=True)
+    displayed: tuple[str, ...] = field(default=(), kw_only=True)
 
     @cached_property
-    def named(self) -> tuple[str, ...]:
-        own = [name for name in map(self.names.of, self.also) if name is not None]
-        sources = {*super().named, *self.columns.sources(own)}
-        return tuple(name for name in self.relation.schema.names if name in sources)
+    def shown(self) -> tuple[str, ...]:
+        return (*super().shown, *self._own(self.displayed))
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        return (*super().used, *self._own(self.also))
+
+    def _own(self, columns: Iterable[str]) -> Iterator[str]:
+        return (name for name in map(self.names.of, columns) if name is not None)
 
     @cached_property
     def relation_in_rule(self) -> Relation:
@@ -83,7 +92,8 @@ class SeveralBound(Criteria):
 
     @cached_property
     def shown(self) -> tuple[str, ...]:
-        return _shown(self.rule, self.key, [(side.relation, side.names) for side in self.sides])
+        data = [(side.relation, side.names) for side in self.sides]
+        return tuple(dict.fromkeys((*_shown(self.rule, self.key, data), *_displayed(data))))
 
     @cached_property
     def considered(self) -> tuple[str, ...]:
@@ -124,9 +134,10 @@ def bind_several(rule: DuplicatesRule, relations: Mapping[str, Relation]) -> Sev
     names = {name: Names(columns[name].schema.names, rule.columns.get(name, {})) for name in rule.member_datasets}
     key = _every_column(relations, names) if rule.key == "all" else tuple(part for _, part in rule.key_parts())
     _refuse(rule, [*_unknown(rule, names), *_lacking(rule, key, names)])
-    also = (*_shown(rule, key, [(relations[name], names[name]) for name in rule.member_datasets]), *_of_group(rule))
+    data = [(relations[name], names[name]) for name in rule.member_datasets]
+    for_groups = {"also": (*_shown(rule, key, data), *_of_group(rule)), "displayed": tuple(_displayed(data))}
     sides = tuple(
-        Side(datasets.of_dataset(rule, name, n.of, key), relations[name], columns[name], names=n, also=also)
+        Side(datasets.of_dataset(rule, name, n.of, key), relations[name], columns[name], names=n, **for_groups)
         for name, n in names.items()
     )
     _refuse(rule, [_told(side, sentence) for side in sides for sentence in misfits(side, among_several=True)])
@@ -211,6 +222,12 @@ def _shown(rule: DuplicatesRule, key: Iterable[KeyPart], data: Sequence[tuple[Re
         columns += names.in_rule(name for name in (money.amount, money.currency_column) if name) if money else ()
         columns += names.in_rule(name for name in PLACE if name in relation.schema and not relation.id)
     return tuple(name for name in dict.fromkeys(columns) if name != DATASET)
+
+
+def _displayed(data: Sequence[tuple[Relation, Names]]) -> Iterator[str]:
+    """Yield the columns that any dataset displays, under the rule's names."""
+    for relation, names in data:
+        yield from (column for column in names.in_rule(relation.display) if column != DATASET)
 
 
 def _common(sides: Sequence[Side]) -> tuple[str, ...]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 
-from rules.expressions.words import condition_in_words, duration_in_words, group_in_words, name_in_words
+from rules.expressions.words import condition_in_words, group_in_words, name_in_words
 from rules.keeper import criteria_in_words, kept_in_words
 from rules.kinds.duplicates.bound import BoundRule, Criteria
 from rules.kinds.duplicates.model import DuplicatesRule
+from rules.kinds.duplicates.reasons import distance_in_words
 from rules.kinds.duplicates.share import FEW
 from rules.kinds.duplicates.sides import SeveralBound
-from rules.kinds.duplicates.spans import MaximumDistance
-from rules.models import KeyPart, Percent
+from rules.models import KeyPart
 from rules.normalise.words import in_words
 
 
@@ -121,17 +120,11 @@ def _span(rule: DuplicatesRule) -> str:
     assert span is not None  # noqa: S101 - the caller looked
     if span.also is None:
         other = "the previous one" if rule.gap else "the first one"
-        return f"records whose {name_in_words(span.column)} is at most {_distance(span)} after {other}"
-    limits = " and ".join(f"{_distance(limit)} in {name_in_words(limit.column)}" for limit in (span, span.also))
+        return f"records whose {name_in_words(span.column)} is at most {distance_in_words(span)} after {other}"
+    limits = " and ".join(f"{distance_in_words(limit)} in {name_in_words(limit.column)}" for limit in (span, span.also))
     return (
         f"records connected by pairs at most {limits} apart" if rule.gap else f"those at most {limits} from the first"
     )
-
-
-def _distance(span: MaximumDistance) -> str:
-    if isinstance(span.by, Percent):
-        return f"{span.by.percent} % of the larger"
-    return duration_in_words(span.by) if isinstance(span.by, dt.timedelta) else str(span.by)
 
 
 def _any(columns: Sequence[str]) -> str:

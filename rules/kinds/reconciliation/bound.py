@@ -101,6 +101,7 @@ class BoundSide:
         names += [self.date or "", self.grace.column if self.grace else "", self.amount or ""]
         names += [self.money or "", self.currency or ""]
         names += [name for name in PLACE if name in self.relation.schema and not self.relation.id]
+        names += self.relation.display
         shown = (self.origins(name) for name in names if name)
         return tuple(dict.fromkeys(name for origins in shown for name in origins))
 
@@ -120,9 +121,13 @@ class BoundSide:
 
     @cached_property
     def content(self) -> tuple[str, ...]:
-        """The columns that identify a record without id: all, but file and row only if the rule uses them."""
-        sources = set(self.columns.sources(self.deciding))
-        return tuple(name for name in self.needed if name not in PLACE or name in sources)
+        """The columns that identify a record without id, or order those that share one, displayed ones last.
+
+        They are all that are read, but file and row only if the rule uses them.
+        """
+        sources = set(self.columns.sources((*self.relation.id, *self.deciding)))
+        read = [name for name in self.needed if name not in PLACE or name in sources]
+        return tuple(sorted(read, key=lambda name: name not in sources) if self.relation.id else read)
 
 
 @dataclass(frozen=True)

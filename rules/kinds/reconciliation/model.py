@@ -283,6 +283,28 @@ class ReconciliationRule(Rule):
         pairs += [(amount.left, amount.right)] if amount and amount.left and amount.right else []
         return (*pairs, *((pair.left.column, pair.right.column) for pair in self.compare))
 
+    @property
+    def aligned(self) -> tuple[tuple[str, str], ...]:
+        by = self.totals.by if self.totals else ()
+        return (*((pair.left.column, pair.right.column) for pair in (*self.key, *by)), *self.agreeing)
+
+    def because(self, form: str) -> str:
+        key = (pair.name for pair in (self.totals.by if self.totals else self.key))
+        names = " and ".join(key) or "date and amount"
+        match form:
+            case "left_only" | "right_only":
+                missing_in = self.right if form == "left_only" else self.dataset
+                return f"No record of {missing_in} is left that pairs with it by {names}."
+            case "duplicate_left" | "duplicate_right":
+                return (
+                    f"Several records of {self.dataset if form == 'duplicate_left' else self.right} have one {names}."
+                )
+            case "unbalanced":
+                return f"The records of one {names} do not add up to the same on both sides."
+            case "ambiguous":
+                return f"More than one pairing by {names} is possible."
+        return f"They are paired by {names}, but do not agree."
+
     def form_words(self, form: str) -> FormWords:
         if form == "mismatch" and not self.compare and (self.is_assigned or self.tolerance.date is None):
             # Nothing but the money at risk can differ; bundles are also compared by their dates.
