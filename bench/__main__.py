@@ -25,6 +25,12 @@ from bench.measure import RECONCILE, Contender, common, contender, interleave, m
 HERE = Path(__file__).parent
 RESULTS = HERE / "RESULTS.md"
 POSTGRES = os.environ.get("RECONCILE_TEST_POSTGRES", "postgresql://root@127.0.0.1:5432/test").replace("+psycopg", "")
+MARIADB = os.environ.get("RECONCILE_TEST_MARIADB", "mysql+pymysql://root@127.0.0.1:3306/test?charset=utf8mb4")
+
+
+def _driven(postgres: str) -> str:
+    """The address of PostgreSQL for SQLAlchemy."""
+    return postgres.replace("postgresql://", "postgresql+psycopg://")
 
 
 def agree(contenders: Sequence[Contender]) -> str:
@@ -73,7 +79,7 @@ rules:
         base,
         reconcile("reconcile run --dry-run, pushed down", configuration.replace("ENGINE", "pushdown"), "--dry-run"),
         reconcile("reconcile run --dry-run, embedded", configuration.replace("ENGINE", "embedded"), "--dry-run"),
-        contender("postgres_pandas", POSTGRES.replace("postgresql://", "postgresql+psycopg://"), name),
+        contender("postgres_pandas", _driven(POSTGRES), name),
     ]
     interleave(contenders, runs)
     return f"### PostgreSQL, {rows:,} rows\n\n{agree(contenders)}\n\n{table(contenders, base)}"
@@ -144,7 +150,7 @@ def log(rows: int, runs: int) -> str:
 def effects(rows: int, runs: int) -> str:
     """Effects a second through the journal, next to a bare statement and DBOS, and a large plan in bounded memory."""
     many = 4000 if rows >= 10_000_000 else 1000
-    servers = {"SQLite": "sqlite", "PostgreSQL": POSTGRES.replace("postgresql://", "postgresql+psycopg://")}
+    servers = {"SQLite": "sqlite", "PostgreSQL": _driven(POSTGRES)}
     plan = effecting.streamed(100_000 if rows >= 10_000_000 else 10_000)
     return f"{effecting.section(many, runs, servers)}\n\n{plan}"
 
@@ -155,7 +161,7 @@ SECTIONS: dict[str, Callable[[int, int], str]] = {
     "growth": lambda rows, _: growth.growth(rows),
     "memory": lambda rows, _: growth.memory(rows),
     "postgres": postgres,
-    "incremental": lambda rows, runs: incremental(rows, runs, POSTGRES),
+    "incremental": lambda rows, runs: incremental(rows, runs, (_driven(POSTGRES), MARIADB)),
     "workbook": workbook,
     "tolerance": lambda rows, runs: reconciliation.tolerance(rows // 10, runs),
     "exact": reconciliation.exact,

@@ -1,37 +1,130 @@
-"""Runs that read only what changed, next to runs that read all: whole processes over a changing table of PostgreSQL."""
+"""Runs that read only what changed, next to runs that read all: whole processes over a changing table."""
 
 from __future__ import annotations
 
 import json
+import random
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import psycopg
+import sqlalchemy as sa
 
 from bench.measure import RECONCILE, Contender, run_once, table
 
 CHANGED = 10_000
-_TABLE = """
+_INDEXES = """
+create index {name}_updated_at on {name} (updated_at);
+create index {name}_customer on {name} (customer_id);
+"""
+_CHANGE = """
+update {name} set amount = amount + 1, updated_at = {now},
+    customer_id = case when id % 7 = 0 then customer_id + 1 else customer_id end where id = :id
+"""
+_PLAIN, _NORMALISED = "[customer_id, email]", "[customer_id, {email: [email]}]"
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of database: its name, the statements that make a table, its present time, and the keys to compare by."""
+
+    name: str
+    table: str
+    now: str
+    keys: Mapping[str, str]
+
+
+_KINDS = {
+    "postgresql": _Kind(
+        "PostgreSQL",
+        """
 create unlogged table {name} (
     id bigint primary key, customer_id bigint, email text, amount numeric(12, 2), updated_at timestamptz
 );
 insert into {name}
 select i, j % ({rows} / 4), 'User' || j || '@Example.com ', (j % 50000) / 100.0,
     timestamptz '2025-01-01' + i * interval '1 millisecond'
-from (select i, case when i % 1000 = 999 then i - 1 else i end as j from generate_series(0, {rows} - 1) i) drawn;
-create index on {name} (updated_at);
-create index on {name} (customer_id);
-vacuum analyze {name};
-"""
-_CHANGE = """
-update {name} t set amount = amount + 1, updated_at = clock_timestamp(),
-    customer_id = case when t.id % 7 = 0 then t.customer_id + 1 else t.customer_id end
-from (select cast(random() * {rows} as bigint) as id from generate_series(1, {changed})) chosen where chosen.id = t.id
-"""
-_KEYS = {"plain": "[customer_id, email]", "normalised": "[customer_id, {email: [email]}]"}
+from (select i, case when i % 1000 = 999 then i - 1 else i end as j from generate_series(0, {rows} - 1) i) drawn;"""
+        + _INDEXES
+        + "vacuum analyze {name};",
+        "clock_timestamp()",
+        {"plain": _PLAIN, "normalised": _NORMALISED},
+    ),
+    "mysql": _Kind(
+        "MariaDB",
+        """
+create table {name} (
+    id bigint primary key, customer_id bigint, email varchar(60), amount decimal(12, 2), updated_at datetime(6)
+);
+insert into {name}
+select seq, j % ({rows} div 4), concat('User', j, '@Example.com '), (j % 50000) / 100,
+    timestamp '2025-01-01 00:00:00' + interval seq * 1000 microsecond
+from (select seq, case when seq % 1000 = 999 then seq - 1 else seq end as j from seq_0_to_{last}) drawn;"""
+        + _INDEXES
+        + "analyze table {name};",
+        "utc_timestamp(6)",
+        {"normalised": _NORMALISED},
+    ),
+    "sqlite": _Kind(
+        "SQLite",
+        """
+create table {name} (
+    id integer primary key, customer_id integer, email text, amount numeric(12, 2), updated_at datetime
+);
+with recursive numbers(i) as (select 0 union all select i + 1 from numbers where i < {last}),
+    drawn as (select i, case when i % 1000 = 999 then i - 1 else i end as j from numbers)
+insert into {name}
+select i, j % ({rows} / 4), 'User' || j || '@Example.com ', (j % 50000) / 100.0,
+    strftime('%Y-%m-%d %H:%M:%f', '2025-01-01', (i / 1000.0) || ' seconds') from drawn;"""
+        + _INDEXES
+        + "analyze;",
+        "strftime('%Y-%m-%d %H:%M:%f', 'now')",
+        {"normalised": _NORMALISED},
+    ),
+}
+
+
+@dataclass(frozen=True)
+class _Changing:
+    """A table of so many rows in a database."""
+
+    engine: sa.Engine
+    rows: int
+
+    @property
+    def kind(self) -> _Kind:
+        return _KINDS[self.engine.dialect.name]
+
+    @property
+    def name(self) -> str:
+        return f"changing_{self.rows}"
+
+    def create(self) -> None:
+        print(f"making {self.rows:,} rows in {self.kind.name}", file=sys.stderr)
+        script = f"drop table if exists {self.name};" + self.kind.table
+        for statement in filter(
+            str.strip, script.format(name=self.name, rows=self.rows, last=self.rows - 1).split(";")
+        ):
+            with self.engine.connect() as connection:
+                connection.execute(sa.text(statement))
+
+    def drop(self) -> None:
+        with self.engine.connect() as connection:
+            connection.exec_driver_sql(f"drop table {self.name}")
+
+    def change(self) -> None:
+        """Change records by chance, and wait until they are older than the overlap."""
+        ids = [{"id": number} for number in random.choices(range(self.rows), k=CHANGED)]
+        with self.engine.execution_options(isolation_level=self._usual).begin() as connection:
+            connection.execute(sa.text(_CHANGE.format(name=self.name, now=self.kind.now)), ids)
+        time.sleep(1.1)
+
+    @property
+    def _usual(self) -> str:
+        return "SERIALIZABLE" if self.kind.name == "SQLite" else "READ COMMITTED"
 
 
 @dataclass(frozen=True)
@@ -41,11 +134,11 @@ class _State:
     folder: Path
 
     @classmethod
-    def of(cls, server: str, name: str, key: str, incremental: str) -> _State:
+    def of(cls, source: str, name: str, key: str, incremental: str) -> _State:
         folder = Path(tempfile.mkdtemp(prefix="bench-"))
         (folder / "reconcile.yaml").write_text(f"""
 version: 1
-sources: {{shop: {{type: sql, url: "{server}"}}}}
+sources: {{shop: {{type: sql, url: "{source}"}}}}
 datasets: {{charges: {{source: shop, table: {name}, id: id{incremental}}}}}
 rules: {{twin: {{kind: duplicates, dataset: charges, key: {key}}}}}
 """)
@@ -55,14 +148,22 @@ rules: {{twin: {{kind: duplicates, dataset: charges, key: {key}}}}}
         return Contender(name, lambda: [*RECONCILE, "run", "-c", str(self.folder / "reconcile.yaml"), "--json", "-q"])
 
 
-def incremental(rows: int, runs: int, server: str) -> str:
-    """After each change of 10,000 records, a full run and an incremental one; over a tenth of the rows too."""
-    few, many = (_measured(size, runs, server) for size in (rows // 10, rows))
+def incremental(rows: int, runs: int, servers: Sequence[str]) -> str:
+    """After each change of 10,000 records, a full run and an incremental one, in each database; over a tenth of the
+    rows too."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        return "\n\n".join(_section(url, rows, runs) for url in (*servers, f"sqlite:///{folder}/shop.db"))
+
+
+def _section(url: str, rows: int, runs: int) -> str:
+    engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
+    few, many = (_measured(_Changing(engine, size), runs) for size in (rows // 10, rows))
     about = (
         "The table has indexes on `updated_at` and on `customer_id`, a part of the key. Both runs store their "
         "findings, and find the same. Starting a process takes a part of each time: see `Start`."
     )
-    parts = [f"### Incremental runs, {CHANGED:,} of {rows:,} rows changed\n\n{about}"]
+    name = _KINDS[engine.dialect.name].name
+    parts = [f"### Incremental runs in {name}, {CHANGED:,} of {rows:,} rows changed\n\n{about}"]
     for key, contenders in many.items():
         full, increment = contenders
         growth = increment.time / few[key][1].time
@@ -74,27 +175,21 @@ def incremental(rows: int, runs: int, server: str) -> str:
     return "\n\n".join(parts)
 
 
-def _measured(rows: int, runs: int, server: str) -> dict[str, Sequence[Contender]]:
-    name = f"changing_{rows}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"drop table if exists {name}")
-        print(f"making {rows:,} rows", file=sys.stderr)
-        for statement in filter(str.strip, _TABLE.format(name=name, rows=rows).split(";")):
-            connection.execute(statement)
-        try:
-            return {label: _raced(connection, server, name, key, rows, runs) for label, key in _KEYS.items()}
-        finally:
-            connection.execute(f"drop table {name}")
+def _measured(changing: _Changing, runs: int) -> dict[str, Sequence[Contender]]:
+    changing.create()
+    try:
+        return {label: _raced(changing, key, runs) for label, key in changing.kind.keys.items()}
+    finally:
+        changing.drop()
 
 
-def _raced(
-    connection: psycopg.Connection, server: str, name: str, key: str, rows: int, runs: int
-) -> Sequence[Contender]:
+def _raced(changing: _Changing, key: str, runs: int) -> Sequence[Contender]:
     asked = ", incremental: {by: updated_at, overlap: 1s, full: 30d}"
-    label = f"key {key}, {rows:,} rows"
+    label = f"key {key}, {changing.rows:,} rows"
+    source = changing.engine.url.set(drivername=changing.engine.dialect.name).render_as_string(hide_password=False)
     contenders = [
-        _State.of(server, name, key, "").contender(f"full, {label}"),
-        _State.of(server, name, key, asked).contender(f"incremental, {label}"),
+        _State.of(source, changing.name, key, "").contender(f"full, {label}"),
+        _State.of(source, changing.name, key, asked).contender(f"incremental, {label}"),
     ]
     for turn in range(runs + 1):
         for contender in contenders:
@@ -105,8 +200,7 @@ def _raced(
             raise SystemExit(f"the runs disagree: {reports}")
         if turn and reports[1]["mode"] != "incremental":
             raise SystemExit(f"the run was not incremental: {reports[1]['mode_reason']}")
-        connection.execute(_CHANGE.format(name=name, rows=rows, changed=CHANGED))
-        connection.execute("select pg_sleep(1.1)")
+        changing.change()
     for contender in contenders:  # the first run of each read all
         del contender.seconds[0], contender.processor[0], contender.megabytes[0]
     return contenders

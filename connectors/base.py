@@ -255,24 +255,24 @@ class Touched:
 class Changes(Protocol):
     """A dataset in one consistent, read-only view, with marks that tell a later view what changed in between."""
 
-    def obstacle(self, by: str, identity: Sequence[str], parts: Sequence[str]) -> str | None:
-        """The reason, as a clause, why changed records cannot be found fast; None if they can.
+    def obstacle(self, identity: Sequence[str], parts: Sequence[str], columns: Sequence[str]) -> str | None:
+        """The reason, as a clause, why changed records are unknown or cannot be found fast; None if they can.
 
-        `by` is the column with the time of a record's last change, `identity` are those of its id, and `parts` columns
-        of which one is enough to look records up.
+        `identity` are the columns of the dataset's id, `parts` columns of which one is enough to look records up, and
+        `columns` those whose changes matter.
         """
 
     def usable(self, parts: Sequence[str]) -> tuple[str, ...]:
         """Those of these columns whose values it can look up."""
 
     def mark(self) -> Mapping[str, Any]:
-        """This view, as JSON; `at` is the database's time."""
+        """This view, as JSON."""
 
     def refusal(self, mark: Mapping[str, Any]) -> str | None:
         """The reason, as a clause, why the changes since that mark are unknown; None if they are known."""
 
     def touched(
-        self, mark: Mapping[str, Any], by: str, overlap: dt.timedelta, columns: Sequence[str], most: int
+        self, mark: Mapping[str, Any], overlap: dt.timedelta, columns: Sequence[str], most: int
     ) -> Touched | None:
         """The records that changed since the mark less the overlap, or without such a time; None for more than `most`.
 
@@ -293,8 +293,8 @@ class Trackable(Protocol):
     def untracked(self, dataset: Any) -> str | None:
         """The reason, as a clause, why it cannot for this dataset; None if it can. Connects to nothing."""
 
-    def changes(self, dataset: Any) -> AbstractContextManager[Changes]:
-        """Open a view. Raises a ConnectorError."""
+    def changes(self, dataset: Any, by: str) -> AbstractContextManager[Changes]:
+        """Open a view; the column `by` has the time of a record's last change. Raises a ConnectorError."""
 
 
 @runtime_checkable

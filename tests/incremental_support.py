@@ -1,4 +1,4 @@
-"""A table of PostgreSQL whose runs read only what changed, beside a second state whose runs read all of it."""
+"""A table whose runs read only what changed, beside a second state whose runs read all of it."""
 
 from __future__ import annotations
 
@@ -16,23 +16,53 @@ import sqlalchemy as sa
 from runs_support import Command
 
 from reconcile.app import Application, load
-from reconcile.findings.results import RuleFailure, RuleResult
+from reconcile.findings.results import RuleResult
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.store import findings as stored
-from reconcile.tracking import decide
 
 FIRST = dt.datetime(2026, 11, 2, 6, tzinfo=dt.UTC)
 """A Monday."""
 DAY = dt.timedelta(days=1)
 TABLE = """
     create table charges (
-        id bigint primary key, customer bigint, email text, amount numeric(12, 2), status text not null default 'ok',
-        updated_at timestamptz
+        id {id} primary key, customer bigint, email text, amount numeric(12, 2),
+        status varchar(8) not null default 'ok', updated_at {time}, minute bigint default 0
     );
-    create index on charges (updated_at);
-    create index on charges (customer);
+    create index charges_updated_at_idx on charges (updated_at);
+    create index charges_customer_idx on charges (customer);
 """
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a database writes the table, and a time: now, and so many of a unit before or after that."""
+
+    table: str
+    now: str
+    apart: str
+
+    def at(self, number: int, unit: str) -> str:
+        return self.apart.format(number=number, unit=unit)
+
+
+DIALECTS = {
+    "postgresql": Dialect(
+        TABLE.format(id="bigint", time="timestamptz"),
+        "clock_timestamp()",
+        "clock_timestamp() + interval '{number} {unit}'",
+    ),
+    "mysql": Dialect(
+        TABLE.format(id="bigint", time="datetime(6)"),
+        "utc_timestamp(6)",
+        "utc_timestamp(6) + interval {number} {unit}",
+    ),
+    "sqlite": Dialect(
+        TABLE.format(id="integer", time="datetime"),
+        "strftime('%Y-%m-%d %H:%M:%f', 'now')",
+        "strftime('%Y-%m-%d %H:%M:%f', 'now', '{number} {unit}')",
+    ),
+}
 RULE: dict[str, Any] = {
     "kind": "duplicates",
     "dataset": "charges",
@@ -41,18 +71,19 @@ RULE: dict[str, Any] = {
     "keep": [{"first": "id"}],
 }
 INCREMENTAL = {"by": "updated_at", "overlap": "5s"}
-OLD = "clock_timestamp() - interval '30 days'"
+OLD = DIALECTS["postgresql"].at(-30, "day")
 
-Shown = tuple[str, str, tuple[Any, ...], tuple[Any, ...], int]
+Shown = tuple[str, str, str, tuple[Any, ...], tuple[Any, ...], int]
 
 
 @dataclass
 class ChangingTable:
-    """The table and one state over it."""
+    """The table and one state over it. `more` are rules besides `rule`, by name."""
 
     url: str
     folder: Path
     rule: dict[str, Any] = field(default_factory=lambda: dict(RULE))
+    more: dict[str, dict[str, Any]] = field(default_factory=dict)
     incremental: dict[str, Any] | None = field(default_factory=lambda: dict(INCREMENTAL))
     dataset: dict[str, Any] = field(default_factory=dict)
     slot: dt.datetime = FIRST
@@ -61,8 +92,12 @@ class ChangingTable:
     def __post_init__(self) -> None:
         self.engine = sa.create_engine(self.url, poolclass=sa.NullPool)
 
+    @property
+    def dialect(self) -> Dialect:
+        return DIALECTS[self.engine.dialect.name]
+
     def create(self) -> ChangingTable:
-        for statement in filter(str.strip, TABLE.split(";")):
+        for statement in filter(str.strip, self.dialect.table.split(";")):
             self.sql(statement)
         return self
 
@@ -70,11 +105,13 @@ class ChangingTable:
         with self.engine.begin() as connection:
             connection.execute(sa.text(text), values)
 
-    def add(self, *rows: tuple[Any, ...], at: str = "clock_timestamp()") -> None:
-        """Insert rows of (id, customer, email, amount), changed at that time."""
+    def add(self, *rows: tuple[Any, ...], at: str | None = None, minute: int = 0) -> None:
+        """Insert rows of (id, customer, email, amount), changed at that time, by default now."""
+        names = ("id", "customer", "email", "amount")
         for row in rows:
-            cells = dict(zip(("id", "customer", "email", "amount"), row, strict=True))
-            self.sql(f"insert into charges values (:id, :customer, :email, :amount, 'ok', {at})", **cells)
+            cells = dict(zip(names, row, strict=True)) | {"minute": minute}
+            values = f"{', '.join(f':{name}' for name in cells)}, {at or self.dialect.now}"
+            self.sql(f"insert into charges ({', '.join(cells)}, updated_at) values ({values})", **cells)
 
     def write(self) -> Path:
         dataset = {"source": "shop", "table": "charges", "id": "id", "money": {"amount": "amount", "currency": "EUR"}}
@@ -82,9 +119,9 @@ class ChangingTable:
         dataset = {name: value for name, value in (dataset | self.dataset).items() if value is not None}
         written = {
             "state": self.state,
-            "sources": {"shop": {"type": "sql", "url": self.url.replace("+psycopg", "")}},
+            "sources": {"shop": {"type": "sql", "url": self.url.replace("+psycopg", "").replace("+pymysql", "")}},
             "datasets": {"charges": dataset},
-            "rules": {"twice": self.rule},
+            "rules": {"twice": self.rule} | self.more,
             "jobs": {name: {"rules": "all"} for name in ("default", "second")},
         }
         self.folder.mkdir(exist_ok=True)
@@ -100,13 +137,19 @@ class ChangingTable:
     def run(
         self, slot: dt.datetime | None = None, watch: Callable[[str, int], None] = lambda _rule, _read: None
     ) -> RuleResult:
-        """Run the rule for the next day's slot, or for this one."""
+        """Run the rule for the next minute's slot, or for this one."""
+        [outcome] = self.run_all(slot, watch)
+        return outcome
+
+    def run_all(
+        self, slot: dt.datetime | None = None, watch: Callable[[str, int], None] = lambda _rule, _read: None
+    ) -> list[RuleResult]:
+        """Run all rules."""
         self.slot = slot or self.slot + dt.timedelta(minutes=1)
         with self.application() as application:
             [report] = application.run_all(("default",), (), slot=self.slot.isoformat(), watch=watch)
-        [outcome] = report.rules
-        assert not isinstance(outcome, RuleFailure), outcome.failed
-        return outcome
+        assert not report.failures, report.failures[0].failed
+        return report.checked
 
     def copied(self, folder: Path) -> ChangingTable:
         """The same table with a copy of the state."""
@@ -132,21 +175,22 @@ class ChangingTable:
         [finding] = (finding for finding in self.every() if finding.key[column] == value)
         return finding
 
-    def dismiss_open(self, customer: int) -> None:
-        """Dismiss the open finding of that customer with the smallest key, if there is one."""
+    def decide(self, rule: str, customer: int, state: State, decision: Callable[..., object]) -> None:
+        """Decide about the rule's finding of that customer in that state with the smallest key and records."""
         of_customer = (
-            finding for finding in self.every() if finding.key["customer"] == customer and finding.state is State.OPEN
+            finding for finding in self.every(rules=(rule,), states=(state,)) if finding.key["customer"] == customer
         )
-        first = min(of_customer, key=lambda finding: str(finding.key["email"]), default=None)
+        first = min(of_customer, key=lambda finding: (str(finding.key["email"]), finding.members[0].id), default=None)
         if first is not None:
             with self.application() as application:
-                decide.dismiss(application.store, first.id, actor="ann")
+                decision(application.store, first.id, actor="ann")
 
     def findings(self) -> list[Shown]:
-        """Every finding: its state, key, present records in their order, money, and times it was reported."""
+        """Every finding: its state, rule, key, present records in their order, money, and times it was reported."""
         return sorted(
             (
                 finding.state.value,
+                finding.rule,
                 repr(dict(finding.key)),
                 tuple((member.role, *member.id) for member in finding.members),
                 tuple(sorted((code, str(amount)) for code, amount in finding.money.items())),

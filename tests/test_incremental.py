@@ -9,12 +9,9 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
-from incremental_support import DAY, FIRST, OLD, RULE, TABLE, ChangingTable
+from incremental_support import DAY, DIALECTS, FIRST, OLD, RULE, ChangingTable
 
-from connectors.sql import changes
+from connectors.sql.changes import postgresql
 from reconcile.findings.states import State
 from reconcile.runs.history import is_due
 from reconcile.tracking import decide
@@ -65,6 +62,26 @@ def test_an_open_finding_is_verified_by_its_records(table: ChangingTable, change
     outcome = table.run()
 
     assert (outcome.mode, outcome.findings.resolved, outcome.groups) == ("incremental", 1, 1)
+
+
+@pytest.mark.parametrize("span", [{"gap": {"minute": 5}}, {"overlap": {"from": "minute", "to": "until"}}])
+def test_a_record_between_two_groups_merges_them_and_its_loss_splits_them(
+    table: ChangingTable, span: dict[str, Any]
+) -> None:
+    table.sql("alter table charges add until bigint")
+    table.rule = RULE | span
+    for number, minute in ((10, 0), (11, 2), (12, 10), (13, 12)):
+        table.add((number, 9, "z@x", 1), minute=minute)
+    table.sql("update charges set until = minute + 3")
+    assert table.run().groups == 4
+    table.sql("insert into charges values (14, 9, 'z@x', 1, 'ok', clock_timestamp(), 5, 10)")
+
+    joined = table.run()
+    table.sql("delete from charges where id = 14")
+    split = table.run()
+
+    assert (joined.mode, joined.groups, joined.findings.merged) == ("incremental", 3, 1)
+    assert (split.mode, split.groups, split.findings.new) == ("incremental", 4, 1)
 
 
 def test_a_snooze_ends_although_nothing_changed(table: ChangingTable) -> None:
@@ -133,7 +150,11 @@ def test_a_time_in_the_future_hides_no_later_row(table: ChangingTable) -> None:
         ({"rule": RULE | {"severity": "high"}}, "the rule or its dataset changed"),
         ({"rule": RULE | {"key": ["customer"]}}, "the rule or its dataset changed"),
         ({"incremental": {"by": "updated_at", "overlap": "2h"}}, "the rule or its dataset changed"),
-        ({"rule": RULE | {"gap": {"updated_at": "5m"}}}, "`gap` makes a group depend on its neighbours"),
+        ({"rule": RULE | {"having": "sum(amount) > 9"}}, "a group can meet its `having` because a record is gone"),
+        (
+            {"rule": RULE | {"window": {"minute": 5}, "distinct": "amount"}},
+            "with `window` and `distinct`, other windows",
+        ),
         ({"rule": RULE | {"key": {"any": [["customer"], ["email"]]}}}, "with several keys, one record can change"),
         ({"rule": RULE | {"clean": {"action": "delete"}}}, "it cleans, and its limits count all records"),
         ({"rule": RULE | {"where": "updated_at > slot() - 90d"}}, "`slot()` in a condition changes which records"),
@@ -185,7 +206,7 @@ def test_a_run_is_full_where_the_database_cannot_find_what_changed(
 def test_a_database_that_does_not_answer_questions_about_changes_is_read_whole(
     table: ChangingTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "_MARK", sa.text("select no_such_function(:name)"))
+    monkeypatch.setattr(postgresql, "_MARK", sa.text("select no_such_function(:name)"))
 
     outcome = table.run()
 
@@ -252,7 +273,7 @@ def test_one_instant_of_a_naive_key_is_two_wall_times(url: str, tmp_path: Path) 
 def test_an_attached_partition_is_read(url: str, tmp_path: Path) -> None:
     """Its records carry the times of their changes elsewhere."""
     table = ChangingTable(url, tmp_path / "parted")
-    columns = TABLE.partition("(")[2].partition(");")[0]
+    columns = DIALECTS["postgresql"].table.partition("(")[2].partition(");")[0]
     table.sql(f"create table charges ({columns}) partition by range (id)")
     table.sql("create index on charges (updated_at); create index on charges (customer)")
     table.sql("create table early partition of charges for values from (0) to (10)")
@@ -438,103 +459,3 @@ def test_partitions_and_names_that_need_quotes(url: str, tmp_path: Path) -> None
     outcome = table.run()
 
     assert (outcome.mode, outcome.findings.new) == ("incremental", 1)
-
-
-class Machine(RuleBasedStateMachine):
-    """Random changes; after each run both states have the same findings."""
-
-    incremental: ChangingTable
-    full: ChangingTable
-
-    @initialize()
-    def begin(self) -> None:
-        type(self).round += 1
-        self.next_id = 1
-        self.key: list[Any] = list(RULE["key"])
-        for table in (self.incremental, self.full):
-            table.slot = FIRST
-            table.rule = dict(RULE)
-            (table.folder / "state.db").unlink(missing_ok=True)
-        self.incremental.sql("delete from charges")
-        for customer in (1, 1, 2, 3):
-            self.insert(customer, "a", "old")
-        self.run()
-
-    round = 0
-
-    @rule(
-        customer=st.integers(1, 3),
-        email=st.sampled_from([*"ab", "A ", "ä", "Ä", None]),
-        when=st.sampled_from(["now", "late", "null", "future"]),
-    )
-    def insert(self, customer: int, email: str | None, when: str) -> None:
-        self.incremental.add((self.next_id, customer, email, self.next_id), at=TIMES[when])
-        self.next_id += 1
-
-    @rule(number=st.integers(1, 12), customer=st.integers(1, 3), when=st.sampled_from(["now", "late"]))
-    def move(self, number: int, customer: int, when: str) -> None:
-        self.incremental.sql(
-            f"update charges set customer = :c, updated_at = {TIMES[when]} where id = :id", c=customer, id=number
-        )
-
-    @rule(number=st.integers(1, 12), status=st.sampled_from(["ok", "void"]))
-    def change(self, number: int, status: str) -> None:
-        self.incremental.sql(
-            "update charges set status = :s, amount = amount + 1, updated_at = clock_timestamp() where id = :id",
-            s=status,
-            id=number,
-        )
-
-    @rule(number=st.integers(1, 12))
-    def delete(self, number: int) -> None:
-        self.incremental.sql("delete from charges where id = :id", id=number)
-
-    @rule(keep=st.sampled_from(["first", "last"]), minimum=st.sampled_from([2, 3]))
-    def edit(self, keep: str, minimum: int) -> None:
-        for table in (self.incremental, self.full):
-            table.rule = RULE | {"keep": [{keep: "id"}], "minimum": minimum}
-
-    @rule(customer=st.integers(1, 3))
-    def dismiss(self, customer: int) -> None:
-        for table in (self.incremental, self.full):
-            table.dismiss_open(customer)
-
-    @precondition(lambda self: self.next_id > 1)
-    @rule()
-    def run(self) -> None:
-        outcomes = [table.run() for table in (self.incremental, self.full)]
-
-        modes.append(outcomes[0].mode)
-        assert self.incremental.findings() == self.full.findings()
-        assert outcomes[0].groups == outcomes[1].groups
-        assert outcomes[0].findings == outcomes[1].findings
-        assert outcomes[0].money == outcomes[1].money
-
-
-TIMES = {
-    "now": "clock_timestamp()",
-    "late": "clock_timestamp() - interval '1 second'",
-    "old": OLD,
-    "null": "null",
-    "future": "clock_timestamp() + interval '1 day'",
-}
-modes: list[str] = []
-
-
-def test_findings_are_those_of_full_runs_whatever_changes(url: str, tmp_path: Path) -> None:
-    Machine.incremental = ChangingTable(url, tmp_path / "incremental").create()
-    Machine.full = ChangingTable(url, tmp_path / "full", incremental=None)
-    modes.clear()
-
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        Machine,
-        settings=settings(
-            max_examples=8,
-            stateful_step_count=14,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-            phases=[Phase.generate],
-        ),
-    )
-
-    assert modes.count("incremental") > 5

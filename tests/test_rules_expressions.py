@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from rules.errors import RuleError
 from rules.expressions import BoundExpression, ExpressionError, parse, parse_group
+from rules.expressions.falling import falls
 from rules.functions import DIALECTS, render
 from rules.functions import dialect as to_dialect
 from rules.values import Column, Schema, Type, Value, canonical
@@ -742,3 +744,34 @@ def test_what_is_inside_jsonb_is_the_same_in_postgresql(postgres_url: str) -> No
         "json(p, 'b.01')",
         "json(p, 'b.-1')",
     }
+
+
+FALLING = (
+    *("records >= 3", "2 < records", "count_distinct(n) > 1 and max(n) >= 2", "max(n) - min(n) > 1", "min(n) < 2"),
+    *("records > 2 or min(n) <= 0", "max(n) > min(n)"),
+)
+RISING = (
+    "sum(n) > 1",
+    "records = 2",
+    "not (records > 2)",
+    "max(n) < 2",
+    "min(n) > 0",
+    "max(n) - records > 0",
+    "records <> 3",
+)
+
+
+@pytest.mark.parametrize("condition", [*FALLING, *RISING])
+def test_a_condition_that_falls_is_never_met_because_a_record_leaves_the_group(condition: str) -> None:
+    schema = Schema((Column("n", Type.INTEGER),))
+    bound = parse_group(condition).bind(schema)
+    is_falling = falls(parse_group(condition).root)
+
+    def is_met(numbers: tuple[int | None, ...]) -> bool:
+        return bound.evaluate([{"n": number} for number in numbers], SLOT) is True
+
+    groups = [group for size in (2, 3, 4) for group in itertools.product((None, -1, 0, 1, 3), repeat=size)]
+    met_by_loss = [group for group in groups if is_met(group[1:]) and not is_met(group)]
+
+    assert is_falling is (condition in FALLING)
+    assert bool(met_by_loss) is not is_falling

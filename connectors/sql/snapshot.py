@@ -121,12 +121,16 @@ class SqlSnapshot:
         self._open.append(rows)
         return self._read(rows, statement)
 
-    def whole(self, statement: sa.Select[Any]) -> pa.Table:
-        """The whole answer, of few records, at once; PostgreSQL may use all its processors for it."""
+    def whole(self, statement: sa.Select[Any], *, compared: bool = True) -> pa.Table:
+        """The whole answer, of few records, at once; PostgreSQL may use all its processors for it.
+
+        `compared`: the database compared values for us, so one that it reads differently is an error.
+        """
         with translated_errors(self._place, self._read_under_way):
-            self._must_be_booleans(statement)
+            if compared:
+                self._must_be_booleans(statement)
             rows = Rows(self._connection, statement, self._deadline, whole=True)
-        return self._read(rows, statement).read_all()
+        return self._read(rows, statement, compared=compared).read_all()
 
     def unique(self, dataset: SqlDataset, columns: Sequence[str]) -> bool:
         """Return True if an index of PostgreSQL keeps these columns unique and none may be null; else False."""
@@ -149,9 +153,10 @@ class SqlSnapshot:
         for rows in self._open:
             rows.close(cut=True)
 
-    def _read(self, rows: Rows, statement: sa.Select[Any]) -> pa.RecordBatchReader:
+    def _read(self, rows: Rows, statement: sa.Select[Any], *, compared: bool = True) -> pa.RecordBatchReader:
         columns = list(statement.selected_columns)
-        asked_columns = [_answer_column(name, column) for name, column in zip(rows.result.keys(), columns, strict=True)]
+        named = zip(rows.result.keys(), columns, strict=True)
+        asked_columns = [_answer_column(name, column, compared=compared) for name, column in named]
         declaring = (column.type.notation for column in columns if isinstance(column.type, AsDeclared))
         notation = next(declaring, Notation(timezone=wall_zone([column.kind for column in asked_columns])))
         reading = Reading(asked_columns, notation, self._place)
@@ -180,10 +185,10 @@ class SqlSnapshot:
                 self._booleans.add(base.name)
 
 
-def _answer_column(name: str, column: sa.ColumnElement[Any]) -> AnswerColumn:
+def _answer_column(name: str, column: sa.ColumnElement[Any], *, compared: bool) -> AnswerColumn:
     if isinstance(column.type, AsDeclared):
         return AnswerColumn(name, column.type.kind, column.type.declared)
-    return AnswerColumn(name, _kind(column), compared=True)
+    return AnswerColumn(name, _kind(column), compared=compared)
 
 
 def _kind(column: sa.ColumnElement[Any]) -> Kind:

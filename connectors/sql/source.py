@@ -29,7 +29,7 @@ from sqlalchemy.sql.elements import quoted_name
 from connectors.base import Changes, DatasetSettings, Declaration, Scan, Snapshot, SourceSettings
 from connectors.errors import ConnectorError, DatasetMissing
 from connectors.sql.address import Deadline, engine, has_own_reader, parsed, where
-from connectors.sql.changes import changes, untracked
+from connectors.sql.changes.opening import changes, untracked
 from connectors.sql.changing import Changing
 from connectors.sql.columns import Base, SqlColumn, columns, unfit_in_sqlite
 from connectors.sql.declaring import address_of, unique_keys, without_ours
@@ -178,16 +178,16 @@ class SqlSource(Changing):
 
     def untracked(self, dataset: SqlDataset) -> str | None:
         """See connectors.base.Trackable."""
-        return untracked(self.dialect, dataset)
+        return untracked(dataset)
 
-    def changes(self, dataset: SqlDataset) -> AbstractContextManager[Changes]:
+    def changes(self, dataset: SqlDataset, by: str) -> AbstractContextManager[Changes]:
         """Open a view of a table's changes; see `connectors.sql.changes`."""
 
         def declared(column: SqlColumn) -> AsDeclared | None:
             kind = _declaring(column, dataset).kind
             return kind if isinstance(kind, AsDeclared) else None
 
-        return changes(self._connected, self._columns, declared, dataset, self._place, self._seconds)
+        return changes(self._connected, self._columns, declared, dataset, by, self._place, self._seconds)
 
     def close(self) -> None:
         """Close the engine, the only thing kept between reads, and the connection kept between changes."""

@@ -223,10 +223,10 @@ def _exact(value: Any) -> Decimal:
         value = Decimal(value)
     if not isinstance(value, Decimal) or not value.is_finite():
         raise Misfit("not a number")
-    return _without_zeros(value)
+    return without_zeros(value)
 
 
-def _without_zeros(value: Decimal) -> Decimal:
+def without_zeros(value: Decimal) -> Decimal:
     """1.5 for 1.500, since Arrow counts the zeros as digits; Decimal.normalize would round to 28 digits."""
     text = format(value, "f")
     return Decimal(text.rstrip("0").rstrip(".")) if "." in text else value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,10 +92,10 @@ def obstacle(rule: Rule, fitted: Fitted, subjects: Subjects) -> str | None:
     return fitted.full_only() or subject.source.untracked(subject.dataset.settings)
 
 
-def obstacle_there(fitted: Incremental, subject: Subject, changes: Changes) -> str | None:
-    """Return the reason, as a clause, why changes cannot be found fast in the source."""
-    assert subject.dataset.incremental is not None  # noqa: S101 - the caller checked it
-    return changes.obstacle(subject.dataset.incremental.by, subject.relation.id, fitted.lookups())
+def obstacle_there(fitted: Fitted, subject: Subject, changes: Changes) -> str | None:
+    """Return the reason, as a clause, why changes are unknown or cannot be found fast in the source."""
+    assert isinstance(fitted, Incremental)  # noqa: S101 - obstacle() checked it
+    return changes.obstacle(subject.relation.id, fitted.lookups(), fitted.needed[subject.dataset.name])
 
 
 def any_obstacle(rule: Rule, fitted: Fitted, subjects: Subjects) -> str | None:
@@ -108,9 +109,9 @@ def any_obstacle(rule: Rule, fitted: Fitted, subjects: Subjects) -> str | None:
     if settings is not None:
         return settings
     [subject] = subjects.values()
-    assert isinstance(subject.source, Trackable)  # noqa: S101 - obstacle() checked both
-    assert isinstance(fitted, Incremental)  # noqa: S101 - obstacle() checked it
-    with subject.source.changes(subject.dataset.settings) as changes:
+    assert isinstance(subject.source, Trackable)  # noqa: S101 - obstacle() checked it
+    assert subject.dataset.incremental is not None  # noqa: S101 - the caller checked it
+    with subject.source.changes(subject.dataset.settings, subject.dataset.incremental.by) as changes:
         return obstacle_there(fitted, subject, changes)
 
 
@@ -135,12 +136,12 @@ class Increment:
             return None, Mode("full", settings)
         try:
             return self._detect()
-        except QueryRefused:  # a database that only speaks like PostgreSQL
+        except QueryRefused:  # a database that only speaks like one of ours
             return None, Mode("full", "its database refused a query about what changed")
 
     def _detect(self) -> tuple[Detection | None, Mode]:
-        with self._source.changes(self._subject.dataset.settings) as changes:
-            in_source = obstacle_there(self._incremental, self._subject, changes)
+        with self._changes() as changes:
+            in_source = obstacle_there(self.fitted, self._subject, changes)
             if in_source is not None:
                 return None, Mode("full", in_source)
             mark, since = changes.mark(), self.earlier.mark
@@ -162,7 +163,7 @@ class Increment:
         """
         if not self.earlier.compares or self.earlier.mark is None:
             return None
-        with self._source.changes(self._subject.dataset.settings) as changes:
+        with self._changes() as changes:
             try:
                 detection, _ = self._changed(changes, self.earlier.mark)
             except (Unscoped, ValueDoesNotFit, QueryRefused):
@@ -174,7 +175,7 @@ class Increment:
         if refusal is not None:
             raise Unscoped(refusal)
         entry, columns = self._entry, self._incremental_columns
-        touched = changes.touched(since, entry.by, entry.overlap, columns, MOST)
+        touched = changes.touched(since, entry.overlap, columns, MOST)
         if touched is None:
             raise Unscoped(f"more than {MOST:,} records changed")
         self.progress(0)
@@ -190,6 +191,9 @@ class Increment:
         usable = changes.usable(self._incremental.lookups())
         detection = self._incremental.detect_changed(changed, self.earlier.findings, usable, self.slot)
         return detection, _in_words(touched, entry.by)
+
+    def _changes(self) -> AbstractContextManager[Changes]:
+        return self._source.changes(self._subject.dataset.settings, self._entry.by)
 
     @property
     def _subject(self) -> Subject:

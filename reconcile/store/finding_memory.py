@@ -201,24 +201,31 @@ def outlines(tx: Transaction, rules: Sequence[str], *, by_records: bool, lock: b
         (query.with_for_update() if lock else query).execution_options(yield_per=CHUNK)
     ).partitions()
     for partition in partitions:
-        if by_records:
-            followed = _followed(tx, [row.id for row in partition])
-            yield from (Outline(row.id, followed[row.id], row.records) for row in partition)
-        else:
-            yield from map(_by_key, partition)
+        yield from _by_records(tx, partition) if by_records else map(_by_key, partition)
 
 
-def outlines_of(tx: Transaction, ids: Iterable[str]) -> Iterator[Outline]:
-    """Yield these findings with the marks of their keys, in the order of their ids."""
+def outlines_of(tx: Transaction, ids: Iterable[str], *, by_records: bool = False) -> Iterator[Outline]:
+    """Yield these findings with the marks that identify them, in the order of their ids."""
     for chunk in chunks(ids):
-        yield from map(_by_key, tx.connection.execute(_OUTLINES.where(findings.c.id.in_(_ids)), {"ids": chunk}).all())
+        rows = tx.connection.execute(_OUTLINES.where(findings.c.id.in_(_ids)), {"ids": chunk}).all()
+        yield from _by_records(tx, rows) if by_records else map(_by_key, rows)
+
+
+def _by_records(tx: Transaction, rows: Sequence[Any]) -> Iterator[Outline]:
+    records = followed(tx, [row.id for row in rows])
+    return (Outline(row.id, records[row.id], row.records) for row in rows)
 
 
 def _by_key(row: Any) -> Outline:
     return Outline(row.id, (key_text(decode_key(row.key)),), row.records)
 
 
-def _followed(tx: Transaction, ids: Sequence[str]) -> Mapping[str, list[str]]:
+def following(tx: Transaction, rule: str, records: Sequence[str]) -> Iterable[str]:
+    """Return the findings of the rule, except merged ones, that follow one of these records: see `Known.followed`."""
+    return tx.connection.execute(_FOLLOWING, {"rule": rule, "records": records}).scalars()
+
+
+def followed(tx: Transaction, ids: Sequence[str]) -> Mapping[str, list[str]]:
     """Return the records of each finding as in `Known.followed`, unordered."""
     records_by_finding: dict[str, list[str]] = defaultdict(list)
     for row in tx.connection.execute(_FOLLOWED, {"ids": list(ids)}):
@@ -357,9 +364,20 @@ _MEMBERS = (
     .where(finding_members.c.finding.in_(_ids))
     .order_by(finding_members.c.finding, finding_members.c.position, finding_members.c.record)
 )
+_IS_FOLLOWED = sa.or_(finding_members.c.role != FORMER, finding_members.c.settled_at.is_not(None))
 _FOLLOWED = sa.select(finding_members.c.finding, finding_members.c.record).where(
-    finding_members.c.finding.in_(_ids),
-    sa.or_(finding_members.c.role != FORMER, finding_members.c.settled_at.is_not(None)),
+    finding_members.c.finding.in_(_ids), _IS_FOLLOWED
+)
+_FOLLOWING = (
+    sa.select(findings.c.id)
+    .distinct()
+    .join(finding_members, finding_members.c.finding == findings.c.id)
+    .where(
+        finding_members.c.record.in_(sa.bindparam("records", expanding=True)),
+        findings.c.rule == sa.bindparam("rule"),
+        findings.c.state != State.MERGED.value,
+        _IS_FOLLOWED,
+    )
 )
 _OWNERS = sa.select(finding_aliases.c.fingerprint, finding_aliases.c.finding).where(
     finding_aliases.c.fingerprint.in_(sa.bindparam("marks", expanding=True))

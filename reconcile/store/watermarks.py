@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
 from reconcile.findings.states import LIVE, State
+from reconcile.store import finding_memory
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import FORMER, decode_key, insert_for
+from reconcile.store.finding_memory import FORMER, chunks, decode_key, insert_for
 from reconcile.store.tables import finding_members, findings, rule_state, watermarks
 from rules.values import Value
 
@@ -31,12 +32,17 @@ class Watermark:
 
 @dataclass(frozen=True)
 class OpenFinding:
-    """A finding's state, key, and the names of its records."""
+    """A finding's state, key, and the names of its records.
+
+    `decided`: its state changed after the last run, so by a person. `has_nearby`: it shows records near its own.
+    """
 
     state: State
     snoozed_until: dt.datetime | None
     key: Mapping[str, Value]
     records: Sequence[str]
+    decided: bool
+    has_nearby: bool
 
 
 def get(tx: Transaction, rule: str) -> Watermark | None:
@@ -74,13 +80,25 @@ def open_findings(tx: Transaction, rule: str) -> Iterator[OpenFinding]:
         yield _open_finding(last, records)
 
 
-def _open_finding(row: sa.Row[Any, Any, Any, Any, Any], records: Sequence[str]) -> OpenFinding:
-    return OpenFinding(State(row.state), row.snoozed_until, decode_key(row.key), records)
+def _open_finding(row: Any, records: Sequence[str]) -> OpenFinding:
+    state = State(row.state)
+    return OpenFinding(state, row.snoozed_until, decode_key(row.key), records, bool(row.decided), bool(row.has_nearby))
+
+
+def following(tx: Transaction, rule: str, records: Iterable[str]) -> Iterator[Sequence[str]]:
+    """Yield the followed records of each finding of the rule that follows one of these: see `Known.followed`."""
+    findings_of = {name for chunk in chunks(records) for name in finding_memory.following(tx, rule, chunk)}
+    for chunk in chunks(sorted(findings_of)):
+        yield from finding_memory.followed(tx, chunk).values()
 
 
 _ROW = sa.select(watermarks).where(watermarks.c.rule == sa.bindparam("name"))
 _OPEN = (
-    sa.select(findings.c.id, findings.c.state, findings.c.snoozed_until, findings.c.key, finding_members.c.record)
+    sa.select(
+        *(findings.c.id, findings.c.state, findings.c.snoozed_until, findings.c.key, finding_members.c.record),
+        (findings.c.state_since > rule_state.c.last_run_at).label("decided"),
+        sa.type_coerce(findings.c.payload, sa.Text).like('%"nearby":{%').label("has_nearby"),
+    )
     .join(finding_members, finding_members.c.finding == findings.c.id)
     .join(rule_state, rule_state.c.rule == findings.c.rule)
     .where(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from reconcile.findings.identity import id_of, is_erased
+from reconcile.findings.identity import id_of, is_erased, record_of
 from reconcile.findings.states import State
-from reconcile.store import Store, watermarks
+from reconcile.store import Store, judgements, watermarks
 from reconcile.store.watermarks import OpenFinding
 from rules.engines.scope import KnownGroup, Unscoped
+from rules.values import RecordId, Value
 
 
 @dataclass(frozen=True)
@@ -22,16 +23,35 @@ class StoredGroups:
 
     def open(self) -> Sequence[KnownGroup]:
         with self.store.read() as tx:
-            return [_known(finding, tx.now) for finding in watermarks.open_findings(tx, self.rule)]
+            return [
+                _known(finding.key, finding.records, due=_is_due(finding, tx.now))
+                for finding in watermarks.open_findings(tx, self.rule)
+            ]
+
+    def following(self, records: Iterable[RecordId]) -> Sequence[KnownGroup]:
+        with self.store.read() as tx:
+            findings = watermarks.following(tx, self.rule, map(record_of, records))
+            return [_known({}, names) for names in findings]
+
+    def judged(self) -> Sequence[KnownGroup]:
+        with self.store.read() as tx:
+            not_same = judgements.load_not_same(tx, (self.rule,))
+        pairs = (zip(pair, keys, strict=True) for pair, keys in not_same.pairs.items())
+        records = [_known(key, (record,)) for pair in pairs for record, key in pair]
+        return [*records, *(_known(key, tuple(crowd)) for crowd, key in not_same.crowds)]
 
 
 _STEADY = (State.OPEN, State.SNOOZED, State.DISMISSED)
 """States that a run leaves as they are while the records are the same."""
 
 
-def _known(finding: OpenFinding, now: dt.datetime) -> KnownGroup:
-    records = tuple(map(id_of, finding.records))
+def _is_due(finding: OpenFinding, now: dt.datetime) -> bool:
+    is_awake = finding.snoozed_until is not None and finding.snoozed_until <= now
+    return is_awake or finding.decided or finding.has_nearby or finding.state not in _STEADY
+
+
+def _known(key: Mapping[str, Value], names: Iterable[str], *, due: bool = False) -> KnownGroup:
+    records = tuple(map(id_of, names))
     if any(map(is_erased, records)):
         raise Unscoped("records of a finding were erased")
-    is_awake = finding.snoozed_until is not None and finding.snoozed_until <= now
-    return KnownGroup(finding.key, records, due=is_awake or finding.state not in _STEADY)
+    return KnownGroup(key, records, due)

@@ -102,10 +102,11 @@ def record(
         groups = groups.without(findings.is_unchanged)
         outlines = memory.outlines_of(tx, findings.others)
     else:
-        outlines = memory.outlines(tx, (rule.name,), by_records=followed.by_records, lock=scope is None)
+        by_records = followed.by_records and scope is None
+        outlines = memory.outlines(tx, (rule.name,), by_records=by_records, lock=scope is None)
     keys = None if scope is None else KeyTexts(scope)
     if keys is not None:
-        outlines = keys.inside(tx, outlines)
+        outlines = keys.inside(tx, followed, groups, outlines)
     for part_groups, continued in _judgeable(groups, iter(outlines), followed, have_own_keys=have_own_keys):
         stored = memory.load(tx, continued)
         judgement = judge(

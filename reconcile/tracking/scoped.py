@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from reconcile.findings.identity import key_text
+from reconcile.findings.identity import RuleIdentity, key_text, records_of
 from reconcile.findings.judgement import Judgement
 from reconcile.findings.known import Outline
 from reconcile.findings.states import Event
 from reconcile.store import Transaction, carried
+from reconcile.store import finding_memory as memory
 from reconcile.store.finding_memory import Memory, decode_key
+from rules.engines.base import Group
 from rules.engines.scope import Scope
 
 _DIFFERENT = (Event.OPENED, Event.GREW, Event.SHRANK, Event.VANISHED, Event.CAME_BACK)
@@ -23,12 +25,20 @@ class KeyTexts:
         self.findings: set[str] = set()
         """The findings of these keys, once `inside` was asked for them."""
 
-    def inside(self, tx: Transaction, outlines: Iterable[Outline]) -> Iterator[Outline]:
-        """Yield the outlines of findings of these keys, whose marks are their keys, and lock these findings."""
-        own = [outline for outline in outlines if not self._texts.isdisjoint(outline.marks)]
-        self.findings.update(outline.id for outline in own)
+    def inside(
+        self, tx: Transaction, rule: RuleIdentity, groups: Iterable[Group], outlines: Iterable[Outline]
+    ) -> Iterator[Outline]:
+        """Yield the outlines of the findings of these keys, and of those that the groups may continue by their records;
+        lock these findings.
+
+        `outlines` are those of all findings, whose marks are their keys.
+        """
+        self.findings.update(outline.id for outline in outlines if not self._texts.isdisjoint(outline.marks))
+        if rule.by_records:
+            records = {record for group in groups for record in records_of(group)}
+            self.findings.update(*(memory.following(tx, rule.name, chunk) for chunk in memory.chunks(records)))
         carried.lock(tx, self.findings)
-        yield from own
+        yield from memory.outlines_of(tx, sorted(self.findings), by_records=rule.by_records)
 
     def missed(self, judgement: Judgement, stored: Memory) -> int:
         """Count the findings of other keys that the judgement changes, by the data and not by a person."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,6 +32,15 @@ class KnownGroups(Protocol):
 
     def open(self) -> Sequence[KnownGroup]:
         """All findings that had a group. Raises Unscoped if their records cannot be looked up."""
+
+    def following(self, records: Iterable[RecordId]) -> Sequence[KnownGroup]:
+        """All findings, also ended ones, that a group with one of these records may continue; raises Unscoped.
+
+        Their records are all those by which they are known again.
+        """
+
+    def judged(self) -> Sequence[KnownGroup]:
+        """The records that people judged to be different, by the key that they had then; raises Unscoped."""
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,26 @@
 """Find the groups that may have changed since an earlier run, without reading the others.
 
-Exact for a rule whose groups are all records of one key: a group changes only if one of its records does. The keys of
-records that changed are looked up, and those of open findings whose records no longer all have the finding's key. All
-records of these keys are read, and grouped as in a full detection.
+The groups of a key change only if one of its records does. The keys of records that changed are looked up, and those of
+open findings whose records no longer all have the finding's key. All records of these keys are read, and grouped as in
+a full detection: with `gap`, `window` and `overlap`, into all groups that the key has.
+
+What nothing betrays is that a record of no finding left its key. Such a record can only make groups smaller, and what
+was no finding is none when it is smaller: `obstacle` refuses rules for which that does not hold.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from itertools import islice
 
 import pyarrow as pa
 
 from rules import grouping
-from rules.engines.base import Detection
+from rules.engines.base import Detection, DuplicateGroup
 from rules.engines.scope import Changed, KnownGroup, KnownGroups, Scope, Unscoped
 from rules.expressions import parse, parse_group
+from rules.expressions.falling import falls
 from rules.expressions.tree import Call, walk
 from rules.kinds.duplicates import share
 from rules.kinds.duplicates.bound import BoundRule
@@ -25,7 +29,6 @@ from rules.values import RecordId, Type, Value, sameness
 
 AT_ONCE = 5_000
 """Values in one look-up."""
-T = TypeVar("T")
 FEW = 20
 """Records of findings below which a loss of most of them is no sign of an emptied table, and changed records below
 which a loss of most keys is no sign of an emptied column."""
@@ -38,8 +41,8 @@ def obstacle(bound: BoundRule) -> str | None:
         return "it cleans, and its limits count all records"
     if rule.joins:
         return "with several keys, one record can change which others belong together"
-    if rule.span is not None:
-        return f"`{rule.span_setting}` makes a group depend on its neighbours"
+    if (growing := _grows_by_loss(bound)) is not None:
+        return growing
     if not bound.relation.id:
         return f"dataset `{bound.relation.dataset}` has no `id`"
     if not set(bound.relation.id).isdisjoint(bound.relation.derived):
@@ -50,6 +53,17 @@ def obstacle(bound: BoundRule) -> str | None:
         return "`slot()` in a condition changes which records take part"
     if not parts(bound):
         return "no part of its key is a plain column that is never empty: each is normalised, derived, or matches nulls"
+    return None
+
+
+def _grows_by_loss(bound: BoundRule) -> str | None:
+    """Return how a finding can appear because a record of no finding is gone, as a clause; None if none can."""
+    rule = bound.rule
+    if rule.having is not None and not falls(parse_group(rule.having).root):
+        return "a group can meet its `having` because a record is gone"
+    choosing = {"minimum": rule.minimum > 2, "distinct": rule.distinct, "having": rule.having, "except": rule.except_}
+    if rule.window is not None and (names := [name for name, is_set in choosing.items() if is_set]):
+        return f"with `window` and `{names[0]}`, other windows can become findings because a record is gone"
     return None
 
 
@@ -83,6 +97,8 @@ def detect(
     search = _Search(bound, changed, findings, usable, slot)
     search.add_touched()
     search.add_changed_findings()
+    if bound.rule.window is not None:
+        search.add_judged()
     return search.detection()
 
 
@@ -94,6 +110,7 @@ class _Search:
         self._grouping = DatasetGrouping(bound, slot)
         self._usable = tuple(usable)
         self._keys: dict[Hashable, Key] = {}
+        self._followed: set[Hashable] = set()
         self._read = len(changed.touched)
 
     def add_touched(self) -> None:
@@ -107,30 +124,40 @@ class _Search:
 
     def add_changed_findings(self) -> None:
         """Add the keys of open findings that are due, or have a record that is gone or has another key now."""
-        gone = looked_up = 0
         findings = self._findings.open()
-        self._add(self._as_key(finding.key) for finding in findings if finding.due)
-        for part in _in_parts(findings):
-            present = self._present(part)
-            for finding in part:
-                keys = [present[name] for name in map(sameness, finding.records) if name in present]
-                gone, looked_up = gone + len(finding.records) - len(keys), looked_up + len(finding.records)
-                self._add_changed(finding, keys)
+        gone = sum(self._add_changed(part) for part in _in_parts(findings))
+        looked_up = sum(len(finding.records) for finding in findings)
         if looked_up >= FEW and gone * 2 > looked_up:
             raise Unscoped(f"{gone:,} of {looked_up:,} known records are gone")
 
-    def _add_changed(self, finding: KnownGroup, keys: Sequence[Key | None]) -> None:
-        """Add the key of a finding and those of its present records, unless they are all there and have its key."""
-        key = self._as_key(finding.key)
-        same = [each for each in keys if each is not None and sameness(each) == sameness(key)]
-        if len(same) < len(finding.records):
-            self._add([key, *(each for each in keys if each is not None)])
+    def add_judged(self) -> None:
+        """Add the keys that judged records left: what was settled with them may be a finding without them."""
+        names = set(self._bound.key_names)
+        for part in _in_parts([judged for judged in self._findings.judged() if judged.key.keys() <= names]):
+            self._add_changed(part)
+
+    def _add_changed(self, findings: Sequence[KnownGroup]) -> int:
+        """Add the key of each finding that is due or changed, and those of its present records; return how many records
+        are gone."""
+        present, gone = self._present(findings), 0
+        for finding in findings:
+            key = self._as_key(finding.key)
+            keys = [present[name] for name in map(sameness, finding.records) if name in present]
+            gone += len(finding.records) - len(keys)
+            same = [each for each in keys if each is not None and sameness(each) == sameness(key)]
+            if finding.due or len(same) < len(finding.records):
+                self._add([key, *(each for each in keys if each is not None)])
+        return gone
 
     def detection(self) -> Detection:
-        rows = [row for part in _slices(list(self._keys.values())) for row in self._repeated(part)]
-        taking_part = [row for row in rows if self._takes_part(row)]
-        if len(taking_part) > share.FEW:
-            raise Unscoped(f"{len(taking_part):,} records share a key with others, and `max_share` counts all records")
+        groups: list[DuplicateGroup] = []
+        for part in self._parts_of_keys():
+            groups += self._grouping.of_rows(self._repeated(part))
+            records = sum(len(group.members) for group in groups)
+            if records > share.FEW:
+                raise Unscoped(f"the groups that may have changed hold {records:,} records, and `max_share` counts all")
+            if self._bound.rule.by_records:
+                self._add_rivals(groups)
         keys = tuple(dict(zip(self._bound.key_names, key, strict=True)) for key in self._keys.values())
         return Detection(
             rule=self._bound.rule.name,
@@ -138,17 +165,32 @@ class _Search:
             read=self._read,
             scanned=self._read,
             skipped=(),
-            groups=self._grouping.of_rows(taking_part),
+            groups=grouping.in_order(groups),
             scope=Scope(keys),
         )
 
+    def _parts_of_keys(self) -> Iterator[Sequence[Key]]:
+        """Yield the keys in parts, also those that are added meanwhile."""
+        done = 0
+        while part := list(islice(self._keys.values(), done, done + AT_ONCE)):
+            yield part
+            done += len(part)
+
+    def _add_rivals(self, groups: Sequence[DuplicateGroup]) -> None:
+        """Add the keys of all records of the findings that these groups may continue: their groups may, too."""
+        members = {sameness(member.id): member.id for group in groups for member in group.members}
+        unseen = [members[name] for name in members.keys() - self._followed]
+        self._followed.update(members)
+        for part in _in_parts(self._findings.following(unseen)):
+            self._add(key for key in self._present(part).values() if key is not None)
+
     def _repeated(self, keys: Sequence[Key]) -> Iterator[Mapping[str, Value]]:
-        """Yield the records that have one of these keys, of keys with enough records for a group."""
+        """Yield the records that take part and have one of these keys, of keys with enough of them for a group."""
         at = {part.column: n for n, part in enumerate(self._bound.parts) if not part.steps}
         values = dict.fromkeys(tuple(key[at[name]] for name in self._usable) for key in keys)
         by_key: dict[Hashable, list[Mapping[str, Value]]] = {sameness(key): [] for key in keys}
         rows = grouping.rows(self._look_up(self._usable, list(values)))
-        for row, (key, _) in zip(rows, self._grouping.with_keys(rows), strict=True):
+        for row, key in zip(rows, self._keys_of(rows), strict=True):
             if key is not None and (alike := by_key.get(sameness(key))) is not None:  # the source may return others
                 alike.append(row)
         yield from (row for alike in by_key.values() if len(alike) >= self._bound.rule.minimum for row in alike)
@@ -183,10 +225,6 @@ class _Search:
 
     def _add(self, keys: Iterable[Key]) -> None:
         self._keys.update((sameness(key), key) for key in keys)
-
-
-def _slices(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (items[begin : begin + AT_ONCE] for begin in range(0, len(items), AT_ONCE))
 
 
 def _in_parts(findings: Sequence[KnownGroup]) -> Iterator[list[KnownGroup]]:

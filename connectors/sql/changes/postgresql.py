@@ -1,0 +1,220 @@
+"""The records of a table of PostgreSQL that changed since an earlier run.
+
+The column `by` says when a record changed last, by the clock of whoever wrote it. Three things can make it older than
+the run that could not see the record yet:
+
+- A transaction that was open writes the time of its own start. The mark keeps the earliest start of the transactions
+  that were open when the run began, as far as our user may see it.
+- A transaction that was open had written rows with any time. The mark keeps the oldest transaction that held the table
+  for writing: all rows of that and of later ones are read, in one pass over the table, which needs no privilege.
+  (Visibility by `pg_visible_in_snapshot` would miss subtransactions, whose numbers a snapshot does not hold, and would
+  need that pass in every run.)
+- The clock of an application is behind. That is what the overlap is for.
+
+So a run finds every change that was written before the previous run began, whatever time it carries, and later ones by
+their time. Rows without a time are always read.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from connectors.sql.changes.indexes import TableIndexes
+from connectors.sql.changes.view import ChangingTable, Condition, TableChanges, since, stored_value, written
+from connectors.sql.columns import regclass
+from connectors.sql.snapshot import SqlSnapshot
+from connectors.sql.values import Wall
+
+HALF_OF_ALL = 2_000_000_000
+"""Transactions after which PostgreSQL's numbers of 32 bits cannot be compared any more."""
+
+_MARK = sa.text(
+    """
+    with concerned as (
+        select cast(to_regclass(:name) as oid) as relation
+        union select cast(relid as oid) from pg_partition_tree(to_regclass(:name))
+    ),
+    writing as (
+        select virtualtransaction from pg_locks l join concerned c on c.relation = l.relation
+        where l.locktype = 'relation' and l.granted
+        and l.database = (select oid from pg_database where datname = current_database())
+        and l.mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+    )
+    select clock_timestamp() as at,
+        (
+            select min(xact_start) from pg_stat_activity
+            where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
+        ) as began,
+        cast(pg_snapshot_xmax(pg_current_snapshot()) as text) as next,
+        (
+            select cast(transactionid as text) from pg_locks
+            where locktype = 'transactionid' and mode = 'ExclusiveLock' and granted
+            and virtualtransaction in (select virtualtransaction from writing)
+            order by age(transactionid) desc limit 1
+        ) as open,
+        concat_ws(
+            '/', (select oid from pg_database where datname = current_database()),
+            (select string_agg(concat_ws(':', relation, pg_relation_filenode(relation)), ',' order by relation)
+            from concerned)
+        ) as place,
+        row_security_active(cast(to_regclass(:name) as oid)) as secured
+    """
+).columns(at=sa.DateTime(timezone=True), began=sa.DateTime(timezone=True))
+_TABLE = sa.text(
+    """
+    select relkind as kind, relkind <> 'p' and relhassubclass as inherited, reltuples as records,
+        has_table_privilege(oid, 'SELECT') as readable, pg_is_in_recovery() as standby
+    from pg_class where oid = to_regclass(:name)
+    """
+)
+_LEADING = sa.text(
+    """
+    select a.attname as column, m.amname as method from pg_index i
+    join pg_class c on c.oid = i.indexrelid
+    join pg_am m on m.oid = c.relam
+    join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+    where i.indrelid = to_regclass(:name) and i.indpred is null
+    and i.indisvalid and i.indisready and i.indislive
+    """
+)
+_DISTINCT = sa.text(
+    """
+    select s.attname as column, max(s.n_distinct) as different from pg_stats s
+    join pg_class c on c.relname = s.tablename
+    join pg_namespace n on n.oid = c.relnamespace and n.nspname = s.schemaname
+    where c.oid = to_regclass(:name) group by s.attname
+    """
+)
+_COLUMNS = sa.text(
+    """
+    select attname as column, cast(cast(atttypid as regtype) as text) as kind from pg_attribute
+    where attrelid = to_regclass(:name) and attnum > 0 and not attisdropped
+    """
+)
+_ORDERED, _EQUAL = {"btree", "brin"}, {"btree", "hash"}
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What PostgreSQL says about the table: `mark` for this run, and the columns of type uuid."""
+
+    table: sa.Row[Any]
+    mark: Mapping[str, Any]
+    secured: bool
+    uuids: frozenset[str]
+
+
+def prepared(connection: sa.Connection, table: ChangingTable) -> Callable[[SqlSnapshot], TableChanges]:
+    """Read the catalogue and the mark, before a snapshot that sees all that had ended by then."""
+    parameters = {"name": regclass(table.base)}
+    columns = {row.column: row.kind for row in connection.execute(_COLUMNS, parameters)}
+    of_table = connection.execute(_TABLE, parameters).one()
+    indexes = _indexes(connection, table.base, columns, float(of_table.records))
+    mark = connection.execute(_MARK, parameters).one()
+    uuids = frozenset(name for name, kind in columns.items() if kind == "uuid")
+    facts = _Facts(of_table, _mark(mark), mark.secured, uuids)
+    return lambda snapshot: PostgresChanges(snapshot, table, indexes, facts)
+
+
+def _mark(row: sa.Row[Any]) -> Mapping[str, Any]:
+    began = row.at if row.began is None else min(row.began, row.at)
+    return {"at": written(row.at), "began": written(began), "next": row.next, "open": row.open, "place": row.place}
+
+
+def _indexes(connection: sa.Connection, base: sa.TableClause, columns: Iterable[str], records: float) -> TableIndexes:
+    parameters = {"name": regclass(base)}
+    leading: dict[str, set[str]] = {}
+    for row in connection.execute(_LEADING, parameters):
+        leading.setdefault(row.column, set()).add(row.method)
+    quote = connection.dialect.identifier_preparer.quote
+    name = ".".join(quote(str(part)) for part in (base.schema, base.name) if part)
+    return TableIndexes(
+        remedies={column: f"create index on {name} ({quote(column)})" for column in columns},
+        ranged=frozenset(column for column, methods in leading.items() if methods & _ORDERED),
+        equal=frozenset(column for column, methods in leading.items() if methods & _EQUAL),
+        alike={
+            row.column: _alike(float(row.different), records)
+            for row in connection.execute(_DISTINCT, parameters)
+            if row.different
+        },
+    )
+
+
+def _alike(different: float, records: float) -> float:
+    """Return the mean number of records with one value; negative `different` is a share of the records."""
+    return -1 / different if different < 0 else max(records, 0) / different
+
+
+class PostgresChanges(TableChanges):
+    """See `connectors.base.Changes`."""
+
+    def __init__(self, snapshot: SqlSnapshot, table: ChangingTable, indexes: TableIndexes, facts: _Facts) -> None:
+        super().__init__(snapshot, table, indexes)
+        self._facts = facts
+
+    def mark(self) -> Mapping[str, Any]:
+        return self._facts.mark
+
+    def refusal(self, mark: Mapping[str, Any]) -> str | None:
+        now = self._facts.mark
+        if mark.get("place") != now["place"]:
+            return "the table or one of its partitions was added, replaced or emptied since"
+        if int(now["next"]) < int(mark["next"]):
+            return "the database was restored since"
+        return "too many transactions ran since" if int(now["next"]) - int(mark["next"]) > HALF_OF_ALL else None
+
+    def _impediments(self, columns: Sequence[str]) -> Iterator[str]:  # noqa: ARG002 - its triggers fire for every change
+        facts, name = self._facts, self._table.base.name
+        if facts.secured:
+            yield "row-level security decides which records it shows, and that can change without a change of them"
+        if facts.table.kind not in ("r", "p"):
+            yield f"{name} is no table: a view does not say which of its records changed"
+        if facts.table.inherited:
+            yield f"other tables inherit from {name}"
+        if facts.table.standby:
+            yield "a standby does not say which transactions are open on its primary; read from that"
+        if not facts.table.readable:
+            yield f"changes need the right to select from the whole table; grant select on {name}"
+        if not isinstance(self._table.time.type, (sa.Date, sa.DateTime)):
+            yield f"the database keeps `{self._table.by}` neither as a date nor as a time"
+
+    def _is_comparable(self, name: str) -> bool:
+        column = self._table.columns[name]
+        if isinstance(column.kind, Wall) and column.kind.zone != "UTC":
+            return False  # when a clock is put back, one instant is two wall times
+        return name not in self._table.declared and (not column.cast or name in self._facts.uuids)
+
+    def _changed_since(self, mark: Mapping[str, Any], overlap: dt.timedelta) -> Iterator[Condition]:
+        time = self._table.time
+        yield time >= sa.literal(stored_value(since(mark["began"], overlap), time.type), time.type)
+        if mark["open"] is not None:
+            oldest: sa.ColumnElement[Any] = sa.literal_column(f"'{int(mark['open'])}'::xid")
+            yield sa.func.age(sa.literal_column("xmin")) <= sa.func.age(oldest)
+
+    def _having(self, names: Sequence[str], values: Sequence[tuple[Any, ...]]) -> Iterator[Condition]:
+        """Yield one condition: an array holds any number of values, and the statement stays as short."""
+        plain = self._table.plain.c
+        arrays = [self._array(name, part) for name, part in zip(names, zip(*values, strict=True), strict=True)]
+        if len(names) == 1:
+            yield plain[names[0]] == sa.any_(arrays[0])
+        elif arrays:
+            rows = sa.func.unnest(*arrays).table_valued(*(f"part_{n}" for n in range(len(names)))).render_derived()
+            parts = [plain[name] == part for name, part in zip(names, rows.c, strict=True)]
+            yield sa.exists(sa.select(sa.literal_column("1")).select_from(rows).where(*parts))
+
+    def _array(self, name: str, values: Sequence[Any]) -> sa.ColumnElement[Any]:
+        column = self._table.columns[name]
+        kind: sa.types.TypeEngine[Any] = sa.UUID(as_uuid=False) if column.cast else _unlimited(column.kind)
+        return sa.literal([stored_value(value, kind) for value in values], sa.ARRAY(kind))
+
+
+def _unlimited(kind: sa.types.TypeEngine[Any]) -> sa.types.TypeEngine[Any]:
+    """Return the type without a size: a value that does not fit the column any more equals none there."""
+    if isinstance(kind, sa.Integer):
+        return sa.BigInteger()
+    return sa.Numeric() if isinstance(kind, sa.Numeric) and not isinstance(kind, sa.Float) else kind
