@@ -116,7 +116,7 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "an empty section": f"{READ}rules:\n",
     "a section that is a list": f"{READ}rules: [twice]\n",
     "a misspelt section": f"{READ}{RULE}chanels: {{}}\n",
-    "a section of a later version": f"{READ}{RULE}console: {{}}\n",
+    "a section of a later version": f"{READ}{RULE}users: {{}}\n",
     "a misspelt key of a rule": rule(KEY, "severty: high"),
     "a key that is far from all": rule(KEY, "xyzzy: 1"),
     "no kind": f"{READ}rules:\n  twice: {{dataset: charges, key: [a]}}\n",

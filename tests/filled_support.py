@@ -406,6 +406,7 @@ ROWS: Mapping[str, Rows] = {
             }
         ],
     },
+    "0007": {},
 }
 
 REVISIONS = tuple(

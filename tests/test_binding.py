@@ -120,6 +120,7 @@ HARMLESS: dict[str, tuple[str | None, dict[str, Any]]] = {
     "memory": (None, {"memory": "1GB"}),
     "listen": (None, {"listen": "none"}),
     "listen_hosts": (None, {"listen_hosts": ["reconcile.example.com"]}),
+    "console": (None, {"console": {"enabled": False}}),
     "limits": ("rules.twins", {"limits": {"share": "100%", "records": 50}}),
     "owner": ("rules.twins", {"owner": "ops"}),
     "a default that is written": ("datasets.people", {"null_values": []}),

@@ -16,8 +16,9 @@ import structlog
 from store_support import FixedClock
 
 from reconcile.coordination import lease
-from reconcile.service import listener, routes
-from reconcile.service.listener import Listener, ListenRefused, RouteResponse
+from reconcile.service import connections, listener, routes
+from reconcile.service.exchange import RouteResponse
+from reconcile.service.listener import Listener, ListenRefused
 from reconcile.store import Store
 
 
@@ -125,7 +126,7 @@ def test_what_is_no_request_or_too_long_is_refused_and_the_next_one_answered(ser
 
 
 def test_who_sends_nothing_or_too_slowly_is_cut_off(server: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listener, "PATIENCE", 0.2)
+    monkeypatch.setattr(connections, "PATIENCE", 0.2)
 
     assert say(server) == b""
     assert say(server, b"GET /hello HT") == b""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import signal
+import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,8 +17,8 @@ from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
 if TYPE_CHECKING:
     from reconcile.app import Application
-    from reconcile.config.settings import JobConfig
-    from reconcile.store import Transaction
+    from reconcile.service.applications import Asgi
+    from reconcile.service.serve import Server
 
 Job = Annotated[str | None, typer.Argument(help="The job.", metavar="JOB")]
 Everything = Annotated[bool, typer.Option("--all", help="All jobs, including future ones.")]
@@ -40,8 +41,9 @@ def serve(
     config: Config = FILE,
     worker: Annotated[bool, typer.Option("--worker", help="Only execute: another process schedules.")] = False,
     listen: Annotated[
-        str | None, typer.Option("--listen", help="The address of /healthz, /readyz and /metrics, or none.")
+        str | None, typer.Option("--listen", help="The address of console, API and monitoring, or none.")
     ] = None,
+    no_console: Annotated[bool, typer.Option("--no-console", help="Answer monitoring only.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Log JSON lines to standard error.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log warnings and errors only.")] = False,
     no_color: NoColor = False,
@@ -53,7 +55,8 @@ def serve(
     logs.set_up(as_json=json, quiet=quiet, colors=not no_color and not os.environ.get("NO_COLOR"))
     stop, stop_at_once = threading.Event(), threading.Event()
     with nothing_to_collect():
-        server = Server(Path(config), os.environ, exits.sentence, worker=worker, listen=listen)
+        site = None if no_console else _site()
+        server = Server(Path(config), os.environ, exits.sentence, worker=worker, listen=listen, site=site)
 
     def hear(number: int) -> None:
         if number == signal.SIGHUP:
@@ -67,20 +70,45 @@ def serve(
     assert current is not None  # noqa: S101 - every command runs inside of it
     with current.handed_over(hear):
         server.start()
+        _welcome(server)
         server.wait(stop)
         server.stop(stop_at_once)
 
 
+def _site() -> Callable[[Server], Asgi] | None:
+    """Return what builds the console and the API; None without the extra `console`."""
+    import importlib.util
+
+    if importlib.util.find_spec("fastapi") is None or importlib.util.find_spec("argon2") is None:
+        return None
+    from reconcile.web.site import of_server
+
+    return of_server
+
+
+def _welcome(server: Server) -> None:
+    """Print the code for the first user, to a terminal alone: in a log it would be a secret for others."""
+    if server.has_users or server.listener is None:
+        return
+    if not sys.stderr.isatty():
+        exits.remark("The console waits for its first user: `reconcile users add NAME --role admin`")
+        return
+    exits.remark(f"Open http://{server.listener.address}/welcome to create the first user, with this code:")
+    exits.remark(f"    {server.welcome.code}")
+
+
 def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
     from reconcile.cli.opening import load_for_state
+    from reconcile.service.jobs import look_at
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         if application.has_state:
             with application.store.read() as tx:
-                listing = [_standing(job, tx) for job in application.project.jobs.values()]
+                views = [look_at(job, tx) for job in application.project.jobs.values()]
         else:
-            listing = [_standing(job, None) for job in application.project.jobs.values()]
+            views = [look_at(job, None) for job in application.project.jobs.values()]
+    listing = [view.to_json() for view in views]
     if json:
         out.emit(listing)
         return
@@ -92,40 +120,6 @@ def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_c
     for job in listing:
         if job["paused"]:
             out.note(job["paused"])
-
-
-def _standing(job: JobConfig, tx: Transaction | None) -> dict[str, Any]:
-    """Return a job's state as in the JSON. `state`: paused, running, due, waiting, idle."""
-    from reconcile.coordination import pauses
-    from reconcile.schedule.slots import slot_text
-    from reconcile.service import scheduler
-    from reconcile.store import slots, triggers
-
-    if tx is None:
-        nearest = job.schedule.following(dt.datetime.now(dt.UTC)) if job.schedule else None
-    else:
-        nearest = scheduler.next_due(tx, job)
-    paused = pauses.active(tx) if tx else {}
-    pause_ = paused.get(pauses.EVERYTHING) or paused.get(pauses.of_job(job.name))
-    open_slots = slots.listed(tx, job=job.name, statuses=("running", "due")) if tx else []
-    success = triggers.last_success(tx, job.name) if tx else None
-    running = any(slot.status == "running" for slot in open_slots)
-    return {
-        "job": job.name,
-        "when": _when(job),
-        "next": slot_text(nearest.at) if nearest else None,
-        "state": "running" if running else "paused" if pause_ else "due" if open_slots else "idle",
-        "due": [slot_text(slot.slot) for slot in open_slots if slot.status == "due"],
-        "last_success": slot_text(success.finished) if success else None,
-        "paused": pause_.sentence if pause_ else None,
-    }
-
-
-def _when(job: JobConfig) -> str | None:
-    parts = [job.schedule.in_words()] if job.schedule else []
-    parts += [f"after {' and '.join(job.after)}"] if job.after else []
-    parts += [f"when files of {' or '.join(job.watch)} change"] if job.watch else []
-    return "; ".join(parts) or None
 
 
 def pause(

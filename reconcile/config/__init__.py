@@ -157,6 +157,7 @@ class _Loading:
             retention=top.retention,
             listen=None if top.listen == "none" else top.listen,
             listen_hosts=top.listen_hosts,
+            console=top.console,
             traces=top.traces,
             files=texts(self.sections),
             retries=top.retry,

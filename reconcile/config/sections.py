@@ -23,7 +23,7 @@ LONG = 8  # a shorter secret is hidden only in its own setting; hidden everywher
 HIDDEN = "***"
 """Replaces a secret in a kept configuration."""
 NOT_KEPT = "the state does not store its secret"
-_LATER = ("users", "console")
+_LATER = ("users",)
 _SECRETS_IN = ("sources", "jobs", "channels", "state", "encryption_key")
 
 

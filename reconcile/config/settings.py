@@ -26,7 +26,9 @@ from reconcile.config.values import (
     Zone,
     key_bytes,
     listed,
+    parse_console_url,
     parse_grace,
+    parse_header,
     parse_heartbeat,
     parse_host,
     parse_kept,
@@ -34,6 +36,7 @@ from reconcile.config.values import (
     parse_limit,
     parse_listen,
     parse_name,
+    parse_session,
     parse_state,
     parse_traces,
     parse_version,
@@ -83,6 +86,37 @@ class Retention(Strict):
         return self
 
 
+class ConsoleSettings(Strict):
+    """The console and the API of `serve`."""
+
+    enabled: bool = Field(default=True, description="False: `serve` only answers monitoring.")
+    url: Annotated[str, AfterValidator(parse_console_url)] | None = Field(
+        default=None, description="The address that people use, e.g. https://reconcile.example.com."
+    )
+    proxies: Networks = Field(
+        default=(), description="Addresses of trusted proxies, whose X-Forwarded-* headers count, e.g. 10.0.0.5/32."
+    )
+    user_header: Annotated[str, AfterValidator(parse_header)] | None = Field(
+        default=None, description="The header in which a trusted proxy names the user, e.g. X-Remote-User."
+    )
+    idle: Annotated[Duration, AfterValidator(parse_session)] = Field(
+        default=parse_duration("2h"),
+        json_schema_extra={"default": "2h"},
+        description="How long an unused session lasts.",
+    )
+    session: Annotated[Duration, AfterValidator(parse_session)] = Field(
+        default=parse_duration("12h"),
+        json_schema_extra={"default": "12h"},
+        description="How long a session lasts in any case.",
+    )
+
+    @model_validator(mode="after")
+    def _header_of_proxy(self) -> ConsoleSettings:
+        if self.user_header is not None and not self.proxies:
+            raise ValueError("`user_header` needs `proxies`: from any other address the header would be a lie")
+        return self
+
+
 class TopSettings(Strict):
     """The settings of the whole project, beside its sections."""
 
@@ -113,11 +147,14 @@ class TopSettings(Strict):
     )
     retention: Retention = Field(default_factory=Retention, description="How long finished data is kept.")
     listen: Annotated[str, BeforeValidator(parse_listen)] = Field(
-        default=DEFAULT_LISTEN, description="Address of /healthz, /readyz and /metrics of `serve`; none: no listener."
+        default=DEFAULT_LISTEN, description="Address of `serve`: console, API and monitoring; none: no listener."
     )
     listen_hosts: Annotated[
         tuple[Annotated[str, AfterValidator(parse_host)], ...], BeforeValidator(listed), WithJsonSchema(NAMES_SCHEMA)
     ] = Field(default=(), description="Host names of `listen`, in addition to IP addresses.")
+    console: ConsoleSettings = Field(
+        default_factory=ConsoleSettings, description="The console and the API, which need the extra `console`."
+    )
     traces: Annotated[str, BeforeValidator(parse_traces)] | None = Field(
         default=None,
         description="Address for OpenTelemetry traces (OTLP over HTTP), e.g. http://localhost:4318/v1/traces.",
@@ -425,6 +462,7 @@ class Project:
     retention: Retention = field(default_factory=Retention)
     listen: str | None = None
     listen_hosts: tuple[str, ...] = ()
+    console: ConsoleSettings = field(default_factory=ConsoleSettings)
     traces: str | None = None
     files: Mapping[str, str] | None = field(default=None, repr=False, compare=False)
     retries: Mapping[str, RetryTemplate] = field(default_factory=dict)

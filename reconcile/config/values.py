@@ -126,6 +126,26 @@ def parse_host(value: str) -> str:
     return value
 
 
+def parse_console_url(value: str) -> str:
+    """Check the address of the console: a scheme and a host, without a path; raises ValueError."""
+    if not re.fullmatch(r"https?://[A-Za-z0-9_.-]+(:\d{1,5})?/?|https?://\[[0-9a-fA-F:]+\](:\d{1,5})?/?", value):
+        raise ValueError(f"`{short(value)}` is not an address; write it like https://reconcile.example.com")
+    return value.rstrip("/")
+
+
+def parse_header(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]{0,63}", value):
+        raise ValueError(f"`{short(value)}` is not the name of a header; write it like X-Remote-User")
+    return value
+
+
+def parse_session(value: dt.timedelta) -> dt.timedelta:
+    """Check how long people stay signed in; raises ValueError."""
+    if not dt.timedelta(minutes=1) <= value <= dt.timedelta(days=30):
+        raise ValueError("is not between 1m and 30d")
+    return value
+
+
 def parse_traces(value: Any) -> Any:
     if not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", str(value)):
         raise ValueError("is not an address; write it like http://localhost:4318/v1/traces")

@@ -69,17 +69,29 @@ def sign_in(
     more of them.
     """
     name = name.strip().lower()
+    confirm(store, name, password, address)
+    with store.begin() as tx:
+        return _begin(tx, name, lifetime, former, "password")
+
+
+def count_attempt(store: Store, name: str, address: str) -> None:
+    """Count an attempt that is no sign-in. Raises TooManyAttempts."""
+    with store.begin() as tx:
+        _count(tx, dict(zip(_scopes(store, name, address), _ALLOWED, strict=True)))
+
+
+def confirm(store: Store, name: str, password: str, address: str) -> None:
+    """Check the password of a person who is signed in. Raises SignInRefused, TooManyAttempts."""
     of_both, of_name, of_address = scopes = _scopes(store, name, address)
     with store.begin() as tx:
         _count(tx, dict(zip(scopes, _ALLOWED, strict=True)))
     with store.read() as tx:
         user = users.active(tx, name)
-    if not passwords.is_right(password, user.password if user else None) or user is None:
+    if not passwords.is_right(password, user.password if user else None):
         raise SignInRefused
     with store.begin() as tx:
         stored.forget(tx, [of_both, of_name])
         stored.take_back(tx, of_address)  # not forgotten: who has an account could else try all other names
-        return _begin(tx, user.name, lifetime, former, "password")
 
 
 def sign_in_by_proxy(store: Store, name: str, lifetime: Lifetime, *, former: str | None = None) -> SignedIn | None:

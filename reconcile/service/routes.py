@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 from reconcile.coordination import lease
-from reconcile.service.listener import RouteResponse
+from reconcile.service.exchange import RouteResponse
 from reconcile.service.metrics import Metrics
 from reconcile.store import Store, StoreError
 

@@ -22,17 +22,21 @@ from reconcile.chat.sockets import Sockets
 from reconcile.config.settings import Project
 from reconcile.coordination import releases
 from reconcile.coordination.clock import held as clock_is_held
+from reconcile.errors import Refused
 from reconcile.messages import escalation, living, troubles, watchdog
+from reconcile.people.welcome import Welcome
 from reconcile.schedule.slots import slot_text
 from reconcile.service import triggers
 from reconcile.service.alarm import Alarm
+from reconcile.service.applications import Asgi
 from reconcile.service.children import RunProcess, Sentence, warm_up
-from reconcile.service.listener import Listener, Route
+from reconcile.service.exchange import Route
+from reconcile.service.listener import Listener
 from reconcile.service.metrics import Metrics, ProcessState
 from reconcile.service.routes import health, metrics_page, readiness
 from reconcile.service.scheduler import Scheduler
 from reconcile.service.workers import RunOutcome, Workers
-from reconcile.store import Store, outbox, presses
+from reconcile.store import Store, outbox, presses, users
 from reconcile.store.errors import StoreReplaced
 from reconcile.store.slots import SlotRow
 from reconcile.telemetry import traces
@@ -73,12 +77,23 @@ class StateMoved(Exception):
         super().__init__("The configuration names another `state:`. Restart `serve` to use it")
 
 
+class UsersMissing(Refused):
+    """The console would be open to other hosts, and nobody can sign in yet; nothing was started."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            f"The console on {address} can be reached from other hosts, but there is no user yet. Nothing was started. "
+            "Add one (`reconcile users add NAME --role admin`), listen on 127.0.0.1, or add --no-console"
+        )
+
+
 @dataclass
 class Server:
     """One process that serves a configuration file. `worker`: other processes schedule.
 
-    `sentence` puts an error into words; `listen` overrides the configuration's. The constructor raises the errors of
-    `config.load`, `Store.open` and `releases.to_run`, and ListenRefused.
+    `sentence` puts an error into words; `listen` overrides the configuration's; `site` builds the console and the API.
+    The constructor raises the errors of `config.load`, `Store.open` and `releases.to_run`, ListenRefused and
+    UsersMissing.
     """
 
     path: Path
@@ -86,6 +101,8 @@ class Server:
     sentence: Sentence
     worker: bool = False
     listen: str | None = None
+    site: Callable[[Server], Asgi] | None = None
+    welcome: Welcome = field(default_factory=Welcome)
     alarm: Alarm = field(default_factory=Alarm)
     _refused: str | None = None
     _refusals: int = 0
@@ -94,16 +111,39 @@ class Server:
     _problems: dict[str, str] = field(default_factory=dict)
     _reopening: threading.Lock = field(default_factory=threading.Lock)
     _leaving: threading.Event = field(default_factory=threading.Event)
+    has_users: bool = True
+    """False: the console waits for its first user."""
 
     def __post_init__(self) -> None:
         self._file = config.load(self.path, self.environ)
         address = self.listen or self._file.listen or "none"
-        self.listener = None if address == "none" else Listener(address, self.routes, self._file.listen_hosts)
+        has_site = self.site is not None and self._file.console.enabled
+        app = self.site(self) if self.site is not None and has_site else None
+        self.listener = None if address == "none" else Listener(address, self.routes, self._file.listen_hosts, app)
         self.application = Application(self._file)
-        self._open()
-        self._take_up(self._file)
+        try:
+            self._open()
+            if self.listener is not None and app is not None:
+                self._welcome(self.listener)
+            self._take_up(self._file)
+        except BaseException:
+            self._abandon()
+            raise
         self.sockets = Sockets(lambda: self.store, lambda: self.alarm.wake("press"))
         self.metrics = Metrics(lambda: self.store, lambda: self.project, self._process_state)
+
+    def _welcome(self, listener: Listener) -> None:
+        """Refuse an open address without users: whoever comes first would become the administrator."""
+        with self.store.read() as tx:
+            self.has_users = users.exist(tx)
+        if listener.is_open and not self.has_users:
+            raise UsersMissing(listener.address)
+
+    def _abandon(self) -> None:
+        """Release what a failed start took."""
+        if self.listener is not None:
+            self.listener.stop()
+        self.application.close()
 
     def _open(self) -> None:
         self.store: Store = self.application.store

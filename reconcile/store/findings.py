@@ -128,9 +128,9 @@ def names(tx: Transaction, criteria: FindingFilter | None = None) -> list[str]:
     return list(tx.connection.execute(_filtered(sa.select(findings.c.id), criteria or FindingFilter())).scalars())
 
 
-def some(tx: Transaction, ids: Sequence[str]) -> list[Finding]:
+def some(tx: Transaction, ids: Sequence[str], *, members: bool = True) -> list[Finding]:
     """Return these findings, in this order, without missing ones."""
-    shown = _shown(tx, sa.select(findings).where(findings.c.id.in_(list(ids))), members=True)
+    shown = _shown(tx, sa.select(findings).where(findings.c.id.in_(list(ids))), members=members)
     by_id = {finding.id: finding for finding in shown}
     return [by_id[name] for name in ids if name in by_id]
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0006"
+REVISION = "0007"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 
 metadata = sa.MetaData(
@@ -297,12 +297,13 @@ findings = sa.Table(
     sa.Column("last_seen", Instant, nullable=False),
     sa.Column("state_since", Instant, nullable=False),
     sa.Column("snoozed_until", Instant),
-    sa.Column("assigned_to", Word),
+    sa.Column("assigned_to", Word, index=True),
     sa.Column("decided_by", Word),
     sa.Column("note", sa.Text),
     sa.Column("merged_into", Word, sa.ForeignKey("findings.id")),
     sa.Column("digest", Word),  # of its group, where only this finding can continue it; see reconcile.runs.recognition
-    sa.Index(None, "rule", "state", "severity"),
+    sa.Index(None, "rule", "state", "severity", "first_seen", "id"),
+    sa.Index(None, "state", "severity", "first_seen", "id"),
 )
 """One group of records over its whole life. `version` rises with every change that is reported."""
 

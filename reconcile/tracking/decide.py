@@ -215,7 +215,8 @@ def approve(
             raise NothingProposed(finding)
         _check_plan(finding, plan, plan_hash)
         if plan.state is not PlanState.AWAITING:
-            sentence = f"The plan for {finding.id} is already {_plan_state(plan)}; nothing was changed."
+            by = f" (decided by {finding.decided_by})" if finding.decided_by else ""
+            sentence = f"The plan for {finding.id} is already {_plan_state(plan)}{by}; nothing was changed."
             return Decision(finding, changed=False, sentence=sentence, ready=plan.state is PlanState.APPROVED)
         _check_valid(tx, finding, plan, void)
         approvals_given = stored_approvals.given(tx, [plan.id]).get(plan.id, ())

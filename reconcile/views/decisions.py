@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from notifications.wording.words import plural
+from reconcile.findings.states import TRANSITIONS, Event, State
 from reconcile.store.plans import StoredPlan
 from reconcile.views import findings
 
@@ -16,6 +17,32 @@ if TYPE_CHECKING:
 
 _NAMED = 5
 """The most findings named in a sentence."""
+
+
+_BY_EVENT = {
+    "dismiss": Event.DISMISSED,
+    "snooze": Event.SNOOZED,
+    "reopen": Event.DECISION_UNDONE,
+}
+
+
+def possible(state: str, *, has_plan: bool, undo: str | None) -> frozenset[str]:
+    """Return the decisions that make sense for a finding in this state; `undo` is the state of its last undo.
+
+    It chooses what a door offers; the services decide.
+    """
+    now = State(state)
+    names = {name for name, event in _BY_EVENT.items() if (now, event) in TRANSITIONS}
+    names |= {"approve", "reject"} if now is State.AWAITING and has_plan else set()
+    names |= {"undo"} if now in (State.CLEANED, State.PARTLY) and undo not in _PENDING else set()
+    names |= {"reject", "retry"} if undo in ("approved", "retry_wait") else set()
+    names |= {"retry"} if now is State.FAILED else set()
+    names |= {"assign"} if now is not State.MERGED else set()
+    return frozenset(names)
+
+
+_PENDING = ("approved", "claimed", "sent", "retry_wait", "unknown", "quarantined")
+"""States of an undo that is not over."""
 
 
 def decision_to_json(application: Application, decision: Decision) -> dict[str, Any]:

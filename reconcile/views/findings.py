@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from notifications.wording import words
 from reconcile.audit import log
+from reconcile.errors import Refused
 from reconcile.findings.identity import public
 from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.shown import Finding
@@ -17,6 +18,7 @@ from reconcile.messages import records
 from reconcile.messages.personal import Hidden
 from reconcile.messages.public import finding_json
 from reconcile.messages.records import SideBySide, local, rule_of
+from reconcile.people.roles import Person
 from reconcile.store.findings import FindingFilter, count, foremost, get
 from reconcile.store.plans import StoredPlan, standing, undo_of
 from reconcile.store.sealing import RowsUnreadable
@@ -44,6 +46,16 @@ _NEXT_OF_UNDO = {
 _UNDECIDED = (State.OPEN, State.SNOOZED, State.STALE, State.FAILED)
 _BEGINNING = 12
 """Characters of a plan's hash that identify it."""
+
+
+class RevealRefused(Refused):
+    """The person may not see personal data in clear; nothing was shown."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name} may not see personal data; an administrator can allow it: "
+            f"`reconcile users role {name} --personal-data`"
+        )
 
 
 @dataclass(frozen=True)
@@ -80,6 +92,20 @@ class FindingView:
         return self._finding.first_seen
 
     @property
+    def version(self) -> int:
+        return self._finding.version
+
+    @property
+    def assigned_to(self) -> str | None:
+        return self._finding.assigned_to
+
+    @property
+    def decided(self) -> str | None:
+        """Who decided last, and when, in words; None if nobody did."""
+        by = self._finding.decided_by
+        return None if by is None else f"{by}, {words.instant(self._finding.state_since, self.timezone)}"
+
+    @property
     def key(self) -> dict[str, Any]:
         return {name: self._of_key(name, value) for name, value in self._finding.key.items()}
 
@@ -112,6 +138,12 @@ def of(application: Application, finding: Finding, *, show: bool = False) -> Fin
     """Return a finding as it may be shown; `show` masks nothing."""
     hidden = Hidden() if show else Hidden.of(application.project, finding.dataset, finding.rule)
     return FindingView(finding, hidden, _form(application, finding), application.project.timezone)
+
+
+def named(application: Application, identifier: str) -> FindingView:
+    """Return one finding by its id or the beginning of it. Raises a FindingError, StoreError."""
+    with application.memory.read() as tx:
+        return of(application, get(tx, identifier))
 
 
 def _form(application: Application, finding: Finding) -> str:
@@ -283,6 +315,16 @@ def _prospect(
     if rule.clean is None or (rule.clean.forms and finding.form not in rule.clean.forms):
         return None, f"Rule `{rule.name}` only reports it: no record is changed."
     return None, f"`reconcile plan --finding {finding.id}` shows what cleaning would change."
+
+
+def reveal(application: Application, identifier: str, *, by: Person) -> FindingDetail:
+    """Return one finding with personal data in clear, and record who saw it. Raises RevealRefused and as `detail`."""
+    if not by.sees_personal:
+        raise RevealRefused(by.name)
+    view = detail(application, identifier, show=True)
+    with application.memory.begin() as tx:
+        log.append(tx, by.name, "personal_data.revealed", view.id, {"finding": view.id, "system": by.origin})
+    return view
 
 
 def detail_to_json(view: FindingDetail) -> dict[str, Any]:

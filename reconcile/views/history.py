@@ -104,6 +104,7 @@ IN_WORDS: Mapping[str, str] = {
     "operation.due_now": "retried at once",
     "operation.id_reused": "id reused by another record",
     "operation.released": "released by its worker",
+    "personal_data.revealed": "personal data shown",
     "operation.taken_over": "taken over from a dead worker",
 }
 

@@ -67,6 +67,10 @@ class PlanView:
         return self._plan.rule
 
     @property
+    def hash(self) -> str:
+        return self._plan.plan_hash
+
+    @property
     def side_by_side(self) -> SideBySide:
         """The records of the finding."""
         return records.side_by_side(self._project, self._finding, self._of_finding)

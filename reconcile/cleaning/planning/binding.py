@@ -37,7 +37,7 @@ HARMLESS_IN_PROJECT = frozenset(
         *("path", "canonical", "release", "files", "warnings", "version", "rule_entries"),
         # Storage, schedules, notifications and limits.
         *("state", "memory", "jobs", "channels", "max_parallel", "grace_stop", "alerts", "retention"),
-        *("listen", "listen_hosts"),
+        *("listen", "listen_hosts", "console"),
         *("traces", "retries", "limits", "maintenance", "undo_window", "encryption_key", "audit"),
     }
 )

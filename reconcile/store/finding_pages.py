@@ -1,0 +1,107 @@
+"""Pages of findings: the worst first, then the oldest, each page begun where the last one ended.
+
+A page reads only its own rows, however many findings there are: for each severity, the first rows of each state (and
+rule) come from an index in their order, and are merged.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from reconcile.findings.shown import Finding
+from reconcile.findings.states import State
+from reconcile.store import findings as stored
+from reconcile.store.database import Transaction
+from reconcile.store.tables import findings
+from rules.models import Severity
+
+
+class Position(NamedTuple):
+    """The place of a finding in the order."""
+
+    severity: int
+    first_seen: dt.datetime
+    id: str
+
+
+@dataclass(frozen=True)
+class PageFilter:
+    """A filter for findings; what is empty or None does not filter. `severity` means that or worse."""
+
+    states: tuple[State, ...] = ()
+    rules: tuple[str, ...] = ()
+    severity: Severity | None = None
+    assigned_to: str | None = None
+
+
+@dataclass(frozen=True)
+class FindingPage:
+    """Findings, and the position after which the next page begins; None after the last one."""
+
+    findings: tuple[Finding, ...]
+    end: Position | None
+
+
+def page(
+    tx: Transaction, criteria: PageFilter, *, limit: int, after: Position | None = None, members: bool = False
+) -> FindingPage:
+    """Return up to `limit` findings after a position."""
+    positions = _positions(tx, criteria, limit + 1, after)
+    shown = positions[:limit]
+    by_id = {finding.id: finding for finding in stored.some(tx, [position.id for position in shown], members=members)}
+    end = shown[-1] if len(positions) > limit else None
+    return FindingPage(tuple(by_id[position.id] for position in shown if position.id in by_id), end)
+
+
+def _positions(tx: Transaction, criteria: PageFilter, limit: int, after: Position | None) -> list[Position]:
+    positions: list[Position] = []
+    worst = max(Severity) if after is None else after.severity
+    least = min(Severity) if criteria.severity is None else int(criteria.severity)
+    for severity in range(worst, least - 1, -1):
+        start = after if after is not None and after.severity == severity else None
+        query = _of_severity(criteria, severity, limit - len(positions), start)
+        positions += [Position(severity, row.first_seen, row.id) for row in tx.connection.execute(query)]
+        if len(positions) >= limit:
+            break
+    return positions
+
+
+def _of_severity(
+    criteria: PageFilter, severity: int, limit: int, after: Position | None
+) -> sa.Select[tuple[dt.datetime, str]]:
+    """Return the first rows of one severity: the first of each part, merged."""
+    columns = (findings.c.first_seen, findings.c.id)
+    parts = []
+    for conditions in _parts(criteria):
+        query = sa.select(*columns).where(findings.c.severity == severity, *conditions)
+        if after is not None:
+            place = sa.tuple_(sa.literal(after.first_seen, findings.c.first_seen.type), sa.literal(after.id))
+            query = query.where(sa.tuple_(*columns) > place)
+        parts.append(query.order_by(*columns).limit(limit).subquery())
+    merged = sa.union_all(*(sa.select(part.c.first_seen, part.c.id) for part in parts)).subquery()
+    return sa.select(merged.c.first_seen, merged.c.id).order_by(merged.c.first_seen, merged.c.id).limit(limit)
+
+
+def _parts(criteria: PageFilter) -> Iterator[Sequence[sa.ColumnElement[bool]]]:
+    """Yield conditions of which each is answered by an index in order, except for findings assigned to a person."""
+    states = [state.value for state in criteria.states or tuple(State)]
+    if criteria.assigned_to is not None:
+        rules = [findings.c.rule.in_(criteria.rules)] if criteria.rules else []
+        yield [findings.c.assigned_to == criteria.assigned_to, findings.c.state.in_(states), *rules]
+        return
+    for state in states:
+        if not criteria.rules:
+            yield [findings.c.state == state]
+        for rule in criteria.rules:
+            yield [findings.c.rule == rule, findings.c.state == state]
+
+
+def numbers(tx: Transaction) -> Mapping[State, int]:
+    """Return the number of findings in each state that has any."""
+    query = sa.select(findings.c.state, sa.func.count()).group_by(findings.c.state)
+    return {State(state): number for state, number in tx.connection.execute(query)}

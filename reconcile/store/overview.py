@@ -1,0 +1,57 @@
+"""Sums over the whole state: what waits, what it is worth, what appeared each day, what fails."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from reconcile.findings.states import PlanState, State
+from reconcile.store.database import Transaction
+from reconcile.store.tables import failures, findings, plans
+
+_BATCH = 5_000
+
+
+class FailureRow(NamedTuple):
+    """A check that fails since a time; `subject` is a source, a rule or a channel."""
+
+    job: str
+    subject: str
+    sentence: str
+    since: dt.datetime
+
+
+def money_of_findings(tx: Transaction, states: Collection[State]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the rule and the money at risk of each finding in these states, streamed."""
+    query = sa.select(findings.c.rule, findings.c.money).where(findings.c.state.in_([state.value for state in states]))
+    yield from _streamed(tx, query)
+
+
+def money_cleaned(tx: Transaction, since: dt.datetime) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the rule and the money of each cleaning that was done since a time and is not undone, streamed."""
+    query = sa.select(plans.c.rule, plans.c.money).where(
+        plans.c.state == PlanState.SUCCEEDED.value, plans.c.undoes.is_(None), plans.c.ended_at >= since
+    )
+    yield from _streamed(tx, query)
+
+
+def _streamed(tx: Transaction, query: sa.Select[Any]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    yield from (tuple(row) for row in tx.connection.execute(query.execution_options(yield_per=_BATCH)))
+
+
+def new_by_day(tx: Transaction, since: dt.datetime, rule: str | None = None) -> list[tuple[str, str, int]]:
+    """Return rule, day (`2026-11-21`, in UTC) and the number of findings first seen then, since a time."""
+    day = sa.func.substr(sa.type_coerce(findings.c.first_seen, sa.Text), 1, 10).label("day")
+    query = sa.select(findings.c.rule, day, sa.func.count()).where(findings.c.first_seen >= since)
+    if rule is not None:
+        query = query.where(findings.c.rule == rule)
+    return [(name, text, number) for name, text, number in tx.connection.execute(query.group_by(findings.c.rule, day))]
+
+
+def failing(tx: Transaction) -> list[FailureRow]:
+    """Return the checks that failed in their job's last run, the longest first."""
+    query = sa.select(*(failures.c[name] for name in FailureRow._fields)).order_by(failures.c.since, failures.c.subject)
+    return [FailureRow(*row) for row in tx.connection.execute(query)]

@@ -1,0 +1,149 @@
+"""Today: what waits for a decision, what failed, money at risk and recovered, and what appeared day by day."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from notifications.base import MASK
+from notifications.wording import words
+from reconcile.findings.states import State
+from reconcile.messages.personal import Hidden
+from reconcile.store import findings, overview, troubles
+from reconcile.store.overview import FailureRow
+from reconcile.store.troubles import Trouble
+from rules import values
+from rules.models import Severity
+
+if TYPE_CHECKING:
+    from reconcile.app import Application
+
+WAITING = (State.AWAITING, State.OPEN, State.STALE, State.FAILED, State.QUARANTINED)
+"""States in which a finding waits for a decision of a person."""
+IN_PROGRESS = (State.APPROVED, State.CLEANING, State.PARTLY)
+DAYS = 30
+_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Days:
+    """Numbers of findings by day, oldest first, for the rules with the most and for all others together."""
+
+    days: tuple[dt.date, ...]
+    numbers: Mapping[str, Sequence[int]]
+
+    @property
+    def largest(self) -> int:
+        return max((sum(column) for column in zip(*self.numbers.values(), strict=True)), default=0)
+
+
+@dataclass(frozen=True)
+class RuleLine:
+    """A rule with the number of findings that wait."""
+
+    name: str
+    severity: str
+    waiting: int
+    at_risk: str
+
+
+@dataclass(frozen=True)
+class Today:
+    """The state of everything. `waiting` are numbers by severity, the gravest first; `recovered` is since 30 days."""
+
+    waiting: Mapping[str, int]
+    in_progress: int
+    trouble: int
+    at_risk: str
+    recovered: str
+    rules: tuple[RuleLine, ...]
+    days: Days
+    troubles: tuple[Trouble, ...]
+    failures: tuple[FailureRow, ...]
+
+
+def today(application: Application) -> Today:
+    """Return the state of everything. Raises StoreError."""
+    with application.memory.read() as tx:
+        since = (tx.now - dt.timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
+        counts = findings.counts(tx)
+        at_risk = _sums(overview.money_of_findings(tx, WAITING))
+        recovered = _sums(overview.money_cleaned(tx, since))
+        days = by_day(overview.new_by_day(tx, since), since.date())
+        lasting, failing = tuple(troubles.ongoing(tx)), tuple(overview.failing(tx))
+    waiting = [count for count in counts if count.state in WAITING]
+    severities = Counter[Severity]()
+    for count in waiting:
+        severities[count.severity] += count.findings
+    return Today(
+        waiting={severity.name: severities[severity] for severity in sorted(severities, reverse=True)},
+        in_progress=sum(count.findings for count in counts if count.state in IN_PROGRESS),
+        trouble=sum(count.findings for count in counts if count.state in (State.FAILED, State.QUARANTINED)),
+        at_risk=_shown(application, at_risk),
+        recovered=_shown(application, recovered),
+        rules=tuple(_rules(application, waiting, at_risk)),
+        days=days,
+        troubles=lasting,
+        failures=failing,
+    )
+
+
+def by_day(rows: Iterable[tuple[str, str, int]], first: dt.date, days: int = DAYS) -> Days:
+    """Arrange numbers by rule and day; rules beyond the four with the most are one."""
+    numbers: dict[str, dict[str, int]] = defaultdict(dict)
+    for rule, day, number in rows:
+        numbers[rule][day] = number
+    ranked = sorted(numbers, key=lambda rule: (-sum(numbers[rule].values()), rule))
+    dates = tuple(first + dt.timedelta(days=number) for number in range(days))
+    shown = {rule: [numbers[rule].get(day.isoformat(), 0) for day in dates] for rule in ranked[:_NAMED]}
+    if others := ranked[_NAMED:]:
+        name = words.plural(len(others), "other rule", "other rules")
+        shown[name] = [sum(numbers[rule].get(day.isoformat(), 0) for rule in others) for day in dates]
+    return Days(dates, shown)
+
+
+_Sums = Mapping[str, tuple[int, Mapping[str, Decimal]]]
+"""By rule: the number of amounts, and their sums by currency."""
+
+
+def _sums(rows: Iterable[tuple[str, Mapping[str, str]]]) -> _Sums:
+    number, sums = Counter[str](), defaultdict[str, dict[str, Decimal]](dict)
+    for rule, money in rows:
+        if money:
+            number[rule] += 1
+            values.add(sums[rule], {currency: abs(Decimal(amount)) for currency, amount in money.items()})
+    return {rule: (number[rule], sums[rule]) for rule in number}
+
+
+def _shown(application: Application, sums: _Sums) -> str:
+    """Return the sum over all rules in words; masked if it is a single personal amount."""
+    total: dict[str, Decimal] = {}
+    for _, amounts in sums.values():
+        values.add(total, amounts)
+    if sum(number for number, _ in sums.values()) == 1:
+        [rule] = sums
+        return _at_risk(application, rule, sums)
+    return words.money(total)
+
+
+def _at_risk(application: Application, rule: str, sums: _Sums) -> str:
+    number, amounts = sums.get(rule, (0, {}))
+    settings = application.project.rules.get(rule)
+    if settings is None:
+        return MASK if amounts and number == 1 else words.money(amounts)
+    return Hidden.of(application.project, settings.dataset, rule).at_risk(amounts, number)
+
+
+def _rules(application: Application, waiting: Sequence[findings.Count], at_risk: _Sums) -> Iterable[RuleLine]:
+    numbers = Counter[str]()
+    for count in waiting:
+        numbers[count.rule] += count.findings
+    severities = {name: rule.severity for name, rule in application.project.rules.items()}
+    names = sorted(numbers, key=lambda name: (-severities.get(name, Severity.info), -numbers[name], name))
+    for name in names:
+        severity = severities.get(name, Severity.info).name
+        yield RuleLine(name, severity, numbers[name], _at_risk(application, name, at_risk))

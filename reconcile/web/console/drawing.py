@@ -1,0 +1,110 @@
+"""Draws pages: templates, with every text from data escaped and its invisible characters written out."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup, escape
+
+from notifications.wording import words
+from reconcile.config.settings import Project
+from reconcile.telemetry import visible
+from reconcile.web.console import pieces
+from reconcile.web.gate import COOKIE, Visit
+from reconcile.web.office import Connection
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of the navigation."""
+
+    path: str
+    name: str
+    icon: str
+
+
+NAVIGATION = (
+    Entry("/", "Today", "today"),
+    Entry("/review", "Review", "review"),
+)
+
+
+def page(visit: Visit, template: str, section: str, *, status: int = HTTPStatus.OK, **given: Any) -> Response:
+    """Return a page for a person who signed in."""
+    project = visit.office.project()
+    frame = {"nav": NAVIGATION, "section": section, "person": visit.person, "csrf": visit.signed_in.csrf}
+    answer = _answer(project, template, status, frame | given)
+    if visit.begins:
+        set_cookie(answer, COOKIE, visit.signed_in.secret, visit.connection)
+    return answer
+
+
+def page_for_anyone(project: Project, template: str, *, status: int = HTTPStatus.OK, **given: Any) -> Response:
+    """Return a page for somebody who did not sign in."""
+    return _answer(project, template, status, given)
+
+
+def set_cookie(answer: Response, name: str, value: str, connection: Connection, seconds: int | None = None) -> None:
+    """Set a cookie that only this site gets, and no script reads; by https alone where people use that."""
+    answer.set_cookie(
+        name, value, max_age=seconds, path="/", secure=connection.is_secure, httponly=True, samesite="lax"
+    )
+
+
+def _answer(project: Project, template: str, status: int, given: Mapping[str, Any]) -> Response:
+    common = {"project": project.name or project.directory.name, "zone": project.timezone}
+    return HTMLResponse(_environment().get_template(template).render(common | dict(given)), int(status))
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"static": pieces.address, "plural": words.plural}
+    environment.filters |= {
+        "block": _block,
+        "exact": _exact,
+        "iso": _iso,
+        "state": words.state,
+        "thousands": lambda number: f"{number:,}",
+        "when": _when,
+    }
+    return environment
+
+
+def _shown(value: Any) -> Any:
+    """Write out invisible characters of texts; markup of ours stays."""
+    return visible.line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _block(text: str) -> Markup:
+    """Return a text whose line ends are shown as such."""
+    return escape(visible.block(text))
+
+
+def _iso(at: dt.datetime) -> str:
+    return at.astimezone(dt.UTC).isoformat(timespec="seconds")
+
+
+@jinja2.pass_context
+def _exact(context: jinja2.runtime.Context, at: dt.datetime) -> str:
+    return words.instant(at.replace(microsecond=0), context["zone"])
+
+
+@jinja2.pass_context
+def _when(context: jinja2.runtime.Context, at: dt.datetime) -> str:
+    return words.minute(at, dt.datetime.now(dt.UTC), context["zone"])

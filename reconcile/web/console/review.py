@@ -1,0 +1,294 @@
+"""The review queue: one finding after another, or many at once; and a finding alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import RedirectResponse, Response
+
+from connectors.errors import ConnectorError
+from reconcile.app import Application
+from reconcile.errors import Failed, Refused, Wrong
+from reconcile.findings.states import State
+from reconcile.people.roles import Role
+from reconcile.store.finding_pages import PageFilter, numbers
+from reconcile.views import findings, queue
+from reconcile.views.decisions import possible
+from reconcile.web import deciding
+from reconcile.web.console.drawing import page
+from reconcile.web.console.signing import Viewer, draft_of, forget_draft
+from reconcile.web.deciding import DECISIONS, Wish
+from reconcile.web.gate import Form, OfConsole, Visit
+from reconcile.web.problems import status_of
+from rules.models import Severity, parse_duration
+
+router = APIRouter(include_in_schema=False)
+
+Reviewer = Annotated[Visit, Depends(OfConsole(Role.REVIEWER))]
+
+SHOWN = 50
+"""Findings of a page of the queue."""
+_MOST = 200
+"""Findings that one form decides."""
+
+_Given = dict[str, Any]
+
+GROUPS: Mapping[str, tuple[str, tuple[State, ...]]] = {
+    "waiting": ("Waiting for a decision", (State.AWAITING, State.OPEN, State.STALE, State.FAILED, State.QUARANTINED)),
+    "progress": ("In progress", (State.APPROVED, State.CLEANING, State.PARTLY)),
+    "snoozed": ("Snoozed", (State.SNOOZED,)),
+    "dismissed": ("Dismissed", (State.DISMISSED,)),
+    "cleaned": ("Cleaned", (State.CLEANED,)),
+    "undone": ("Undone", (State.UNDONE,)),
+    "resolved": ("Resolved", (State.RESOLVED, State.MERGED)),
+}
+"""States as people look for them."""
+SNOOZES = {"": "until it grows", "1d": "for a day", "7d": "for a week", "30d": "for 30 days"}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The filter of the queue, as in its address."""
+
+    group: str = "waiting"
+    rule: str = ""
+    severity: str = ""
+    mine: bool = False
+    after: str = ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> Filter:
+        """Read a filter; what it cannot mean is left out."""
+        group, severity = given.get("state", "waiting"), given.get("severity", "")
+        return cls(
+            group if group in GROUPS else "waiting",
+            given.get("rule", "")[:200],
+            severity if severity in Severity.__members__ else "",
+            given.get("mine", "") == "1",
+            given.get("after", "")[:400],
+        )
+
+    def criteria(self, visit: Visit) -> PageFilter:
+        return PageFilter(
+            states=GROUPS[self.group][1],
+            rules=(self.rule,) if self.rule else (),
+            severity=Severity[self.severity] if self.severity else None,
+            assigned_to=visit.person.name if self.mine else None,
+        )
+
+    def address(self, **more: str) -> str:
+        """Return the address of the queue with this filter."""
+        mine = "1" if self.mine else ""
+        fields = {"state": self.group, "rule": self.rule, "severity": self.severity, "mine": mine, "after": self.after}
+        given = {
+            name: value for name, value in (fields | more).items() if value and (name, value) != ("state", "waiting")
+        }
+        return "/review" + (f"?{urlencode(given)}" if given else "")
+
+
+@router.get("/review")
+def review(visit: Viewer, request: Request) -> Response:
+    return _queue(visit, request, request.query_params)
+
+
+@router.get("/findings/{finding}")
+def finding_page(visit: Viewer, request: Request, finding: str) -> Response:
+    return _finding(visit, request, finding)
+
+
+@router.post("/findings/{finding}/reveal")
+def reveal(visit: Viewer, request: Request, finding: str) -> Response:
+    """Show one finding with personal data in clear, once, and record who saw it."""
+    return _finding(visit, request, finding, show=True)
+
+
+@router.post("/findings/{finding}/{decision}")
+def decide(visit: Reviewer, request: Request, finding: str, decision: str) -> Response:
+    """Carry out one decision and go on with the next finding; after a refusal, show this one with the reason."""
+    form = visit.form
+    try:
+        wish = _wish(finding, form)
+        with visit.office.application() as application:
+            deciding.decided(application, visit.person, decision, wish)
+    except (Wrong, Refused, Failed, ConnectorError) as error:
+        return _refused(visit, request, finding, error)
+    if decision in ("approve", "retry"):
+        visit.office.wake("clean")
+    return _to(_after(finding, form))
+
+
+@router.post("/review/decide")
+def decide_many(visit: Reviewer, request: Request) -> Response:
+    """Decide about each selected finding; each is checked by itself."""
+    form = visit.form
+    decision, selected = form.get("decision", ""), form.every("finding")[:_MOST]
+    answers: list[str] = []
+    refusals: list[tuple[str, str]] = []
+    with visit.office.application() as application:
+        for entry in selected:
+            name, _, version = entry.partition(":")
+            try:
+                wish = _wish(name, form, version)
+                answers.append(deciding.decided(application, visit.person, decision, wish).sentence)
+            except (Wrong, Refused, Failed, ConnectorError) as error:
+                refusals.append((name, str(error)))
+    if decision == "approve":
+        visit.office.wake("clean")
+    given = {"decision": decision, "decided": len(answers), "refusals": refusals, "selected": len(selected)}
+    return _queue(visit, request, {name: form[name] for name in form if name != "finding"}, summary=given)
+
+
+def _wish(finding: str, form: Form, version: str | None = None) -> Wish:
+    until = form.get("until", "")
+    if until not in SNOOZES:
+        raise deciding.SnoozeRefused
+    seen = form.get("version", "") if version is None else version
+    return Wish(
+        finding,
+        note=form.text("note"),
+        version=int(seen) if seen.isdecimal() and len(seen) < 10 else None,
+        plan=form.text("plan"),
+        until=parse_duration(until) if until else None,
+        to=form.text("to"),
+    )
+
+
+def _after(finding: str, form: Form) -> str:
+    """Return where to go after a decision: to the next finding of the queue, or back to the one page."""
+    if form.get("back", "").startswith("/review"):
+        return Filter.of(form).address(finding=form.get("next", ""), done=finding)
+    return f"/findings/{finding}"
+
+
+def _refused(visit: Visit, request: Request, finding: str, error: Exception) -> Response:
+    given: dict[str, Any] = {"problem": str(error), "status": status_of(error), "draft": _typed(visit.form)}
+    if visit.form.get("back", "").startswith("/review"):
+        return _queue(visit, request, dict(visit.form) | {"finding": finding}, **given)
+    return _finding(visit, request, finding, **given)
+
+
+def _typed(form: Form) -> Mapping[str, str]:
+    return {name: form.get(name, "") for name in ("note", "until", "to")}
+
+
+# Drawing
+
+
+def _queue(
+    visit: Visit,
+    request: Request,
+    asked: Mapping[str, str],
+    *,
+    status: int = HTTPStatus.OK,
+    summary: Mapping[str, Any] | None = None,
+    problem: str | None = None,
+    draft: Mapping[str, str] | None = None,
+) -> Response:
+    chosen = Filter.of(asked)
+    with visit.office.application() as application:
+        listed = queue.listed(application, chosen.criteria(visit), limit=SHOWN, cursor=chosen.after or None)
+        names = [view.id for view in listed.findings]
+        wanted = asked.get("finding", "")
+        current = wanted or (names[0] if names else "")
+        shown = _shown(application, visit, current) if current else None
+        done = _done(application, asked.get("done", ""))
+        with application.memory.read() as tx:
+            counted = numbers(tx)
+        rules = list(application.project.rules)
+    given = {
+        "filter": chosen,
+        "groups": {
+            name: (words, sum(counted.get(state, 0) for state in states)) for name, (words, states) in GROUPS.items()
+        },
+        "rules": rules,
+        "severities": [severity.name for severity in sorted(Severity, reverse=True)],
+        "items": listed.findings,
+        "next_page": chosen.address(after=listed.cursor) if listed.cursor else None,
+        "current": current,
+        "previous": _neighbour(names, current, -1),
+        "next": _neighbour(names, current, 1),
+        "is_open": bool(wanted),
+        "done": done,
+        "summary": summary,
+    }
+    return _drawn(visit, request, "review.html", status, given | _about(shown, problem, draft, request))
+
+
+def _finding(
+    visit: Visit,
+    request: Request,
+    finding: str,
+    *,
+    show: bool = False,
+    status: int = HTTPStatus.OK,
+    problem: str | None = None,
+    draft: Mapping[str, str] | None = None,
+) -> Response:
+    with visit.office.application() as application:
+        shown = _shown(application, visit, finding, show=show)
+    return _drawn(visit, request, "finding.html", status, _about(shown, problem, draft, request))
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A finding as it is drawn, and what may be decided about it."""
+
+    finding: findings.FindingDetail
+    can: frozenset[str]
+    is_revealed: bool
+
+    @property
+    def progress(self) -> str | None:
+        """What happens to the finding right now; None if nothing does."""
+        states = {
+            "approved": "The plan is approved and is carried out in a moment.",
+            "cleaning": "It is being cleaned.",
+        }
+        return states.get(self.finding.state)
+
+
+def _shown(application: Application, visit: Visit, name: str, *, show: bool = False) -> _Shown:
+    finding = (
+        findings.reveal(application, name, by=visit.person) if show else findings.detail(application, name, show=False)
+    )
+    undo = finding.undo.state if finding.undo else None
+    can = possible(finding.state, has_plan=finding.plan is not None, undo=undo)
+    allowed = frozenset(decision for decision in can if visit.person.role >= DECISIONS[decision][0])
+    return _Shown(finding, allowed, show)
+
+
+def _about(shown: _Shown | None, problem: str | None, draft: Mapping[str, str] | None, request: Request) -> _Given:
+    typed = {"note": "", "until": "", "to": ""} | dict(draft or draft_of(request))
+    return {"shown": shown, "problem": problem, "typed": typed, "snoozes": SNOOZES}
+
+
+def _drawn(visit: Visit, request: Request, template: str, status: int, given: _Given) -> Response:
+    answer = page(visit, template, "/review", status=status, roles=Role, **given)
+    if draft_of(request):
+        forget_draft(answer)
+    return answer
+
+
+def _done(application: Application, name: str) -> findings.FindingView | None:
+    """Return the finding that was just decided; None for a name that is none of ours."""
+    if not name:
+        return None
+    try:
+        return findings.named(application, name)
+    except Wrong:
+        return None
+
+
+def _neighbour(names: Sequence[str], current: str, step: int) -> str:
+    """Return the finding beside the current one; empty at the end."""
+    place = names.index(current) + step if current in names else 0 if step > 0 else -1
+    return names[place] if 0 <= place < len(names) else ""
+
+
+def _to(address: str) -> Response:
+    return RedirectResponse(address, HTTPStatus.SEE_OTHER)

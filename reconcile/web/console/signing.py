@@ -1,0 +1,226 @@
+"""Signing in and out, the first user, and one's own account."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import json
+import secrets
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import RedirectResponse, Response
+
+from reconcile.errors import Refused, Wrong
+from reconcile.people import passwords, sessions, users
+from reconcile.people.roles import Role
+from reconcile.store import users as stored_users
+from reconcile.web.console.drawing import page, page_for_anyone, set_cookie
+from reconcile.web.gate import COOKIE, Anyone, Form, OfConsole, Visit, form_of, is_foreign, signed_in_of
+from reconcile.web.office import Office, connection_of, office_of
+from reconcile.web.problems import FormRefused, status_of
+
+router = APIRouter(include_in_schema=False)
+
+Viewer = Annotated[Visit, Depends(OfConsole(Role.VIEWER))]
+EVERYBODY = [Depends(Anyone())]
+
+_FORM_COOKIE = "reconcile-form"
+_DRAFT_COOKIE = "reconcile-draft"
+_LARGEST_DRAFT = 3_000
+_DRAFT_SECONDS = 300
+_DRAFTED = ("note", "until", "to", "reason")
+"""The fields that come back after a new sign-in: what people typed, never what they pressed."""
+
+
+@router.get("/sign-in", dependencies=EVERYBODY)
+def sign_in_page(request: Request, next: str = "/", expired: bool = False) -> Response:  # noqa: A002, FBT001, FBT002 - names of the address
+    office = office_of(request)
+    connection = connection_of(request, office)
+    session, _ = signed_in_of(request, office, connection)
+    if session is not None:
+        return _to(within(next))
+    with office.store().read() as tx:
+        if not stored_users.exist(tx):
+            return _to("/welcome")
+    return _sign_in_form(request, office, next=within(next), expired=expired)
+
+
+@router.post("/sign-in", dependencies=EVERYBODY)
+def sign_in(request: Request, form: Annotated[Form, Depends(form_of)]) -> Response:
+    office = office_of(request)
+    connection = connection_of(request, office)
+    _check_anonymous(request, office, form)
+    name, place = form.get("name", "")[:100], within(form.get("next", "/"))
+    former = request.cookies.get(COOKIE)
+    draft = form.get("draft", "")[:_LARGEST_DRAFT]
+    try:
+        session = sessions.sign_in(
+            office.store(), name, form.get("password", ""), connection.address, office.lifetime(), former=former
+        )
+    except Refused as error:
+        given = {"next": place, "name": name, "problem": str(error), "draft": draft, "posted": bool(draft)}
+        return _sign_in_form(request, office, status=status_of(error), **given)
+    answer = _to(place)
+    set_cookie(answer, COOKIE, session.secret, connection)
+    if draft:
+        set_cookie(answer, _DRAFT_COOKIE, draft, connection, _DRAFT_SECONDS)
+    return answer
+
+
+@router.post("/sign-out")
+def sign_out(visit: Viewer) -> Response:
+    sessions.sign_out(visit.office.store(), visit.signed_in.secret)
+    answer = _to("/sign-in")
+    answer.delete_cookie(COOKIE, path="/")
+    return answer
+
+
+# The first user
+
+
+@router.get("/welcome", dependencies=EVERYBODY)
+def welcome_page(request: Request) -> Response:
+    office = office_of(request)
+    with office.store().read() as tx:
+        if stored_users.exist(tx):
+            return _to("/sign-in")
+    return _welcome_form(request, office)
+
+
+@router.post("/welcome", dependencies=EVERYBODY)
+def welcome(request: Request, form: Annotated[Form, Depends(form_of)]) -> Response:
+    office = office_of(request)
+    connection = connection_of(request, office)
+    _check_anonymous(request, office, form)
+    name, password = form.get("name", "").strip(), form.get("password", "")
+    try:
+        sessions.count_attempt(office.store(), "first user", connection.address)
+        if not office.welcome.fits(form.get("code", "")):
+            raise CodeRefused
+        with office.store().begin() as tx:
+            if stored_users.exist(tx):
+                raise CodeRefused
+            users.add(tx, name, Role.ADMIN, by=name, password=password)
+        session = sessions.sign_in(office.store(), name, password, connection.address, office.lifetime())
+    except (Refused, Wrong) as error:
+        return _welcome_form(request, office, name=name[:64], problem=str(error), status=status_of(error))
+    answer = _to("/")
+    set_cookie(answer, COOKIE, session.secret, connection)
+    return answer
+
+
+class CodeRefused(Refused):
+    """The code is wrong, or there is a user already."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This code is wrong, or there is a user by now. `reconcile serve` prints the code when it starts"
+        )
+
+
+# One's own account
+
+
+@router.get("/account")
+def account(visit: Viewer, done: str = "") -> Response:
+    return page(visit, "account.html", "", shortest=passwords.SHORTEST, problem=None, done=bool(done))
+
+
+@router.post("/account/password")
+def change_password(visit: Viewer) -> Response:
+    name, store = visit.person.name, visit.office.store()
+    try:
+        sessions.confirm(store, name, visit.form.get("password", ""), visit.connection.address)
+        with store.begin() as tx:
+            kept = sessions.id_of(store, visit.signed_in.secret)
+            users.set_password(tx, name, visit.form.get("new", ""), by=name, keep=kept)
+    except (Refused, Wrong) as error:
+        given: dict[str, Any] = {"shortest": passwords.SHORTEST, "problem": str(error), "done": False}
+        return page(visit, "account.html", "", status=status_of(error), **given)
+    return _to("/account?done=1")
+
+
+# A session that ended
+
+
+def sign_in_again(request: Request, form: Form) -> Response:
+    """Answer a request without a session: sign in, and come back with what was typed, which is not acted on."""
+    office = office_of(request)
+    if request.method in ("GET", "HEAD"):
+        target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        expired = "&expired=1" if COOKIE in request.cookies else ""
+        return _to(f"/sign-in?{urlencode({'next': target})}{expired}" if target != "/" else f"/sign-in?{expired[1:]}")
+    place = within(form.get("back", "/"))
+    given = {"next": place, "draft": _packed(form), "posted": True}
+    return _sign_in_form(request, office, status=HTTPStatus.UNAUTHORIZED, **given)
+
+
+def draft_of(request: Request) -> Mapping[str, str]:
+    """Return what a person typed before they had to sign in again; empty without that."""
+    try:
+        text = base64.urlsafe_b64decode(request.cookies.get(_DRAFT_COOKIE, ""))
+        fields = json.loads(text or b"{}")
+    except (binascii.Error, ValueError):
+        return {}
+    if not isinstance(fields, dict):
+        return {}
+    return {name: value for name, value in fields.items() if name in _DRAFTED and isinstance(value, str)}
+
+
+def forget_draft(answer: Response) -> None:
+    answer.delete_cookie(_DRAFT_COOKIE, path="/")
+
+
+def _packed(form: Form) -> str:
+    """Return the typed fields as the content of a cookie: an address would be logged."""
+    fields = {name: form[name] for name in _DRAFTED if form.text(name)}
+    packed = base64.urlsafe_b64encode(json.dumps(fields).encode()).decode() if fields else ""
+    return packed if len(packed) <= _LARGEST_DRAFT else ""
+
+
+def within(address: str) -> str:
+    """Return an address of this site; `/` for any other."""
+    is_ours = address.startswith("/") and address[1:2] not in ("/", "\\") and address.isprintable()
+    return address if is_ours else "/"
+
+
+# Parts
+
+
+def _to(address: str) -> Response:
+    return RedirectResponse(address, HTTPStatus.SEE_OTHER)
+
+
+def _sign_in_form(request: Request, office: Office, *, status: int = HTTPStatus.OK, **given: Any) -> Response:
+    usual = {"next": "/", "name": "", "problem": None, "draft": "", "expired": False, "posted": False}
+    return _anonymous_form(request, office, "sign_in.html", status, usual | given)
+
+
+def _welcome_form(request: Request, office: Office, *, status: int = HTTPStatus.OK, **given: Any) -> Response:
+    usual = {"name": "", "problem": None, "shortest": passwords.SHORTEST}
+    return _anonymous_form(request, office, "welcome.html", status, usual | given)
+
+
+def _anonymous_form(request: Request, office: Office, template: str, status: int, given: Mapping[str, Any]) -> Response:
+    """Return a form for somebody without a session; a cookie proves later that this browser asked for it."""
+    cookie = request.cookies.get(_FORM_COOKIE) or secrets.token_urlsafe(32)
+    answer = page_for_anyone(office.project(), template, status=status, csrf=_proof(office, cookie), **given)
+    set_cookie(answer, _FORM_COOKIE, cookie, connection_of(request, office))
+    return answer
+
+
+def _check_anonymous(request: Request, office: Office, form: Form) -> None:
+    """Raise FormRefused unless this browser asked for the form: nobody is signed in by another site."""
+    cookie = request.cookies.get(_FORM_COOKIE, "")
+    is_proven = hmac.compare_digest(_proof(office, cookie).encode(), form.get("csrf", "").encode())
+    if not cookie or not is_proven or is_foreign(request):
+        raise FormRefused
+
+
+def _proof(office: Office, cookie: str) -> str:
+    return hmac.digest(office.store().key, f"reconcile/form/1|{cookie}".encode(), "sha256").hex()

@@ -1,0 +1,58 @@
+// Keys and small comforts; every page works without them.
+"use strict";
+(() => {
+  const OFF = "reconcile-keys-off";
+  const areOff = () => localStorage.getItem(OFF) === "1";
+
+  const isTyping = (element) =>
+    element instanceof Element && element.matches("input:not([type=checkbox]), textarea, select");
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape" && isTyping(event.target)) event.target.blur();
+    if (areOff() || isTyping(event.target)) return;
+    const wanted = [...document.querySelectorAll("[data-key]")].find((element) => element.dataset.key === event.key);
+    if (!wanted) return;
+    event.preventDefault();
+    if (wanted.matches("input:not([type=checkbox]), select, textarea")) wanted.focus();
+    else wanted.click();
+  });
+
+  for (const button of document.querySelectorAll("[data-keys-switch]")) {
+    const show = () => { button.textContent = areOff() ? button.dataset.on : button.dataset.off; };
+    button.hidden = false;
+    show();
+    button.addEventListener("click", () => { localStorage.setItem(OFF, areOff() ? "0" : "1"); show(); });
+  }
+
+  for (const all of document.querySelectorAll("[data-ticks]")) {
+    const ticks = () => [...document.querySelectorAll(`input[name="${all.dataset.ticks}"]`)];
+    const shown = document.querySelector("[data-ticked]");
+    const count = () => {
+      const ticked = ticks().filter((tick) => tick.checked).length;
+      if (shown) shown.textContent = ticked ? `${ticked} selected` : "None selected";
+      all.checked = ticked > 0 && ticked === ticks().length;
+      all.indeterminate = ticked > 0 && !all.checked;
+    };
+    all.closest("[hidden]")?.removeAttribute("hidden");
+    all.addEventListener("change", () => { for (const tick of ticks()) tick.checked = all.checked; count(); });
+    document.addEventListener("change", (event) => { if (event.target.name === all.dataset.ticks) count(); });
+    count();
+  }
+
+  for (const button of document.querySelectorAll("[data-without-script]")) button.hidden = true;
+
+  for (const select of document.querySelectorAll("select[data-submits]"))
+    select.addEventListener("change", () => select.form.requestSubmit());
+
+  document.querySelector(".items .current")?.scrollIntoView({ block: "nearest" });
+
+  const again = document.querySelector("[data-refresh]");
+  if (again) {
+    const refresh = () => {
+      if (document.hidden || isTyping(document.activeElement)) setTimeout(refresh, 2000);
+      else location.reload();
+    };
+    setTimeout(refresh, Number(again.dataset.refresh) * 1000);
+  }
+})();

@@ -1,0 +1,90 @@
+"""What the doors need of the running `serve`, and who asks."""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, TypeVar, cast
+
+from fastapi import Depends, Request
+
+from reconcile.app import Application
+from reconcile.config.settings import Project
+from reconcile.people.sessions import Lifetime
+from reconcile.people.welcome import Welcome
+from reconcile.store import Store
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Office:
+    """The present project and state of a process that serves, which change when a release is taken up.
+
+    `wake` makes a duty begin at once. `sentence` puts an error into words; a defect is written to a file.
+    """
+
+    project: Callable[[], Project]
+    store: Callable[[], Store]
+    wake: Callable[[str], None]
+    sentence: Callable[[Exception], str]
+    welcome: Welcome
+    _kept: dict[str, tuple[float, object]] = field(default_factory=dict, repr=False)
+
+    def application(self) -> Application:
+        """Return an application for one request, to be closed: its connections belong to the request alone."""
+        return Application(self.project(), store=self.store())
+
+    def lifetime(self) -> Lifetime:
+        settings = self.project().console
+        return Lifetime(settings.idle, settings.session)
+
+    def kept(self, name: str, seconds: float, compute: Callable[[], T]) -> T:
+        """Return a value that is computed at most once in so many seconds, under a name of its own."""
+        at, value = self._kept.get(name, (0.0, None))
+        if value is None or time.monotonic() - at > seconds:
+            value = compute()
+            self._kept[name] = (time.monotonic(), value)
+        return cast(T, value)
+
+
+def office_of(request: Request) -> Office:
+    office: Office = request.app.state.office
+    return office
+
+
+At = Annotated[Office, Depends(office_of)]
+"""The office of a request."""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Where a request comes from. `address` is the client's; a trusted proxy says it, and if it came by https."""
+
+    address: str
+    is_secure: bool
+    proxied_user: str | None
+
+
+def connection_of(request: Request, office: Office) -> Connection:
+    """Return where the request comes from. Headers of proxies count only from their configured addresses."""
+    settings = office.project().console
+    peer = request.client.host if request.client else ""
+    is_https = settings.url is not None and settings.url.startswith("https:")
+    if not _is_within(peer, settings.proxies):
+        return Connection(peer, is_https, None)
+    forwarded = [part.strip() for part in request.headers.get("x-forwarded-for", "").split(",") if part.strip()]
+    unknown = [part for part in forwarded if not _is_within(part, settings.proxies)]
+    is_secure = is_https or request.headers.get("x-forwarded-proto", "").strip().lower() == "https"
+    user = request.headers.get(settings.user_header) if settings.user_header else None
+    return Connection(unknown[-1] if unknown else peer, is_secure, user)
+
+
+def _is_within(address: str, networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]) -> bool:
+    try:
+        place = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return any(place.version == network.version and place in network for network in networks)

@@ -1,0 +1,242 @@
+"""The console in a real Chromium: from the code on the terminal to a cleaned and undone finding, by keys alone."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from chromium_support import PHONE, Person, chromium
+from playwright.sync_api import Browser
+from web_support import PASSWORD, Site, cheap_hashes, site_of
+from world_support import World
+
+from reconcile.people import users
+
+__all__ = ["cheap_hashes", "chromium"]
+pytestmark = pytest.mark.slow
+
+GROUPS = 12
+ROWS = tuple((number, f"p{number // 2}@x", f"Name {number}") for number in range(2, 2 * GROUPS + 2))
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """Twelve groups whose plans wait for approval."""
+    world = World.at(tmp_path / "w", *ROWS, twins={"clean": {"action": "delete"}})
+    world.run()
+    with site_of(world) as site:
+        yield site
+
+
+def states(site: Site) -> list[str]:
+    return sorted(site.world.findings().values())
+
+
+def current(person: Person) -> str:
+    return person.page.inner_text(".items .current .key")
+
+
+def test_from_the_code_on_the_terminal_to_a_decision(chromium: Browser, tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *ROWS[:4], twins={})
+    world.config["listen"] = "127.0.0.1:0"
+    world.run()
+    terminal, end = pty.openpty()
+    command = [str(Path(sys.executable).with_name("reconcile")), "serve", "--no-color"]
+    with subprocess.Popen(command, cwd=world.folder, stdout=end, stderr=end, stdin=end) as process:
+        os.close(end)
+        written: list[str] = []
+        reader = threading.Thread(target=_read, args=(terminal, written), daemon=True)
+        reader.start()
+        try:
+            address, code = _announced(written)
+            person = Person.at(chromium, f"http://{address}")
+            person.go("/")
+            person.page.fill("#code", code)
+            person.page.fill("#name", "ada")
+            person.page.fill("#password", PASSWORD)
+            person.page.click("text=Create administrator")
+            person.page.wait_for_selector("h1:text('Today')")
+            person.page.click("a:text('Review')")
+            person.page.fill("input[placeholder^='Note']", "two people")
+            person.page.click("text=Not a duplicate")
+            person.page.wait_for_selector("text=is dismissed")
+        finally:
+            process.terminate()
+            assert process.wait(30) == 0
+    assert sorted(world.findings().values()) == ["dismissed", "open"]
+    assert person.trouble == []
+    assert all(url.startswith(person.url) for url in person.asked)
+
+
+def _read(terminal: int, written: list[str]) -> None:
+    try:
+        while part := os.read(terminal, 4096):
+            written.append(part.decode())
+    except OSError:  # the process ended
+        return
+
+
+def _announced(written: list[str]) -> tuple[str, str]:
+    """The address and the code that the terminal shows."""
+    until = time.monotonic() + 60
+    pattern = re.compile(r"http://([\d.:]+)/welcome\D.*?((?:[A-Z2-7]{4}-){3}[A-Z2-7]{4})", re.DOTALL)
+    while (match := pattern.search("".join(written))) is None:
+        assert time.monotonic() < until, "".join(written)
+        time.sleep(0.1)
+    return match[1], match[2]
+
+
+def test_a_queue_is_cleared_by_keys_with_the_focus_on_what_comes_next(chromium: Browser, site: Site) -> None:
+    person = Person.at(chromium, site.url).sign_in("otto")
+    person.go("/review")
+    first = current(person)
+
+    person.press("j")
+    second = current(person)
+    person.press("k")
+    back = current(person)
+    person.press("d")
+    after_dismissal = (current(person), person.focused())
+    person.press("s")
+    after_snooze = current(person)
+    person.press("a")
+    approved = person.page.inner_text("[role=status]")
+
+    assert back == first
+    assert second != first
+    assert after_dismissal == (second, second)
+    assert after_snooze not in (first, second)
+    assert "is approved" in approved
+    assert states(site)[:1] + states(site)[-2:] == ["approved", "dismissed", "snoozed"]
+    assert person.trouble == []
+
+
+def test_keys_do_nothing_while_somebody_types_and_can_be_turned_off(chromium: Browser, site: Site) -> None:
+    person = Person.at(chromium, site.url).sign_in("bob")
+    person.go("/review")
+
+    person.page.keyboard.press("n")
+    person.page.keyboard.type("dad said so")
+    typed = person.page.input_value("#note")
+    person.go("/account")
+    person.page.click("text=Turn keys off")
+    person.go("/review")
+    person.page.keyboard.press("d")
+    person.page.wait_for_timeout(300)
+
+    assert typed == "dad said so"
+    assert states(site) == ["awaiting_approval"] * GROUPS
+
+
+def test_what_was_approved_is_cleaned_shown_and_undone(chromium: Browser, site: Site) -> None:
+    person = Person.at(chromium, site.url).sign_in("otto")
+    person.go("/review")
+    person.page.click(".items .current .key")
+    person.page.click("main a.mono")
+    shown = person.page.inner_text("section[aria-labelledby=plan]")
+    person.press("a")
+    site.clean()
+    person.page.wait_for_selector(".about .pill:text('cleaned')")
+    person.press("u")
+    person.page.wait_for_selector(".about .pill:text('undone')")
+
+    assert "DELETE" in shown.upper()
+    assert states(site) == ["awaiting_approval"] * (GROUPS - 1) + ["undone"]
+    assert person.trouble == []
+
+
+def test_all_that_are_selected_are_decided_at_once(chromium: Browser, site: Site) -> None:
+    person = Person.at(chromium, site.url).sign_in("bob")
+    person.go("/review")
+    person.page.check("[data-ticks]")
+    counted = person.page.inner_text("[data-ticked]")
+    person.page.click(".items li:nth-child(2) input")
+    one_less = person.page.inner_text("[data-ticked]")
+    person.page.fill("#many-note", "no twins")
+    with person.page.expect_navigation():
+        person.page.click(".list .foot button:text('Dismiss')")
+
+    assert (counted, one_less) == (f"{GROUPS} selected", f"{GROUPS - 1} selected")
+    assert f"{GROUPS - 1} findings of {GROUPS - 1}" in person.page.inner_text("[role=status]")
+    assert states(site) == ["awaiting_approval"] + ["dismissed"] * (GROUPS - 1)
+
+
+def test_two_browsers_at_the_same_moment_and_one_that_was_signed_out(chromium: Browser, site: Site) -> None:
+    bob, rita = (Person.at(chromium, site.url).sign_in(name) for name in ("bob", "rita"))
+    for person in (bob, rita):
+        person.go("/review")
+    bob.press("d")
+    rita.press("s")
+    lost = rita.page.inner_text("[role=alert]")
+    with site.store.begin() as tx:
+        users.set_password(tx, "rita", PASSWORD + "!", by="ada")
+    rita.go("/sign-in")
+    rita.page.fill("#name", "rita")
+    rita.page.fill("#password", PASSWORD + "!")
+    rita.page.click("button.primary")
+    rita.page.wait_for_selector(".frame")
+    rita.go("/review")
+    rita.page.fill("#note", "wait for Bob")
+    with site.store.begin() as tx:
+        users.set_password(tx, "rita", PASSWORD, by="ada")
+    rita.page.click(".decide button:text('Snooze')")
+    again = rita.page.inner_text("form p")
+    rita.page.fill("#name", "rita")
+    rita.page.fill("#password", PASSWORD)
+    rita.page.click("button.primary")
+    rita.page.wait_for_selector(".frame")
+
+    assert re.search(r"already dismissed by bob on \d{4}-", lost)
+    assert "nothing was changed" in again
+    assert rita.page.input_value("#note") == "wait for Bob"
+    assert states(site) == ["awaiting_approval"] * (GROUPS - 1) + ["dismissed"]
+
+
+PAGES = ("/", "/review", "/account", "/nothing")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"color_scheme": "light", "viewport": PHONE}],
+    ids=["light", "dark", "phone"],
+)
+def test_nothing_keeps_anybody_out_of_a_page(chromium: Browser, site: Site, settings: dict[str, object]) -> None:
+    """axe-core finds nothing, and no page is wider than a phone; nothing is loaded from elsewhere."""
+    person = Person.at(chromium, site.url, **settings)
+    person.go("/sign-in")
+    found = {"/sign-in": person.violations()}
+    person.sign_in("ada")
+    wide = []
+    for path in (*PAGES, f"/findings/{min(site.world.findings())}"):
+        person.go(path)
+        found[path] = person.violations()
+        wide += [path] if person.is_too_wide() else []
+
+    assert {path: problems for path, problems in found.items() if problems} == {}
+    assert wide == []
+    assert all(url.startswith(person.url) for url in person.asked)
+
+
+def test_everything_works_without_javascript(chromium: Browser, site: Site) -> None:
+    person = Person.at(chromium, site.url, java_script_enabled=False)
+    person.sign_in("bob")
+    person.go("/review")
+    person.page.select_option("#severity", "medium")
+    person.page.click("text=Filter")
+    person.page.fill("#note", "two people")
+    person.page.click("button:text('Not a duplicate')")
+    person.page.wait_for_selector("text=is dismissed")
+    for number in (1, 2):
+        person.page.check(f".items li:nth-child({number}) input")
+    person.page.click(".list .foot button:text('Snooze')")
+    person.page.wait_for_selector("text=2 findings of 2")
+
+    assert states(site) == ["awaiting_approval"] * (GROUPS - 3) + ["dismissed", "snoozed", "snoozed"]
