@@ -28,6 +28,8 @@ INTERNAL = {
         "reconcile.findings.states.TransitionRefused",
         "reconcile.journal.holds.HoldConflict",
         "reconcile.messages.outbox.MessageConflict",
+        "reconcile.web.problems.Defect",
+        "reconcile.web.site.RouteUndeclared",
     ),
     "a run reports it as the failure of its rule, and goes on": (
         "reconcile.detection.detect.RuleUnchecked",
