@@ -164,9 +164,10 @@ def _tell_history(view: FindingDetail, out: Output, most: int | None) -> None:
         out.say(f"… {words.plural(left_out, 'earlier event', 'earlier events')}; --history shows all")
     for event in view.history[left_out:]:
         note = f": {event.note}" if event.note else ""
-        system = f" (from {event.system})" if event.system else ""
         at = f"{words.local(event.at, view.timezone):%Y-%m-%d %H:%M %Z}"
-        out.wrapped(f"{at}  {event.actor}  {event.words}{note}{system}")
+        out.wrapped(f"{at}  {event.actor}  {event.words}{note}")
+        if event.system:
+            out.say(f"{'':{len(at)}}  from {event.system}")
     if view.not_undone:
         out.wrapped(f"Undo failed: {view.not_undone}")
     if view.undo is not None:

@@ -66,13 +66,13 @@ def _draw(out: Output, rule_plans: RulePlans) -> None:
     if summary.plans:
         out.heading(summary.title)
         for sentence in summary.remarks:
-            out.wrapped(sentence)
+            out.say(sentence)
         if summary.is_masked:
             out.note(HIDDEN)
     elif not summary.not_planned:
         out.note(f"{rule_plans.rule.name}: no open findings, so there is nothing to plan.")
     for sentence, number in summary.not_planned.most_common(_REASONS):
-        out.wrapped(f"not planned, {plural(number, 'finding', 'findings')}: {sentence}")
+        out.say(f"not planned, {plural(number, 'finding', 'findings')}: {sentence}")
     if len(summary.not_planned) > _REASONS:
         out.say(f"… and {len(summary.not_planned) - _REASONS} more reasons; --json shows all.")
 
