@@ -53,7 +53,7 @@ class Watched:
         self.clock.now += time
 
     def gives_up_a_message(self) -> None:
-        message = Message("msg1_1", "team", "nightly", None, "failed", 24, self.clock.now, False, "refused", None)
+        message = Message("msg1_1", "team", "nightly", None, "failed", 24, self.clock.now, False, "refused", None, None)
         self.metrics.delivered(delivery.DeliveryReport(failed=[message]))
 
     def succeeds(self, job: str) -> None:

@@ -152,7 +152,7 @@ def test_plan_shows_what_would_be_done_and_changes_nothing(shop: PlannedShop) ->
     assert answer.code == 0
     assert [(shop.folder / name).read_bytes() for name in ("shop.db", "reconcile.db")] == before
     assert re.search(r"F-\w{6}  twins  1 record merged into the keeper, 2 references moved, 1 other row", answer.out)
-    assert re.search(r"stays, takes in  customers  id = 1\n  name  Ann +→  Ann B\.  \(from 2\)", answer.out)
+    assert re.search(r"stays, takes in  customers  id = 1\n  name +Ann +→  Ann B\.  \(from 2\)", answer.out)
     assert re.search(r"goes  customers  id = 2\n  id = 2, email = ann@x.com", answer.out)
     assert re.search(r"is re-pointed  orders  id = 10\n  customer  2  →  1", answer.out)
     assert "5.50 EUR at risk" in answer.out

@@ -147,15 +147,10 @@ def test_a_discrepancy_is_shown_side_by_side(books: Books) -> None:
 
     shown, listed = books("show", name).out, books("findings").out
 
-    assert [line.split() for line in shown.splitlines()[2:]][:7] == [
-        ["values", "differ"],
-        ["differs", "ledger", "bank"],
-        ["total", "/", "amount", "20.00", "18.00"],
-        ["record", "id", "doc_no", "total"],
-        ["left", "ledger", "e2", "e2", "A-2", "20.00"],
-        ["record", "line", "reference", "amount"],
-        ["right", "bank", "2", "2", "A-2", "18.00"],
-    ]
+    lines = [line.split() for line in shown.splitlines()[4:]]
+    assert lines[:2] == [["differs", "ledger", "bank"], ["total", "/", "amount", "20.00", "18.00"]]
+    assert ["record", "ledger", "e2", "bank", "2"] in lines
+    assert [line for line in lines if line[0] in ("total", "amount")][1:] == [["total", "20.00"], ["amount", "18.00"]]
     assert "missing in bank" in listed
 
 

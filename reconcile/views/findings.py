@@ -165,7 +165,7 @@ def listed(
 class Comparison:
     """The fields that differ between two datasets: the name of each field, and its value on both sides.
 
-    `is_of_two`: each side is one record, so these are their own values and not of several together.
+    `is_of_two`: each side is one record, so these are their own values, and the records side by side mark them.
     """
 
     left: str
@@ -218,7 +218,9 @@ class FindingDetail(FindingView):
             ours, theirs = hidden.compared(each, finding.datasets)
             left_text, right_text = self._text(ours, each.left), self._text(theirs, each.right)
             fields.append((each.column, left_text, right_text))
-        return Comparison(left, right, tuple(fields), is_of_two=len(finding.members) == 2)
+        records = self.side_by_side.records
+        is_marked = any(cell.differs for record in records for cell in record.cells.values())
+        return Comparison(left, right, tuple(fields), is_of_two=len(finding.members) == 2 and is_marked)
 
     def _text(self, shown: Any, value: Value) -> str:
         """Return a value as text, from its masked public form and itself."""
