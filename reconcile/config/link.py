@@ -9,7 +9,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from urllib.parse import quote
 
-from reconcile.findings.identity import public
 from rules.document.mistakes import listed, short
 from rules.values import Value
 
@@ -58,6 +57,8 @@ def address(link: str, values: Mapping[str, Value]) -> str | None:
 
 
 def _text(value: Value) -> str:
+    from reconcile.findings.identity import public  # noqa: PLC0415 - a configuration is read without the engines
+
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(public(value))
