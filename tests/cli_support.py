@@ -56,9 +56,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Project:
-    """A folder with a configuration, and the commands in it."""
+    """A folder with a configuration, and the commands in it, which read `typed` on their standard input."""
 
     folder: Path
+    typed: str = ""
 
     def write(self, text: str, name: str = "reconcile.yaml") -> Project:
         (self.folder / name).write_text(textwrap.dedent(text), encoding="utf-8")
@@ -73,6 +74,7 @@ class Project:
             contextlib.redirect_stderr(err),
             contextlib.chdir(self.folder),
             mock.patch.object(sys, "argv", ["reconcile", *words]),
+            mock.patch.object(sys, "stdin", io.StringIO(self.typed)),
             mock.patch.dict(os.environ, environ),
         ):
             code = _ended_with(cli.main)

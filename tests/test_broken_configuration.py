@@ -71,6 +71,15 @@ FROM_THE_STATE: Mapping[str, Sequence[str]] = {
     "restore": ("restore", "before.db", "--yes"),
     "migrate": ("migrate",),
     "target list": ("target", "list"),
+    "users list": ("users", "list"),
+    "users add": ("users", "add", "bea", "--no-password"),
+    "users role": ("users", "role", "ada", "operator"),
+    "users password": ("users", "password", "ada"),
+    "users disable": ("users", "disable", "ada"),
+    "users enable": ("users", "enable", "ada"),
+    "tokens list": ("tokens", "list"),
+    "tokens add": ("tokens", "add", "export", "--user", "ada"),
+    "tokens revoke": ("tokens", "revoke", "import"),
 }
 NEEDS_THE_FILE: Mapping[str, Sequence[str]] = {
     "run": ("run",),
@@ -100,7 +109,7 @@ class BreakableProject:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.project = Project(folder).write(TEXT)
+        self.project = Project(folder, typed="correct horse battery\n").write(TEXT)
         self.finding = self.release = ""
 
     def __call__(self, *words: str, broken: str | None = None) -> Answer:
@@ -129,6 +138,8 @@ def fill(shop: BreakableProject) -> BreakableProject:
     assert "1 proposed" in ran.out, ran.said
     shop.finding = shop("findings", "--state", "all", "--json").json[0]["id"]
     shop.release = shop("releases", "--json").json[0]["release"]
+    assert shop("users", "add", "ada", "--role", "reviewer").code == 0
+    assert shop("tokens", "add", "import", "--user", "ada").code == 0
     assert shop("backup", "before.db").code == 0
     return shop
 

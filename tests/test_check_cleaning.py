@@ -144,4 +144,4 @@ def test_a_rule_that_stopped_cleaning_is_told_once_with_what_to_do(shop: Project
     assert [(answer.code, sentence in answer.said) for answer in answers] == [(4, True)] * 3
     message = (shop.folder / "told.txt").read_text()
     assert message.count(sentence) == 1
-    assert "🟡 cleaning of twins stopped" in message
+    assert "🟡 Medium: cleaning of twins stopped" in message

@@ -134,6 +134,9 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "test",
         "trouble",
         "cleaning",
+        "project",
+        "escalation",
+        "fallback_of",
     } == set(document)
     assert {
         "rule",
@@ -160,6 +163,7 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "forms",
         "in_words",
         "balance",
+        "undecided",
     } == set(document["rules"][0])
     assert {
         "finding",
@@ -182,6 +186,12 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "right",
         "differences",
         "form_reason",
+        "joined",
+        "version",
+        "proof",
+        "outcome",
+        "added",
+        "link",
     } == set(document["rules"][0]["largest"][0])
     assert document["version"] == base.VERSION == 1
 

@@ -6,6 +6,7 @@ import datetime as dt
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -304,10 +305,7 @@ def project(tmp_path: Path) -> Project:
 
 def started(project: Project, *words: str, typed: str = "") -> tuple[int, str]:
     """A command that reads its standard input."""
-    (project.folder / ".in").write_text(typed)
-    with (project.folder / ".in").open() as given, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.stdin", given)
-        answer = project(*words)
+    answer = replace(project, typed=typed)(*words)
     return answer.code, answer.said
 
 

@@ -204,7 +204,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     for twin in ("a", "b"):
         quoted = ",".join('"' + text.replace('"', '""') + '"' for text in (f"ref {NAME}", NAME, "x", HOSTILE))
         (folder / f"bill{twin} {NAME}.csv").write_text("{},{}\n{},{}\n".format(*re.split(r',(?=")', quoted)))
-    return Project(folder).write(json.dumps(SETTINGS))
+    return Project(folder, typed="correct horse battery\n").write(json.dumps(SETTINGS))
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -240,7 +240,14 @@ def known_values(shop: Project) -> dict[str, str | None]:
     names = {"rule": "twins", "rules": "twins", "job": "nightly", "jobs": "nightly", "source": "shop"}
     names |= {"channel": "file", "dataset": "people", "column": f"mail {NAME}", "finding": finding["id"]}
     names |= {"release": release, "limit": "5", "until": "3d", "state": "all", "directory": f"new {NAME}"}
-    names |= {"folder": f"demo {NAME}", "file": f"backup {NAME}", "place": f"export {NAME}", "asked": finding["id"]}
+    names |= {
+        "folder": f"demo {NAME}",
+        "file": f"backup {NAME}",
+        "html": f"page {NAME}",
+        "place": f"export {NAME}",
+        "asked": finding["id"],
+    }
+    names |= {"name": "bea", "user": "bea", "role": "reviewer", "new_role": "reviewer", "expires": "3d"}
     nothing = ("record", "slot", "fail_on", "severity", "plan", "event", "run", "plan", "listen", "other")
     return {**names, **dict.fromkeys(nothing)}
 
@@ -267,11 +274,11 @@ LONG = {("serve",), ("demo",)}
 """Commands with a test of their own: one stays, one takes seconds."""
 
 REFUSED = {
-    *(("doctor",), ("retry",), ("seal",), ("target",), ("notify",)),
+    *(("doctor",), ("retry",), ("seal",), ("target",), ("notify",), ("users",), ("tokens",)),
     *(("messages", "requeue"), ("messages", "drop")),
 }
 """What cannot end with 0 here: a source is broken, no plan failed, no key is set, no message waits for a person, and
-two are only groups.
+four are only groups.
 """
 
 

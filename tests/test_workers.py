@@ -14,7 +14,8 @@ from office_support import STATE, Office
 from reconcile.app import load
 from reconcile.config.settings import Project
 from reconcile.coordination import pauses, releases
-from reconcile.service.workers import RUNS, RunOutcome, Workers
+from reconcile.schedule.retry import RUNS
+from reconcile.service.workers import RunOutcome, Workers
 from reconcile.store import slots as stored
 from reconcile.store.slots import NewSlot, SlotRow
 

@@ -16,7 +16,7 @@ from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 from reconcile.errors import Wrong
 
 if TYPE_CHECKING:
-    from notifications.base import Notice
+    from notifications.base import Channel, Notice
     from reconcile.app import Application
     from reconcile.config.settings import JobConfig
 
@@ -28,7 +28,7 @@ class PageNotWritten(Wrong):
         super().__init__(f"The page {file} cannot be written: {(error.strerror or 'it failed').lower()}")
 
 
-Channel = Annotated[str, typer.Argument(help="A configured channel.", metavar="CHANNEL")]
+ChannelName = Annotated[str, typer.Argument(help="A configured channel.", metavar="CHANNEL")]
 
 
 def register(app: typer.Typer) -> None:
@@ -62,12 +62,13 @@ def preview(
         names = channel or list(dict.fromkeys((*chosen.notify, *application.project.alerts)))
         for name in names:
             application.require("channel", name, tuple(application.channels))
+        channels = {name: application.channels[name] for name in names}
         notices = dict(
             _foreseen(application, chosen, names, out) if dry_run else _next(application, chosen, names, out)
         )
-        messages = {name: application.channels[name].preview(notice) for name, notice in notices.items()}
+        messages = {name: channels[name].preview(notice) for name, notice in notices.items()}
         if html is not None:
-            _write(html, application, notices)
+            _write(html, channels, notices)
     shown = [{"channel": name, "message": messages.get(name)} for name in names]
     if json:
         out.emit(shown[0] if channel and len(channel) == 1 else shown)
@@ -109,14 +110,14 @@ def _foreseen(
             yield name, of_dry_run(tx, application.project, job, name, report.slot, report.rules, foreseen)
 
 
-def _write(file: Path, application: Application, notices: Mapping[str, Notice]) -> None:
+def _write(file: Path, channels: Mapping[str, Channel], notices: Mapping[str, Notice]) -> None:
     """Write the messages as a page that only its owner can read: it may show personal data."""
     from notifications.base import Drawable
     from notifications.wording import html
 
     parts = []
     for name, notice in notices.items():
-        channel = application.channels[name]
+        channel = channels[name]
         drawn = channel.html(notice) if isinstance(channel, Drawable) else html.plain(channel.preview(notice))
         parts.append(f"{html.caption(name)}{drawn}")
     text = html.page("Preview of messages", parts)
@@ -129,7 +130,7 @@ def _write(file: Path, application: Application, notices: Mapping[str, Notice]) 
 
 
 def test(
-    channel: Channel,
+    channel: ChannelName,
     config: Config = FILE,
     json: AsJson = False,
     quiet: Quiet = False,

@@ -88,10 +88,7 @@ def _site() -> Callable[[Server], Asgi] | None:
 
 def _welcome(server: Server) -> None:
     """Print the code for the first user, to a terminal alone: in a log it would be a secret for others."""
-    if server.has_users or server.listener is None:
-        return
-    if not sys.stderr.isatty():
-        exits.remark("The console waits for its first user: `reconcile users add NAME --role admin`")
+    if server.has_users or server.listener is None or not sys.stderr.isatty():
         return
     exits.remark(f"Open http://{server.listener.address}/welcome to create the first user, with this code:")
     exits.remark(f"    {server.welcome.code}")

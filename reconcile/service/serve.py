@@ -282,6 +282,8 @@ class Server:
         self.alarm.start()
         if self.listener is not None:
             self.listener.start()
+        if not self.has_users:
+            log.info("console.without_users", hint="reconcile users add NAME --role admin")
         log.info("serve.started", release=self.project.release[:12], jobs=len(self.project.jobs), worker=self.worker)
 
     def wait(self, stop_requested: threading.Event) -> None:
