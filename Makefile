@@ -51,7 +51,7 @@ format: $(DEV) ## put the code into shape
 bench: $(DEV) ## compare with scripts by hand: SQL, polars, pandas, networkx; writes bench/RESULTS.md
 	$(BIN)/python -m bench
 
-chaos: $(DEV) ## the long tier of the kill tests, with a table of what it came to: SEED=… SECONDS=… (1200)
+chaos: $(DEV) ## the long tier of the kill tests, with a table of what it came to: SEED=… SECONDS=… (1200, for its random part)
 	@$(BIN)/python tests/chaos_run.py --seconds $(or $(SECONDS),1200) $(if $(SEED),--seed $(SEED))
 
 soak: $(DEV) ## serve with everything around it failing now and then: SEED=… SECONDS=… (600)

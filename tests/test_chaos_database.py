@@ -40,7 +40,7 @@ def test_a_database_that_goes_at_any_moment_loses_and_doubles_nothing(
         cluster.restarts()
         storm.restarts += 1
 
-    storm.keep_going(until=lasting(0.3, lambda: storm.restarts >= CYCLES), disturb=restart)
+    storm.keep_going(until=lasting(0.15, lambda: storm.restarts >= CYCLES), disturb=restart)
     came = storm.end()
 
     assert came.effects > 0

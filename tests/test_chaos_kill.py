@@ -23,7 +23,7 @@ def test_workers_killed_at_random_do_every_effect_once(places: Places, warm: War
     )
     storm.begin()
 
-    storm.keep_going(until=lasting(0.2, lambda: storm.kills >= KILLS))
+    storm.keep_going(until=lasting(0.12, lambda: storm.kills >= KILLS))
     came = storm.end()
 
     assert came.effects > 0

@@ -1,8 +1,9 @@
 """Random rules over random tables say what the docs say, on every engine.
 
 The oracle is plain Python, written from docs/rules.md, docs/configuration.md and docs/findings.md alone.
-RECONCILE_ORACLE_PAIRS is how many pairs of a table and a rule each engine is asked about (200), RECONCILE_SEED where
-they begin (printed). A failure prints the smallest pair that differs in the same part of the answer.
+RECONCILE_ORACLE_PAIRS is how many pairs of a table and a rule each engine is asked about (100; `make chaos` goes on for
+minutes), RECONCILE_SEED where they begin (printed). A failure prints the smallest pair that differs in the same part of
+the answer.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from oracle_check_support import Tally, compare
 from oracle_engines_support import Home, rule_of
 from oracle_random_support import random_case
 from oracle_smaller_support import smallest
-from storm_support import REPORT
+from storm_support import REPORT, lasting
 
-PAIRS = int(os.environ.get("RECONCILE_ORACLE_PAIRS") or 200)
+PAIRS = int(os.environ.get("RECONCILE_ORACLE_PAIRS") or 100)
 SEED = int(os.environ.get("RECONCILE_SEED") or random.randrange(10**6))
-BATCH = 100
+BATCH = 50
 """So many rules are in one configuration."""
 SHOWN = 5
 """So many differences are made smaller; the others are counted, with their seeds."""
@@ -48,17 +49,20 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
 @pytest.mark.timeout(7200)
 def test_every_rule_over_every_table_says_what_the_docs_say(home: Home, tmp_path: Path) -> None:
     print(f"\n{home.name}: RECONCILE_SEED={SEED} RECONCILE_ORACLE_PAIRS={PAIRS}")
-    tallies = [
-        compare(tmp_path, [random_case(seed) for seed in range(begin, min(begin + BATCH, SEED + PAIRS))], home)
-        for begin in range(SEED, SEED + PAIRS, BATCH)
-    ]
+    tallies: list[Tally] = []
+    is_over = lasting(0.06, lambda: len(tallies) * BATCH >= PAIRS)
+    while not is_over():
+        begin = SEED + len(tallies) * BATCH
+        tallies.append(compare(tmp_path, [random_case(seed) for seed in range(begin, begin + BATCH)], home))
     _report(home, tallies)
     differences = [difference for tally in tallies for difference in tally.differences]
     shown = [str(smallest(tmp_path, difference)) for difference in differences[:SHOWN]]
     rest = [f"seed {difference.case.seed}: {set(difference.parts)}" for difference in differences[SHOWN:]]
 
-    assert not differences, "\n\n".join([f"{len(differences)} of {PAIRS} pairs", *shown, "\n".join(rest)])
-    assert _sum(tallies, "with_groups") >= 0.5 * _sum(tallies, "pairs")
+    assert not differences, "\n\n".join(
+        [f"{len(differences)} of {_sum(tallies, 'pairs')} pairs", *shown, "\n".join(rest)]
+    )
+    assert _sum(tallies, "with_groups") >= 0.4 * _sum(tallies, "pairs")
     assert _sum(tallies, "impossible") <= 0.1 * _sum(tallies, "pairs")
     assert home.engine == "embedded" or _sum(tallies, "pushed") >= PUSHED[home.name] * _sum(tallies, "pairs")
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from connectors.errors import ConnectorError
 
 SECONDS = int(os.environ.get("RECONCILE_CHAOS_SECONDS") or 0)
-EXAMPLES = max(120, SECONDS * 6)
+EXAMPLES = max(60, SECONDS // 2)
 LINE_ENDS = ("\n", "\r\n", "\r")
 DELIMITERS = (",", ";", "\t", "|")
 

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from connectors.files.source import FilesDataset
 
 SECONDS = int(os.environ.get("RECONCILE_CHAOS_SECONDS") or 0)
-EXAMPLES = max(50, SECONDS * 2)
+EXAMPLES = max(25, SECONDS // 12)
 pytestmark = pytest.mark.chaos
 TEXTS = st.one_of(
     st.sampled_from(["", " ", "N/A", "#N/A", "NULL", "null", "a=5", "é", "\u0000", "0"]),

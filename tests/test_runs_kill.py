@@ -1,6 +1,6 @@
 """kill -9 at any moment of a run: one more run ends in the same findings, and in the same messages, each sent once.
 
-RECONCILE_KILLS is how many kills there are (50), RECONCILE_SEED where their moments come from (printed).
+RECONCILE_KILLS is how many kills there are (25), RECONCILE_SEED where their moments come from (printed).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from runs_support import FEW_ARE_MANY, NEXT, START, ChargesProject, Command, Jso
 
 from reconcile.testing.slack_server import SlackServer
 
-KILLS = int(os.environ.get("RECONCILE_KILLS", "50"))
+KILLS = int(os.environ.get("RECONCILE_KILLS", "25"))
 SEED = int(os.environ.get("RECONCILE_SEED") or random.randrange(10**6))
 RUN = ("run", "--json", "--quiet", "nightly")
 
