@@ -19,6 +19,7 @@ from web_support import PASSWORD, Site, cheap_hashes, site_of
 from world_support import World
 
 from reconcile.people import users
+from reconcile.store import runs
 
 __all__ = ["cheap_hashes", "chromium"]
 pytestmark = pytest.mark.slow
@@ -200,7 +201,7 @@ def test_two_browsers_at_the_same_moment_and_one_that_was_signed_out(chromium: B
     assert states(site) == ["awaiting_approval"] * (GROUPS - 1) + ["dismissed"]
 
 
-PAGES = ("/", "/review", "/account", "/nothing")
+PAGES = ("/", "/review", "/runs", "/rules", "/rules/twins", "/effects", "/audit", "/people", "/account", "/nothing")
 
 
 @pytest.mark.parametrize(
@@ -215,7 +216,9 @@ def test_nothing_keeps_anybody_out_of_a_page(chromium: Browser, site: Site, sett
     found = {"/sign-in": person.violations()}
     person.sign_in("ada")
     wide = []
-    for path in (*PAGES, f"/findings/{min(site.world.findings())}"):
+    with site.store.read() as tx:
+        [run] = runs.listed(tx, None, 5)
+    for path in (*PAGES, f"/findings/{min(site.world.findings())}", f"/runs/{run.id}"):
         person.go(path)
         found[path] = person.violations()
         wide += [path] if person.is_too_wide() else []

@@ -25,7 +25,7 @@ from typing import Any
 from reconcile.audit import checkpoints, facts
 from reconcile.audit.verifier import Broken, Chain, Row, WrongEntry, commitment, first, genesis, next_head
 from reconcile.store import Store, Transaction, audit_log, heads
-from reconcile.store.audit_log import LogEntry
+from reconcile.store.audit_log import EntryFilter, LogEntry
 from reconcile.store.columns import json_text
 from rules.packed import Packed
 from rules.values import canonical_instant
@@ -214,11 +214,18 @@ def entries(
     `event` also takes a prefix: `finding`; `subject` is in clear.
     """
     stored_subject = None if subject is None else subject_of(tx.store, subject)
-    for entry in audit_log.find(tx, finding=finding, run=run, event=event, subject=stored_subject):
-        if isinstance(entry.body, dict) and FACTS in entry.body:
-            yield replace(entry, body={name: value for name, value in entry.body.items() if name != FACTS})
-        else:
-            yield entry
+    yield from map(_without_facts, audit_log.find(tx, finding=finding, run=run, event=event, subject=stored_subject))
+
+
+def newest(tx: Transaction, criteria: EntryFilter, limit: int) -> list[LogEntry]:
+    """The newest entries that pass the filter, newest first, without their digests of the state."""
+    return list(map(_without_facts, audit_log.newest(tx, criteria, limit)))
+
+
+def _without_facts(entry: LogEntry) -> LogEntry:
+    if isinstance(entry.body, dict) and FACTS in entry.body:
+        return replace(entry, body={name: value for name, value in entry.body.items() if name != FACTS})
+    return entry
 
 
 def first_of(tx: Transaction, subjects: Collection[str], events: Collection[str]) -> dict[str, int]:

@@ -222,22 +222,13 @@ def _comparison(rule: Outcome, hidden: Hidden) -> Iterator[str]:
 
 def _cleaning(rule: Outcome, report: RunReport) -> Iterator[str]:
     """Yield the cleanings of a rule's findings, those that wait for people, and the reasons for the rest."""
+    from reconcile.views.runs import cleaning_counts
+
     cleaning = rule.cleaning
-    counts = {
-        "cleaned": cleaning.cleaned,
-        "proposed": cleaning.proposed,
-        "skipped, records changed": cleaning.stale,
-        "would be cleaned": cleaning.would_clean,
-        "would be proposed": cleaning.would_propose,
-        "waiting": cleaning.waiting,
-        "failed": cleaning.failed,
-        "in quarantine": cleaning.quarantined,
-    }
-    facts = [f"{number:,} {word}" for word, number in counts.items() if number]
-    if facts:
+    if facts := cleaning_counts(cleaning):
         undo = f"; undo: reconcile undo --run {report.run}" if cleaning.cleaned else ""
         look = "; review: reconcile plan" if cleaning.proposed else ""
-        yield f"{', '.join(facts)}{undo}{look}"
+        yield f"{facts}{undo}{look}"
     for run, done in cleaning.of_killed.items():
         yield f"{done:,} cleaned by {run}, which was killed; undo: reconcile undo --run {run}"
     if done := cleaning.of_before:
@@ -286,19 +277,20 @@ def runs(
 ) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.schedule.slots import slot_text
-    from reconcile.store import runs as stored
+    from reconcile.views import runs as views
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         if job is not None:
             application.job(job)
-        with application.memory.read() as tx:
-            listed = stored.listed(tx, job, limit)
+        listed = views.listed(application, job, limit)
     if json:
-        out.emit([{"run": row.id, "job": row.job, "slot": slot_text(row.slot), "status": row.status} for row in listed])
+        out.emit([view.to_json() for view in listed])
         return
     if not listed:
         out.note("No runs yet; use `reconcile run` to start one.")
         return
-    rows = [(slot_text(row.slot), row.job, row.status, str(row.attempt), row.id) for row in listed]
+    rows = [
+        (slot_text(view.row.slot), view.row.job, view.row.status, str(view.row.attempt), view.row.id) for view in listed
+    ]
     out.table(("slot", "job", "status", "attempt", "run"), rows, right=(3,))

@@ -29,6 +29,18 @@ class LogEntry:
     head: str
 
 
+@dataclass(frozen=True)
+class EntryFilter:
+    """A filter for entries; fields that are None do not filter. `event` also takes a prefix: `finding`; numbers are
+    below `before`."""
+
+    finding: str | None = None
+    run: str | None = None
+    event: str | None = None
+    actor: str | None = None
+    before: int | None = None
+
+
 class LogEnd(NamedTuple):
     """The end of the log: its last entry (0: none) and that entry's head."""
 
@@ -73,6 +85,24 @@ def find(
 
     `event` also takes a prefix: `finding`; `subject` is as stored.
     """
+    query = _filtered(finding, run, event)
+    if subject is not None:
+        query = query.where(audit.c.subject == subject)
+    for row in tx.connection.execute(query.order_by(audit.c.seq).execution_options(yield_per=_BATCH)):
+        yield LogEntry(*row)
+
+
+def newest(tx: Transaction, criteria: EntryFilter, limit: int) -> list[LogEntry]:
+    """Return the newest entries that pass the filter, newest first."""
+    query = _filtered(criteria.finding, criteria.run, criteria.event)
+    if criteria.before is not None:
+        query = query.where(audit.c.seq < criteria.before)
+    if criteria.actor is not None:
+        query = query.where(audit.c.actor == criteria.actor)
+    return [LogEntry(*row) for row in tx.connection.execute(query.order_by(audit.c.seq.desc()).limit(limit))]
+
+
+def _filtered(finding: str | None, run: str | None, event: str | None) -> sa.Select[Any]:
     query = sa.select(*_ENTRY).join_from(audit, audit_bodies, audit_bodies.c.seq == audit.c.seq, isouter=True)
     if finding is not None:
         query = query.where(audit_bodies.c.finding == finding)
@@ -80,10 +110,7 @@ def find(
         query = query.where(audit_bodies.c.run == run)
     if event is not None:
         query = query.where(sa.or_(audit.c.event == event, audit.c.event.startswith(f"{event}.", autoescape=True)))
-    if subject is not None:
-        query = query.where(audit.c.subject == subject)
-    for row in tx.connection.execute(query.order_by(audit.c.seq).execution_options(yield_per=_BATCH)):
-        yield LogEntry(*row)
+    return query
 
 
 def first_of(tx: Transaction, subjects: Collection[str], events: Collection[str]) -> dict[str, int]:

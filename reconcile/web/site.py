@@ -15,11 +15,19 @@ from reconcile import __version__
 from reconcile.service.applications import Asgi
 from reconcile.service.serve import Server
 from reconcile.web import errors, gate
-from reconcile.web.console import overview, pieces, review, signing
+from reconcile.web.console import looking, managing, overview, pieces, review, running, signing
 from reconcile.web.headers import SafeHeaders
 from reconcile.web.office import Office
 
-ROUTERS = (pieces.router, signing.router, overview.router, review.router)
+ROUTERS = (
+    pieces.router,
+    signing.router,
+    overview.router,
+    review.router,
+    running.router,
+    looking.router,
+    managing.router,
+)
 
 log = structlog.get_logger("reconcile")
 

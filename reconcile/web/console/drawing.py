@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,7 @@ from markupsafe import Markup, escape
 
 from notifications.wording import words
 from reconcile.config.settings import Project
+from reconcile.people.roles import Role
 from reconcile.telemetry import visible
 from reconcile.web.console import pieces
 from reconcile.web.gate import COOKIE, Visit
@@ -24,23 +26,30 @@ from reconcile.web.office import Connection
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the navigation."""
+    """An entry of the navigation, for people with at least this role."""
 
     path: str
     name: str
     icon: str
+    role: Role = Role.VIEWER
 
 
 NAVIGATION = (
     Entry("/", "Today", "today"),
     Entry("/review", "Review", "review"),
+    Entry("/runs", "Runs", "runs"),
+    Entry("/rules", "Rules", "rules"),
+    Entry("/effects", "Effects", "effects"),
+    Entry("/audit", "Audit", "audit"),
+    Entry("/people", "People", "people", Role.ADMIN),
 )
 
 
 def page(visit: Visit, template: str, section: str, *, status: int = HTTPStatus.OK, **given: Any) -> Response:
     """Return a page for a person who signed in."""
     project = visit.office.project()
-    frame = {"nav": NAVIGATION, "section": section, "person": visit.person, "csrf": visit.signed_in.csrf}
+    entries = [entry for entry in NAVIGATION if visit.person.role >= entry.role]
+    frame = {"nav": entries, "section": section, "person": visit.person, "csrf": visit.signed_in.csrf}
     answer = _answer(project, template, status, frame | given)
     if visit.begins:
         set_cookie(answer, COOKIE, visit.signed_in.secret, visit.connection)
@@ -77,6 +86,7 @@ def _environment() -> jinja2.Environment:
     environment.globals |= {"static": pieces.address, "plural": words.plural}
     environment.filters |= {
         "block": _block,
+        "code": _code,
         "exact": _exact,
         "iso": _iso,
         "state": words.state,
@@ -94,6 +104,11 @@ def _shown(value: Any) -> Any:
 def _block(text: str) -> Markup:
     """Return a text whose line ends are shown as such."""
     return escape(visible.block(text))
+
+
+def _code(text: str) -> Markup:
+    """Return a sentence in which names between backticks are set as code."""
+    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(visible.line(text)))))  # noqa: S704 - escaped
 
 
 def _iso(at: dt.datetime) -> str:

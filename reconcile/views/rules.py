@@ -1,0 +1,150 @@
+"""Rules as the console shows them: what they say, what they found, and how often people agreed."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from reconcile.coordination.releases import shortened
+from reconcile.findings.results import Outcome, outcome_of
+from reconcile.findings.states import State
+from reconcile.store import Transaction, findings, overview
+from reconcile.store import releases as stored_releases
+from reconcile.store import runs as stored_runs
+from reconcile.views.today import DAYS, WAITING, Days, by_day
+
+if TYPE_CHECKING:
+    from reconcile.app import Application
+    from rules.kinds.base import Rule
+
+_CONFIRMED = (State.APPROVED, State.CLEANING, State.PARTLY, State.CLEANED)
+_REJECTED = (State.DISMISSED, State.UNDONE)
+_FEW = 4
+"""Below so many decisions no advice is given."""
+_MOSTLY_WRONG = 0.75
+_RELEASES = 20
+_RUNS = 20
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """What people and rules decided about the findings of a rule: `confirmed` were or are being cleaned, `rejected`
+    were dismissed or undone."""
+
+    confirmed: int
+    rejected: int
+
+    @property
+    def precision(self) -> float | None:
+        """The share of confirmed findings among the decided ones; None before the first decision."""
+        decided = self.confirmed + self.rejected
+        return self.confirmed / decided if decided else None
+
+    @property
+    def advice(self) -> str | None:
+        """A sentence for the owner of a rule that people mostly reject."""
+        decided = self.confirmed + self.rejected
+        if decided < _FEW or self.rejected < _MOSTLY_WRONG * decided:
+            return None
+        return (
+            f"People rejected {self.rejected:,} of {decided:,} findings of this rule. Narrow it with `where`, list "
+            "pairs that are not the same in `except`, or ask for more: another column in `key`, a shorter `window`."
+        )
+
+
+@dataclass(frozen=True)
+class RuleView:
+    """A rule with the numbers of its findings by state."""
+
+    rule: Rule
+    numbers: Mapping[State, int]
+    feedback: Feedback
+
+    @property
+    def waiting(self) -> int:
+        return sum(self.numbers.get(state, 0) for state in WAITING)
+
+    @property
+    def every(self) -> int:
+        return sum(self.numbers.values())
+
+
+@dataclass(frozen=True)
+class RuleChange:
+    """A release in which the definition of a rule became what it says."""
+
+    release: str
+    first_seen: dt.datetime
+    definition: str
+
+
+@dataclass(frozen=True)
+class RuleDetail:
+    """A rule with its definition as YAML, its changes, newest first, and its latest result with its run's id."""
+
+    view: RuleView
+    definition: str
+    changes: Sequence[RuleChange]
+    days: Days
+    latest: tuple[str, Outcome] | None
+
+
+def listed(application: Application) -> list[RuleView]:
+    """Return the rules of the configuration, those with the most waiting findings first. Raises StoreError."""
+    with application.memory.read() as tx:
+        numbers = _numbers(tx)
+    views = [_view(rule, numbers.get(name, {})) for name, rule in application.project.rules.items()]
+    return sorted(views, key=lambda view: (-view.waiting, -view.rule.severity, view.rule.name))
+
+
+def detail(application: Application, name: str) -> RuleDetail:
+    """Return a rule. Raises NameUnknown, StoreError."""
+    application.require("rule", name, tuple(application.project.rules))
+    rule = application.project.rules[name]
+    with application.memory.read() as tx:
+        since = (tx.now - dt.timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
+        days = by_day(overview.new_by_day(tx, since, name), since.date())
+        view = _view(rule, _numbers(tx).get(name, {}))
+        changes = _changes(tx, name)
+        latest = _latest(tx, name)
+    return RuleDetail(view, changes[0].definition if changes else "", changes, days, latest)
+
+
+def _numbers(tx: Transaction) -> Mapping[str, Mapping[State, int]]:
+    numbers: dict[str, Counter[State]] = {}
+    for count in findings.counts(tx):
+        numbers.setdefault(count.rule, Counter())[count.state] += count.findings
+    return numbers
+
+
+def _view(rule: Rule, numbers: Mapping[State, int]) -> RuleView:
+    confirmed, rejected = (sum(numbers.get(state, 0) for state in states) for states in (_CONFIRMED, _REJECTED))
+    return RuleView(rule, numbers, Feedback(confirmed, rejected))
+
+
+def _changes(tx: Transaction, name: str) -> list[RuleChange]:
+    """Return the changes of a rule in the latest releases, newest first."""
+    changes: list[RuleChange] = []
+    for row in reversed(stored_releases.listed(tx, _RELEASES)):
+        definition = _definition(row.config, name)
+        if definition and (not changes or definition != changes[-1].definition):
+            changes.append(RuleChange(shortened(row.release), row.first_seen, definition))
+    return changes[::-1]
+
+
+def _definition(config: Mapping[str, Any], name: str) -> str:
+    rule = (config.get("rules") or {}).get(name)
+    return "" if rule is None else yaml.safe_dump({name: rule}, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _latest(tx: Transaction, name: str) -> tuple[str, Outcome] | None:
+    for row in stored_runs.listed(tx, None, _RUNS):
+        for outcome in (row.summary or {}).get("rules", ()):
+            if outcome["rule"] == name:
+                return row.id, outcome_of(outcome)
+    return None

@@ -1,0 +1,154 @@
+"""Runs as every door shows them: a list, and one with its rules, the run before, and what happened in it."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from notifications.wording.words import plural
+from reconcile.audit import log
+from reconcile.coordination.releases import shortened
+from reconcile.errors import Wrong
+from reconcile.findings.results import CleaningResult, RuleFailure, RuleResult, RunSummary, summary_of
+from reconcile.messages.personal import Hidden
+from reconcile.schedule.slots import slot_text
+from reconcile.store import runs as stored
+from reconcile.store.runs import RunRow
+from reconcile.views.audit import EntryView
+
+if TYPE_CHECKING:
+    from reconcile.app import Application
+    from reconcile.config.settings import Project
+
+EVENTS = 200
+"""Events of one run that are shown; the audit log has all of them."""
+
+
+class RunMissing(Wrong):
+    """There is no run of that id."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"There is no run `{run[:64]}`; `reconcile runs` lists the latest")
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run. `summary` is its result, None until it has ended."""
+
+    row: RunRow
+    summary: RunSummary | None
+
+    @classmethod
+    def of(cls, row: RunRow) -> RunView:
+        return cls(row, summary_of(row.summary) if row.summary else None)
+
+    @property
+    def release(self) -> str:
+        return shortened(self.row.release)
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the last attempt took; None while it runs."""
+        return None if self.row.finished is None else (self.row.finished - self.row.started).total_seconds()
+
+    @property
+    def checked(self) -> list[RuleResult]:
+        return [rule for rule in self.summary.rules if isinstance(rule, RuleResult)] if self.summary else []
+
+    @property
+    def failures(self) -> Mapping[str, Sequence[str]]:
+        """The reasons why rules could not be checked, each with its rules."""
+        reasons: dict[str, list[str]] = defaultdict(list)
+        for rule in self.summary.rules if self.summary else ():
+            if isinstance(rule, RuleFailure):
+                reasons[rule.failed].append(rule.rule)
+        return reasons
+
+    @property
+    def new(self) -> int:
+        return sum(rule.findings.new for rule in self.checked)
+
+    @property
+    def resolved(self) -> int:
+        return sum(rule.findings.resolved for rule in self.checked)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "run": self.row.id,
+            "job": self.row.job,
+            "slot": slot_text(self.row.slot),
+            "status": self.row.status,
+        }
+
+
+@dataclass(frozen=True)
+class RuleLine:
+    """A rule in a run. `before` is the number of groups of the run before; None if there was none."""
+
+    result: RuleResult
+    before: int | None
+    at_risk: str
+    remarks: Sequence[str]
+
+    @classmethod
+    def of(cls, project: Project, result: RuleResult) -> RuleLine:
+        hidden = Hidden.of(project, result.dataset, result.rule)
+        before = next(iter(result.groups_before or ()), None)
+        return cls(result, before, hidden.at_risk(result.money, result.findings.undecided), list(_remarks(result)))
+
+
+@dataclass(frozen=True)
+class RunDetail:
+    """A run with its rules and events. `has_more` is True if the audit log has more events of it."""
+
+    view: RunView
+    rules: Sequence[RuleLine]
+    events: Sequence[EntryView]
+    has_more: bool
+
+
+def listed(application: Application, job: str | None, limit: int) -> list[RunView]:
+    """Return the latest runs, newest first. Raises StoreError."""
+    with application.memory.read() as tx:
+        return list(map(RunView.of, stored.listed(tx, job, limit)))
+
+
+def detail(application: Application, run: str) -> RunDetail:
+    """Return a run. Raises RunMissing, StoreError."""
+    with application.memory.read() as tx:
+        row = stored.get(tx, run)
+        if row is None:
+            raise RunMissing(run)
+        entries = itertools.islice(log.entries(tx, run=run), EVENTS + 1)
+        events = list(map(EntryView.of, entries))
+    view = RunView.of(row)
+    rules = [RuleLine.of(application.project, result) for result in view.checked]
+    return RunDetail(view, rules, events[:EVENTS], len(events) > EVENTS)
+
+
+def cleaning_counts(cleaning: CleaningResult) -> str:
+    """Return the counts of a cleaning in words; empty if it did nothing."""
+    counts = {
+        "cleaned": cleaning.cleaned,
+        "proposed": cleaning.proposed,
+        "skipped, records changed": cleaning.stale,
+        "would be cleaned": cleaning.would_clean,
+        "would be proposed": cleaning.would_propose,
+        "waiting": cleaning.waiting,
+        "failed": cleaning.failed,
+        "in quarantine": cleaning.quarantined,
+    }
+    return ", ".join(f"{number:,} {word}" for word, number in counts.items() if number)
+
+
+def _remarks(result: RuleResult) -> Iterator[str]:
+    """Yield what a reader should know about the numbers of a rule."""
+    cleaning = result.cleaning
+    yield from filter(None, (result.mode_sentence, cleaning_counts(cleaning)))
+    for sentence, number in cleaning.not_planned.items():
+        yield f"{plural(number, 'finding', 'findings')} not planned: {sentence}"
+    yield from filter(None, (cleaning.stopped, cleaning.uncounted, cleaning.next_run, *cleaning.reasons))
+    yield from (entry.sentence for entry in result.skipped)

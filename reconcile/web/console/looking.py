@@ -1,0 +1,76 @@
+"""Rules, effects and the audit log: pages that show, and change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+
+from reconcile.errors import Wrong
+from reconcile.people.roles import Role
+from reconcile.store.audit_log import EntryFilter
+from reconcile.views import audit, effects, rules
+from reconcile.web.console import plots
+from reconcile.web.console.drawing import page
+from reconcile.web.console.signing import Viewer
+from reconcile.web.gate import OfConsole, Visit
+from reconcile.web.problems import status_of
+
+router = APIRouter(include_in_schema=False)
+
+Operator = Annotated[Visit, Depends(OfConsole(Role.OPERATOR))]
+
+_ENTRIES = 50
+_FIELDS = ("finding", "run", "event", "actor")
+
+
+@router.get("/rules")
+def rules_page(visit: Viewer) -> Response:
+    with visit.office.application() as application:
+        listed = rules.listed(application)
+    return page(visit, "rules.html", "/rules", rules=listed)
+
+
+@router.get("/rules/{rule}")
+def rule_page(visit: Viewer, rule: str) -> Response:
+    with visit.office.application() as application:
+        detail = rules.detail(application, rule)
+    return page(visit, "rule.html", "/rules", rule=detail, plot=plots.stacked(detail.days))
+
+
+@router.get("/effects")
+def effects_page(visit: Viewer) -> Response:
+    with visit.office.application() as application:
+        shown = effects.effects(application)
+    return page(visit, "effects.html", "/effects", effects=shown, most=effects.LISTED)
+
+
+@router.get("/audit")
+def audit_page(visit: Viewer, request: Request) -> Response:
+    return _audit(visit, request.query_params)
+
+
+@router.post("/audit/verify")
+def verify(visit: Operator) -> Response:
+    """Verify the log, its signatures, its anchors and the state; this reads all of them."""
+    with visit.office.application() as application:
+        is_intact, sentences = audit.verify(application)
+    return _audit(visit, {}, verified=(is_intact, sentences))
+
+
+def _audit(visit: Visit, given: Mapping[str, str], verified: tuple[bool, Sequence[str]] | None = None) -> Response:
+    fields = {name: given.get(name, "").strip()[:200] for name in _FIELDS}
+    before = given.get("before", "")
+    start = int(before) if before.isdecimal() and len(before) < 16 else None
+    given_fields = {name: value or None for name, value in fields.items()}
+    criteria = EntryFilter(**given_fields, before=start)
+    shown, problem, status = audit.AuditPage((), None), None, 200
+    try:
+        with visit.office.application() as application:
+            shown = audit.page(application, criteria, _ENTRIES)
+    except Wrong as error:  # the finding of the filter does not exist
+        problem, status = str(error), status_of(error)
+    about = {"fields": fields, "verified": verified, "problem": problem, "is_later": start is not None}
+    return page(visit, "audit.html", "/audit", status=status, shown=shown, roles=Role, **about)

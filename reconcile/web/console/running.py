@@ -1,0 +1,78 @@
+"""Runs, one run, and the buttons that trigger, pause and resume jobs."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import RedirectResponse, Response
+
+from reconcile.coordination import pauses
+from reconcile.people.roles import Role
+from reconcile.service import jobs, triggers
+from reconcile.views import runs
+from reconcile.web.console.drawing import page
+from reconcile.web.console.signing import Viewer
+from reconcile.web.gate import OfConsole, Visit
+
+router = APIRouter(include_in_schema=False)
+
+Operator = Annotated[Visit, Depends(OfConsole(Role.OPERATOR))]
+
+_LISTED = 50
+
+
+@router.get("/runs")
+def runs_page(visit: Viewer, job: str = "") -> Response:
+    office = visit.office
+    names = list(office.project().jobs)
+    chosen = job if job in names else ""
+    with office.application() as application:
+        listed = runs.listed(application, chosen or None, _LISTED)
+        with application.memory.read() as tx:
+            looked_at = [jobs.look_at(entry, tx) for entry in application.project.jobs.values()]
+    return page(visit, "runs.html", "/runs", runs=listed, jobs=looked_at, names=names, chosen=chosen, roles=Role)
+
+
+@router.get("/runs/{run}")
+def run_page(visit: Viewer, run: str) -> Response:
+    with visit.office.application() as application:
+        detail = runs.detail(application, run)
+    return page(visit, "run.html", "/runs", run=detail)
+
+
+@router.post("/jobs/{job}/trigger")
+def trigger(visit: Operator, job: str) -> Response:
+    """Queue a run; a form that is sent twice queues one run, by the key it was drawn with."""
+    with visit.office.application() as application:
+        application.job(job)
+        key = visit.form.text("key")
+        with application.store.begin() as tx:
+            triggers.request(tx, application.project, job, key, by=visit.person.name)
+    visit.office.wake("work")
+    return _to_runs()
+
+
+@router.post("/jobs/{job}/pause")
+def pause(visit: Operator, job: str) -> Response:
+    with visit.office.application() as application:
+        application.job(job)
+        reason = visit.form.text("reason") or "no reason given"
+        with application.store.begin() as tx:
+            pauses.pause(tx, pauses.of_job(job), reason=reason[:1000], by=visit.person.name)
+    return _to_runs()
+
+
+@router.post("/jobs/{job}/resume")
+def resume(visit: Operator, job: str) -> Response:
+    with visit.office.application() as application:
+        application.job(job)
+        with application.store.begin() as tx:
+            pauses.resume(tx, pauses.of_job(job), visit.person.name)
+    visit.office.wake("work")
+    return _to_runs()
+
+
+def _to_runs() -> Response:
+    return RedirectResponse("/runs", HTTPStatus.SEE_OTHER)
