@@ -39,7 +39,7 @@ from reconcile.store import tables
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(3600)]
 LONG = os.environ.get("RECONCILE_MODEL_EXAMPLES")
-EXAMPLES = int(LONG or 20)
+EXAMPLES = int(LONG or 12)
 """The short tier walks the same ways each time, some 4 s each; other ways are for `make chaos`."""
 STEPS = int(os.environ.get("RECONCILE_MODEL_STEPS") or 40)
 
