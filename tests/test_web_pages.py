@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -219,3 +220,25 @@ def test_nobody_but_an_administrator_sees_or_changes_people(shop: Site) -> None:
     assert otto.get("/people").status == 403
     assert otto.send("/people", "/account", name="eve", role="admin", password=PASSWORD).status == 403
     assert events(shop, "user.added")[-1][0] == "test"
+
+
+# Messages
+
+
+def test_messages_lead_to_the_findings_in_the_console_where_people_have_an_address_for_it(tmp_path: Path) -> None:
+    channels = {"team": {"type": "file", "path": "messages.jsonl", "format": "jsonl"}}
+    console = {"url": "https://reconcile.example.com/"}
+    world = World.at(tmp_path / "w", *ROWS, twins={}, config={"channels": channels, "console": console})
+
+    preview = world.write().command("notify", "preview", "team", "--dry-run").out
+    world.run()
+
+    [message] = map(json.loads, (world.folder / "messages.jsonl").read_text().splitlines())
+    groups = message["rules"][0]["largest"]
+    assert message["link"] == "https://reconcile.example.com/review"
+    assert {group["link"] for group in groups} == {
+        f"https://reconcile.example.com/findings/{finding}" for finding in world.findings()
+    }
+    assert "Open in the console https://reconcile.example.com/review" in message["text"]
+    assert "F-" in preview
+    assert "findings/F-" not in preview

@@ -488,6 +488,10 @@ class Project:
             sentence = f"{sentence} {remedy}"
         return str(Mistake.at(at, sentence))
 
+    def page(self, path: str) -> str | None:
+        """Return the address of a page of the console; None if people have no address for it."""
+        return f"{self.console.url}{path}" if self.console.enabled and self.console.url else None
+
     @property
     def encryption_keys(self) -> tuple[bytes, ...]:
         """32 bytes each: the first seals, all open."""

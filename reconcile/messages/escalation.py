@@ -74,6 +74,7 @@ def _tell(
         created=tx.now,
         timezone=project.timezone,
         project=project.name,
+        link=project.page("/review"),
         escalation=EscalationNotice(channel, entry.after.total_seconds()),
     )
     hold = timing.quiet(project.channels[entry.to].entry, project.timezone, tx.now, notice)

@@ -24,6 +24,8 @@ from rules.forms import FormWords, counted
 from rules.kinds.base import Rule
 from rules.values import Value
 
+NO_ID = "F-NEW"
+"""Stands for the id of a finding that only a run would give it."""
 _MOST_VALUES = 6  # values that link the records of a group
 
 
@@ -157,6 +159,7 @@ def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         version=finding.version,
         joined=tuple(hidden.names(joined, datasets)),
         added=hidden.risk(added_money(letter.project, finding, joined), len(joined)),
+        link=letter.project.page(f"/findings/{finding.id}") if finding.id != NO_ID else None,
     )
 
 

@@ -72,6 +72,7 @@ def digest(
         timezone=letter.project.timezone,
         cleaning=tuple(_cleanings(letter, outcomes, asking, not_undone)),
         project=letter.project.name,
+        link=letter.project.page("/review"),
     )
 
 

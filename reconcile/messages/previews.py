@@ -15,7 +15,7 @@ from reconcile.findings.shown import Finding, FindingMember, Foreseen
 from reconcile.findings.states import State
 from reconcile.messages import notify
 from reconcile.messages.news import News
-from reconcile.messages.notices import Letter
+from reconcile.messages.notices import NO_ID, Letter
 from reconcile.messages.notify import FailureNews
 from reconcile.store import Transaction, plans
 from reconcile.store import findings as stored_findings
@@ -23,8 +23,6 @@ from reconcile.store import runs as stored
 from rules.values import RecordId
 
 _MOMENT = dt.timedelta(seconds=1)
-NO_ID = "F-NEW"
-"""Stands for the id of a finding that only a run would give it."""
 
 
 @dataclass(frozen=True)

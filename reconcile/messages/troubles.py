@@ -76,6 +76,7 @@ def _tell(tx: Transaction, project: Project, trouble: Trouble, notice: TroubleNo
                 timezone=project.timezone,
                 trouble=notice,
                 project=project.name,
+                link=project.page("/"),
             )
             hold = timing.quiet(project.channels[channel].entry, project.timezone, tx.now, message_notice)
             outbox.enqueue(tx, channel, message_notice, hold)
