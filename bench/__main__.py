@@ -1,7 +1,7 @@
 """`python -m bench [SECTION …] [--rows N] [--runs N] [--results FILE]`; writes RESULTS.md and its plots.
 
 The sections: start, files, growth, memory, postgres, incremental, workbook, tolerance, exact, sums, any-key,
-transfers, peers, findings, spark, serve, effects, audit.
+transfers, peers, findings, spark, serve, console, effects, audit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psycopg
 
-from bench import audit, data, findings, growth, peers, plots, reconciliation, serving, spark
+from bench import audit, console, data, findings, growth, peers, plots, reconciliation, serving, spark
 from bench import effects as effecting
 from bench.incremental import incremental
 from bench.measure import RECONCILE, Contender, common, contender, interleave, members, reconcile, table
@@ -172,6 +172,7 @@ SECTIONS: dict[str, Callable[[int, int], str]] = {
     "findings": lambda rows, _: findings.section(rows // 100, rows // 10),
     "spark": lambda rows, runs: spark.spark(2 * rows, runs),
     "serve": serve,
+    "console": lambda rows, _: console.console(rows // 100, _driven(POSTGRES)),
     "effects": effects,
     "audit": log,
 }
