@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,6 +94,21 @@ def _announced(written: list[str]) -> tuple[str, str]:
         assert time.monotonic() < until, "".join(written)
         time.sleep(0.1)
     return match[1], match[2]
+
+
+def test_the_demo_is_shown_in_the_console(tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).with_name("reconcile")), "demo", "--serve", "--in", str(tmp_path / "demo")]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        address = next(match[1] for line in process.stderr if (match := re.search(r"started +address=(\S+)", line)))
+        with urllib.request.urlopen(f"http://{address}/sign-in", timeout=20) as answer:
+            page = answer.url, answer.read().decode()
+        process.terminate()
+        rest = process.stderr.read()
+
+    assert page[0].endswith("/welcome")
+    assert "Create the first user" in page[1]
+    assert (process.returncode, "serve.stopped" in rest) == (0, True)
 
 
 def test_a_queue_is_cleared_by_keys_with_the_focus_on_what_comes_next(chromium: Browser, site: Site) -> None:

@@ -72,12 +72,18 @@ def schema(json: AsJson = True, quiet: Quiet = False, no_color: NoColor = False)
 
 def demo(
     folder: Annotated[Path | None, typer.Option("--in", help="Create the demo in this folder.")] = None,
+    console: Annotated[bool, typer.Option("--serve", help="Then show it in the console, until stopped.")] = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.demo import play
 
-    play(folder, Output(quiet=quiet, no_color=no_color))
+    place = play(folder, Output(quiet=quiet, no_color=no_color))
+    if console:
+        from reconcile.cli.serving import serve
+
+        file = place / "reconcile.yaml"
+        serve(str(file), listen="127.0.0.1:0", quiet=quiet, no_color=no_color)  # any port: the usual one may be taken
 
 
 def version(json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:

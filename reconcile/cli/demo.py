@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 LARGEST = 3
 
 
-def play(folder: Path | None, out: Output) -> None:
-    """Run the demo in `folder` (created; must be empty), or in a temporary folder that is kept."""
+def play(folder: Path | None, out: Output) -> Path:
+    """Run the demo in `folder` (created; must be empty), or in a temporary folder that is kept; return the folder."""
     from reconcile.cli.opening import load
     from reconcile.config.scaffold import empty_folder
     from reconcile.demo import shop
@@ -56,8 +56,10 @@ def play(folder: Path | None, out: Output) -> None:
         "reconcile plan                              the cleaning plan for the other twins\n"
         "reconcile explain double-charge             the engine, the reason and the SQL\n"
         "reconcile audit verify                      verify the audit log\n"
+        "reconcile serve                             the console, with these findings\n"
         "cat reconcile.yaml messages.txt             the rules and the messages"
     )
+    return place
 
 
 def _clean(application: Application, out: Output) -> None:
