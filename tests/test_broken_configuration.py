@@ -51,6 +51,7 @@ FROM_THE_STATE: Mapping[str, Sequence[str]] = {
     "assign": ("assign", "ID", "ada"),
     "reject": ("reject", "ID"),
     "quarantine": ("quarantine",),
+    "rules": ("rules",),
     "allow": ("allow", "twice"),
     "jobs": ("jobs",),
     "runs": ("runs",),

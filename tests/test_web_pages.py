@@ -90,6 +90,10 @@ def test_a_rule_shows_its_definition_its_numbers_and_when_people_mostly_reject_i
     assert "0 confirmed, 0 rejected" in before
     assert "0 confirmed, 4 rejected" in after
     assert "People rejected 4 of 4 findings of this rule" in after
+    [listed] = shop.world.command("rules", "--json").json
+    assert (listed["rejected"], listed["precision"], listed["waiting"]) == (4, 0.0, 8)
+    assert listed["seconds_to_decision"] >= 0
+    assert "People rejected 4 of 4" in shop.world.command("rules").out
     assert browser.get("/rules/nobody").status == 404
 
 

@@ -38,8 +38,16 @@ def money_cleaned(tx: Transaction, since: dt.datetime) -> Iterator[tuple[str, Ma
     yield from _streamed(tx, query)
 
 
-def _streamed(tx: Transaction, query: sa.Select[Any]) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _streamed(tx: Transaction, query: sa.Select[Any]) -> Iterator[Any]:
     yield from (tuple(row) for row in tx.connection.execute(query.execution_options(yield_per=_BATCH)))
+
+
+def decided(tx: Transaction, states: Collection[State]) -> Iterator[tuple[str, dt.datetime, dt.datetime]]:
+    """Yield rule, first sight and last change of each finding in these states that a person decided, streamed."""
+    of_people = findings.c.decided_by.is_not(None), findings.c.state.in_([state.value for state in states])
+    yield from _streamed(
+        tx, sa.select(findings.c.rule, findings.c.first_seen, findings.c.state_since).where(*of_people)
+    )
 
 
 def new_by_day(tx: Transaction, since: dt.datetime, rule: str | None = None) -> list[tuple[str, str, int]]:

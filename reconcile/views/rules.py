@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
+import statistics
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from reconcile.findings.states import State
 from reconcile.store import Transaction, findings, overview
 from reconcile.store import releases as stored_releases
 from reconcile.store import runs as stored_runs
-from reconcile.views.today import DAYS, WAITING, Days, by_day
+from reconcile.views.today import DAYS, WAITING, Days, Sums, by_day, in_words, sums_of
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -34,10 +35,11 @@ _RUNS = 20
 @dataclass(frozen=True)
 class Feedback:
     """What people and rules decided about the findings of a rule: `confirmed` were or are being cleaned, `rejected`
-    were dismissed or undone."""
+    were dismissed or undone. `time_to_decision` is the median of those that people decided."""
 
     confirmed: int
     rejected: int
+    time_to_decision: dt.timedelta | None = None
 
     @property
     def precision(self) -> float | None:
@@ -59,11 +61,14 @@ class Feedback:
 
 @dataclass(frozen=True)
 class RuleView:
-    """A rule with the numbers of its findings by state."""
+    """A rule with the numbers of its findings by state, and money in words: `at_risk` in those that wait,
+    `recovered` by cleaning in 30 days."""
 
     rule: Rule
     numbers: Mapping[State, int]
     feedback: Feedback
+    at_risk: str
+    recovered: str
 
     @property
     def waiting(self) -> int:
@@ -72,6 +77,24 @@ class RuleView:
     @property
     def every(self) -> int:
         return sum(self.numbers.values())
+
+    def to_json(self) -> dict[str, Any]:
+        median, precision = self.feedback.time_to_decision, self.feedback.precision
+        return {
+            "rule": self.rule.name,
+            "kind": self.rule.kind,
+            "severity": self.rule.severity.name,
+            "datasets": list(self.rule.member_datasets),
+            "findings": {state.value: number for state, number in self.numbers.items()},
+            "waiting": self.waiting,
+            "confirmed": self.feedback.confirmed,
+            "rejected": self.feedback.rejected,
+            "precision": None if precision is None else round(precision, 4),
+            "seconds_to_decision": None if median is None else round(median.total_seconds()),
+            "at_risk": self.at_risk,
+            "recovered": self.recovered,
+            "advice": self.feedback.advice,
+        }
 
 
 @dataclass(frozen=True)
@@ -97,22 +120,51 @@ class RuleDetail:
 def listed(application: Application) -> list[RuleView]:
     """Return the rules of the configuration, those with the most waiting findings first. Raises StoreError."""
     with application.memory.read() as tx:
-        numbers = _numbers(tx)
-    views = [_view(rule, numbers.get(name, {})) for name, rule in application.project.rules.items()]
+        sums = _Sums.of(tx)
+    views = [sums.view(application, rule) for rule in application.project.rules.values()]
     return sorted(views, key=lambda view: (-view.waiting, -view.rule.severity, view.rule.name))
 
 
 def detail(application: Application, name: str) -> RuleDetail:
     """Return a rule. Raises NameUnknown, StoreError."""
     application.require("rule", name, tuple(application.project.rules))
-    rule = application.project.rules[name]
     with application.memory.read() as tx:
-        since = (tx.now - dt.timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
+        since = _since(tx)
         days = by_day(overview.new_by_day(tx, since, name), since.date())
-        view = _view(rule, _numbers(tx).get(name, {}))
+        view = _Sums.of(tx).view(application, application.project.rules[name])
         changes = _changes(tx, name)
         latest = _latest(tx, name)
     return RuleDetail(view, changes[0].definition if changes else "", changes, days, latest)
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Numbers and sums of all rules, by rule."""
+
+    numbers: Mapping[str, Mapping[State, int]]
+    seconds: Mapping[str, Sequence[float]]
+    at_risk: Sums
+    recovered: Sums
+
+    @classmethod
+    def of(cls, tx: Transaction) -> _Sums:
+        seconds = defaultdict[str, list[float]](list)
+        for rule, first_seen, decided in overview.decided(tx, (*_CONFIRMED, *_REJECTED)):
+            seconds[rule].append((decided - first_seen).total_seconds())
+        at_risk = sums_of(overview.money_of_findings(tx, WAITING))
+        return cls(_numbers(tx), seconds, at_risk, sums_of(overview.money_cleaned(tx, _since(tx))))
+
+    def view(self, application: Application, rule: Rule) -> RuleView:
+        numbers = self.numbers.get(rule.name, {})
+        confirmed, rejected = (sum(numbers.get(state, 0) for state in states) for states in (_CONFIRMED, _REJECTED))
+        seconds = self.seconds.get(rule.name)
+        median = dt.timedelta(seconds=statistics.median(seconds)) if seconds else None
+        at_risk, recovered = (in_words(application, rule.name, money) for money in (self.at_risk, self.recovered))
+        return RuleView(rule, numbers, Feedback(confirmed, rejected, median), at_risk, recovered)
+
+
+def _since(tx: Transaction) -> dt.datetime:
+    return (tx.now - dt.timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _numbers(tx: Transaction) -> Mapping[str, Mapping[State, int]]:
@@ -120,11 +172,6 @@ def _numbers(tx: Transaction) -> Mapping[str, Mapping[State, int]]:
     for count in findings.counts(tx):
         numbers.setdefault(count.rule, Counter())[count.state] += count.findings
     return numbers
-
-
-def _view(rule: Rule, numbers: Mapping[State, int]) -> RuleView:
-    confirmed, rejected = (sum(numbers.get(state, 0) for state in states) for states in (_CONFIRMED, _REJECTED))
-    return RuleView(rule, numbers, Feedback(confirmed, rejected))
 
 
 def _changes(tx: Transaction, name: str) -> list[RuleChange]:

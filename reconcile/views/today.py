@@ -71,8 +71,8 @@ def today(application: Application) -> Today:
     with application.memory.read() as tx:
         since = (tx.now - dt.timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
         counts = findings.counts(tx)
-        at_risk = _sums(overview.money_of_findings(tx, WAITING))
-        recovered = _sums(overview.money_cleaned(tx, since))
+        at_risk = sums_of(overview.money_of_findings(tx, WAITING))
+        recovered = sums_of(overview.money_cleaned(tx, since))
         days = by_day(overview.new_by_day(tx, since), since.date())
         lasting, failing = tuple(troubles.ongoing(tx)), tuple(overview.failing(tx))
     waiting = [count for count in counts if count.state in WAITING]
@@ -106,11 +106,12 @@ def by_day(rows: Iterable[tuple[str, str, int]], first: dt.date, days: int = DAY
     return Days(dates, shown)
 
 
-_Sums = Mapping[str, tuple[int, Mapping[str, Decimal]]]
+Sums = Mapping[str, tuple[int, Mapping[str, Decimal]]]
 """By rule: the number of amounts, and their sums by currency."""
 
 
-def _sums(rows: Iterable[tuple[str, Mapping[str, str]]]) -> _Sums:
+def sums_of(rows: Iterable[tuple[str, Mapping[str, str]]]) -> Sums:
+    """Return the sums of amounts by rule."""
     number, sums = Counter[str](), defaultdict[str, dict[str, Decimal]](dict)
     for rule, money in rows:
         if money:
@@ -119,18 +120,19 @@ def _sums(rows: Iterable[tuple[str, Mapping[str, str]]]) -> _Sums:
     return {rule: (number[rule], sums[rule]) for rule in number}
 
 
-def _shown(application: Application, sums: _Sums) -> str:
+def _shown(application: Application, sums: Sums) -> str:
     """Return the sum over all rules in words; masked if it is a single personal amount."""
     total: dict[str, Decimal] = {}
     for _, amounts in sums.values():
         values.add(total, amounts)
     if sum(number for number, _ in sums.values()) == 1:
         [rule] = sums
-        return _at_risk(application, rule, sums)
+        return in_words(application, rule, sums)
     return words.money(total)
 
 
-def _at_risk(application: Application, rule: str, sums: _Sums) -> str:
+def in_words(application: Application, rule: str, sums: Sums) -> str:
+    """Return the sum of a rule in words; masked if it is a single personal amount."""
     number, amounts = sums.get(rule, (0, {}))
     settings = application.project.rules.get(rule)
     if settings is None:
@@ -138,7 +140,7 @@ def _at_risk(application: Application, rule: str, sums: _Sums) -> str:
     return Hidden.of(application.project, settings.dataset, rule).at_risk(amounts, number)
 
 
-def _rules(application: Application, waiting: Sequence[findings.Count], at_risk: _Sums) -> Iterable[RuleLine]:
+def _rules(application: Application, waiting: Sequence[findings.Count], at_risk: Sums) -> Iterable[RuleLine]:
     numbers = Counter[str]()
     for count in waiting:
         numbers[count.rule] += count.findings
@@ -146,4 +148,4 @@ def _rules(application: Application, waiting: Sequence[findings.Count], at_risk:
     names = sorted(numbers, key=lambda name: (-severities.get(name, Severity.info), -numbers[name], name))
     for name in names:
         severity = severities.get(name, Severity.info).name
-        yield RuleLine(name, severity, numbers[name], _at_risk(application, name, at_risk))
+        yield RuleLine(name, severity, numbers[name], in_words(application, name, at_risk))

@@ -83,7 +83,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"static": pieces.address, "plural": words.plural}
+    environment.globals |= {"static": pieces.address, "plural": words.plural, "span": words.span}
     environment.filters |= {
         "block": _block,
         "code": _code,

@@ -1,0 +1,49 @@
+"""`rules`: what each rule found, and how often people agreed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+
+if TYPE_CHECKING:
+    from reconcile.views.rules import RuleView
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help="List the rules with their findings, precision and money.")(rules)
+
+
+def rules(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+    from reconcile.cli.opening import load_for_state
+    from reconcile.views import rules as views
+
+    out = Output(json, quiet, no_color)
+    with load_for_state(config) as application:
+        listed = views.listed(application)
+    if json:
+        out.emit([view.to_json() for view in listed])
+        return
+    headings = ("rule", "severity", "waiting", "at risk", "findings", "precision", "decided in", "recovered, 30 days")
+    out.table(headings, list(map(_cells, listed)), right=(2, 3, 4, 5, 6, 7))
+    for view in listed:
+        if view.feedback.advice:
+            out.say(f"{view.rule.name}: {view.feedback.advice}")
+
+
+def _cells(view: RuleView) -> tuple[str, ...]:
+    from notifications.wording.words import span
+
+    precision, median = view.feedback.precision, view.feedback.time_to_decision
+    return (
+        view.rule.name,
+        view.rule.severity.name,
+        f"{view.waiting:,}",
+        view.at_risk,
+        f"{view.every:,}",
+        "" if precision is None else f"{precision:.0%}",
+        "" if median is None else span(median.total_seconds()),
+        view.recovered,
+    )
