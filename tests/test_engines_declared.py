@@ -184,16 +184,21 @@ def test_a_value_that_the_database_compares_otherwise_makes_auto_read_and_pushdo
 
 
 HOMES = {
-    "csv": ("{type: files, root: .}", "{source: home, path: a.csv, columns: {amount: decimal}, id: id}"),
-    "xlsx": ("{type: workbook, path: a.xlsx}", "{source: home, columns: {amount: decimal}, id: id}"),
+    "csv": ("{type: files, root: .}", "{source: home, path: a.csv, columns: {amount: decimal, n: integer}, id: id}"),
+    "xlsx": ("{type: workbook, path: a.xlsx}", "{source: home, columns: {amount: decimal, n: integer}, id: id}"),
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ["amount + 2.5 >= 20", "amount * 1000 >= 20"])
+@pytest.mark.parametrize("where", ["amount + 2.5 >= 20", "amount * 1000 >= 20", "n * n <> 10.5"])
 @pytest.mark.parametrize("kind", HOMES)
 def test_a_result_of_more_than_38_digits_ends_the_rule_with_a_sentence(tmp_path: Path, where: str, kind: str) -> None:
-    rows = [["id", "amount", "ref"], ["1", "9" * 26, "x"], ["2", "30", "y"], ["3", "30", "y"]]
+    rows = [
+        ["id", "amount", "ref", "n"],
+        ["1", "9" * 26, "x", str(2**62)],
+        ["2", "30", "y", "3"],
+        ["3", "30", "y", "3"],
+    ]
     (tmp_path / "a.csv").write_text("\n".join(map(",".join, rows)) + "\n")
     book = openpyxl.Workbook()
     for row in rows:

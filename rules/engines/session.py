@@ -21,12 +21,22 @@ from rules.functions import render
 
 MEMORY = "2GB"
 _NULLS = FunctionNullHandling.SPECIAL
-_OVERFLOW = re.compile("Overflow in (addition|subtraction|multiplication)")
+_OVERFLOW = re.compile(
+    "Overflow in (addition|subtraction|multiplication)"
+    r"|Casting value .* to type DECIMAL\(38,\s*\d+\) failed: value is out of range"  # beside a fraction
+)
 _UNPLANNED = "BindBuiltinScalarFunction"
 _UNUSED = "build_side_probe_side"
 """Our joins look records up in a smaller set. DuckDB guesses the size of a CSV file, and would swap the sides and hash
 the file."""
 T = TypeVar("T")
+
+
+def is_overflow(error: duckdb.Error) -> bool:
+    """Return True if a computation of the rule has more digits than DuckDB can hold, also beside another number."""
+    return isinstance(error, duckdb.OutOfRangeException | duckdb.ConversionException) and bool(
+        _OVERFLOW.search(str(error))
+    )
 
 
 class Session:
@@ -73,7 +83,7 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._exit.close()
-        if isinstance(error, duckdb.OutOfRangeException) and _OVERFLOW.search(str(error)):
+        if isinstance(error, duckdb.Error) and is_overflow(error):
             raise TooManyDigits from error
 
     def _close(self) -> None:

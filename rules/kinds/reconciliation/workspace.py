@@ -12,7 +12,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from rules.engines.base import OutOfMemory, Readable, Stop, Streamed
-from rules.engines.session import Session
+from rules.engines.session import Session, is_overflow
 from rules.functions import render
 from rules.kinds.reconciliation.bound import BoundRule
 from rules.kinds.reconciliation.stored import SideTable
@@ -77,10 +77,8 @@ class Workspace(Session):
         try:
             self.execute(f"create temp view {table.source.name} as {records.sql(table.side.needed)}")
             self._fill(table)
-        except duckdb.OutOfRangeException:
-            raise  # a computation of the rule
         except duckdb.Error as error:
-            if records.failure is None:
+            if records.failure is None or is_overflow(error):
                 raise
             raise records.failure(error) from error
 
