@@ -1,4 +1,4 @@
-"""What cleaning does right now: plans by state, outcomes nobody knows, circuit breakers and pauses."""
+"""What cleaning does right now: plans by state, unknown outcomes, circuit breakers and pauses."""
 
 from __future__ import annotations
 
