@@ -2,7 +2,8 @@
 
 Every suite marked `chaos` runs, and a table says what it came to. The random ones share twice the seconds, for two run
 side by side; those whose cases are counted have so many that they take about their share. What is not random comes on
-top, some five minutes. The soak does not run, for it has to be alone (`make soak`). It exits as pytest did.
+top: 1,200 seconds took 41 minutes in all on two cores. The soak does not run, for it has to be alone (`make soak`). It
+exits as pytest did.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def test_a_run_shows_its_rules_the_run_before_what_happened_and_what_could_not_b
 
     assert re.search(r"twins .* 3 2 1 0 0 ", answer), answer
     assert re.search(r"run started .* finding found F-", answer), answer
-    assert (missing.status, "There is no run `run1_x`" in missing.text) == (404, True)
+    assert (missing.status, "Unknown run `run1_x`" in missing.text) == (404, True)
 
 
 def test_a_rule_shows_its_definition_its_numbers_and_when_people_mostly_reject_it(shop: Site) -> None:
@@ -109,7 +109,7 @@ def test_effects_show_what_is_in_quarantine_and_what_is_paused(shop: Site) -> No
     answer = browser.get("/effects")
 
     assert re.search(rf"{finding} twins shop delete \S+ 0 the reply was lost", answer.text), answer.text
-    assert "1 are in quarantine" in answer.text
+    assert "1 in quarantine" in answer.text
     assert "is paused by otto" in answer.text
 
 
@@ -170,6 +170,35 @@ def test_an_operator_runs_pauses_and_resumes_a_job_and_a_form_sent_twice_queues_
     assert events(shop, "pause.") == [("otto", "pause.begun"), ("otto", "pause.ended")]
     assert shop.woken.count("work") == 3
     assert shop.browser("otto").send("/jobs/nobody/pause", "/runs", reason="x").status == 404
+
+
+def test_run_now_queues_another_run_after_one_that_failed(shop: Site) -> None:
+    browser = shop.browser("otto")
+    for _ in range(2):
+        page = browser.get("/runs")
+        browser.post("/jobs/nightly/trigger", {"csrf": page.field("csrf"), "key": page.field("key")})
+        with shop.store.begin() as tx:
+            due = tables.slots.c.status == "due"
+            assert tx.connection.execute(sa.update(tables.slots).where(due).values(status="failed")).rowcount == 1
+
+
+def test_the_key_of_a_run_holds_nothing_of_the_session(shop: Site) -> None:
+    page = shop.browser("otto").get("/runs")
+
+    assert page.field("csrf")[:8] not in page.field("key")
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    "path", ["/findings/%00", "/runs/%00", "/rules/%00", "/audit?actor=%00", "/audit?finding=a%00"]
+)
+def test_a_character_that_no_database_takes_is_a_page_that_does_not_exist(
+    tmp_path: Path, postgres_url: str, path: str
+) -> None:
+    world = World.at(tmp_path / "w", *ROWS, twins={}, config={"state": postgres_url})
+    world.write()
+    with site_of(world) as site:
+        assert site.browser("vic").get(path).status == 404
 
 
 # People

@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 LISTED = 50
 """Plans of each kind that are listed; the numbers are of all."""
 _WORDS = {
-    PlanState.AWAITING: "wait for an approval",
-    PlanState.APPROVED: "are approved",
-    PlanState.CLAIMED: "are taken by a worker",
-    PlanState.SENT: "are being carried out",
-    PlanState.RETRY_WAIT: "are tried again later",
-    PlanState.UNKNOWN: "have an unknown outcome, which the target is asked about",
-    PlanState.QUARANTINED: "are in quarantine",
-    PlanState.COMPENSATING: "are being undone",
-    PlanState.SUCCEEDED: "are done",
+    PlanState.AWAITING: "waiting for an approval",
+    PlanState.APPROVED: "approved",
+    PlanState.CLAIMED: "taken by a worker",
+    PlanState.SENT: "being carried out",
+    PlanState.RETRY_WAIT: "to be tried again",
+    PlanState.UNKNOWN: "with an unknown outcome: the target is asked",
+    PlanState.QUARANTINED: "in quarantine",
+    PlanState.COMPENSATING: "being undone",
+    PlanState.SUCCEEDED: "done",
     PlanState.FAILED: "failed",
-    PlanState.SKIPPED: "were not needed any more",
-    PlanState.COMPENSATED: "are undone",
+    PlanState.SKIPPED: "no longer needed",
+    PlanState.COMPENSATED: "undone",
 }
 _IN_FLIGHT = (PlanState.CLAIMED, PlanState.SENT, PlanState.RETRY_WAIT, PlanState.UNKNOWN, PlanState.COMPENSATING)
 

@@ -17,7 +17,7 @@ from reconcile.findings.states import State
 from reconcile.store import Transaction, findings, overview
 from reconcile.store import releases as stored_releases
 from reconcile.store import runs as stored_runs
-from reconcile.views.today import DAYS, WAITING, Days, Sums, by_day, in_words, sums_of
+from reconcile.views.today import DAYS, WAITING, Days, Sums, by_day, money_in_words, sums_of
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -149,7 +149,7 @@ class _Sums:
     @classmethod
     def of(cls, tx: Transaction) -> _Sums:
         seconds = defaultdict[str, list[float]](list)
-        for rule, first_seen, decided in overview.decided(tx, (*_CONFIRMED, *_REJECTED)):
+        for rule, first_seen, decided in overview.decided(tx, (*_CONFIRMED, State.DISMISSED)):
             seconds[rule].append((decided - first_seen).total_seconds())
         at_risk = sums_of(overview.money_of_findings(tx, WAITING))
         return cls(_numbers(tx), seconds, at_risk, sums_of(overview.money_cleaned(tx, _since(tx))))
@@ -159,7 +159,7 @@ class _Sums:
         confirmed, rejected = (sum(numbers.get(state, 0) for state in states) for states in (_CONFIRMED, _REJECTED))
         seconds = self.seconds.get(rule.name)
         median = dt.timedelta(seconds=statistics.median(seconds)) if seconds else None
-        at_risk, recovered = (in_words(application, rule.name, money) for money in (self.at_risk, self.recovered))
+        at_risk, recovered = (money_in_words(application, rule.name, money) for money in (self.at_risk, self.recovered))
         return RuleView(rule, numbers, Feedback(confirmed, rejected, median), at_risk, recovered)
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from notifications.wording.words import plural
 from reconcile.audit import log
+from reconcile.cleaning.decisions import RunUnknown
 from reconcile.coordination.releases import shortened
-from reconcile.errors import Wrong
 from reconcile.findings.results import CleaningResult, RuleFailure, RuleResult, RunSummary, summary_of
 from reconcile.messages.personal import Hidden
 from reconcile.schedule.slots import slot_text
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
 
 EVENTS = 200
 """Events of one run that are shown; the audit log has all of them."""
-
-
-class RunMissing(Wrong):
-    """There is no run of that id."""
-
-    def __init__(self, run: str) -> None:
-        super().__init__(f"There is no run `{run[:64]}`; `reconcile runs` lists the latest")
 
 
 @dataclass(frozen=True)
@@ -117,11 +110,11 @@ def listed(application: Application, job: str | None, limit: int) -> list[RunVie
 
 
 def detail(application: Application, run: str) -> RunDetail:
-    """Return a run. Raises RunMissing, StoreError."""
+    """Return a run. Raises RunUnknown, StoreError."""
     with application.memory.read() as tx:
         row = stored.get(tx, run)
         if row is None:
-            raise RunMissing(run)
+            raise RunUnknown(run)
         entries = itertools.islice(log.entries(tx, run=run), EVENTS + 1)
         events = list(map(EntryView.of, entries))
     view = RunView.of(row)

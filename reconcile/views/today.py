@@ -127,11 +127,11 @@ def _shown(application: Application, sums: Sums) -> str:
         values.add(total, amounts)
     if sum(number for number, _ in sums.values()) == 1:
         [rule] = sums
-        return in_words(application, rule, sums)
+        return money_in_words(application, rule, sums)
     return words.money(total)
 
 
-def in_words(application: Application, rule: str, sums: Sums) -> str:
+def money_in_words(application: Application, rule: str, sums: Sums) -> str:
     """Return the sum of a rule in words; masked if it is a single personal amount."""
     number, amounts = sums.get(rule, (0, {}))
     settings = application.project.rules.get(rule)
@@ -148,4 +148,4 @@ def _rules(application: Application, waiting: Sequence[findings.Count], at_risk:
     names = sorted(numbers, key=lambda name: (-severities.get(name, Severity.info), -numbers[name], name))
     for name in names:
         severity = severities.get(name, Severity.info).name
-        yield RuleLine(name, severity, numbers[name], in_words(application, name, at_risk))
+        yield RuleLine(name, severity, numbers[name], money_in_words(application, name, at_risk))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import parse_qsl, urlsplit
 
@@ -20,7 +21,7 @@ from reconcile.people import sessions, tokens
 from reconcile.people.roles import Person, Role
 from reconcile.people.sessions import SignedIn
 from reconcile.web.office import Connection, Office, connection_of, office_of
-from reconcile.web.problems import FormRefused, NotSignedIn
+from reconcile.web.problems import FormRefused, NotHere, NotSignedIn
 
 COOKIE = "reconcile"
 _FIELDS = 5_000
@@ -126,7 +127,9 @@ class OfConsole:
 
 
 def visit_of(request: Request, form: Form, role: Role) -> Visit:
-    """Return the visit of a person with at least this role. Raises SignInNeeded, NotAllowed, FormRefused."""
+    """Return the visit of a person with at least this role. Raises SignInNeeded, NotAllowed, FormRefused, NotHere."""
+    if any("\0" in text for text in (*request.path_params.values(), *request.query_params.values())):
+        raise NotHere(HTTPStatus.NOT_FOUND)  # nothing has such a name, and PostgreSQL takes no such text
     office = office_of(request)
     connection = connection_of(request, office)
     signed_in, begins = signed_in_of(request, office, connection)

@@ -16,13 +16,12 @@ from reconcile.people.sessions import SignInRefused, TooManyAttempts
 from reconcile.store.findings import FindingUnknown
 from reconcile.store.plans import PlanUnknown
 from reconcile.views.findings import RevealRefused
-from reconcile.views.runs import RunMissing
 
 PROBLEM = "application/problem+json"
 KNOWN = (Wrong, Refused, Failed, ConnectorError)
 """The errors whose message is a sentence for people."""
 
-_MISSING = (FindingUnknown, PlanUnknown, RunUnknown, RunMissing, NameUnknown)
+_MISSING = (FindingUnknown, PlanUnknown, RunUnknown, NameUnknown)
 _FORBIDDEN = (NotAllowed, RevealRefused)
 
 

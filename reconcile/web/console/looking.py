@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from reconcile.errors import Wrong
@@ -14,13 +13,11 @@ from reconcile.store.audit_log import EntryFilter
 from reconcile.views import audit, effects, rules
 from reconcile.web.console import plots
 from reconcile.web.console.drawing import page
-from reconcile.web.console.signing import Viewer
-from reconcile.web.gate import OfConsole, Visit
+from reconcile.web.console.signing import Operator, Viewer
+from reconcile.web.gate import Visit
 from reconcile.web.problems import status_of
 
 router = APIRouter(include_in_schema=False)
-
-Operator = Annotated[Visit, Depends(OfConsole(Role.OPERATOR))]
 
 _ENTRIES = 50
 _FIELDS = ("finding", "run", "event", "actor")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 from http import HTTPStatus
-from typing import Annotated
+from typing import Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
 from reconcile.coordination import pauses
@@ -13,12 +14,9 @@ from reconcile.people.roles import Role
 from reconcile.service import jobs, triggers
 from reconcile.views import runs
 from reconcile.web.console.drawing import page
-from reconcile.web.console.signing import Viewer
-from reconcile.web.gate import OfConsole, Visit
+from reconcile.web.console.signing import Operator, Viewer
 
 router = APIRouter(include_in_schema=False)
-
-Operator = Annotated[Visit, Depends(OfConsole(Role.OPERATOR))]
 
 _LISTED = 50
 
@@ -32,7 +30,14 @@ def runs_page(visit: Viewer, job: str = "") -> Response:
         listed = runs.listed(application, chosen or None, _LISTED)
         with application.memory.read() as tx:
             looked_at = [jobs.look_at(entry, tx) for entry in application.project.jobs.values()]
-    return page(visit, "runs.html", "/runs", runs=listed, jobs=looked_at, names=names, chosen=chosen, roles=Role)
+    given: dict[str, Any] = {
+        "runs": listed,
+        "jobs": looked_at,
+        "names": names,
+        "chosen": chosen,
+        "key": secrets.token_hex(8),
+    }
+    return page(visit, "runs.html", "/runs", roles=Role, **given)
 
 
 @router.get("/runs/{run}")

@@ -27,6 +27,7 @@ from reconcile.web.problems import FormRefused, status_of
 router = APIRouter(include_in_schema=False)
 
 Viewer = Annotated[Visit, Depends(OfConsole(Role.VIEWER))]
+Operator = Annotated[Visit, Depends(OfConsole(Role.OPERATOR))]
 EVERYBODY = [Depends(Anyone())]
 
 _FORM_COOKIE = "reconcile-form"
