@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import http.client
 import json
 import random
 import threading
@@ -289,6 +290,46 @@ def test_serve_takes_presses_over_socket_mode_and_updates_the_message(tmp_path: 
                 server.kill()
 
     assert slack.parents()[0]["text"].startswith("✅ Done: ")
+
+
+def test_serve_takes_presses_over_http_and_answers_before_it_decides(tmp_path: Path, slack: SlackServer) -> None:
+    """The answer comes at once, and what is forged, replayed or delivered again changes nothing."""
+    with Chat.at(tmp_path, slack) as chat:
+        chat.add("A", "A")
+        message = chat.run()
+        [button] = chat.buttons(message, "dismiss")
+        pressed = slack.pressed(message, button)
+        genuine, redelivered = slack.request(pressed, at=time.time() - 5), slack.request(pressed)
+        forged = slack.request(pressed, secret="another secret")
+        with serving(tmp_path, "--listen", "127.0.0.1:0") as server:
+            address = server.heard("listener.started")[0]["address"]
+            statuses = [_posted(address, *sent) for sent in (forged, genuine)]
+            server.hear("press.handled", seconds=30)
+            until(lambda: not chat.buttons(slack.parents()[0], "dismiss"), 30, lambda: "no update")
+            statuses += [_posted(address, *sent) for sent in (redelivered, genuine)]
+            refused = server.hear("press.refused", count=2)
+
+    assert statuses == [401, 200, 200, 403]
+    assert [line["why"] for line in refused] == ["wrong signature", "This request was received before"]
+    assert (chat.states(), chat.events("finding.dismissed")) == (["dismissed"], 1)
+
+
+def test_a_site_without_a_signing_secret_has_no_address_for_presses(tmp_path: Path, slack: SlackServer) -> None:
+    with (
+        Chat.at(tmp_path, slack, signing_secret=None, app_token=slack.app_token),
+        serving(tmp_path, "--listen", "127.0.0.1:0") as server,
+    ):
+        assert _posted(server.heard("listener.started")[0]["address"], {}, b"payload=%7B%7D") == 404
+
+
+def _posted(address: str, headers: dict[str, Any], body: bytes) -> int:
+    """The status of a request to the address that Slack knows."""
+    connection = http.client.HTTPConnection(address, timeout=30)
+    try:
+        connection.request("POST", endpoint.PATH, body, headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
 
 
 # Living messages

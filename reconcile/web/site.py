@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from reconcile import __version__
 from reconcile.service.applications import Asgi
 from reconcile.service.serve import Server
-from reconcile.web import errors, gate
+from reconcile.web import errors, gate, slack
 from reconcile.web.console import looking, managing, overview, pieces, review, running, signing
 from reconcile.web.headers import SafeHeaders
 from reconcile.web.office import Office
@@ -27,6 +27,7 @@ ROUTERS = (
     running.router,
     looking.router,
     managing.router,
+    slack.router,
 )
 
 log = structlog.get_logger("reconcile")
