@@ -280,8 +280,10 @@ def test_an_assignment_names_somebody_and_takes_the_name_back(shop: Project) -> 
 
 
 def test_a_command_without_what_it_needs_says_how_it_is_used(shop: Project) -> None:
-    for words in (["show"], ["dismiss"], ["assign", "F-1"], ["snooze"]):
+    for words in (["show"], ["assign"]):
         in_words(shop(*words), 2, "Missing argument", "Usage: reconcile", lines=5)
+    for words in (["dismiss"], ["assign", "ada"], ["snooze"], ["approve"], ["undo"]):
+        in_words(shop(*words), 2, "give ", "Usage: reconcile", lines=5)
 
 
 def test_cells_cannot_steer_the_terminal(shop: Project) -> None:

@@ -182,7 +182,7 @@ def test_all_that_are_selected_are_decided_at_once(chromium: Browser, site: Site
         person.page.click(".list .foot button:text('Dismiss')")
 
     assert (counted, one_less) == (f"{GROUPS} selected", f"{GROUPS - 1} selected")
-    assert f"{GROUPS - 1} findings of {GROUPS - 1}" in person.page.inner_text("[role=status]")
+    assert f"{GROUPS - 1} findings: {GROUPS - 1} decided." in person.page.inner_text("[role=status]")
     assert states(site) == ["awaiting_approval"] + ["dismissed"] * (GROUPS - 1)
 
 
@@ -256,6 +256,6 @@ def test_everything_works_without_javascript(chromium: Browser, site: Site) -> N
     for number in (1, 2):
         person.page.check(f".items li:nth-child({number}) input")
     person.page.click(".list .foot button:text('Snooze')")
-    person.page.wait_for_selector("text=2 findings of 2")
+    person.page.wait_for_selector("text=2 findings: 2 decided.")
 
     assert states(site) == ["awaiting_approval"] * (GROUPS - 3) + ["dismissed", "snoozed", "snoozed"]

@@ -246,9 +246,11 @@ def known_values(shop: Project) -> dict[str, str | None]:
         "html": f"page {NAME}",
         "place": f"export {NAME}",
         "asked": finding["id"],
+        "ids": finding["id"],
     }
     names |= {"name": "bea", "user": "bea", "role": "reviewer", "new_role": "reviewer", "expires": "3d"}
     nothing = ("record", "slot", "fail_on", "severity", "plan", "event", "run", "plan", "listen", "other")
+    nothing += ("where", "confirm", "plan_file")
     return {**names, **dict.fromkeys(nothing)}
 
 
@@ -306,7 +308,7 @@ def test_every_command_prints_only_what_can_be_seen(shop: Project) -> None:
     for number, (path, command) in enumerate(COMMANDS.items()):
         if path not in LONG:
             finding = names[number % len(names)]  # what one command settled another could only refuse
-            told = calls(path, command, known | {"finding": finding, "asked": finding})
+            told = calls(path, command, known | dict.fromkeys(("finding", "asked", "ids"), finding))
             for words in dict.fromkeys(map(tuple, told)):
                 if nothing_raw(shop(*words), *words).code == exits.DONE:
                     worked.add(path)

@@ -383,13 +383,13 @@ def test_two_people_approve_and_one_person_with_a_browser_and_a_token_is_one(tmp
 def test_many_are_decided_at_once_each_with_its_own_checks(fresh: Site) -> None:
     browser = fresh.browser("bob")
     [first, second] = findings(fresh)
-    ticks = dict(re.findall(r'name="finding" value="([^":]+):(\d+)"', browser.get("/review").body.decode()))
+    ticks = dict(re.findall(r'name="finding" value="([^":]+):(\d+:\w*)"', browser.get("/review").body.decode()))
 
-    chosen = [f"{first}:{ticks[first]}", f"{second}:7", "F-NOBODY:1"]
+    chosen = [f"{first}:{ticks[first]}", f"{second}:7:", "F-NOBODY:1"]
     answer = browser.send("/review/decide", "/review", finding=chosen, decision="dismiss", note="no twins")
 
     assert answer.status == 200
-    assert "1 finding of 3" in answer.text
+    assert "3 findings: 1 decided, 2 not done." in answer.text
     assert f"{second} {second} changed since it was shown" in answer.text
     assert "No finding is called `F-NOBODY`" in answer.text
     assert fresh.world.findings() == {first: "dismissed", second: "awaiting_approval"}

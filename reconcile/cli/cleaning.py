@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reconcile.cli import exits, people
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Note, Output, Quiet
+from reconcile.cli.selecting import Confirm, Ids, PlanFile, Rules, Severity, Where, decide, selection
 
 if TYPE_CHECKING:
     from reconcile.app import Application
     from reconcile.cleaning.decisions import DecisionResult, Decisions
     from reconcile.cleaning.undo import Undone
+    from reconcile.deciding.decisions import Wish
+    from reconcile.deciding.selection import Selection
     from reconcile.journal.effects import Verdict
 
-Finding = Annotated[str, typer.Argument(help="The id of a finding, or its first characters.", metavar="ID")]
 Plan = Annotated[
     str | None, typer.Option("--plan", help="Only the plan with this hash, or its first characters.", metavar="HASH")
 ]
@@ -31,9 +34,14 @@ def register(app: typer.Typer) -> None:
 
 
 def approve(
-    finding: Finding,
+    ids: Ids = None,
     config: Config = FILE,
     plan: Plan = None,
+    rule: Rules = None,
+    severity: Severity = None,
+    where: Where = None,
+    plan_file: PlanFile = None,
+    confirm: Confirm = None,
     later: Annotated[bool, typer.Option("--later", help="Leave execution to the next run or to serve.")] = False,
     over_limit: Annotated[bool, typer.Option("--over-limit", help="Approve even if it exceeds the limits.")] = False,
     overrule: Annotated[bool, typer.Option("--overrule", help="Approve even if the same plan was rejected.")] = False,
@@ -43,21 +51,31 @@ def approve(
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load
+    from reconcile.deciding.decisions import PlanNotShown
 
-    out = Output(json, quiet, no_color)
+    out, chosen = Output(json, quiet, no_color), _chosen(selection(ids, rule, severity, where, plan_file), plan)
     with load(config) as application:
         decisions = _decisions(application)
-        answer = decisions.approve(
-            finding, plan_hash=plan, note=note, later=later, over_limit=over_limit, overrule=overrule
-        )
-        application.anchor()
-    _say(out, answer)
+
+        def act(wish: Wish) -> DecisionResult:
+            if wish.plan is None and not chosen.is_single:
+                raise PlanNotShown(wish.finding)
+            return decisions.approve(
+                wish.finding, plan_hash=wish.plan, note=note, later=later, over_limit=over_limit, overrule=overrule
+            )
+
+        _decide(application, out, "approve", chosen, confirm, plan, act)
 
 
 def reject(
-    finding: Finding,
+    ids: Ids = None,
     config: Config = FILE,
     plan: Plan = None,
+    rule: Rules = None,
+    severity: Severity = None,
+    where: Where = None,
+    plan_file: PlanFile = None,
+    confirm: Confirm = None,
     note: Note = None,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -65,14 +83,23 @@ def reject(
 ) -> None:
     from reconcile.cli.opening import load_for_state
 
+    out, chosen = Output(json, quiet, no_color), _chosen(selection(ids, rule, severity, where, plan_file), plan)
     with load_for_state(config) as application:
-        answer = _decisions(application).reject(finding, plan_hash=plan, note=note)
-    _say(Output(json, quiet, no_color), answer)
+        decisions = _decisions(application)
+
+        def act(wish: Wish) -> DecisionResult:
+            return decisions.reject(wish.finding, plan_hash=wish.plan, note=note)
+
+        _decide(application, out, "reject", chosen, confirm, plan, act)
 
 
 def retry(
-    finding: Finding,
+    ids: Ids = None,
     config: Config = FILE,
+    rule: Rules = None,
+    severity: Severity = None,
+    where: Where = None,
+    confirm: Confirm = None,
     note: Note = None,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -80,9 +107,42 @@ def retry(
 ) -> None:
     from reconcile.cli.opening import load
 
+    out, chosen = Output(json, quiet, no_color), selection(ids, rule, severity, where)
     with load(config) as application:
-        answer = _decisions(application).retry(finding, note=note)
-    _say(Output(json, quiet, no_color), answer)
+        decisions = _decisions(application)
+
+        def act(wish: Wish) -> DecisionResult:
+            return decisions.retry(wish.finding, note=note)
+
+        _decide(application, out, "retry", chosen, confirm, None, act)
+
+
+def _chosen(chosen: Selection, plan: str | None) -> Selection:
+    """Return the selection; raises BadParameter for a plan of several findings."""
+    if plan is not None and not chosen.is_single:
+        raise typer.BadParameter("needs exactly one ID; use --plan-file for several plans", param_hint="--plan")
+    return chosen
+
+
+def _decide(
+    application: Application,
+    out: Output,
+    decision: str,
+    chosen: Selection,
+    confirm: int | None,
+    plan: str | None,
+    act: Callable[[Wish], DecisionResult],
+) -> None:
+    """Decide about one finding, or about several with a summary, and exit."""
+    from reconcile.deciding.decisions import Answer, Wish
+
+    if chosen.is_single:
+        answer = act(Wish(chosen.ids[0], plan=plan))
+        application.anchor()
+        _say(out, answer)
+    code = decide(application, out, decision, chosen, confirm, lambda wish: Answer.of(act(wish)))
+    application.anchor()
+    raise typer.Exit(code)
 
 
 def allow(
@@ -101,14 +161,16 @@ def allow(
 
 
 def undo(
-    finding: Annotated[
-        str | None, typer.Argument(help="The id of a finding, or its first characters.", metavar="ID")
-    ] = None,
+    ids: Ids = None,
     config: Config = FILE,
+    rule: Rules = None,
+    severity: Severity = None,
+    where: Where = None,
     run: Annotated[
         str | None, typer.Option("--run", help="Everything this run planned or executed.", metavar="RUN")
     ] = None,
     plan: Annotated[str | None, typer.Option("--plan", help="One plan, by its id.", metavar="PLAN")] = None,
+    confirm: Confirm = None,
     partial: Annotated[bool, typer.Option("--partial", help="Skip rows that changed since.")] = False,
     with_later: Annotated[
         bool, typer.Option("--with-later", help="First undo later cleanings of the same records.")
@@ -119,15 +181,26 @@ def undo(
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
+    from reconcile.deciding.decisions import Answer
     from reconcile.views.decisions import undone_to_json
 
-    if sum(selector is not None for selector in (finding, run, plan)) != 1:
-        raise typer.BadParameter("give exactly one of ID, --run RUN and --plan PLAN", param_hint="ID")
+    if sum(map(bool, (ids or rule or severity or where, run, plan))) != 1:
+        raise typer.BadParameter(
+            "give IDs, or --rule, --severity or --where, or --run RUN, or --plan PLAN", param_hint="ID"
+        )
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
-        undone = _decisions(application).undo(
-            finding, run=run, plan=plan, partial=partial, with_later=with_later, note=note
-        )
+        decisions = _decisions(application)
+
+        def act(finding: str | None) -> Undone:
+            return decisions.undo(finding, run=run, plan=plan, partial=partial, with_later=with_later, note=note)
+
+        chosen = None if run or plan else selection(ids, rule, severity, where)
+        if chosen is not None and not chosen.is_single:
+            code = decide(application, out, "undo", chosen, confirm, lambda wish: Answer.of_undo(act(wish.finding)))
+            application.anchor()
+            raise typer.Exit(code)
+        undone = act(chosen.ids[0] if chosen else None)
         application.anchor()
     if json:
         out.emit(undone_to_json(undone))

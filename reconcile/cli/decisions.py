@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,10 +11,11 @@ import typer
 from reconcile.cli import people
 from reconcile.cli.drawing import draw_plan, draw_records
 from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Note, Output, Quiet, Show
+from reconcile.cli.selecting import Confirm, Ids, Rules, Severity, Where, at_least, decide, person, selection
 
 if TYPE_CHECKING:
-    from reconcile.app import Application
-    from reconcile.tracking.decide import Decision
+    from reconcile.deciding.decisions import Answer
+    from reconcile.deciding.selection import Selection
     from reconcile.views.findings import FindingDetail, FindingView
 
 
@@ -43,7 +44,7 @@ def findings(
         list[str] | None,
         typer.Option("--state", help="open, awaiting_approval, cleaned, quarantined … or all; may be repeated."),
     ] = None,
-    severity: Annotated[str | None, typer.Option("--severity", help="Only this severity or higher.")] = None,
+    severity: Severity = None,
     limit: Annotated[int | None, typer.Option("--limit", help="At most this many; 50 by default.", min=1)] = None,
     every: Annotated[bool, typer.Option("--all", help="List all of them.")] = False,
     show: Show = False,
@@ -54,16 +55,12 @@ def findings(
     from reconcile.cli.opening import load_for_state
     from reconcile.store.findings import FindingFilter
     from reconcile.views.findings import listed, to_json
-    from rules.models import parse_severity
 
     out = Output(json, quiet, no_color)
     if every and limit is not None:
         raise typer.BadParameter("cannot be combined with --all", param_hint="--limit")
     maximum = None if every else limit or _USUAL
-    try:
-        minimum = None if severity is None else parse_severity(severity)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--severity") from error
+    minimum = at_least(severity)
     with load_for_state(config) as application:
         for name in rule or ():
             application.require("rule", name, tuple(application.project.rules))
@@ -175,25 +172,27 @@ def _tell_history(view: FindingDetail, out: Output, most: int | None) -> None:
 
 
 def dismiss(
-    finding: Finding_,
+    ids: Ids = None,
     config: Config = FILE,
+    rule: Rules = None,
+    severity: Severity = None,
+    where: Where = None,
+    confirm: Confirm = None,
     note: Note = None,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.tracking import decide
-
-    _decide(
-        config,
-        Output(json, quiet, no_color),
-        lambda application, actor: decide.dismiss(application.memory, finding, actor=actor, note=note),
-    )
+    _decide(config, Output(json, quiet, no_color), "dismiss", selection(ids, rule, severity, where), confirm, note=note)
 
 
 def snooze(
-    finding: Finding_,
+    ids: Ids = None,
     config: Config = FILE,
+    rule: Rules = None,
+    severity: Severity = None,
+    where: Where = None,
+    confirm: Confirm = None,
     until: Annotated[
         str | None, typer.Option("--until", help="A duration like 3d, or a time; by default until the finding grows.")
     ] = None,
@@ -202,58 +201,69 @@ def snooze(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.tracking import decide
-
-    def decision(application: Application, actor: str) -> Decision:
-        end = None if until is None else people.moment(until, application.project.timezone, "--until")
-        return decide.snooze(application.memory, finding, actor=actor, until=end, note=note)
-
-    _decide(config, Output(json, quiet, no_color), decision)
+    out = Output(json, quiet, no_color)
+    _decide(config, out, "snooze", selection(ids, rule, severity, where), confirm, note=note, until=until)
 
 
 def reopen(
-    finding: Finding_,
+    ids: Ids = None,
     config: Config = FILE,
+    rule: Rules = None,
+    severity: Severity = None,
+    where: Where = None,
+    confirm: Confirm = None,
     note: Note = None,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.tracking import decide
-
-    _decide(
-        config,
-        Output(json, quiet, no_color),
-        lambda application, actor: decide.reopen(application.memory, finding, actor=actor, note=note),
-    )
+    _decide(config, Output(json, quiet, no_color), "reopen", selection(ids, rule, severity, where), confirm, note=note)
 
 
 def assign(
-    finding: Finding_,
-    to: Annotated[str, typer.Argument(help="The person's name; empty to unassign.", metavar="NAME")],
+    ids: Ids = None,
+    to: Annotated[str, typer.Argument(help="The person's name; empty to unassign.", metavar="NAME")] = ...,  # type: ignore[assignment]
     config: Config = FILE,
+    rule: Rules = None,
+    severity: Severity = None,
+    where: Where = None,
+    confirm: Confirm = None,
     note: Note = None,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.tracking import decide
-
-    _decide(
-        config,
-        Output(json, quiet, no_color),
-        lambda application, actor: decide.assign(application.memory, finding, actor=actor, to=to or None, note=note),
-    )
+    out = Output(json, quiet, no_color)
+    _decide(config, out, "assign", selection(ids, rule, severity, where), confirm, note=note, to=to or None)
 
 
-def _decide(config: str, out: Output, decision: Callable[[Application, str], Decision]) -> None:
+def _decide(
+    config: str,
+    out: Output,
+    decision: str,
+    chosen: Selection,
+    confirm: int | None,
+    *,
+    note: str | None,
+    until: str | None = None,
+    to: str | None = None,
+) -> None:
+    """Decide about one finding, or about several with a summary."""
     from reconcile.cli.opening import load_for_state
-    from reconcile.views.decisions import decision_to_json
+    from reconcile.deciding.decisions import Wish, decided
+    from reconcile.views.findings import named, to_json
 
     with load_for_state(config) as application:
-        result = decision(application, people.person())
-        shown = decision_to_json(application, result) if out.json else None
-    if shown is not None:
-        out.emit(shown)
+        end = None if until is None else people.moment(until, application.project.timezone, "--until")
+
+        def act(wish: Wish) -> Answer:
+            return decided(application, person(), decision, replace(wish, note=note, until=end, to=to))
+
+        if not chosen.is_single:
+            raise typer.Exit(decide(application, out, decision, chosen, confirm, act))
+        answer = act(Wish(chosen.ids[0]))
+        finding = to_json(named(application, chosen.ids[0])) if out.json else None
+    if finding is not None:
+        out.emit({"changed": answer.changed, "sentence": answer.sentence, "finding": finding})
     else:
-        out.say(result.sentence)
+        out.say(answer.sentence)

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any
 from notifications.wording.words import plural
 from reconcile.findings.states import TRANSITIONS, Event, State
 from reconcile.store.plans import StoredPlan
-from reconcile.views import findings
 
 if TYPE_CHECKING:
-    from reconcile.app import Application
     from reconcile.cleaning.undo import Undone
-    from reconcile.tracking.decide import Decision
 
 _NAMED = 5
 """The most findings named in a sentence."""
@@ -43,12 +40,6 @@ def possible(state: str, *, has_plan: bool, undo: str | None) -> frozenset[str]:
 
 _PENDING = ("approved", "claimed", "sent", "retry_wait", "unknown", "quarantined")
 """States of an undo that is not over."""
-
-
-def decision_to_json(application: Application, decision: Decision) -> dict[str, Any]:
-    """Return a decision about a finding as public JSON, with the finding as it is now."""
-    finding = findings.to_json(findings.of(application, decision.finding))
-    return {"changed": decision.changed, "sentence": decision.sentence, "finding": finding}
 
 
 def undone_to_json(undone: Undone) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -13,16 +14,17 @@ from fastapi.responses import RedirectResponse, Response
 
 from connectors.errors import ConnectorError
 from reconcile.app import Application
+from reconcile.deciding.decisions import DECISIONS, Wish, decided
+from reconcile.deciding.many import Outcomes, decide_each
 from reconcile.errors import Failed, Refused, Wrong
 from reconcile.findings.states import State
 from reconcile.people.roles import Role
 from reconcile.store.finding_pages import PageFilter, numbers
+from reconcile.store.plans import waiting_plans
 from reconcile.views import findings, queue
 from reconcile.views.decisions import possible
-from reconcile.web import deciding
 from reconcile.web.console.drawing import page
 from reconcile.web.console.signing import Viewer, draft_of, forget_draft
-from reconcile.web.deciding import DECISIONS, Wish
 from reconcile.web.gate import Form, OfConsole, Visit
 from reconcile.web.problems import status_of
 from rules.models import Severity, parse_duration
@@ -49,6 +51,13 @@ GROUPS: Mapping[str, tuple[str, tuple[State, ...]]] = {
 }
 """States as people look for them."""
 SNOOZES = {"": "until it grows", "1d": "for a day", "7d": "for a week", "30d": "for 30 days"}
+
+
+class SnoozeRefused(Wrong):
+    """The end of the snooze is none of the list."""
+
+    def __init__(self) -> None:
+        super().__init__("This is not the end of a snooze. Nothing was changed; choose one of the list")
 
 
 @dataclass(frozen=True)
@@ -114,7 +123,7 @@ def decide(visit: Reviewer, request: Request, finding: str, decision: str) -> Re
     try:
         wish = _wish(finding, form)
         with visit.office.application() as application:
-            deciding.decided(application, visit.person, decision, wish)
+            decided(application, visit.person, decision, wish)
     except (Wrong, Refused, Failed, ConnectorError) as error:
         return _refused(visit, request, finding, error)
     if decision in ("approve", "retry"):
@@ -127,33 +136,34 @@ def decide_many(visit: Reviewer, request: Request) -> Response:
     """Decide about each selected finding; each is checked by itself."""
     form = visit.form
     decision, selected = form.get("decision", ""), form.every("finding")[:_MOST]
-    answers: list[str] = []
-    refusals: list[tuple[str, str]] = []
+    try:
+        wishes = [_wish(name, form, seen or ":") for name, _, seen in (entry.partition(":") for entry in selected)]
+    except SnoozeRefused as error:
+        return _queue(visit, request, _filter(form), problem=str(error), status=status_of(error))
     with visit.office.application() as application:
-        for entry in selected:
-            name, _, version = entry.partition(":")
-            try:
-                wish = _wish(name, form, version)
-                answers.append(deciding.decided(application, visit.person, decision, wish).sentence)
-            except (Wrong, Refused, Failed, ConnectorError) as error:
-                refusals.append((name, str(error)))
+        outcomes = decide_each(wishes, lambda wish: decided(application, visit.person, decision, wish))
     if decision == "approve":
         visit.office.wake("clean")
-    given = {"decision": decision, "decided": len(answers), "refusals": refusals, "selected": len(selected)}
-    return _queue(visit, request, {name: form[name] for name in form if name != "finding"}, summary=given)
+    return _queue(visit, request, _filter(form), outcomes=outcomes)
 
 
-def _wish(finding: str, form: Form, version: str | None = None) -> Wish:
+def _filter(form: Form) -> Mapping[str, str]:
+    """Return the fields of a form that are the filter of the queue."""
+    return {name: form[name] for name in form if name != "finding"}
+
+
+def _wish(finding: str, form: Form, shown: str | None = None) -> Wish:
+    """Return what a form wants; `shown` is the finding's version and plan as `7:hash`, if there is one of each."""
     until = form.get("until", "")
     if until not in SNOOZES:
-        raise deciding.SnoozeRefused
-    seen = form.get("version", "") if version is None else version
+        raise SnoozeRefused
+    seen, _, plan = (form.get("version", ""), "", form.text("plan")) if shown is None else shown.partition(":")
     return Wish(
         finding,
         note=form.text("note"),
         version=int(seen) if seen.isdecimal() and len(seen) < 10 else None,
-        plan=form.text("plan"),
-        until=parse_duration(until) if until else None,
+        plan=plan or None,
+        until=dt.datetime.now(dt.UTC) + parse_duration(until) if until else None,
         to=form.text("to"),
     )
 
@@ -185,7 +195,7 @@ def _queue(
     asked: Mapping[str, str],
     *,
     status: int = HTTPStatus.OK,
-    summary: Mapping[str, Any] | None = None,
+    outcomes: Outcomes | None = None,
     problem: str | None = None,
     draft: Mapping[str, str] | None = None,
 ) -> Response:
@@ -198,7 +208,7 @@ def _queue(
         shown = _shown(application, visit, current) if current else None
         done = _done(application, asked.get("done", ""))
         with application.memory.read() as tx:
-            counted = numbers(tx)
+            counted, plans = numbers(tx), waiting_plans(tx, names)
         rules = list(application.project.rules)
     given = {
         "filter": chosen,
@@ -208,13 +218,14 @@ def _queue(
         "rules": rules,
         "severities": [severity.name for severity in sorted(Severity, reverse=True)],
         "items": listed.findings,
+        "plans": plans,
         "next_page": chosen.address(after=listed.cursor) if listed.cursor else None,
         "current": current,
         "previous": _neighbour(names, current, -1),
         "next": _neighbour(names, current, 1),
         "is_open": bool(wanted),
         "done": done,
-        "summary": summary,
+        "outcomes": outcomes,
     }
     return _drawn(visit, request, "review.html", status, given | _about(shown, problem, draft, request))
 

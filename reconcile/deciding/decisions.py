@@ -1,4 +1,4 @@
-"""What a button does: each name is one decision of the services, with the same checks as everywhere."""
+"""Decisions by name: each is one call of the services, with the same checks from every door."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from reconcile.app import Application
-from reconcile.errors import Wrong
+from reconcile.cleaning.decisions import DecisionResult
+from reconcile.cleaning.undo import Undone
+from reconcile.errors import Refused, Wrong
 from reconcile.people.roles import Person, Role
 from reconcile.tracking import decide
 from reconcile.views.decisions import undone_in_words
@@ -20,31 +22,51 @@ class DecisionUnknown(Wrong):
         super().__init__(f"This is not a decision; use {', '.join(DECISIONS)}")
 
 
-class SnoozeRefused(Wrong):
-    """The end of the snooze cannot be read."""
+class PlanNotShown(Refused):
+    """Without the hash of a plan, nobody has seen what they approve."""
 
-    def __init__(self) -> None:
-        super().__init__("This is not the end of a snooze. Nothing was changed; choose one of the list")
+    def __init__(self, finding: str) -> None:
+        super().__init__(
+            f"{finding} was not approved: no plan for it waits. Nothing was changed; "
+            f"`reconcile plan --finding {finding}` shows what could be done"
+        )
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What a person decides about one finding, as they saw it: its `version`, and the hash of its plan."""
+    """What a person decides about one finding, as they saw it: its `version`, and the hash of its plan.
+
+    `until` ends a snooze, None when the finding grows; `to` is whom it is assigned to, None for nobody.
+    """
 
     finding: str
     note: str | None = None
     version: int | None = None
     plan: str | None = None
-    until: dt.timedelta | None = None
+    until: dt.datetime | None = None
     to: str | None = None
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A sentence, and True if something changed."""
+    """A sentence, and True if something changed; `is_done` is False if the decision could not be carried out."""
 
     sentence: str
     changed: bool
+    is_done: bool = True
+
+    @classmethod
+    def of(cls, result: DecisionResult) -> Answer:
+        return cls(result.sentence, result.ok, result.ok)
+
+    @classmethod
+    def of_undo(cls, undone: Undone) -> Answer:
+        return cls(" ".join(undone_in_words(undone)), bool(undone.undone), is_done=not undone.failed)
+
+    @property
+    def status(self) -> str:
+        """`decided`, `unchanged` or `not_done`."""
+        return ("decided" if self.changed else "unchanged") if self.is_done else "not_done"
 
 
 Deciding = Callable[[Application, Person, Wish], Answer]
@@ -55,10 +77,8 @@ def _dismiss(application: Application, person: Person, wish: Wish) -> Answer:
 
 
 def _snooze(application: Application, person: Person, wish: Wish) -> Answer:
-    with application.memory.read() as tx:
-        until = None if wish.until is None else tx.now + wish.until
     done = decide.snooze(
-        application.memory, wish.finding, actor=person.name, until=until, note=wish.note, seen=wish.version
+        application.memory, wish.finding, actor=person.name, until=wish.until, note=wish.note, seen=wish.version
     )
     return _of(done)
 
@@ -72,25 +92,23 @@ def _assign(application: Application, person: Person, wish: Wish) -> Answer:
 
 
 def _approve(application: Application, person: Person, wish: Wish) -> Answer:
+    if wish.plan is None:
+        raise PlanNotShown(wish.finding)
     decisions = application.decisions(person.name, person.origin)
-    done = decisions.approve(wish.finding, plan_hash=wish.plan, note=wish.note, later=True)
-    return Answer(done.sentence, done.ok)
+    return Answer.of(decisions.approve(wish.finding, plan_hash=wish.plan, note=wish.note, later=True))
 
 
 def _reject(application: Application, person: Person, wish: Wish) -> Answer:
     decisions = application.decisions(person.name, person.origin)
-    done = decisions.reject(wish.finding, plan_hash=wish.plan, note=wish.note)
-    return Answer(done.sentence, done.ok)
+    return Answer.of(decisions.reject(wish.finding, plan_hash=wish.plan, note=wish.note))
 
 
 def _undo(application: Application, person: Person, wish: Wish) -> Answer:
-    undone = application.decisions(person.name, person.origin).undo(wish.finding, note=wish.note)
-    return Answer(" ".join(undone_in_words(undone)), bool(undone.undone))
+    return Answer.of_undo(application.decisions(person.name, person.origin).undo(wish.finding, note=wish.note))
 
 
 def _retry(application: Application, person: Person, wish: Wish) -> Answer:
-    done = application.decisions(person.name, person.origin).retry(wish.finding, note=wish.note)
-    return Answer(done.sentence, done.ok)
+    return Answer.of(application.decisions(person.name, person.origin).retry(wish.finding, note=wish.note))
 
 
 def _of(decision: decide.Decision) -> Answer:

@@ -1,0 +1,107 @@
+"""Decisions about several findings: how a command chooses them, confirms their number, and reports each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reconcile.cli import exits, people, signals
+from reconcile.cli.output import Output
+
+if TYPE_CHECKING:
+    from reconcile.app import Application
+    from reconcile.deciding.decisions import Answer, Wish
+    from reconcile.deciding.selection import Selection
+    from reconcile.people.roles import Person
+    from rules.models import Severity as Level
+
+Ids = Annotated[list[str] | None, typer.Argument(help="Ids of findings, or their first characters.", metavar="ID")]
+Rules = Annotated[list[str] | None, typer.Option("--rule", help="All findings of this rule; may be repeated.")]
+Severity = Annotated[str | None, typer.Option("--severity", help="Only this severity or higher.")]
+Where = Annotated[
+    str | None,
+    typer.Option("--where", help="Only findings like `records > 3 and EUR > 100`.", metavar="CONDITION"),
+]
+Confirm = Annotated[
+    int | None, typer.Option("--confirm", help="The number of findings, needed for more than 20.", metavar="N")
+]
+PlanFile = Annotated[
+    Path | None, typer.Option("--plan-file", help="The plans that `plan --json` wrote.", metavar="FILE")
+]
+
+
+def selection(
+    ids: list[str] | None,
+    rules: list[str] | None,
+    severity: str | None,
+    where: str | None,
+    plan_file: Path | None = None,
+) -> Selection:
+    """Return the selection of a command; raises BadParameter unless findings are chosen in exactly one way."""
+    from reconcile.deciding.selection import Selection
+
+    chosen = Selection(tuple(ids or ()), tuple(rules or ()), at_least(severity), where, plan_file)
+    if chosen.ways != 1:
+        raise typer.BadParameter("give either IDs, or --rule, --severity or --where, or a file")
+    return chosen
+
+
+def at_least(severity: str | None) -> Level | None:
+    """Return the severity of an option; raises BadParameter."""
+    from rules.models import parse_severity
+
+    try:
+        return None if severity is None else parse_severity(severity)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--severity") from error
+
+
+def decide(
+    application: Application,
+    out: Output,
+    decision: str,
+    chosen: Selection,
+    confirmed: int | None,
+    act: Callable[[Wish], Answer],
+) -> int:
+    """Decide about the chosen findings; return the exit code."""
+    from reconcile.deciding.many import decide_each
+
+    def act_unless_interrupted(wish: Wish) -> Answer:
+        signals.leave()
+        return act(wish)
+
+    outcomes = decide_each(_wishes(application, out, decision, chosen, confirmed), act_unless_interrupted)
+    if out.json:
+        out.emit(outcomes.to_json())
+    else:
+        for outcome in outcomes.each:
+            out.say(outcome.sentence)
+        out.say(outcomes.summary)
+    return exits.REFUSED if outcomes.not_done else exits.DONE
+
+
+def _wishes(
+    application: Application, out: Output, decision: str, chosen: Selection, confirmed: int | None
+) -> list[Wish]:
+    """Return the wishes; a person at a terminal types the number where it is needed."""
+    from reconcile.deciding.selection import NumberNotConfirmed, selected
+
+    try:
+        return selected(application, decision, chosen, confirmed)
+    except NumberNotConfirmed as error:
+        if confirmed is not None or not (out.is_interactive and sys.stdin.isatty()):
+            raise
+        typed = typer.prompt(f"This is about {error.number:,} findings. Type {error.number} to go on", err=True)
+        return selected(application, decision, chosen, int(typed) if typed.strip().isdecimal() else 0)
+
+
+def person() -> Person:
+    """Return the person at this terminal: whoever can open the state may decide everything."""
+    from reconcile.people.roles import Person, Role
+
+    return Person(people.person(), Role.ADMIN, sees_personal=True, origin=people.system_user())

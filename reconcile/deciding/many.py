@@ -1,0 +1,61 @@
+"""Many decisions at once: each is checked by itself, and one that is refused does not stop the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from connectors.errors import ConnectorError
+from notifications.wording.words import plural
+from reconcile.deciding.decisions import Answer, Wish
+from reconcile.errors import Failed, Refused, Wrong
+
+_STATUSES = {"decided": "decided", "unchanged": "unchanged", "not_done": "not done"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one decision: `decided`, `unchanged`, or `not_done` with the reason as its sentence."""
+
+    finding: str
+    status: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What became of many decisions."""
+
+    each: tuple[Outcome, ...]
+
+    @property
+    def not_done(self) -> tuple[Outcome, ...]:
+        return tuple(outcome for outcome in self.each if outcome.status == "not_done")
+
+    @property
+    def summary(self) -> str:
+        """The numbers in words: `43 findings: 40 decided, 1 unchanged, 2 not done.`"""
+        counts = [(number, _STATUSES[status]) for status, number in self._counts.items() if number]
+        shown = ", ".join(f"{number:,} {words}" for number, words in counts) or "nothing to decide"
+        return f"{plural(len(self.each), 'finding', 'findings')}: {shown}."
+
+    @property
+    def _counts(self) -> dict[str, int]:
+        return {status: sum(outcome.status == status for outcome in self.each) for status in _STATUSES}
+
+    def to_json(self) -> dict[str, Any]:
+        return self._counts | {"findings": [dict(vars(outcome)) for outcome in self.each]}
+
+
+def decide_each(wishes: Iterable[Wish], act: Callable[[Wish], Answer]) -> Outcomes:
+    """Carry out the decisions one after the other; `act` raises for one that is refused or fails."""
+    return Outcomes(tuple(_outcome(wish, act) for wish in wishes))
+
+
+def _outcome(wish: Wish, act: Callable[[Wish], Answer]) -> Outcome:
+    try:
+        answer = act(wish)
+    except (Wrong, Refused, Failed, ConnectorError) as error:
+        return Outcome(wish.finding, "not_done", str(error))
+    return Outcome(wish.finding, answer.status, answer.sentence)

@@ -1,0 +1,223 @@
+"""Decisions about many findings at once: how they are chosen, that each is checked, and that nothing is an accident."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+from world_support import DELETE, World
+
+from reconcile.cli import exits
+from reconcile.cli.commands import app
+from reconcile.deciding.decisions import decided
+from reconcile.deciding.many import decide_each
+from reconcile.deciding.selection import Selection, selected
+from reconcile.deciding.terms import ConditionRefused
+from reconcile.people.roles import Person, Role
+from reconcile.store.findings import find
+from reconcile.tracking import decide
+
+GROUPS = 22
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Groups of two customers with an e-mail of their own, the last one of three; their plans wait for approval."""
+    rows = [(2 * n + half, f"{n:02}@x", f"Name {half}") for n in range(GROUPS) for half in (0, 1)]
+    world = World.at(tmp_path / "w", *rows, (99, f"{GROUPS - 1:02}@x", "Name"), twins=DELETE)
+    world.run()
+    monkeypatch.chdir(world.folder)
+    monkeypatch.setenv("RECONCILE_ACTOR", "anna")
+    return world
+
+
+def ask(*arguments: str, typed: str | None = None) -> tuple[int, Result]:
+    ended = CliRunner().invoke(app, list(arguments), standalone_mode=False, input=typed)
+    error = ended.exception
+    if error is not None and not isinstance(error, SystemExit):
+        assert isinstance(error, Exception)
+        return exits._code(error), ended
+    return ended.return_value if isinstance(ended.return_value, int) else ended.exit_code, ended
+
+
+def states(world: World) -> dict[str, int]:
+    counted: dict[str, int] = {}
+    for state in world.findings().values():
+        counted[state] = counted.get(state, 0) + 1
+    return counted
+
+
+def by_key(world: World) -> dict[str, str]:
+    """The ids of findings by their e-mail."""
+    with world.open() as application, application.store.read() as tx:
+        return {str(finding.key["email"]): finding.id for finding in find(tx)}
+
+
+def test_several_ids_are_decided_in_their_order_with_a_summary(world: World) -> None:
+    names = by_key(world)
+    first, second = names["00@x"], names["01@x"]
+
+    code, answer = ask("dismiss", second, first, first, "--note", "two people")
+
+    lines = answer.stdout.splitlines()
+    assert (code, [line[:8] for line in lines[:2]]) == (0, [second[:8], first[:8]])
+    assert lines[2] == "2 findings: 2 decided."
+    assert states(world) == {"dismissed": 2, "awaiting_approval": GROUPS - 2}
+
+
+def test_a_wrong_id_among_several_stops_everything_before_anything_is_decided(world: World) -> None:
+    code, answer = ask("dismiss", by_key(world)["00@x"], "F-NOBODY1")
+
+    assert (code, states(world)) == (exits.WRONG, {"awaiting_approval": GROUPS})
+    assert "No finding is called `F-NOBODY1`" in str(answer.exception)
+
+
+def test_more_than_twenty_need_their_number(world: World) -> None:
+    refused, why = ask("dismiss", "--rule", "twins")
+    wrong, why_wrong = ask("dismiss", "--rule", "twins", "--confirm", "21")
+    before = states(world)
+    code, answer = ask("dismiss", "--rule", "twins", "--confirm", str(GROUPS))
+
+    assert (refused, wrong, before) == (exits.REFUSED, exits.REFUSED, {"awaiting_approval": GROUPS})
+    assert str(why.exception) == f"This is about {GROUPS} findings. Nothing was changed; add --confirm {GROUPS}"
+    assert f"This is about {GROUPS} findings, not 21." in str(why_wrong.exception)
+    assert (code, answer.stdout.splitlines()[-1]) == (0, f"{GROUPS} findings: {GROUPS} decided.")
+    assert states(world) == {"dismissed": GROUPS}
+
+
+@pytest.mark.parametrize(
+    ("condition", "keys"),
+    [
+        ("records > 2", [f"{GROUPS - 1:02}@x"]),
+        ("email in ('03@x', '04@x') and state = 'awaiting_approval'", ["03@x", "04@x"]),
+        ("email = '05@x' and rule = 'twins'", ["05@x"]),
+        ("email = '05@x' and first_seen > slot() - 1d", ["05@x"]),
+        ("email = '05@x' and money > 3", []),
+        ("email = '05@x' and assigned_to = 'anna'", []),
+    ],
+)
+def test_a_condition_chooses_by_what_is_known_of_a_finding(world: World, condition: str, keys: list[str]) -> None:
+    code, answer = ask("assign", "--where", condition, "maria", "--json")
+
+    decided = sorted(finding["finding"] for finding in json.loads(answer.stdout)["findings"])
+    assert (code, decided) == (0, sorted(by_key(world)[key] for key in keys))
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        ("nmae = 'x'", "`nmae` is not known here at column 1 of `nmae = 'x'`; use rule, state, form"),
+        ("email > 3", "email"),
+        ("records >", "at column"),
+        ("records", "condition"),
+    ],
+)
+def test_a_condition_that_makes_no_sense_is_told_and_nothing_is_decided(world: World, condition: str, why: str) -> None:
+    code, answer = ask("dismiss", "--where", condition)
+
+    assert code == exits.WRONG
+    assert why in str(answer.exception)
+    assert states(world) == {"awaiting_approval": GROUPS}
+
+
+def test_a_column_of_the_key_with_the_name_of_something_else_is_refused(tmp_path: Path) -> None:
+    """`state = 'open'` could mean either, and the wrong one would be decided."""
+    world = World.at(tmp_path / "w", (1, "a@x", "open"), (2, "a@x", "open"), twins={"key": ["state"]})
+    dataset = {"source": "shop", "table": "customers", "id": "id", "columns": {"state": {"is": "name"}}}
+    world.config["datasets"] = {"customers": dataset}
+    with world.open() as application:
+        application.run("nightly")
+        with pytest.raises(ConditionRefused, match="could mean the finding's or a column of its key"):
+            selected(application, "dismiss", Selection(where="state = 'open'"))
+
+
+def test_a_severity_chooses_that_and_worse(world: World) -> None:
+    none, answer = ask("dismiss", "--severity", "critical")
+    unknown, why = ask("dismiss", "--severity", "grave")
+
+    assert (none, answer.stdout) == (0, "0 findings: nothing to decide.\n")
+    assert (unknown, "grave" in str(why.exception)) == (exits.WRONG, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["dismiss"],
+        ["dismiss", "F-1", "--rule", "twins"],
+        ["approve", "F-1", "--plan-file", "plans.json"],
+        ["approve", "F-1", "F-2", "--plan", "abcdefgh"],
+        ["undo", "F-1", "--run", "run1_x"],
+    ],
+)
+def test_findings_are_chosen_in_exactly_one_way(world: World, arguments: list[str]) -> None:
+    code, answer = ask(*arguments)
+
+    assert (code, "give" in str(answer.exception) or "needs" in str(answer.exception)) == (exits.WRONG, True)
+
+
+@pytest.mark.slow
+def test_the_plans_of_a_file_are_approved_as_they_were_written_and_undone_together(world: World) -> None:
+    """A plan that changed since the file was written is refused; the others are carried out."""
+    _, written = ask("plan", "--json")
+    (world.folder / "plans.json").write_text(written.stdout)
+    world.shop.sql("INSERT INTO customers VALUES (200, '00@x', 'Name 3')")
+    world.run()
+
+    refused, _ = ask("approve", "--plan-file", "plans.json")
+    code, approved = ask("approve", "--plan-file", "plans.json", "--confirm", str(GROUPS), "--json")
+    after = states(world)
+    back, undone = ask("undo", "--rule", "twins", "--confirm", str(GROUPS - 1))
+
+    answer: dict[str, Any] = json.loads(approved.stdout)
+    [not_done] = [finding for finding in answer["findings"] if finding["status"] == "not_done"]
+    assert (refused, code) == (exits.REFUSED, exits.REFUSED)
+    assert (answer["decided"], answer["unchanged"], answer["not_done"]) == (GROUPS - 1, 0, 1)
+    assert (not_done["finding"], "Look at the current plan" in not_done["sentence"]) == (by_key(world)["00@x"], True)
+    assert after == {"cleaned": GROUPS - 1, "awaiting_approval": 1}
+    assert (back, undone.stdout.splitlines()[-1]) == (0, f"{GROUPS - 1} findings: {GROUPS - 1} decided.")
+    assert len(world.shop.rows()) == 2 * GROUPS + 2
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "it is not JSON"),
+        ("{}", "it is not a list of plans"),
+        ("[3]", "entry 1 is not a plan"),
+        (None, "it cannot be read"),
+    ],
+)
+def test_a_file_that_holds_no_plans_is_told(world: World, text: str | None, why: str) -> None:
+    if text is not None:
+        (world.folder / "plans.json").write_text(text)
+
+    code, answer = ask("approve", "--plan-file", "plans.json")
+
+    assert (code, why in str(answer.exception)) == (exits.WRONG, True)
+
+
+def test_a_finding_that_changes_before_its_turn_is_not_decided(world: World) -> None:
+    """What was selected is what is decided, and no newer version of it."""
+    names = [by_key(world)[key] for key in ("00@x", "01@x")]
+    bob = Person("bob", Role.REVIEWER, sees_personal=False, origin="bob@console")
+    with world.open() as application:
+        wishes = selected(application, "dismiss", Selection(ids=names))
+        world.shop.sql("INSERT INTO customers VALUES (200, '00@x', 'Name 3')")
+        application.run("nightly")
+        outcomes = decide_each(wishes, lambda wish: decided(application, bob, "dismiss", wish))
+
+    assert [outcome.status for outcome in outcomes.each] == ["not_done", "decided"]
+    assert "changed since it was shown" in outcomes.each[0].sentence
+
+
+def test_a_decision_that_changes_nothing_is_counted_by_itself(world: World) -> None:
+    names = by_key(world)
+    with world.open() as application:
+        decide.dismiss(application.memory, names["00@x"], actor="bob")
+
+    code, answer = ask("dismiss", names["00@x"], names["01@x"])
+
+    assert (code, answer.stdout.splitlines()[-1]) == (0, "2 findings: 1 decided, 1 unchanged.")
