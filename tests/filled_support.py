@@ -407,6 +407,11 @@ ROWS: Mapping[str, Rows] = {
         ],
     },
     "0007": {},
+    "0008": {
+        "keyed_requests": [
+            {"user": "ada", "key": "key-1", "digest": "ab" * 32, "received_at": AT, "answer": _json({"changed": True})}
+        ]
+    },
 }
 
 REVISIONS = tuple(

@@ -18,6 +18,7 @@ from reconcile.store.tables import (
     dataset_stats,
     failures,
     findings,
+    keyed_requests,
     notified,
     outbox,
     plans,
@@ -172,6 +173,11 @@ def _presses(cut: Cut) -> sa.Select[Any]:
     return sa.select(presses.c.id).where(over, presses.c.received_at < cut.details)
 
 
+def _keyed_requests(cut: Cut) -> sa.Select[Any]:
+    columns = keyed_requests.c
+    return sa.select(columns.user, columns.key).where(columns.received_at < cut.details)
+
+
 def _checkpoints(cut: Cut) -> sa.Select[Any]:
     ended = sa.select(runs.c.id).where(_ended(cut.runs))
     return sa.select(run_rules.c.run, run_rules.c.rule).where(run_rules.c.run.in_(ended))
@@ -232,6 +238,7 @@ DUE_TIMES = Old(slots, _slots)
 SHOWN = Old(shown_findings, _shown)
 MESSAGES = Old(outbox, _messages)
 PRESSES = Old(presses, _presses)
+KEYED_REQUESTS = Old(keyed_requests, _keyed_requests)
 CHECKPOINTS = Old(run_rules, _checkpoints)
 COUNTS = Old(dataset_stats, _stats)
 RUNS = Old(runs, _runs)

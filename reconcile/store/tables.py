@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0007"
+REVISION = "0008"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 
 metadata = sa.MetaData(
@@ -606,6 +606,20 @@ presses = sa.Table(
     sa.Index(None, "received_at"),
 )
 """Presses of buttons in messages, each once whatever the chat delivers. `signature` is that of its first delivery."""
+
+keyed_requests = sa.Table(
+    "keyed_requests",
+    metadata,
+    sa.Column("user", Word, primary_key=True),
+    sa.Column("key", Word, primary_key=True),
+    sa.Column("digest", Word, nullable=False),
+    sa.Column("received_at", Instant, nullable=False),
+    sa.Column("answer", Json),
+    sa.Index(None, "received_at"),
+)
+"""Requests with an idempotency key that changed something, each key once for a user. `digest` is of the request;
+`answer` is null until it was carried out.
+"""
 
 notified = sa.Table(
     "notified",

@@ -146,6 +146,7 @@ _STEPS = (
     _CompactionStep("findings shown in messages", retention.SHOWN),
     _CompactionStep("messages", retention.MESSAGES),
     _CompactionStep("presses", retention.PRESSES),
+    _CompactionStep("requests with a key", retention.KEYED_REQUESTS),
     _CompactionStep("checkpoints", retention.CHECKPOINTS),
     _CompactionStep("counts", retention.COUNTS),
     _CompactionStep("runs", retention.RUNS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reconcile.audit import log, proof
 from reconcile.audit.proof import Proof
@@ -32,6 +32,12 @@ class EntryView:
         body = entry.body if isinstance(entry.body, dict) else {}
         fields = {name: str(value) for name, value in body.items() if value is not None and name not in _SHOWN}
         return cls(entry, EventView.of(entry), body.get("finding"), body.get("run"), fields, entry.body is None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry as public JSON."""
+        entry = self.entry
+        at = {"seq": entry.seq, "at": entry.at.isoformat(), "actor": entry.actor, "event": entry.event}
+        return at | {"subject": entry.subject, "body": entry.body, "head": entry.head}
 
     @property
     def title(self) -> str:

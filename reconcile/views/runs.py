@@ -12,8 +12,9 @@ from notifications.wording.words import plural
 from reconcile.audit import log
 from reconcile.cleaning.decisions import RunUnknown
 from reconcile.coordination.releases import shortened
-from reconcile.findings.results import CleaningResult, RuleFailure, RuleResult, RunSummary, summary_of
+from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult, RunSummary, summary_of
 from reconcile.messages.personal import Hidden
+from reconcile.messages.public import outcome_json
 from reconcile.schedule.slots import slot_text
 from reconcile.store import runs as stored
 from reconcile.store.runs import RunRow
@@ -120,6 +121,29 @@ def detail(application: Application, run: str) -> RunDetail:
     view = RunView.of(row)
     rules = [RuleLine.of(application.project, result) for result in view.checked]
     return RunDetail(view, rules, events[:EVENTS], len(events) > EVENTS)
+
+
+def detail_to_json(application: Application, run: str) -> dict[str, Any]:
+    """Return a run with the results of its rules as public JSON. Raises RunUnknown, StoreError."""
+    with application.memory.read() as tx:
+        row = stored.get(tx, run)
+    if row is None:
+        raise RunUnknown(run)
+    view = RunView.of(row)
+    outcomes = view.summary.rules if view.summary else ()
+    times = {"started": row.started.isoformat(), "finished": row.finished and row.finished.isoformat()}
+    return (
+        view.to_json()
+        | times
+        | {
+            "release": row.release,
+            "rules": [outcome_json(outcome, _hidden(application.project, outcome)) for outcome in outcomes],
+        }
+    )
+
+
+def _hidden(project: Project, outcome: Outcome) -> Hidden:
+    return Hidden.of(project, outcome.dataset, outcome.rule) if isinstance(outcome, RuleResult) else Hidden()
 
 
 def cleaning_counts(cleaning: CleaningResult) -> str:

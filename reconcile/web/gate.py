@@ -21,7 +21,8 @@ from reconcile.people import sessions, tokens
 from reconcile.people.roles import Person, Role
 from reconcile.people.sessions import SignedIn
 from reconcile.web.office import Connection, Office, connection_of, office_of
-from reconcile.web.problems import FormRefused, NotHere, NotSignedIn
+from reconcile.web.problems import FormRefused, NotHere, NotSignedIn, RequestInvalid
+from rules.document.mistakes import short, suggestion
 
 COOKIE = "reconcile"
 _FIELDS = 5_000
@@ -109,6 +110,8 @@ class OfApi:
         if person is None:
             raise NotSignedIn
         person.require(self.role)
+        refuse_nul(request)
+        _refuse_unknown(request)
         return person
 
 
@@ -126,10 +129,24 @@ class OfConsole:
         return visit_of(request, form, self.role)
 
 
+def refuse_nul(request: Request) -> None:
+    """Raise NotHere for a NUL in an address: nothing has such a name, and PostgreSQL takes no such text."""
+    if any("\0" in text for text in (*request.path_params.values(), *request.query_params.values())):
+        raise NotHere(HTTPStatus.NOT_FOUND)
+
+
+def _refuse_unknown(request: Request) -> None:
+    """Raise RequestInvalid for an unknown parameter: a filter with a typing error would filter nothing."""
+    allowed = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
+    for name in request.query_params:
+        if name not in allowed:
+            hint = suggestion(name, allowed) if allowed else "this address takes none"
+            raise RequestInvalid(f"There is no parameter `{short(name)}`; {hint}")
+
+
 def visit_of(request: Request, form: Form, role: Role) -> Visit:
     """Return the visit of a person with at least this role. Raises SignInNeeded, NotAllowed, FormRefused, NotHere."""
-    if any("\0" in text for text in (*request.path_params.values(), *request.query_params.values())):
-        raise NotHere(HTTPStatus.NOT_FOUND)  # nothing has such a name, and PostgreSQL takes no such text
+    refuse_nul(request)
     office = office_of(request)
     connection = connection_of(request, office)
     signed_in, begins = signed_in_of(request, office, connection)

@@ -15,6 +15,7 @@ from reconcile import __version__
 from reconcile.service.applications import Asgi
 from reconcile.service.serve import Server
 from reconcile.web import errors, gate, slack
+from reconcile.web.api import reading, writing
 from reconcile.web.console import looking, managing, overview, pieces, review, running, signing
 from reconcile.web.headers import SafeHeaders
 from reconcile.web.office import Office
@@ -28,6 +29,8 @@ ROUTERS = (
     looking.router,
     managing.router,
     slack.router,
+    reading.router,
+    writing.router,
 )
 
 log = structlog.get_logger("reconcile")

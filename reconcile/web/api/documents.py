@@ -1,0 +1,242 @@
+"""The documents of the API: what requests hold, and what answers promise. New versions only add fields."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated, Any
+
+from fastapi import Header
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+
+Text = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00]*$")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        description="A key of your own, like an order number or a UUID: the same request again gets the first answer.",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[!-~]+$",
+    ),
+]
+
+
+def _instant(value: Any) -> dt.datetime:
+    """Return a time in UTC; a number is none, and neither is one beyond what can be stored."""
+    try:
+        return dt.datetime.fromisoformat(value).astimezone(dt.UTC) if "T" in value else dt.datetime.fromisoformat("")
+    except (TypeError, OverflowError):
+        raise ValueError("is not a time like 2026-12-01T08:00:00Z") from None
+
+
+Instant = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_instant)]
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Problem(_Answer):
+    """An error as in RFC 9457; `detail` is a sentence that says what is wrong and what to do."""
+
+    title: str
+    status: int
+    detail: str
+
+
+class Decision(_Request):
+    """A decision about a finding as it was shown: a finding or plan that changed since is not decided.
+
+    `version` is the finding's, `plan` the `plan_hash` of its plan, which `approve` needs. `until` ends a snooze, by
+    default when the finding grows. `to` is whom the finding is assigned to, null for nobody.
+    """
+
+    version: int | None = None
+    plan: Name | None = None
+    note: Text | None = None
+    until: Instant | None = None
+    to: Name | None = None
+
+
+class Shown(_Request):
+    """A finding as it was shown."""
+
+    finding: Name
+    version: int | None = None
+    plan: Name | None = None
+
+
+class ManyDecisions(_Request):
+    """One decision about up to 200 findings, each checked by itself."""
+
+    decision: Name
+    findings: Annotated[list[Shown], Field(min_length=1, max_length=200)]
+    note: Text | None = None
+    until: Instant | None = None
+    to: Name | None = None
+
+
+class PauseRequest(_Request):
+    """The reason for a pause."""
+
+    reason: Text = "no reason given"
+
+
+class Me(_Answer):
+    """The user of the token."""
+
+    name: str
+    role: str
+    sees_personal: bool
+
+
+class Finding(_Answer):
+    """A finding, with personal data masked; docs/cli.md lists all fields."""
+
+    id: str
+    rule: str
+    kind: str
+    dataset: str
+    status: str
+    severity: str
+    form: str
+    key: dict[str, Any]
+    records: int
+    money: dict[str, str]
+    version: int
+    first_seen: dt.datetime
+    last_seen: dt.datetime
+
+
+class Findings(_Answer):
+    """A page of findings, the worst and oldest first; `cursor` is that of the next page, null after the last one."""
+
+    findings: list[Finding]
+    cursor: str | None
+
+
+class FindingDetail(Finding):
+    """A finding with its records side by side, its history, and the plan that waits, if one does."""
+
+    side_by_side: dict[str, Any]
+    history: list[dict[str, Any]]
+
+
+class Decided(_Answer):
+    """What became of a decision; `changed` is false if it was so already."""
+
+    finding: str
+    changed: bool
+    sentence: str
+
+
+class DecidedFinding(_Answer):
+    """What became of one of many decisions: `decided`, `unchanged` or `not_done`."""
+
+    finding: str
+    status: str
+    sentence: str
+
+
+class ManyDecided(_Answer):
+    """What became of many decisions."""
+
+    decided: int
+    unchanged: int
+    not_done: int
+    findings: list[DecidedFinding]
+
+
+class Rule(_Answer):
+    """A rule with the numbers of its findings and what people decided about them."""
+
+    rule: str
+    kind: str
+    severity: str
+    waiting: int
+    confirmed: int
+    rejected: int
+    precision: float | None
+
+
+class Rules(_Answer):
+    """The rules of the configuration, those with the most waiting findings first."""
+
+    rules: list[Rule]
+
+
+class Run(_Answer):
+    """A run of a job for a slot."""
+
+    run: str
+    job: str
+    slot: str
+    status: str
+
+
+class Runs(_Answer):
+    """The latest runs, newest first."""
+
+    runs: list[Run]
+
+
+class RunDetail(Run):
+    """A run with the results of its rules."""
+
+    rules: list[dict[str, Any]]
+
+
+class Job(_Answer):
+    """A job: when it is due, whether it runs, and its last success."""
+
+    job: str
+    state: str
+    next: str | None
+    due: list[str]
+    last_success: str | None
+    paused: str | None
+
+
+class Jobs(_Answer):
+    """The jobs of the configuration."""
+
+    jobs: list[Job]
+
+
+class Requested(_Answer):
+    """A requested run; `new` is false if one was requested with this key before."""
+
+    job: str
+    run: str
+    slot: str
+    status: str
+    new: bool
+
+
+class JobChanged(_Answer):
+    """A job that was paused or resumed; `changed` is false if it was so already."""
+
+    job: str
+    changed: bool
+
+
+class AuditEntry(_Answer):
+    """An entry of the audit log."""
+
+    seq: int
+    at: dt.datetime
+    actor: str
+    event: str
+    head: str
+
+
+class AuditEntries(_Answer):
+    """Entries, newest first; `before` continues them, null at the end."""
+
+    entries: list[AuditEntry]
+    before: int | None

@@ -1,0 +1,134 @@
+"""What programs read: findings, rules, runs, jobs and the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import JSONResponse
+
+from reconcile.findings.states import IN_HAND, LIVE, State
+from reconcile.people.roles import Person, Role
+from reconcile.service import jobs
+from reconcile.store.audit_log import EntryFilter
+from reconcile.store.finding_pages import PageFilter
+from reconcile.views import audit, findings, queue, rules, runs
+from reconcile.web.api import documents
+from reconcile.web.api.description import PATH, answers, description
+from reconcile.web.gate import Anyone, OfApi
+from reconcile.web.office import At
+from rules.models import Severity
+
+router = APIRouter(prefix="/api/v1")
+
+VIEWER = Depends(OfApi(Role.VIEWER))
+Viewer = Annotated[Person, VIEWER]
+Limit = Annotated[int, Query(ge=1, le=200, description="The most entries of the page.")]
+_Severities = Annotated[str | None, Query(pattern=f"^({'|'.join(Severity.__members__)})$")]
+_States = Annotated[list[State] | None, Query(description="By default all that are not over.")]
+
+
+@router.get(PATH.removeprefix(router.prefix), dependencies=[Depends(Anyone())], include_in_schema=False)
+def openapi(request: Request) -> JSONResponse:
+    return JSONResponse(description(request.app))
+
+
+@router.get("/me", responses=answers(documents.Me))
+def me(person: Viewer) -> JSONResponse:
+    """Return the user of the token."""
+    return JSONResponse({"name": person.name, "role": person.role.word, "sees_personal": person.sees_personal})
+
+
+@router.get("/findings", responses=answers(documents.Findings), dependencies=[VIEWER])
+def list_findings(
+    office: At,
+    state: _States = None,
+    rule: Annotated[list[str] | None, Query()] = None,
+    severity: _Severities = None,
+    assigned_to: str | None = None,
+    limit: Limit = 50,
+    cursor: Annotated[str | None, Query(max_length=400)] = None,
+) -> JSONResponse:
+    """List findings, the worst and oldest first; `severity` is that or worse."""
+    with office.application() as application:
+        for name in rule or ():
+            application.require("rule", name, tuple(application.project.rules))
+        least = None if severity is None else Severity[severity]
+        criteria = PageFilter(tuple(state or (*LIVE, *IN_HAND)), tuple(rule or ()), least, assigned_to)
+        shown = queue.listed(application, criteria, limit=limit, cursor=cursor, members=True)
+        listed = [findings.to_json(view) for view in shown.findings]
+    return JSONResponse({"findings": listed, "cursor": shown.cursor})
+
+
+@router.get("/findings/{finding}", responses=answers(documents.FindingDetail), dependencies=[VIEWER])
+def show_finding(office: At, finding: str) -> JSONResponse:
+    """Return a finding by its id or the beginning of it."""
+    with office.application() as application:
+        return JSONResponse(findings.detail_to_json(findings.detail(application, finding, show=False)))
+
+
+@router.post("/findings/{finding}/reveal", responses=answers(documents.FindingDetail))
+def reveal_finding(person: Viewer, office: At, finding: str) -> JSONResponse:
+    """Return a finding with personal data in clear, which the user must be allowed to see; this is recorded."""
+    with office.application() as application:
+        return JSONResponse(findings.detail_to_json(findings.reveal(application, finding, by=person)))
+
+
+@router.get("/rules", responses=answers(documents.Rules), dependencies=[VIEWER])
+def list_rules(office: At) -> JSONResponse:
+    """List the rules, those with the most waiting findings first."""
+    with office.application() as application:
+        return JSONResponse({"rules": [view.to_json() for view in rules.listed(application)]})
+
+
+@router.get("/rules/{rule}", responses=answers(documents.Rule), dependencies=[VIEWER])
+def show_rule(office: At, rule: str) -> JSONResponse:
+    """Return a rule with its definition as YAML."""
+    with office.application() as application:
+        detail = rules.detail(application, rule)
+    return JSONResponse(detail.view.to_json() | {"definition": detail.definition})
+
+
+@router.get("/runs", responses=answers(documents.Runs), dependencies=[VIEWER])
+def list_runs(office: At, job: str | None = None, limit: Limit = 50) -> JSONResponse:
+    """List the latest runs, newest first."""
+    with office.application() as application:
+        if job is not None:
+            application.job(job)
+        return JSONResponse({"runs": [view.to_json() for view in runs.listed(application, job, limit)]})
+
+
+@router.get("/runs/{run}", responses=answers(documents.RunDetail), dependencies=[VIEWER])
+def show_run(office: At, run: str) -> JSONResponse:
+    """Return a run with the results of its rules."""
+    with office.application() as application:
+        return JSONResponse(runs.detail_to_json(application, run))
+
+
+@router.get("/jobs", responses=answers(documents.Jobs), dependencies=[VIEWER])
+def list_jobs(office: At) -> JSONResponse:
+    """List the jobs: when they are due, whether they run, and their last success."""
+    with office.application() as application, application.memory.read() as tx:
+        shown = [jobs.look_at(job, tx).to_json() for job in application.project.jobs.values()]
+    return JSONResponse({"jobs": shown})
+
+
+@router.get("/audit", responses=answers(documents.AuditEntries), dependencies=[VIEWER])
+def list_entries(
+    office: At,
+    finding: str | None = None,
+    run: str | None = None,
+    event: str | None = None,
+    actor: str | None = None,
+    before: Annotated[int | None, Query(ge=1, le=10**15)] = None,
+    limit: Limit = 50,
+) -> JSONResponse:
+    """List entries of the audit log, newest first; `event` also takes a prefix such as `finding`."""
+    with office.application() as application:
+        shown = audit.page(application, EntryFilter(finding, run, event, actor, before), limit)
+    return JSONResponse({"entries": _entries(shown.entries), "before": shown.before})
+
+
+def _entries(views: Sequence[audit.EntryView]) -> list[dict[str, Any]]:
+    return [view.to_json() for view in views]

@@ -1,0 +1,114 @@
+"""What programs change: decisions about findings, and jobs. Each request can carry an idempotency key."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import JSONResponse
+
+from reconcile.coordination import pauses
+from reconcile.deciding.decisions import DECISIONS, Answer, DecisionUnknown, Wish, decided
+from reconcile.deciding.many import decide_each
+from reconcile.deciding.once import once
+from reconcile.people.roles import Person, Role
+from reconcile.schedule.slots import slot_text
+from reconcile.service import triggers
+from reconcile.views.findings import named
+from reconcile.web.api import documents
+from reconcile.web.api.description import answers
+from reconcile.web.api.documents import Decision, IdempotencyKey, ManyDecisions, PauseRequest
+from reconcile.web.gate import OfApi
+from reconcile.web.office import At, Office
+
+router = APIRouter(prefix="/api/v1")
+
+Reviewer = Annotated[Person, Depends(OfApi(Role.REVIEWER))]
+Operator = Annotated[Person, Depends(OfApi(Role.OPERATOR))]
+
+
+@router.post("/findings/{finding}/{decision}", responses=answers(documents.Decided))
+def decide(
+    person: Reviewer, office: At, finding: str, decision: str, wanted: Decision, key: IdempotencyKey = None
+) -> JSONResponse:
+    """Decide about a finding: approve, reject, dismiss, snooze, reopen, assign, or as an operator undo, retry."""
+    _check(person, decision)
+
+    def act() -> dict[str, Any]:
+        with office.application() as application:
+            name = named(application, finding).id
+            wish = Wish(name, wanted.note, wanted.version, wanted.plan, wanted.until, wanted.to)
+            answer = decided(application, person, decision, wish)
+        return {"finding": name, "changed": answer.changed, "sentence": answer.sentence}
+
+    request = ["decide", finding, decision, wanted.model_dump(mode="json")]
+    return _answered(office, person, key, request, act, decision)
+
+
+@router.post("/decisions", responses=answers(documents.ManyDecided))
+def decide_many(person: Reviewer, office: At, wanted: ManyDecisions, key: IdempotencyKey = None) -> JSONResponse:
+    """Decide about many findings; one that is refused does not stop the others."""
+    _check(person, wanted.decision)
+    wishes = [
+        Wish(shown.finding, wanted.note, shown.version, shown.plan, wanted.until, wanted.to)
+        for shown in wanted.findings
+    ]
+
+    def act() -> dict[str, Any]:
+        with office.application() as application:
+
+            def decide_one(wish: Wish) -> Answer:
+                return decided(application, person, wanted.decision, wish)
+
+            return decide_each(wishes, decide_one).to_json()
+
+    request = ["decide many", wanted.model_dump(mode="json")]
+    return _answered(office, person, key, request, act, wanted.decision)
+
+
+@router.post("/jobs/{job}/runs", responses=answers(documents.Requested))
+def request_run(person: Operator, office: At, job: str, key: IdempotencyKey = None) -> JSONResponse:
+    """Make a job due now; requests with the same key are one run."""
+    with office.application() as application:
+        application.job(job)
+        with application.store.begin() as tx:
+            requested = triggers.request(tx, application.project, job, key, by=person.name)
+    office.wake("work")
+    document = {"job": job, "run": requested.run, "slot": slot_text(requested.slot), "status": requested.status}
+    return JSONResponse(document | {"new": requested.is_new})
+
+
+@router.post("/jobs/{job}/pause", responses=answers(documents.JobChanged))
+def pause(person: Operator, office: At, job: str, wanted: PauseRequest) -> JSONResponse:
+    """Pause a job until somebody resumes it."""
+    with office.application() as application:
+        application.job(job)
+        with application.store.begin() as tx:
+            is_new = pauses.of_job(job) not in pauses.active(tx)
+            pauses.pause(tx, pauses.of_job(job), reason=wanted.reason, by=person.name)
+    return JSONResponse({"job": job, "changed": is_new})
+
+
+@router.post("/jobs/{job}/resume", responses=answers(documents.JobChanged))
+def resume(person: Operator, office: At, job: str) -> JSONResponse:
+    """Resume a paused job."""
+    with office.application() as application:
+        application.job(job)
+        with application.store.begin() as tx:
+            changed = pauses.resume(tx, pauses.of_job(job), person.name)
+    office.wake("work")
+    return JSONResponse({"job": job, "changed": changed})
+
+
+def _check(person: Person, decision: str) -> None:
+    """Raise DecisionUnknown, or NotAllowed, before a key is used."""
+    if decision not in DECISIONS:
+        raise DecisionUnknown
+    person.require(DECISIONS[decision][0])
+
+
+def _answered(office: Office, person: Person, key: str | None, request: Any, act: Any, decision: str) -> JSONResponse:
+    answer, is_earlier = once(office.store(), person.name, key, request, act)
+    if decision in ("approve", "retry"):
+        office.wake("clean")
+    return JSONResponse(answer, headers={"Idempotency-Replayed": "true"} if is_earlier else None)
