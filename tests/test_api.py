@@ -201,7 +201,7 @@ def test_many_are_decided_each_by_itself(site: Site) -> None:
 
     answer = send(reviewer, "/decisions", {"decision": "snooze", "findings": shown, "until": "2090-01-01T00:00:00Z"})
 
-    assert [one["status"] for one in answer.json["findings"]] == ["decided", "not_done", "not_done"]
+    assert [finding["status"] for finding in answer.json["findings"]] == ["decided", "not_done", "not_done"]
     assert site.world.findings() == {first: "snoozed", second: "awaiting_approval"}
 
 
@@ -212,6 +212,8 @@ def test_many_are_decided_each_by_itself(site: Site) -> None:
         ("/findings/F-NOBODY/explode", {}, 422),
         ("/findings/F-NOBODY/dismiss", {"surprise": 1}, 422),
         ("/findings/F-NOBODY/snooze", {"until": "tomorrow"}, 422),
+        ("/findings/F-NOBODY/snooze", {"until": "2090-01-01T08:00:00"}, 422),
+        ("/findings/F-NOBODY/snooze", {"until": 3800000000}, 422),
         ("/findings/F-NOBODY/snooze", {"until": "9999-12-31T23:59:59-14:00"}, 422),
         ("/findings/F-NOBODY/dismiss", {"note": "\0"}, 422),
         ("/findings/F-NOBODY/dismiss", {"note": "\ud800"}, 422),

@@ -134,6 +134,18 @@ def test_a_column_of_the_key_with_the_name_of_something_else_is_refused(tmp_path
             selected(application, "dismiss", Selection(where="state = 'open'"))
 
 
+def test_a_column_of_one_rule_s_key_is_null_for_the_findings_of_others(tmp_path: Path) -> None:
+    """`SKU` could be a currency; where a key has it, it is that column and nothing else."""
+    world = World.at(tmp_path / "w", (1, "a@x", "X1"), (2, "a@x", "X1"), twins={}, same_goods={"key": ["SKU"]})
+    dataset = {"source": "shop", "table": "customers", "id": "id", "columns": {"SKU": {"is": "name"}}}
+    world.config["datasets"] = {"customers": dataset | {"money": {"amount": "id", "currency": "EUR"}}}
+    with world.open() as application:
+        application.run("nightly")
+        chosen = [selected(application, "dismiss", Selection(where=text)) for text in ("SKU = 'X1'", "EUR > 0")]
+
+    assert [len(wishes) for wishes in chosen] == [1, 2]
+
+
 def test_a_severity_chooses_that_and_worse(world: World) -> None:
     none, answer = ask("dismiss", "--severity", "critical")
     unknown, why = ask("dismiss", "--severity", "grave")
@@ -207,10 +219,10 @@ def test_a_finding_that_changes_before_its_turn_is_not_decided(world: World) -> 
         wishes = selected(application, "dismiss", Selection(ids=names))
         world.shop.sql("INSERT INTO customers VALUES (200, '00@x', 'Name 3')")
         application.run("nightly")
-        outcomes = decide_each(wishes, lambda wish: decided(application, bob, "dismiss", wish))
+        outcomes = list(decide_each(wishes, lambda wish: decided(application, bob, "dismiss", wish)))
 
-    assert [outcome.status for outcome in outcomes.each] == ["not_done", "decided"]
-    assert "changed since it was shown" in outcomes.each[0].sentence
+    assert [outcome.status for outcome in outcomes] == ["not_done", "decided"]
+    assert "changed since it was shown" in outcomes[0].sentence
 
 
 def test_a_decision_that_changes_nothing_is_counted_by_itself(world: World) -> None:

@@ -67,6 +67,15 @@ def test_every_rule_over_every_table_says_what_the_docs_say(home: Home, tmp_path
     assert home.engine == "embedded" or _sum(tallies, "pushed") >= PUSHED[home.name] * _sum(tallies, "pairs")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [8190, 8266])
+def test_of_records_with_the_same_id_most_complete_sees_the_one_that_the_oracle_sees(seed: int, tmp_path: Path) -> None:
+    """The columns that `most_complete` counts came last in the order that says which one of them counts."""
+    home = Home("sqlite", "pushdown", f"sqlite:///{tmp_path}/data.db")
+
+    assert compare(tmp_path, [random_case(seed)], home).differences == []
+
+
 PUSHED = {"sqlite": 0.05, "postgresql": 0.2, "mariadb": 0.2}
 """So many of the rules at least are answered by the database itself."""
 

@@ -222,7 +222,8 @@ def reopen(
 
 def assign(
     ids: Ids = None,
-    to: Annotated[str, typer.Argument(help="The person's name; empty to unassign.", metavar="NAME")] = ...,  # type: ignore[assignment]
+    *,
+    to: Annotated[str, typer.Argument(help="The person's name; empty to unassign.", metavar="NAME")],
     config: Config = FILE,
     rule: Rules = None,
     severity: Severity = None,

@@ -69,18 +69,21 @@ def decide(
     act: Callable[[Wish], Answer],
 ) -> int:
     """Decide about the chosen findings; return the exit code."""
-    from reconcile.deciding.many import decide_each
+    from reconcile.deciding.many import Outcomes, decide_each
 
     def act_unless_interrupted(wish: Wish) -> Answer:
         signals.leave()
         return act(wish)
 
-    outcomes = decide_each(_wishes(application, out, decision, chosen, confirmed), act_unless_interrupted)
+    wishes, done = _wishes(application, out, decision, chosen, confirmed), []
+    for outcome in decide_each(wishes, act_unless_interrupted):
+        done.append(outcome)
+        if not out.json:  # at once, so that an interrupted command has told what it did
+            out.say(outcome.sentence)
+    outcomes = Outcomes(tuple(done))
     if out.json:
         out.emit(outcomes.to_json())
     else:
-        for outcome in outcomes.each:
-            out.say(outcome.sentence)
         out.say(outcomes.summary)
     return exits.REFUSED if outcomes.not_done else exits.DONE
 

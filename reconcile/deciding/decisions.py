@@ -47,26 +47,31 @@ class Wish:
     to: str | None = None
 
 
+class NotDone(Refused):
+    """The service could not carry out the decision, and says why and what happens next."""
+
+
 @dataclass(frozen=True)
 class Answer:
-    """A sentence, and True if something changed; `is_done` is False if the decision could not be carried out."""
+    """A sentence, and True if something changed."""
 
     sentence: str
     changed: bool
-    is_done: bool = True
 
     @classmethod
     def of(cls, result: DecisionResult) -> Answer:
-        return cls(result.sentence, result.ok, result.ok)
+        """Return the answer of a service. Raises NotDone."""
+        if not result.ok:
+            raise NotDone(result.sentence)
+        return cls(result.sentence, changed=True)
 
     @classmethod
     def of_undo(cls, undone: Undone) -> Answer:
-        return cls(" ".join(undone_in_words(undone)), bool(undone.undone), is_done=not undone.failed)
-
-    @property
-    def status(self) -> str:
-        """`decided`, `unchanged` or `not_done`."""
-        return ("decided" if self.changed else "unchanged") if self.is_done else "not_done"
+        """Return the answer of an undo. Raises NotDone."""
+        sentence = " ".join(undone_in_words(undone))
+        if undone.failed:
+            raise NotDone(sentence)
+        return cls(sentence, bool(undone.undone))
 
 
 Deciding = Callable[[Application, Person, Wish], Answer]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,9 +48,9 @@ class Outcomes:
         return self._counts | {"findings": [dict(vars(outcome)) for outcome in self.each]}
 
 
-def decide_each(wishes: Iterable[Wish], act: Callable[[Wish], Answer]) -> Outcomes:
+def decide_each(wishes: Iterable[Wish], act: Callable[[Wish], Answer]) -> Iterator[Outcome]:
     """Carry out the decisions one after the other; `act` raises for one that is refused or fails."""
-    return Outcomes(tuple(_outcome(wish, act) for wish in wishes))
+    return (_outcome(wish, act) for wish in wishes)
 
 
 def _outcome(wish: Wish, act: Callable[[Wish], Answer]) -> Outcome:
@@ -58,4 +58,4 @@ def _outcome(wish: Wish, act: Callable[[Wish], Answer]) -> Outcome:
         answer = act(wish)
     except (Wrong, Refused, Failed, ConnectorError) as error:
         return Outcome(wish.finding, "not_done", str(error))
-    return Outcome(wish.finding, answer.status, answer.sentence)
+    return Outcome(wish.finding, "decided" if answer.changed else "unchanged", answer.sentence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -45,25 +45,25 @@ class ConditionRefused(Wrong):
 
 def matching(findings: Sequence[Finding], text: str, now: dt.datetime, timezone: str) -> Iterator[Finding]:
     """Yield the findings for which a condition is true. Raises ConditionRefused."""
+    keys = frozenset(name for finding in findings for name in finding.key)
     try:
-        condition = _condition(text, findings, timezone)
+        condition = _condition(text, findings, keys, timezone)
     except RuleError as error:
         raise ConditionRefused(error) from None
     for finding in findings:
-        if condition.evaluate(_Row(finding), now) is True:
+        if condition.evaluate(_Row(finding, keys), now) is True:
             yield finding
 
 
-def _condition(text: str, findings: Sequence[Finding], timezone: str) -> BoundExpression:
+def _condition(text: str, findings: Sequence[Finding], keys: Collection[str], timezone: str) -> BoundExpression:
     expression = parse(text)
     names = {node.name: node.at for node in walk(expression.root) if isinstance(node, Name)}
-    columns = [_column(text, name, at, findings) for name, at in names.items()]
+    columns = [_column(text, name, at, findings, is_key=name in keys) for name, at in names.items()]
     return expression.condition(Schema(tuple(columns)), timezone)
 
 
-def _column(text: str, name: str, at: int, findings: Sequence[Finding]) -> Column:
+def _column(text: str, name: str, at: int, findings: Sequence[Finding], *, is_key: bool) -> Column:
     """Return a name of a condition as a column. Raises ExpressionError for a name without a meaning, or with two."""
-    is_key = any(name in finding.key for finding in findings)
     if name in _OF_FINDINGS:
         if is_key:
             raise ExpressionError(text, at, f"`{name}` could mean the finding's or a column of its key", "use `--rule`")
@@ -81,25 +81,28 @@ def _column(text: str, name: str, at: int, findings: Sequence[Finding]) -> Colum
 
 @dataclass(frozen=True)
 class _Row(Mapping[str, Value]):
-    """The names of a condition for one finding; a name it lacks is null."""
+    """The names of a condition for one finding; `columns` are those of all keys. A name it lacks is null."""
 
     finding: Finding
+    columns: frozenset[str]
 
     def __getitem__(self, name: str) -> Value:
         finding = self.finding
-        if name in finding.key:
-            return finding.key[name] if type(finding.key[name]) in _TYPES else None  # an erased value is null
+        value: Value
+        if name in self.columns:
+            value = finding.key.get(name)
+            return value if type(value) in _TYPES else None  # an erased value is null
         if name == "state":
             return finding.state.value
         if name == "money":
             return next(iter(finding.money.values())) if len(finding.money) == 1 else None
-        if CURRENCY.fullmatch(name):
-            return finding.money.get(name, Decimal(0)) if finding.money else None
-        value: Value = getattr(finding, name, None) if name in _OF_FINDINGS else None
-        return value
+        if name in _OF_FINDINGS:
+            value = getattr(finding, name)
+            return value
+        return finding.money.get(name, Decimal(0)) if finding.money else None
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*_OF_FINDINGS, *self.finding.key))
+        return iter((*_OF_FINDINGS, *self.columns))
 
     def __len__(self) -> int:
-        return len(_OF_FINDINGS) + len(self.finding.key)
+        return len(_OF_FINDINGS) + len(self.columns)

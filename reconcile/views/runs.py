@@ -123,23 +123,12 @@ def detail(application: Application, run: str) -> RunDetail:
     return RunDetail(view, rules, events[:EVENTS], len(events) > EVENTS)
 
 
-def detail_to_json(application: Application, run: str) -> dict[str, Any]:
-    """Return a run with the results of its rules as public JSON. Raises RunUnknown, StoreError."""
-    with application.memory.read() as tx:
-        row = stored.get(tx, run)
-    if row is None:
-        raise RunUnknown(run)
-    view = RunView.of(row)
-    outcomes = view.summary.rules if view.summary else ()
+def detail_to_json(application: Application, view: RunView) -> dict[str, Any]:
+    """Return a run with the results of its rules as public JSON."""
+    row, outcomes = view.row, view.summary.rules if view.summary else ()
     times = {"started": row.started.isoformat(), "finished": row.finished and row.finished.isoformat()}
-    return (
-        view.to_json()
-        | times
-        | {
-            "release": row.release,
-            "rules": [outcome_json(outcome, _hidden(application.project, outcome)) for outcome in outcomes],
-        }
-    )
+    rules = [outcome_json(outcome, _hidden(application.project, outcome)) for outcome in outcomes]
+    return view.to_json() | times | {"release": row.release, "rules": rules}
 
 
 def _hidden(project: Project, outcome: Outcome) -> Hidden:

@@ -23,11 +23,15 @@ IdempotencyKey = Annotated[
 
 
 def _instant(value: Any) -> dt.datetime:
-    """Return a time in UTC; a number is none, and neither is one beyond what can be stored."""
+    """Return a time in UTC. Raises ValueError for a number, a day, or a time without its zone or beyond 9999."""
+    refusal = ValueError("is not a time with its zone, like 2026-12-01T08:00:00Z")
     try:
-        return dt.datetime.fromisoformat(value).astimezone(dt.UTC) if "T" in value else dt.datetime.fromisoformat("")
-    except (TypeError, OverflowError):
-        raise ValueError("is not a time like 2026-12-01T08:00:00Z") from None
+        instant = dt.datetime.fromisoformat(value)
+        if instant.tzinfo is None:
+            raise refusal
+        return instant.astimezone(dt.UTC)
+    except (TypeError, ValueError, OverflowError):
+        raise refusal from None
 
 
 Instant = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_instant)]

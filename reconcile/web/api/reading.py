@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
@@ -103,7 +102,7 @@ def list_runs(office: At, job: str | None = None, limit: Limit = 50) -> JSONResp
 def show_run(office: At, run: str) -> JSONResponse:
     """Return a run with the results of its rules."""
     with office.application() as application:
-        return JSONResponse(runs.detail_to_json(application, run))
+        return JSONResponse(runs.detail_to_json(application, runs.detail(application, run).view))
 
 
 @router.get("/jobs", responses=answers(documents.Jobs), dependencies=[VIEWER])
@@ -127,8 +126,4 @@ def list_entries(
     """List entries of the audit log, newest first; `event` also takes a prefix such as `finding`."""
     with office.application() as application:
         shown = audit.page(application, EntryFilter(finding, run, event, actor, before), limit)
-    return JSONResponse({"entries": _entries(shown.entries), "before": shown.before})
-
-
-def _entries(views: Sequence[audit.EntryView]) -> list[dict[str, Any]]:
-    return [view.to_json() for view in views]
+    return JSONResponse({"entries": [view.to_json() for view in shown.entries], "before": shown.before})

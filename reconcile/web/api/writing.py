@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 
 from reconcile.coordination import pauses
-from reconcile.deciding.decisions import DECISIONS, Answer, DecisionUnknown, Wish, decided
-from reconcile.deciding.many import decide_each
+from reconcile.deciding.decisions import DECISIONS, DecisionUnknown, Wish, decided
+from reconcile.deciding.many import Outcomes, decide_each
 from reconcile.deciding.once import once
 from reconcile.people.roles import Person, Role
 from reconcile.schedule.slots import slot_text
@@ -25,6 +26,7 @@ router = APIRouter(prefix="/api/v1")
 
 Reviewer = Annotated[Person, Depends(OfApi(Role.REVIEWER))]
 Operator = Annotated[Person, Depends(OfApi(Role.OPERATOR))]
+Act = Callable[[], dict[str, Any]]
 
 
 @router.post("/findings/{finding}/{decision}", responses=answers(documents.Decided))
@@ -56,11 +58,8 @@ def decide_many(person: Reviewer, office: At, wanted: ManyDecisions, key: Idempo
 
     def act() -> dict[str, Any]:
         with office.application() as application:
-
-            def decide_one(wish: Wish) -> Answer:
-                return decided(application, person, wanted.decision, wish)
-
-            return decide_each(wishes, decide_one).to_json()
+            each = decide_each(wishes, lambda wish: decided(application, person, wanted.decision, wish))
+            return Outcomes(tuple(each)).to_json()
 
     request = ["decide many", wanted.model_dump(mode="json")]
     return _answered(office, person, key, request, act, wanted.decision)
@@ -107,7 +106,7 @@ def _check(person: Person, decision: str) -> None:
     person.require(DECISIONS[decision][0])
 
 
-def _answered(office: Office, person: Person, key: str | None, request: Any, act: Any, decision: str) -> JSONResponse:
+def _answered(office: Office, person: Person, key: str | None, request: Any, act: Act, decision: str) -> JSONResponse:
     answer, is_earlier = once(office.store(), person.name, key, request, act)
     if decision in ("approve", "retry"):
         office.wake("clean")

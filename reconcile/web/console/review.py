@@ -121,7 +121,7 @@ def decide(visit: Reviewer, request: Request, finding: str, decision: str) -> Re
     """Carry out one decision and go on with the next finding; after a refusal, show this one with the reason."""
     form = visit.form
     try:
-        wish = _wish(finding, form)
+        wish = _wish(form, finding, form.get("version", ""), form.get("plan", ""))
         with visit.office.application() as application:
             decided(application, visit.person, decision, wish)
     except (Wrong, Refused, Failed, ConnectorError) as error:
@@ -137,14 +137,14 @@ def decide_many(visit: Reviewer, request: Request) -> Response:
     form = visit.form
     decision, selected = form.get("decision", ""), form.every("finding")[:_MOST]
     try:
-        wishes = [_wish(name, form, seen or ":") for name, _, seen in (entry.partition(":") for entry in selected)]
+        wishes = [_wish(form, *_shown_in(entry)) for entry in selected]
     except SnoozeRefused as error:
         return _queue(visit, request, _filter(form), problem=str(error), status=status_of(error))
     with visit.office.application() as application:
-        outcomes = decide_each(wishes, lambda wish: decided(application, visit.person, decision, wish))
+        each = tuple(decide_each(wishes, lambda wish: decided(application, visit.person, decision, wish)))
     if decision == "approve":
         visit.office.wake("clean")
-    return _queue(visit, request, _filter(form), outcomes=outcomes)
+    return _queue(visit, request, _filter(form), outcomes=Outcomes(each))
 
 
 def _filter(form: Form) -> Mapping[str, str]:
@@ -152,16 +152,22 @@ def _filter(form: Form) -> Mapping[str, str]:
     return {name: form[name] for name in form if name != "finding"}
 
 
-def _wish(finding: str, form: Form, shown: str | None = None) -> Wish:
-    """Return what a form wants; `shown` is the finding's version and plan as `7:hash`, if there is one of each."""
+def _shown_in(entry: str) -> tuple[str, str, str]:
+    """Return the finding, version and plan of a ticked box: `F-31HRQR:2:` and the plan's hash, if one waits."""
+    finding, _, shown = entry.partition(":")
+    version, _, plan = shown.partition(":")
+    return finding, version, plan
+
+
+def _wish(form: Form, finding: str, version: str, plan: str) -> Wish:
+    """Return what a form wants of a finding that was shown with this version and plan. Raises SnoozeRefused."""
     until = form.get("until", "")
     if until not in SNOOZES:
         raise SnoozeRefused
-    seen, _, plan = (form.get("version", ""), "", form.text("plan")) if shown is None else shown.partition(":")
     return Wish(
         finding,
         note=form.text("note"),
-        version=int(seen) if seen.isdecimal() and len(seen) < 10 else None,
+        version=int(version) if version.isdecimal() and len(version) < 10 else None,
         plan=plan or None,
         until=dt.datetime.now(dt.UTC) + parse_duration(until) if until else None,
         to=form.text("to"),

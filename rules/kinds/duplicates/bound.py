@@ -183,7 +183,8 @@ class BoundRule(Criteria):
 
         They are all that are read, but file and row only if the rule uses them.
         """
-        judged, used = (set(self.columns.sources(names)) for names in (self.judged, self.used))
+        chosen_by = (*self.used, *self.considered)
+        judged, used = (set(self.columns.sources(names)) for names in (self.judged, chosen_by))
         read = [name for name in self.needed if name not in PLACE or name in judged]
         return tuple(sorted(read, key=lambda name: name not in used) if self.relation.id else read)
 
