@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from notifications.wording.words import plural
 from reconcile.deciding.decisions import Wish
 from reconcile.deciding.terms import matching
 from reconcile.errors import Refused, Wrong
@@ -35,8 +36,9 @@ class NumberNotConfirmed(Refused):
 
     def __init__(self, number: int, confirmed: int | None) -> None:
         self.number = number
+        findings = plural(number, "finding", "findings")
         wrong = "" if confirmed is None else f", not {confirmed:,}"
-        super().__init__(f"This is about {number:,} findings{wrong}. Nothing was changed; add --confirm {number}")
+        super().__init__(f"This is about {findings}{wrong}. Nothing was changed; add --confirm {number}")
 
 
 class PlanFileRefused(Wrong):
