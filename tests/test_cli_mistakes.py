@@ -381,10 +381,10 @@ def test_the_log_is_listed_without_what_an_entry_does_not_say(shop: Project) -> 
 
 def test_arguments_are_named_alike_in_every_usage(shop: Project) -> None:
     for words, usage in {
-        ("undo", "-h"): "reconcile undo [OPTIONS] [ID]",
+        ("undo", "-h"): "reconcile undo [OPTIONS] [ID]...",
         ("run", "-h"): "reconcile run [OPTIONS] [JOB]...",
         ("runs", "-h"): "reconcile runs [OPTIONS] [JOB]",
-        ("assign", "-h"): "reconcile assign [OPTIONS] {ID} {NAME}",
+        ("assign", "-h"): "reconcile assign [OPTIONS] [ID]... {NAME}",
         ("explain", "-h"): "reconcile explain [OPTIONS] {RULE}",
     }.items():
         assert f"Usage: {usage}\n" in shop(*words).out

@@ -114,6 +114,7 @@ NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
         "last_seen": _RENEWED,
     },
     "holds": _WORK,
+    "keyed_requests": _WORK,
     "leases": _WORK,
     "meta": "the identity of the state",  # its id is in every hash; epoch and schema are compared when it is opened
     "outbox": "messages",
