@@ -230,6 +230,31 @@ def test_what_is_wrong_is_told_in_a_sentence(site: Site, path: str, body: Json, 
     assert set(site.world.findings().values()) == {"awaiting_approval"}
 
 
+@pytest.mark.parametrize("decision", ["approve", "reject", "dismiss", "snooze", "assign"])
+def test_a_decision_about_another_version_is_refused(site: Site, decision: str) -> None:
+    reviewer = program(site, "bob")
+    [first, _] = sorted(site.world.findings())
+    shown = get(reviewer, f"/findings/{first}")
+
+    body = {"version": shown["version"] + 5, "plan": shown["plan"]["plan_hash"], "to": "ada"}
+    answer = send(reviewer, f"/findings/{first}/{decision}", body)
+
+    assert (answer.status, "changed since it was shown. Nothing" in answer.json["detail"]) == (409, True)
+    assert site.world.findings()[first] == "awaiting_approval"
+
+
+def test_a_repeated_approval_changes_nothing_and_one_that_names_no_plan_says_so(site: Site) -> None:
+    reviewer = program(site, "bob")
+    [first, second] = sorted(site.world.findings())
+    body = {"plan": get(reviewer, f"/findings/{first}")["plan"]["plan_hash"]}
+
+    changed = [send(reviewer, f"/findings/{first}/approve", body).json["changed"] for _ in range(2)]
+    unnamed = send(reviewer, f"/findings/{second}/approve", {})
+
+    assert (changed, unnamed.status) == ([True, False], 409)
+    assert "its plan was not named" in unnamed.json["detail"]
+
+
 # Idempotency keys
 
 

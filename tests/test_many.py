@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +100,7 @@ def test_more_than_twenty_need_their_number(world: World) -> None:
         ("email = '05@x' and rule = 'twins'", ["05@x"]),
         ("email = '05@x' and first_seen > slot() - 1d", ["05@x"]),
         ("email = '05@x' and money > 3", []),
+        ("money is null and email = '06@x'", ["06@x"]),
         ("email = '05@x' and assigned_to = 'anna'", []),
     ],
 )
@@ -111,6 +116,7 @@ def test_a_condition_chooses_by_what_is_known_of_a_finding(world: World, conditi
     [
         ("nmae = 'x'", "`nmae` is not known here at column 1 of `nmae = 'x'`; use rule, state, form"),
         ("email > 3", "email"),
+        ("EUX < 3", "No finding has money in `EUX` at column 1"),
         ("records >", "at column"),
         ("records", "condition"),
     ],
@@ -134,16 +140,35 @@ def test_a_column_of_the_key_with_the_name_of_something_else_is_refused(tmp_path
             selected(application, "dismiss", Selection(where="state = 'open'"))
 
 
-def test_a_column_of_one_rule_s_key_is_null_for_the_findings_of_others(tmp_path: Path) -> None:
-    """`SKU` could be a currency; where a key has it, it is that column and nothing else."""
-    world = World.at(tmp_path / "w", (1, "a@x", "X1"), (2, "a@x", "X1"), twins={}, same_goods={"key": ["SKU"]})
-    dataset = {"source": "shop", "table": "customers", "id": "id", "columns": {"SKU": {"is": "name"}}}
-    world.config["datasets"] = {"customers": dataset | {"money": {"amount": "id", "currency": "EUR"}}}
+@pytest.mark.parametrize(
+    ("condition", "rules"),
+    [
+        ("SKU = 'X1'", ["goods"]),
+        ("SKU is null", []),
+        ("EUR < 10", ["goods", "twins"]),
+        ("EUR > 10", []),
+        ("key_state = 'X1'", ["states"]),
+        ("USD < 3", ["dollars"]),
+    ],
+)
+def test_a_name_selects_only_findings_that_have_it(tmp_path: Path, condition: str, rules: list[str]) -> None:
+    """Neither a column of another rule's key nor money in another currency counts as empty or as zero."""
+    columns = {"SKU": {"is": "name"}, "state": {"is": "name"}}
+    dataset: dict[str, Any] = {"source": "shop", "table": "customers", "id": "id"}
+    world = World.at(tmp_path / "w", (1, "a@x", "X1"), (2, "a@x", "X1"), twins={}, goods={"key": ["SKU"]})
+    world.rules |= {"states": {"key": ["state"], "dataset": "plain"}, "dollars": {"dataset": "foreign"}}
+    world.config["datasets"] = {
+        "customers": dataset | {"columns": columns, "money": {"amount": "id", "currency": "EUR"}},
+        "foreign": dataset | {"money": {"amount": "id", "currency": "USD"}},
+        "plain": dataset | {"columns": columns},
+    }
     with world.open() as application:
         application.run("nightly")
-        chosen = [selected(application, "dismiss", Selection(where=text)) for text in ("SKU = 'X1'", "EUR > 0")]
+        wishes = selected(application, "dismiss", Selection(where=condition))
+        with application.store.read() as tx:
+            of = {finding.id: finding.rule for finding in find(tx)}
 
-    assert [len(wishes) for wishes in chosen] == [1, 2]
+    assert sorted(of[wish.finding] for wish in wishes) == rules
 
 
 def test_a_severity_chooses_that_and_worse(world: World) -> None:
@@ -199,6 +224,7 @@ def test_the_plans_of_a_file_are_approved_as_they_were_written_and_undone_togeth
         ("{", "it is not JSON"),
         ("{}", "it is not a list of plans"),
         ("[3]", "entry 1 is not a plan"),
+        ('[{"finding": "F-1", "plan_hash": ""}]', "entry 1 has no `plan_hash`"),
         (None, "it cannot be read"),
     ],
 )
@@ -233,3 +259,28 @@ def test_a_decision_that_changes_nothing_is_counted_by_itself(world: World) -> N
     code, answer = ask("dismiss", names["00@x"], names["01@x"])
 
     assert (code, answer.stdout.splitlines()[-1]) == (0, "2 findings: 1 decided, 1 unchanged.")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("typed", "code", "dismissed"), [("22\n", 0, GROUPS), ("y\n", exits.REFUSED, 0), ("\x04", exits.REFUSED, 0)]
+)
+def test_at_a_terminal_the_number_is_typed(world: World, typed: str, code: int, dismissed: int) -> None:
+    """Anything else, and Ctrl-D, changes nothing."""
+    command = [str(Path(sys.executable).with_name("reconcile")), "dismiss", "--rule", "twins"]
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(command[0], command)  # noqa: S606 - the command itself, at a terminal
+    shown = b""
+    while b"to go on" not in shown:
+        shown += os.read(terminal, 1000)
+    os.write(terminal, typed.encode())
+    with contextlib.suppress(OSError):  # the terminal is gone with the command
+        while piece := os.read(terminal, 1000):
+            shown += piece
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+
+    assert (os.waitstatus_to_exitcode(status), states(world).get("dismissed", 0)) == (code, dismissed)
+    assert (f"add --confirm {GROUPS}" in shown.decode()) == (code != 0)
+    assert "defect" not in shown.decode()

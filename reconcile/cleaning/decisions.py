@@ -98,13 +98,17 @@ class RuleDoesNotClean(Refused):
 
 @dataclass(frozen=True)
 class DecisionResult:
-    """The result of a decision. `ok` is False if it was refused or is not done yet; `state` is the plan's."""
+    """The result of a decision. `ok` is False if it was refused or is not done yet; `state` is the plan's.
+
+    `changed` is False if it was decided before.
+    """
 
     sentence: str
     finding: str | None = None
     plan: str | None = None
     state: PlanState | None = None
     ok: bool = True
+    changed: bool = True
 
     def to_json(self) -> dict[str, Any]:
         state = None if self.state is None else self.state.value
@@ -168,7 +172,8 @@ class Decisions:
         if not decision.ready or later or plan_record is None:
             next_step = " `reconcile run` or `serve` executes it." if decision.ready and later else ""
             name, state = (None, None) if plan_record is None else (plan_record.id, plan_record.state)
-            return DecisionResult(decision.sentence + next_step + decision.remark, finding.id, name, state)
+            sentence = decision.sentence + next_step + decision.remark
+            return DecisionResult(sentence, finding.id, name, state, changed=decision.changed)
         answer = self._executed(plan_record.id, executor.execute_plans(self._tools(), ids=[plan_record.id]))
         return replace(answer, sentence=answer.sentence + decision.remark)
 
@@ -180,7 +185,7 @@ class Decisions:
         decision = decide.reject(
             self.store, finding.id, actor=self.actor, system=self.system, plan_hash=plan_hash, note=note
         )
-        return DecisionResult(decision.sentence, decision.finding.id)
+        return DecisionResult(decision.sentence, decision.finding.id, changed=decision.changed)
 
     def allow(self, rule: str) -> DecisionResult:
         """Let a rule clean again after a safety check stopped it."""

@@ -51,15 +51,15 @@ def approve(
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load
-    from reconcile.deciding.decisions import PlanNotShown
+    from reconcile.deciding.decisions import check_shown
 
     out, chosen = Output(json, quiet, no_color), _chosen(selection(ids, rule, severity, where, plan_file), plan)
     with load(config) as application:
         decisions = _decisions(application)
 
         def act(wish: Wish) -> DecisionResult:
-            if wish.plan is None and not chosen.is_single:
-                raise PlanNotShown(wish.finding)
+            if not chosen.is_single:
+                check_shown(application, wish)
             return decisions.approve(
                 wish.finding, plan_hash=wish.plan, note=note, later=later, over_limit=over_limit, overrule=overrule
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 
 Finding_ = Annotated[str, typer.Argument(help="The id of a finding, or its first characters.", metavar="ID")]
+_FINDING = re.compile(r"F-[0-9A-Z]{6}", re.IGNORECASE)
 _LINKS = 10
 """The most links between records that are shown; those that hold the group together come first."""
 _EVENTS = 5
@@ -234,6 +236,8 @@ def assign(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
+    if _FINDING.fullmatch(to):
+        raise typer.BadParameter(f"{to} is a finding; give the person's name last", param_hint="NAME")
     out = Output(json, quiet, no_color)
     _decide(config, out, "assign", selection(ids, rule, severity, where), confirm, note=note, to=to or None)
 

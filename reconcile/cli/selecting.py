@@ -99,8 +99,13 @@ def _wishes(
     except NumberNotConfirmed as error:
         if confirmed is not None or not (out.is_interactive and sys.stdin.isatty()):
             raise
-        typed = typer.prompt(f"This is about {error.number:,} findings. Type {error.number} to go on", err=True)
-        return selected(application, decision, chosen, int(typed) if typed.strip().isdecimal() else 0)
+        try:
+            typed = typer.prompt(f"This is about {error.number:,} findings. Type {error.number} to go on", err=True)
+        except typer.Abort:
+            raise error from None
+        if not typed.strip().isdecimal():
+            raise
+        return selected(application, decision, chosen, int(typed))
 
 
 def person() -> Person:

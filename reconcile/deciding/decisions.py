@@ -6,11 +6,15 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from notifications.wording import words
 from reconcile.app import Application
 from reconcile.cleaning.decisions import DecisionResult
 from reconcile.cleaning.undo import Undone
 from reconcile.errors import Refused, Wrong
+from reconcile.findings.shown import Finding
 from reconcile.people.roles import Person, Role
+from reconcile.store.findings import get
+from reconcile.store.plans import standing
 from reconcile.tracking import decide
 from reconcile.views.decisions import undone_in_words
 
@@ -25,10 +29,11 @@ class DecisionUnknown(Wrong):
 class PlanNotShown(Refused):
     """Without the hash of a plan, nobody has seen what they approve."""
 
-    def __init__(self, finding: str) -> None:
+    def __init__(self, finding: Finding, *, waits: bool) -> None:
+        reason = "its plan was not named" if waits else f"it is {words.state(finding.state.value)} without a plan"
         super().__init__(
-            f"{finding} was not approved: no plan for it waits. Nothing was changed; "
-            f"`reconcile plan --finding {finding}` shows what could be done"
+            f"{finding.id} was not approved: {reason}. Nothing was changed; "
+            f"`reconcile plan --finding {finding.id}` shows what would be done"
         )
 
 
@@ -63,7 +68,7 @@ class Answer:
         """Return the answer of a service. Raises NotDone."""
         if not result.ok:
             raise NotDone(result.sentence)
-        return cls(result.sentence, changed=True)
+        return cls(result.sentence, result.changed)
 
     @classmethod
     def of_undo(cls, undone: Undone) -> Answer:
@@ -89,17 +94,19 @@ def _snooze(application: Application, person: Person, wish: Wish) -> Answer:
 
 
 def _reopen(application: Application, person: Person, wish: Wish) -> Answer:
-    return _of(decide.reopen(application.memory, wish.finding, actor=person.name, note=wish.note))
+    return _of(decide.reopen(application.memory, wish.finding, actor=person.name, note=wish.note, seen=wish.version))
 
 
 def _assign(application: Application, person: Person, wish: Wish) -> Answer:
-    return _of(decide.assign(application.memory, wish.finding, actor=person.name, to=wish.to, note=wish.note))
+    done = decide.assign(
+        application.memory, wish.finding, actor=person.name, to=wish.to, note=wish.note, seen=wish.version
+    )
+    return _of(done)
 
 
 def _approve(application: Application, person: Person, wish: Wish) -> Answer:
-    if wish.plan is None:
-        raise PlanNotShown(wish.finding)
     decisions = application.decisions(person.name, person.origin)
+    check_shown(application, wish)
     return Answer.of(decisions.approve(wish.finding, plan_hash=wish.plan, note=wish.note, later=True))
 
 
@@ -133,10 +140,23 @@ DECISIONS: Mapping[str, tuple[Role, Deciding]] = {
 """Every decision about a finding with the role it needs."""
 
 
+def check_shown(application: Application, wish: Wish) -> None:
+    """Raise PlanNotShown for an approval that names no plan."""
+    if wish.plan is not None:
+        return
+    with application.memory.read() as tx:
+        finding = get(tx, wish.finding)
+        plan = standing(tx, finding.id)
+    raise PlanNotShown(finding, waits=plan is not None and plan.undoes is None)
+
+
 def decided(application: Application, person: Person, decision: str, wish: Wish) -> Answer:
     """Carry out one decision. Raises DecisionUnknown, NotAllowed, and the errors of the services."""
     if decision not in DECISIONS:
         raise DecisionUnknown
     role, act = DECISIONS[decision]
     person.require(role)
+    if wish.version is not None:  # where the state does not check it again, the hash of the plan does
+        with application.memory.read() as tx:
+            decide.check_seen(get(tx, wish.finding), wish.version)
     return act(application, person, wish)

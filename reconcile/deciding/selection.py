@@ -129,9 +129,16 @@ def _planned(file: Path) -> Iterator[tuple[str, str]]:
         raise PlanFileRefused(file, "it is not JSON") from None
     if not isinstance(plans, list):
         raise PlanFileRefused(file, "it is not a list of plans")
+    named = set[str]()
     for number, plan in enumerate(plans, 1):
         if not isinstance(plan, Mapping) or not isinstance(plan.get("finding"), str):
             raise PlanFileRefused(file, f"entry {number} is not a plan")
         plan_hash = plan.get("plan_hash")
-        if isinstance(plan_hash, str) and plan_hash:
-            yield plan["finding"], plan_hash
+        if plan_hash is None:
+            continue  # a finding for which `plan` could make none
+        if not isinstance(plan_hash, str) or not plan_hash:
+            raise PlanFileRefused(file, f"entry {number} has no `plan_hash`")
+        if plan["finding"] in named:
+            raise PlanFileRefused(file, f"entry {number} is a second plan for {plan['finding']}")
+        named.add(plan["finding"])
+        yield plan["finding"], plan_hash

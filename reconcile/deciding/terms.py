@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -11,7 +11,7 @@ from reconcile.errors import Wrong
 from reconcile.findings.shown import Finding
 from rules.cleaning import CURRENCY
 from rules.errors import RuleError
-from rules.expressions import BoundExpression, ExpressionError, parse
+from rules.expressions import ExpressionError, parse
 from rules.expressions.tree import Name, walk
 from rules.values import Column, Schema, Type, Value
 
@@ -44,65 +44,72 @@ class ConditionRefused(Wrong):
 
 
 def matching(findings: Sequence[Finding], text: str, now: dt.datetime, timezone: str) -> Iterator[Finding]:
-    """Yield the findings for which a condition is true. Raises ConditionRefused."""
-    keys = frozenset(name for finding in findings for name in finding.key)
+    """Yield the findings for which a condition is true; each must have the columns of the key that it names.
+
+    Raises ConditionRefused.
+    """
+    names = _Names.of(findings)
     try:
-        condition = _condition(text, findings, keys, timezone)
+        expression = parse(text)
+        columns = [names.column(text, node) for node in walk(expression.root) if isinstance(node, Name)]
+        condition = expression.condition(Schema(tuple(dict.fromkeys(columns))), timezone)
     except RuleError as error:
         raise ConditionRefused(error) from None
+    of_keys = [names.keys[column.name] for column in columns if column.name in names.keys]
     for finding in findings:
-        if condition.evaluate(_Row(finding, keys), now) is True:
+        if finding.key.keys() >= set(of_keys) and condition.evaluate(names.row(finding), now) is True:
             yield finding
 
 
-def _condition(text: str, findings: Sequence[Finding], keys: Collection[str], timezone: str) -> BoundExpression:
-    expression = parse(text)
-    names = {node.name: node.at for node in walk(expression.root) if isinstance(node, Name)}
-    columns = [_column(text, name, at, findings, is_key=name in keys) for name, at in names.items()]
-    return expression.condition(Schema(tuple(columns)), timezone)
-
-
-def _column(text: str, name: str, at: int, findings: Sequence[Finding], *, is_key: bool) -> Column:
-    """Return a name of a condition as a column. Raises ExpressionError for a name without a meaning, or with two."""
-    if name in _OF_FINDINGS:
-        if is_key:
-            raise ExpressionError(text, at, f"`{name}` could mean the finding's or a column of its key", "use `--rule`")
-        return Column(name, _OF_FINDINGS[name])
-    if is_key:
-        types = {kind for finding in findings if (kind := _TYPES.get(type(finding.key.get(name))))}
-        if len(types) > 1:
-            raise ExpressionError(text, at, f"`{name}` has several types in these findings", "add `--rule`")
-        return Column(name, next(iter(types), Type.TEXT))
-    if CURRENCY.fullmatch(name):
-        return Column(name, Type.DECIMAL)
-    advice = f"use {', '.join(_OF_FINDINGS)}, currencies like EUR, or columns of the key"
-    raise ExpressionError(text, at, f"`{name}` is not known here", advice)
-
-
 @dataclass(frozen=True)
-class _Row(Mapping[str, Value]):
-    """The names of a condition for one finding; `columns` are those of all keys. A name it lacks is null."""
+class _Names:
+    """The names that a condition on these findings may use: `keys` are columns of their keys, by what they are called.
 
-    finding: Finding
-    columns: frozenset[str]
+    A column with the name of something else of a finding is called `key_state`.
+    """
 
-    def __getitem__(self, name: str) -> Value:
-        finding = self.finding
-        value: Value
-        if name in self.columns:
-            value = finding.key.get(name)
-            return value if type(value) in _TYPES else None  # an erased value is null
-        if name == "state":
-            return finding.state.value
-        if name == "money":
-            return next(iter(finding.money.values())) if len(finding.money) == 1 else None
+    findings: Sequence[Finding]
+    keys: Mapping[str, str]
+    currencies: frozenset[str]
+
+    @classmethod
+    def of(cls, findings: Sequence[Finding]) -> _Names:
+        columns = dict.fromkeys(name for finding in findings for name in finding.key)
+        keys = {f"key_{name}" if name in _OF_FINDINGS else name: name for name in columns}
+        return cls(findings, keys, frozenset(code for finding in findings for code in finding.money))
+
+    def column(self, text: str, node: Name) -> Column:
+        """Return a name of a condition as a column. Raises ExpressionError for one without a meaning, or with two."""
+        name = node.name
+        if name in self.keys:
+            return Column(name, self._type(text, node))
+        if f"key_{name}" in self.keys and name in _OF_FINDINGS:
+            problem = f"`{name}` could mean the finding's or a column of its key"
+            raise ExpressionError(text, node.at, problem, f"write `key_{name}` for the column")
         if name in _OF_FINDINGS:
-            value = getattr(finding, name)
-            return value
-        return finding.money.get(name, Decimal(0)) if finding.money else None
+            return Column(name, _OF_FINDINGS[name])
+        if name in self.currencies:
+            return Column(name, Type.DECIMAL)
+        if CURRENCY.fullmatch(name):
+            raise ExpressionError(text, node.at, f"No finding has money in `{name}`", "nothing can match")
+        advice = f"use {', '.join(_OF_FINDINGS)}, currencies like EUR, or columns of the key"
+        raise ExpressionError(text, node.at, f"`{name}` is not known here", advice)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter((*_OF_FINDINGS, *self.columns))
+    def _type(self, text: str, node: Name) -> Type:
+        column = self.keys[node.name]
+        types = {kind for finding in self.findings if (kind := _TYPES.get(type(finding.key.get(column))))}
+        if len(types) > 1:
+            raise ExpressionError(text, node.at, f"`{node.name}` has several types in these findings", "add `--rule`")
+        return next(iter(types), Type.TEXT)
 
-    def __len__(self) -> int:
-        return len(_OF_FINDINGS) + len(self.columns)
+    def row(self, finding: Finding) -> Mapping[str, Value]:
+        """Return the values of a finding by name; an erased value, and money in a currency that it lacks, are null."""
+        row: dict[str, Value] = {name: getattr(finding, name) for name in _PLAIN}
+        row["state"] = finding.state.value
+        row["money"] = next(iter(finding.money.values())) if len(finding.money) == 1 else None
+        row |= {code: finding.money.get(code) for code in self.currencies}
+        values = {name: finding.key.get(column) for name, column in self.keys.items()}
+        return row | {name: value if type(value) in _TYPES else None for name, value in values.items()}
+
+
+_PLAIN = tuple(name for name in _OF_FINDINGS if name not in ("state", "money"))

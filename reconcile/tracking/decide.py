@@ -16,6 +16,7 @@ from typing import Any
 from reconcile import points
 from reconcile.audit import facts, log
 from reconcile.errors import Refused, Wrong
+from reconcile.findings.judgement import FindingChange
 from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
@@ -51,8 +52,10 @@ class FindingChanged(Refused):
     """The finding changed after it was shown to the person."""
 
     def __init__(self, finding: Finding) -> None:
+        why = finding.reason or ("a record joined" if finding.change is FindingChange.GROWN else None)
+        reason = f": {why}" if why else ""
         super().__init__(
-            f"{finding.id} changed since it was shown: {finding.reason or 'a record joined'}. Nothing was changed. "
+            f"{finding.id} changed since it was shown{reason}. Nothing was changed. "
             f"Look at it again (`reconcile show {finding.id}`), then decide."
         )
 
@@ -156,13 +159,13 @@ def snooze(
         return _done(tx, finding, f"{finding.id} is snoozed {when}.")
 
 
-def reopen(store: Store, finding_id: str, *, actor: str, note: str | None = None) -> Decision:
+def reopen(store: Store, finding_id: str, *, actor: str, note: str | None = None, seen: int | None = None) -> Decision:
     """Open the finding and its records again after a dismissal, a snooze or an undo."""
     with store.begin() as tx:
         finding = lock(tx, name_of(tx, finding_id))
         if finding.state is State.OPEN:
             return Decision(finding, changed=False, sentence=f"{finding.id} is already open; nothing was changed.")
-        _check(finding, Event.DECISION_UNDONE, "reopened")
+        _check(finding, Event.DECISION_UNDONE, "reopened", seen)
         details = {}
         if finding.state in (State.DISMISSED, State.UNDONE):
             details["pairs"] = judgements.forget_judgements(tx, finding.id)
@@ -171,13 +174,16 @@ def reopen(store: Store, finding_id: str, *, actor: str, note: str | None = None
         return _done(tx, finding, f"{finding.id} is open again.")
 
 
-def assign(store: Store, finding_id: str, *, actor: str, to: str | None, note: str | None = None) -> Decision:
+def assign(
+    store: Store, finding_id: str, *, actor: str, to: str | None, note: str | None = None, seen: int | None = None
+) -> Decision:
     """Assign the finding to a person; None for nobody. Possible in every state but merged."""
     with store.begin() as tx:
         finding = lock(tx, name_of(tx, finding_id))
         whom = f"assigned to {to}" if to else "assigned to nobody"
         if finding.state is State.MERGED:
             raise WrongState(finding, whom)
+        check_seen(finding, seen)
         if finding.assigned_to == to:
             return Decision(finding, changed=False, sentence=f"{finding.id} is already {whom}; nothing was changed.")
         log.touch(tx, facts.FINDING, [finding.id])
@@ -312,6 +318,11 @@ def _decided(tx: Transaction, finding: Finding, actor: str, note: str | None) ->
 def _check(finding: Finding, event: Event, wish: str, seen: int | None = None) -> None:
     if (finding.state, event) not in TRANSITIONS:
         raise WrongState(finding, wish)
+    check_seen(finding, seen)
+
+
+def check_seen(finding: Finding, seen: int | None) -> None:
+    """Raise FindingChanged if a person saw another version."""
     if seen is not None and seen != finding.version:
         raise FindingChanged(finding)
 

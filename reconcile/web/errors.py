@@ -55,6 +55,8 @@ def invalid(error: RequestValidationError) -> RequestInvalid:
     """Return the mistakes in a request as one sentence, without its values."""
     mistakes = []
     for mistake in error.errors():
+        if mistake["type"] == "json_invalid":
+            return RequestInvalid("The body is not JSON. Nothing was changed")
         place = ".".join(str(part) for part in mistake["loc"][1:]) or str(mistake["loc"][0])
         mistakes.append(f"`{place}`: {mistake['msg'][:1].lower()}{mistake['msg'][1:]}")
     return RequestInvalid(f"The request is not as described: {'; '.join(mistakes[:5])}. Nothing was changed")

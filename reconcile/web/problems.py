@@ -44,6 +44,7 @@ class NotHere(Wrong):
 
     def __init__(self, status: HTTPStatus) -> None:
         sentences = {
+            HTTPStatus.BAD_REQUEST: "The body cannot be read as JSON. Nothing was changed",
             HTTPStatus.NOT_FOUND: "There is no such page",
             HTTPStatus.METHOD_NOT_ALLOWED: "This address does not take that method",
         }

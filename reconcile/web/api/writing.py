@@ -51,9 +51,10 @@ def decide(
 def decide_many(person: Reviewer, office: At, wanted: ManyDecisions, key: IdempotencyKey = None) -> JSONResponse:
     """Decide about many findings; one that is refused does not stop the others."""
     _check(person, wanted.decision)
+    each_once = {shown.finding: shown for shown in reversed(wanted.findings)}
     wishes = [
-        Wish(shown.finding, wanted.note, shown.version, shown.plan, wanted.until, wanted.to)
-        for shown in wanted.findings
+        Wish(name, wanted.note, shown.version, shown.plan, wanted.until, wanted.to)
+        for name, shown in reversed(each_once.items())
     ]
 
     def act() -> dict[str, Any]:
