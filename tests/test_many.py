@@ -152,7 +152,7 @@ def test_a_column_of_the_key_with_the_name_of_something_else_is_refused(tmp_path
     ],
 )
 def test_a_name_selects_only_findings_that_have_it(tmp_path: Path, condition: str, rules: list[str]) -> None:
-    """Neither a column of another rule's key nor money in another currency counts as empty or as zero."""
+    """A column of another rule's key, and money in another currency, are not read as empty or as zero."""
     columns = {"SKU": {"is": "name"}, "state": {"is": "name"}}
     dataset: dict[str, Any] = {"source": "shop", "table": "customers", "id": "id"}
     world = World.at(tmp_path / "w", (1, "a@x", "X1"), (2, "a@x", "X1"), twins={}, goods={"key": ["SKU"]})
