@@ -35,6 +35,7 @@ PAGES = {
     "rules": "/rules",
     "audit log, newest": "/audit",
 }
+SEARCHES = {"search, a record": "4711", "search, a part of a key": "P471@EX", "search, nothing fits": "nowhere"}
 PASSWORD = "correct horse battery"  # noqa: S105 - of a state that is thrown away
 CONFIGURATION = """
 version: 1
@@ -51,7 +52,7 @@ def console(findings: int, postgres: str) -> str:
     heads = ("page", "SQLite p50 ms", "p95 ms", "PostgreSQL p50 ms", "p95 ms")
     with _database(postgres) as url:
         columns = [_measured(findings, state) for state in ("sqlite:///reconcile.db", url)]
-    names = [*PAGES, "`reconcile findings`, first page (a process, s)", f"{PEOPLE} people, all pages"]
+    names = [*PAGES, *SEARCHES, "`reconcile findings`, first page (a process, s)", f"{PEOPLE} people, all pages"]
     rows = ["| " + " | ".join([name, *(cell for column in columns for cell in column[name])]) + " |" for name in names]
     about = f"{findings:,} findings over {findings * MEMBERS:,} records; one process of `serve`, one person:"
     return "\n".join(["### console", "", about, "", f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|", *rows])
@@ -67,6 +68,10 @@ def _measured(findings: int, state: str) -> dict[str, tuple[str, str]]:
         with _serving(folder) as address:
             cookie = _signed_in(address)
             result = {page: _cells(_times(address, cookie, [path] * ALONE)) for page, path in PAGES.items()}
+            csrf = _csrf(_ask(address, "GET", "/search", cookie)[0])
+            for search, text in SEARCHES.items():
+                body = urlencode({"csrf": csrf, "text": text})
+                result[search] = _cells(_times(address, cookie, ["/search"] * ALONE, body))
             together = _together(address, cookie)
     result["`reconcile findings`, first page (a process, s)"] = (f"{seconds[2]:.2f}", f"{seconds[-1]:.2f}")
     result[f"{PEOPLE} people, all pages"] = _cells(together)
@@ -118,13 +123,17 @@ def _serving(folder: Path) -> Iterator[str]:
 def _signed_in(address: str) -> str:
     """Return the cookies of a session."""
     form, cookies, _ = _ask(address, "GET", "/sign-in", "")
-    csrf = re.search(r'name="csrf" value="([^"]*)"', form)
-    assert csrf is not None  # noqa: S101 - the page has a form
-    body = urlencode({"csrf": csrf[1], "name": "bob", "password": PASSWORD})
+    body = urlencode({"csrf": _csrf(form), "name": "bob", "password": PASSWORD})
     _, more, status = _ask(address, "POST", "/sign-in", cookies, body)
     if status != http.client.SEE_OTHER:
         raise RuntimeError(f"signing in answered {status}")
     return f"{cookies}; {more}"
+
+
+def _csrf(page: str) -> str:
+    match = re.search(r'name="csrf" value="([^"]*)"', page)
+    assert match is not None  # noqa: S101 - the page has a form
+    return match[1]
 
 
 def _ask(address: str, method: str, path: str, cookies: str, body: str | None = None) -> tuple[str, str, int]:
@@ -139,12 +148,12 @@ def _ask(address: str, method: str, path: str, cookies: str, body: str | None = 
         connection.close()
 
 
-def _times(address: str, cookie: str, paths: Sequence[str]) -> list[float]:
+def _times(address: str, cookie: str, paths: Sequence[str], body: str | None = None) -> list[float]:
     """Return the seconds of each request; raises RuntimeError for any answer but a page."""
     times = []
     for path in paths:
         begin = time.perf_counter()
-        _, _, status = _ask(address, "GET", path, cookie)
+        _, _, status = _ask(address, "POST" if body else "GET", path, cookie, body)
         times.append(time.perf_counter() - begin)
         if status != http.client.OK:
             raise RuntimeError(f"{path} answered {status}")

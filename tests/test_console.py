@@ -153,6 +153,22 @@ def test_keys_do_nothing_while_somebody_types_and_can_be_turned_off(chromium: Br
     assert states(site) == ["awaiting_approval"] * GROUPS
 
 
+def test_a_key_leads_to_the_search_which_finds_a_record_by_its_id(chromium: Browser, site: Site) -> None:
+    person = Person.at(chromium, site.url).sign_in("vic")
+    person.go("/review")
+    person.press("/")
+    person.page.keyboard.type("2")
+    person.press("Enter")
+    person.page.wait_for_selector("table")
+    listed = person.page.locator("tbody tr").first.inner_text()
+    violations, address = person.violations(), person.page.url
+    person.page.click("tbody tr:first-child a")
+    person.page.wait_for_selector("article.detail")
+
+    assert "awaiting approval" in listed
+    assert (violations, address.endswith("/search"), person.trouble) == ([], True, [])
+
+
 def test_what_was_approved_is_cleaned_shown_and_undone(chromium: Browser, site: Site) -> None:
     person = Person.at(chromium, site.url).sign_in("otto")
     person.go("/review")
@@ -217,7 +233,8 @@ def test_two_browsers_at_the_same_moment_and_one_that_was_signed_out(chromium: B
     assert states(site) == ["awaiting_approval"] * (GROUPS - 1) + ["dismissed"]
 
 
-PAGES = ("/", "/review", "/runs", "/rules", "/rules/twins", "/effects", "/audit", "/people", "/account", "/nothing")
+LOOKED_AT = ("/", "/review", "/search", "/runs", "/rules", "/rules/twins", "/effects", "/audit", "/people")
+PAGES = (*LOOKED_AT, "/account", "/nothing")
 
 
 @pytest.mark.parametrize(

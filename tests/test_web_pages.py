@@ -22,7 +22,7 @@ from reconcile.tracking import decide
 __all__ = ["cheap_hashes"]
 
 ROWS = ((1, "anna.secret@x", "Anna"), (2, "anna.secret@x", "Ann"), (3, "b@x", "Bob"), (4, "b@x", "Bo"))
-PAGES = ("/", "/review", "/runs", "/rules", "/rules/twins", "/effects", "/audit", "/account", "/people")
+PAGES = ("/", "/review", "/search", "/runs", "/rules", "/rules/twins", "/effects", "/audit", "/account", "/people")
 
 
 @pytest.fixture

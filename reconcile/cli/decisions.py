@@ -47,6 +47,14 @@ def findings(
         typer.Option("--state", help="open, awaiting_approval, cleaned, quarantined … or all; may be repeated."),
     ] = None,
     severity: Severity = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            "--search",
+            help="Findings in any state: by their id, the id of a record, or a part of a value of the key.",
+            metavar="TEXT",
+        ),
+    ] = None,
     limit: Annotated[int | None, typer.Option("--limit", help="At most this many; 50 by default.", min=1)] = None,
     every: Annotated[bool, typer.Option("--all", help="List all of them.")] = False,
     show: Show = False,
@@ -57,6 +65,7 @@ def findings(
     from reconcile.cli.opening import load_for_state
     from reconcile.store.findings import FindingFilter
     from reconcile.views.findings import listed, to_json
+    from reconcile.views.search import search as searched
 
     out = Output(json, quiet, no_color)
     if every and limit is not None:
@@ -66,10 +75,16 @@ def findings(
     with load_for_state(config) as application:
         for name in rule or ():
             application.require("rule", name, tuple(application.project.rules))
-        wanted = FindingFilter(rules=tuple(rule or ()), states=_states(state), severity=minimum, limit=maximum)
-        views, in_all = listed(application, wanted, show=show, members=json)
-    if in_all > len(views):
-        out.note(f"{len(views):,} of {in_all:,} findings; use --all to list all, or --limit N")
+        states = () if search is not None and not state else _states(state)
+        wanted = FindingFilter(rules=tuple(rule or ()), states=states, severity=minimum)
+        if search is None:
+            views, in_all = listed(application, replace(wanted, limit=maximum), show=show, members=json)
+            more = f"{len(views):,} of {in_all:,} findings" if in_all > len(views) else None
+        else:
+            result = searched(application, search, wanted, limit=maximum, sees_personal=True, show=show)
+            views, more = list(result.findings), "there are more" if result.is_cut else None
+    if more is not None:
+        out.note(f"{more}; use --all to list all, or --limit N")
     if json:
         out.emit(list(map(to_json, views)))
         return

@@ -69,7 +69,7 @@ def find(tx: Transaction, criteria: FindingFilter | None = None, *, members: boo
 
 def each(tx: Transaction, criteria: FindingFilter | None = None, *, members: bool = True) -> Iterator[Finding]:
     """Yield the same in bounded memory. Nothing may be written before the last one was read."""
-    return _shown(tx, _streamed(_filtered(sa.select(findings), criteria or FindingFilter())), members=members)
+    return _shown(tx, _streamed(filtered(sa.select(findings), criteria or FindingFilter())), members=members)
 
 
 def in_states(tx: Transaction, rules: Sequence[str], states: Sequence[State]) -> Iterator[Finding]:
@@ -87,7 +87,7 @@ def foremost(tx: Transaction, criteria: FindingFilter, *, members: bool = True) 
     Of several currencies the largest number counts, and amounts below zero count by size; this only orders.
     """
     columns = (findings.c.id, findings.c.severity, findings.c.first_seen, findings.c.money)
-    rows = tx.connection.execute(_filtered(sa.select(*columns), replace(criteria, limit=None))).all()
+    rows = tx.connection.execute(filtered(sa.select(*columns), replace(criteria, limit=None))).all()
 
     def rank(row: sa.Row[Any]) -> tuple[Any, ...]:
         largest = max((Decimal(amount).copy_abs() for amount in row.money.values()), default=Decimal(-1))
@@ -102,7 +102,7 @@ def foremost(tx: Transaction, criteria: FindingFilter, *, members: bool = True) 
 
 def count(tx: Transaction, criteria: FindingFilter) -> int:
     """Count the findings, ignoring the limit."""
-    matching = _filtered(sa.select(findings.c.id), replace(criteria, limit=None)).order_by(None).subquery()
+    matching = filtered(sa.select(findings.c.id), replace(criteria, limit=None)).order_by(None).subquery()
     return int(tx.connection.execute(sa.select(sa.func.count()).select_from(matching)).scalar_one())
 
 
@@ -125,7 +125,7 @@ def counts(tx: Transaction) -> list[Count]:
 
 def names(tx: Transaction, criteria: FindingFilter | None = None) -> list[str]:
     """Return the ids of findings, in the order of `find`."""
-    return list(tx.connection.execute(_filtered(sa.select(findings.c.id), criteria or FindingFilter())).scalars())
+    return list(tx.connection.execute(filtered(sa.select(findings.c.id), criteria or FindingFilter())).scalars())
 
 
 def some(tx: Transaction, ids: Sequence[str], *, members: bool = True) -> list[Finding]:
@@ -135,7 +135,8 @@ def some(tx: Transaction, ids: Sequence[str], *, members: bool = True) -> list[F
     return [by_id[name] for name in ids if name in by_id]
 
 
-def _filtered(query: sa.Select[Any], criteria: FindingFilter) -> sa.Select[Any]:
+def filtered(query: sa.Select[Any], criteria: FindingFilter) -> sa.Select[Any]:
+    """Return a query on findings with the filter, the order and the limit."""
     query = query.order_by(findings.c.severity.desc(), findings.c.first_seen, findings.c.id).limit(criteria.limit)
     equal = {findings.c.dataset: criteria.dataset, findings.c.assigned_to: criteria.assigned_to}
     equal[findings.c.last_run] = criteria.run

@@ -24,30 +24,39 @@ class FailureRow(NamedTuple):
     since: dt.datetime
 
 
-def money_of_findings(tx: Transaction, states: Collection[State]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the rule and the money at risk of each finding in these states, streamed."""
+def money_of_findings(
+    tx: Transaction, states: Collection[State], rule: str | None = None
+) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the rule and the money at risk of each finding in these states, of one rule or all, streamed."""
     query = sa.select(findings.c.rule, findings.c.money).where(findings.c.state.in_([state.value for state in states]))
-    yield from _streamed(tx, query)
+    yield from _streamed(tx, _of(query, findings, rule))
 
 
-def money_cleaned(tx: Transaction, since: dt.datetime) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the rule and the money of each cleaning that was done since a time and is not undone, streamed."""
+def money_cleaned(
+    tx: Transaction, since: dt.datetime, rule: str | None = None
+) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the rule and the money of each cleaning that was done since a time and is not undone, as above."""
     query = sa.select(plans.c.rule, plans.c.money).where(
         plans.c.state == PlanState.SUCCEEDED.value, plans.c.undoes.is_(None), plans.c.ended_at >= since
     )
-    yield from _streamed(tx, query)
+    yield from _streamed(tx, _of(query, plans, rule))
+
+
+def _of(query: sa.Select[Any], table: sa.Table, rule: str | None) -> sa.Select[Any]:
+    return query if rule is None else query.where(table.c.rule == rule)
 
 
 def _streamed(tx: Transaction, query: sa.Select[Any]) -> Iterator[Any]:
     yield from (tuple(row) for row in tx.connection.execute(query.execution_options(yield_per=_BATCH)))
 
 
-def decided(tx: Transaction, states: Collection[State]) -> Iterator[tuple[str, dt.datetime, dt.datetime]]:
-    """Yield rule, first sight and last change of each finding in these states that a person decided, streamed."""
+def decided(
+    tx: Transaction, states: Collection[State], rule: str | None = None
+) -> Iterator[tuple[str, dt.datetime, dt.datetime]]:
+    """Yield rule, first sight and last change of each finding in these states that a person decided, as above."""
     of_people = findings.c.decided_by.is_not(None), findings.c.state.in_([state.value for state in states])
-    yield from _streamed(
-        tx, sa.select(findings.c.rule, findings.c.first_seen, findings.c.state_since).where(*of_people)
-    )
+    query = sa.select(findings.c.rule, findings.c.first_seen, findings.c.state_since).where(*of_people)
+    yield from _streamed(tx, _of(query, findings, rule))
 
 
 def new_by_day(tx: Transaction, since: dt.datetime, rule: str | None = None) -> list[tuple[str, str, int]]:

@@ -131,7 +131,7 @@ def detail(application: Application, name: str) -> RuleDetail:
     with application.memory.read() as tx:
         since = _since(tx)
         days = by_day(overview.new_by_day(tx, since, name), since.date())
-        view = _Sums.of(tx).view(application, application.project.rules[name])
+        view = _Sums.of(tx, name).view(application, application.project.rules[name])
         changes = _changes(tx, name)
         latest = _latest(tx, name)
     return RuleDetail(view, changes[0].definition if changes else "", changes, days, latest)
@@ -139,7 +139,7 @@ def detail(application: Application, name: str) -> RuleDetail:
 
 @dataclass(frozen=True)
 class _Sums:
-    """Numbers and sums of all rules, by rule."""
+    """Numbers and sums of one rule or all, by rule."""
 
     numbers: Mapping[str, Mapping[State, int]]
     seconds: Mapping[str, Sequence[float]]
@@ -147,12 +147,12 @@ class _Sums:
     recovered: Sums
 
     @classmethod
-    def of(cls, tx: Transaction) -> _Sums:
+    def of(cls, tx: Transaction, rule: str | None = None) -> _Sums:
         seconds = defaultdict[str, list[float]](list)
-        for rule, first_seen, decided in overview.decided(tx, (*_CONFIRMED, State.DISMISSED)):
-            seconds[rule].append((decided - first_seen).total_seconds())
-        at_risk = sums_of(overview.money_of_findings(tx, WAITING))
-        return cls(_numbers(tx), seconds, at_risk, sums_of(overview.money_cleaned(tx, _since(tx))))
+        for name, first_seen, decided in overview.decided(tx, (*_CONFIRMED, State.DISMISSED), rule):
+            seconds[name].append((decided - first_seen).total_seconds())
+        at_risk = sums_of(overview.money_of_findings(tx, WAITING, rule))
+        return cls(_numbers(tx), seconds, at_risk, sums_of(overview.money_cleaned(tx, _since(tx), rule)))
 
     def view(self, application: Application, rule: Rule) -> RuleView:
         numbers = self.numbers.get(rule.name, {})

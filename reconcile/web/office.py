@@ -19,6 +19,10 @@ from reconcile.store import Store
 T = TypeVar("T")
 
 
+SUMS_KEPT = 10.0
+"""Seconds for which sums over all findings are shown again before they are computed anew."""
+
+
 @dataclass(frozen=True)
 class Office:
     """The present project and state of a process that serves, which change when a release is taken up.

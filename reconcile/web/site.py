@@ -16,7 +16,7 @@ from reconcile.service.applications import Asgi
 from reconcile.service.serve import Server
 from reconcile.web import errors, gate, slack
 from reconcile.web.api import reading, writing
-from reconcile.web.console import looking, managing, overview, pieces, review, running, signing
+from reconcile.web.console import looking, managing, overview, pieces, review, running, searching, signing
 from reconcile.web.headers import SafeHeaders
 from reconcile.web.office import Office
 
@@ -25,6 +25,7 @@ ROUTERS = (
     signing.router,
     overview.router,
     review.router,
+    searching.router,
     running.router,
     looking.router,
     managing.router,

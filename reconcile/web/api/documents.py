@@ -8,6 +8,9 @@ from typing import Annotated, Any
 from fastapi import Header
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from reconcile.findings.states import State
+from rules.models import Severity
+
 Text = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00]*$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 IdempotencyKey = Annotated[
@@ -85,6 +88,16 @@ class ManyDecisions(_Request):
     to: Name | None = None
 
 
+class Search(_Request):
+    """What to search for, in findings of these rules, states and at least this severity; by default in all."""
+
+    text: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    rules: list[Name] = []
+    states: list[Annotated[State, Field(strict=False)]] = []
+    severity: Annotated[str | None, Field(pattern=f"^({'|'.join(Severity.__members__)})$")] = None
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+
+
 class PauseRequest(_Request):
     """The reason for a pause."""
 
@@ -115,6 +128,13 @@ class Finding(_Answer):
     version: int
     first_seen: dt.datetime
     last_seen: dt.datetime
+
+
+class SearchResult(_Answer):
+    """The findings that fit; `more`: there are others."""
+
+    findings: list[Finding]
+    more: bool
 
 
 class Findings(_Answer):

@@ -12,7 +12,9 @@ from reconcile.people.roles import Person, Role
 from reconcile.service import jobs
 from reconcile.store.audit_log import EntryFilter
 from reconcile.store.finding_pages import PageFilter
+from reconcile.store.findings import FindingFilter
 from reconcile.views import audit, findings, queue, rules, runs
+from reconcile.views.search import search
 from reconcile.web.api import documents
 from reconcile.web.api.description import PATH, answers, description
 from reconcile.web.gate import Anyone, OfApi
@@ -58,6 +60,22 @@ def list_findings(
         shown = queue.listed(application, criteria, limit=limit, cursor=cursor, members=True)
         listed = [findings.to_json(view) for view in shown.findings]
     return JSONResponse({"findings": listed, "cursor": shown.cursor})
+
+
+@router.post("/findings/search", responses=answers(documents.SearchResult))
+def search_findings(person: Viewer, office: At, wanted: documents.Search) -> JSONResponse:
+    """List findings in any state that fit a text: by their id, a record's id, or a part of a value of the key.
+
+    Masked values fit only for users who may see personal data.
+    """
+    with office.application() as application:
+        least = None if wanted.severity is None else Severity[wanted.severity]
+        criteria = FindingFilter(tuple(wanted.rules), tuple(wanted.states), least)
+        for name in wanted.rules:
+            application.require("rule", name, tuple(application.project.rules))
+        result = search(application, wanted.text, criteria, limit=wanted.limit, sees_personal=person.sees_personal)
+        fitting = [findings.to_json(view) for view in result.findings]
+    return JSONResponse({"findings": fitting, "more": result.is_cut})
 
 
 @router.get("/findings/{finding}", responses=answers(documents.FindingDetail), dependencies=[VIEWER])

@@ -36,6 +36,7 @@ class Entry:
 NAVIGATION = (
     Entry("/", "Today", "today"),
     Entry("/review", "Review", "review"),
+    Entry("/search", "Search", "search"),
     Entry("/runs", "Runs", "runs"),
     Entry("/rules", "Rules", "rules"),
     Entry("/effects", "Effects", "effects"),

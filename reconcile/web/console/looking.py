@@ -15,6 +15,7 @@ from reconcile.web.console import plots
 from reconcile.web.console.drawing import page
 from reconcile.web.console.signing import Operator, Viewer
 from reconcile.web.gate import Visit
+from reconcile.web.office import SUMS_KEPT, Office
 from reconcile.web.problems import status_of
 
 router = APIRouter(include_in_schema=False)
@@ -25,9 +26,13 @@ _FIELDS = ("finding", "run", "event", "actor")
 
 @router.get("/rules")
 def rules_page(visit: Viewer) -> Response:
-    with visit.office.application() as application:
-        listed = rules.listed(application)
-    return page(visit, "rules.html", "/rules", rules=listed)
+    office = visit.office
+    return page(visit, "rules.html", "/rules", rules=office.kept("rules", SUMS_KEPT, lambda: _rules(office)))
+
+
+def _rules(office: Office) -> Sequence[rules.RuleView]:
+    with office.application() as application:
+        return rules.listed(application)
 
 
 @router.get("/rules/{rule}")

@@ -11,19 +11,17 @@ from reconcile.views import today
 from reconcile.web.console import plots
 from reconcile.web.console.drawing import page
 from reconcile.web.console.signing import Viewer
-from reconcile.web.office import Office
+from reconcile.web.office import SUMS_KEPT, Office
 
 router = APIRouter(include_in_schema=False)
 
 _RUNS = 8
-_FRESH = 10.0
-"""Seconds for which sums over all findings are kept."""
 
 
 @router.get("/")
 def today_page(visit: Viewer) -> Response:
     office = visit.office
-    shown = office.kept("today", _FRESH, lambda: _today(office))
+    shown = office.kept("today", SUMS_KEPT, lambda: _today(office))
     with office.store().read() as tx:
         listing = [jobs.look_at(job, tx) for job in office.project().jobs.values()]
         latest = runs.listed(tx, None, _RUNS)

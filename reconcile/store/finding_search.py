@@ -1,0 +1,91 @@
+"""Findings by a text: the beginning of their id, the id of a record, or a part of a value of their key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+import sqlalchemy as sa
+
+from reconcile.findings.identity import public, read_id
+from reconcile.store.columns import json_text
+from reconcile.store.database import Transaction
+from reconcile.store.finding_memory import CHUNK, FORMER, decode_key
+from reconcile.store.findings import FindingFilter, filtered
+from reconcile.store.tables import finding_members, findings
+from rules.values import Value
+
+_ID = re.compile(r"f-[0-9a-z]{1,51}|[0-9a-z]{6,51}", re.IGNORECASE)
+_MOST_OF_RECORDS = 1_000
+"""Findings of one record id."""
+
+
+def candidates(tx: Transaction, text: str, records: Collection[str], criteria: FindingFilter) -> Iterator[str]:
+    """Yield ids of findings that fit: those of the id or the record, then those of the key, each the worst and oldest
+    first. Nothing may be written meanwhile.
+
+    `records` are the names that the text can be of records; for ids of several columns also those that begin with it.
+    """
+    named = findings.c.id.in_(_of_records(tx, records))
+    exact = tx.connection.execute(filtered(sa.select(findings.c.id), criteria).where(sa.or_(named, *_begins(text))))
+    first = dict.fromkeys(exact.scalars())
+    yield from first
+    query = filtered(sa.select(findings.c.id, findings.c.key), criteria).where(_holds(tx, text))
+    for row in tx.connection.execute(query.execution_options(yield_per=CHUNK)):
+        if row.id not in first and in_key(decode_key(row.key).values(), text):
+            yield row.id
+
+
+def in_key(values: Collection[Value], text: str) -> bool:
+    """Return True if a text of a key contains this one, in upper or lower case, or another value begins with it."""
+    wanted = text.casefold()
+    return any(
+        wanted in value.casefold() if isinstance(value, str) else str(public(value)).casefold().startswith(wanted)
+        for value in values
+        if value is not None
+    )
+
+
+def begins_with(finding: str, text: str) -> bool:
+    """Return True if the text is the id of the finding or its beginning."""
+    return _ID.fullmatch(text) is not None and finding.startswith(read_id(text))
+
+
+def is_of_record(record: str, names: Collection[str]) -> bool:
+    """Return True for a record with one of these names, or with an id that begins with one of them."""
+    return record in names or any(record.startswith(f"{name[:-1]},") for name in names)
+
+
+def _of_records(tx: Transaction, records: Collection[str]) -> Sequence[str]:
+    record = finding_members.c.record
+    longer = (sa.and_(record > f"{name[:-1]},", record < f"{name[:-1]}-") for name in records)
+    query = (
+        sa.select(finding_members.c.finding)
+        .where(sa.or_(record.in_(list(records)), *longer), finding_members.c.role != FORMER)
+        .distinct()
+        .limit(_MOST_OF_RECORDS)
+    )
+    return list(tx.connection.execute(query).scalars())
+
+
+def _begins(text: str) -> Iterator[sa.ColumnElement[bool]]:
+    if _ID.fullmatch(text):
+        name = read_id(text)
+        yield sa.and_(findings.c.id >= name, findings.c.id < f"{name}~")
+
+
+def _holds(tx: Transaction, text: str) -> sa.ColumnElement[bool]:
+    """Return a condition on the key as it is stored, where a value is a pair of a type's letter and a text in ASCII.
+
+    It may fit too much: the databases fold the case of ASCII letters only, so any other letter fits all.
+    """
+    key = sa.type_coerce(findings.c.key, sa.Text)
+    inside = "".join(map(_pattern, text))
+    pattern = f'%["_","%{inside}%"]%'
+    return key.ilike(pattern, escape="!") if tx.store.is_shared else key.like(pattern, escape="!")
+
+
+def _pattern(character: str) -> str:
+    if not character.isascii() and character.lower() != character.upper():
+        return "%"
+    return re.sub(r"([!%_])", r"!\1", json_text(character)[1:-1])

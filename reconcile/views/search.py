@@ -1,0 +1,139 @@
+"""Searching findings by a text that a person has at hand: an id, the id of a record, or a value of a key."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from notifications.base import MASK
+from reconcile.errors import Wrong
+from reconcile.findings.identity import member_name, record_of
+from reconcile.findings.shown import Finding, FindingMember
+from reconcile.messages.personal import Hidden
+from reconcile.store.finding_search import begins_with, candidates, in_key, is_of_record
+from reconcile.store.findings import FindingFilter, some
+from reconcile.views.findings import FindingView, of
+from rules.values import Value
+
+if TYPE_CHECKING:
+    from reconcile.app import Application
+
+_LONGEST = 200
+_PARTS = 4
+"""The most columns of an id that are looked for."""
+_NUMBER = re.compile(r"-?\d{1,40}(\.\d{1,40})?")
+_READ_AT_ONCE = 50
+
+
+class SearchRefused(Wrong):
+    """The text cannot be searched for."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"{why}; type the id of a finding or of a record, or a part of a value of a key")
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The findings that fit, the worst and oldest first; `is_cut`: there are more."""
+
+    findings: tuple[FindingView, ...]
+    is_cut: bool
+
+
+def search(
+    application: Application,
+    text: str,
+    criteria: FindingFilter,
+    *,
+    limit: int | None,
+    sees_personal: bool,
+    show: bool = False,
+) -> SearchResult:
+    """Return the findings that fit a text: by the beginning of their id, a record's id, or a part of a value of their
+    key.
+
+    Masked values fit only for a person who `sees_personal`; otherwise a search would tell them. Raises SearchRefused,
+    StoreError.
+    """
+    wanted = _Wanted.of(application, _checked(text))
+    fitting: list[FindingView] = []
+    with application.memory.read() as tx:
+        names = candidates(tx, wanted.text, wanted.records | wanted.of_dataset, criteria)
+        while (limit is None or len(fitting) <= limit) and (chunk := list(itertools.islice(names, _READ_AT_ONCE))):
+            for finding in some(tx, chunk):
+                hidden = Hidden() if sees_personal else Hidden.of(application.project, finding.dataset, finding.rule)
+                if wanted.fits(finding, hidden):
+                    fitting.append(of(application, finding, show=show))
+    return SearchResult(tuple(fitting[:limit]), is_cut=limit is not None and len(fitting) > limit)
+
+
+def _checked(text: str) -> str:
+    wanted = text.strip()
+    if not wanted:
+        raise SearchRefused("There is nothing to search for")
+    if len(wanted) > _LONGEST:
+        raise SearchRefused(f"A text to search for has at most {_LONGEST} characters")
+    return wanted
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A text, the names it can be of records of any dataset, and as `crm 5` of the records of a `dataset`."""
+
+    text: str
+    records: frozenset[str]
+    dataset: str
+    of_dataset: frozenset[str]
+
+    @classmethod
+    def of(cls, application: Application, text: str) -> _Wanted:
+        others = {name for rule in application.project.rules.values() for name in rule.member_datasets[1:]}
+        named, _, rest = text.partition(" ")
+        of_dataset = _names(rest, (None, named)) if named in application.project.datasets else ()
+        return cls(text, frozenset(_names(text, (None, *others))), named, frozenset(of_dataset))
+
+    def fits(self, finding: Finding, hidden: Hidden) -> bool:
+        """Return True if what the person may see of the finding fits."""
+        key = finding.key.items()
+        shown = [value for column, value in key if not hidden.hides_of_key(column, finding.datasets)]
+        return (
+            begins_with(finding.id, self.text)
+            or in_key(shown, self.text)
+            or any(self._is(member, finding) and not _is_masked(member, hidden) for member in finding.members)
+        )
+
+    def _is(self, member: FindingMember, finding: Finding) -> bool:
+        name, dataset = member_name(member), member.dataset or finding.dataset
+        return is_of_record(name, self.records) or (dataset == self.dataset and is_of_record(name, self.of_dataset))
+
+
+def _is_masked(member: FindingMember, hidden: Hidden) -> bool:
+    return MASK in hidden.side(member.dataset).record(member.id)
+
+
+def _names(text: str, datasets: Iterable[str | None]) -> Iterator[str]:
+    """Yield the names of the records that the text can be the id of, as people see it: `5` or `DE / 5`."""
+    return (record_of(record_id, dataset) for dataset in datasets for record_id in _ids(text))
+
+
+def _ids(text: str) -> Iterator[tuple[Value, ...]]:
+    parts = [part.strip() for part in text.split(" / ")]
+    if 1 < len(parts) <= _PARTS:
+        yield from itertools.product(*map(_values, parts))
+    yield from ((value,) for value in _values(text))
+
+
+def _values(text: str) -> list[Value]:
+    """Return the values that are shown as this text."""
+    values: list[Value] = [text]
+    if _NUMBER.fullmatch(text):
+        values.append(Decimal(text))
+    with contextlib.suppress(ValueError):
+        values.append(dt.date.fromisoformat(text))
+    return values

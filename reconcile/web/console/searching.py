@@ -1,0 +1,44 @@
+"""The search: by POST, because what people search for may be personal data, which no address may hold."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from reconcile.store.findings import FindingFilter
+from reconcile.views.search import SearchRefused, SearchResult, search
+from reconcile.web.console.drawing import page
+from reconcile.web.console.signing import Viewer
+from reconcile.web.gate import Visit
+from reconcile.web.problems import status_of
+
+router = APIRouter(include_in_schema=False)
+
+_SHOWN = 100
+
+
+@router.get("/search")
+def empty(visit: Viewer) -> Response:
+    return _drawn(visit, "", None)
+
+
+@router.post("/search")
+def results(visit: Viewer) -> Response:
+    """Show the findings in any state that fit a text."""
+    text = visit.form.get("text", "")
+    try:
+        with visit.office.application() as application:
+            sees_personal = visit.person.sees_personal
+            result = search(application, text, FindingFilter(), limit=_SHOWN, sees_personal=sees_personal)
+    except SearchRefused as error:
+        return _drawn(visit, text, None, str(error), status_of(error))
+    return _drawn(visit, text, result)
+
+
+def _drawn(
+    visit: Visit, text: str, result: SearchResult | None, problem: str | None = None, status: int = HTTPStatus.OK
+) -> Response:
+    given = {"searched": text, "result": result, "problem": problem, "most": _SHOWN}
+    return page(visit, "search.html", "/search", status=status, **given)

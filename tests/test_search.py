@@ -1,0 +1,190 @@
+"""Search: every door finds a finding by what a person has at hand, and tells nobody what is masked for them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from web_support import PII, Browser, Site, cheap_hashes, site_of
+from world_support import DELETE, World
+
+from reconcile.cli import exits
+from reconcile.people import tokens, users
+from reconcile.store.findings import FindingFilter
+from reconcile.views.search import SearchRefused, search
+from rules.models import Severity
+
+__all__ = ["cheap_hashes"]
+
+ROWS = (
+    *((1, "Jürgen.MÜLLER@x", "Ann"), (2, "Jürgen.MÜLLER@x", "Ann")),
+    *((10, "100%_off!@x", "Bob"), (11, "100%_off!@x", "Bo")),
+    *((77, "a-1@x", "Eve"), (78, "a-1@x", "Eve")),
+)
+NUMBERS = itertools.count()
+COMPOSITE: dict[str, Any] = {"source": "shop", "table": "customers", "id": ["name", "id"]}
+
+
+@pytest.fixture
+def world(tmp_path: Path, url: str) -> World:
+    """Three pairs of customers with an e-mail of their own; the state is in a file and in PostgreSQL."""
+    world = World.at(tmp_path / "w", *ROWS, config={"state": url}, twins=DELETE | {"key": ["email"]})
+    world.run()
+    return world
+
+
+def emails(world: World, text: str, **given: Any) -> list[str]:
+    """The keys of the findings that fit, as they are listed."""
+    criteria = FindingFilter(**{name: given.pop(name) for name in ("rules", "states", "severity") if name in given})
+    with world.open() as application:
+        result = search(application, text, criteria, **{"limit": None, "sees_personal": True, "show": True} | given)
+    return [str(next(iter(view.key.values()))) for view in result.findings]
+
+
+FITTING = {
+    "müller": ["Jürgen.MÜLLER@x"],
+    "JÜRGEN.müller@X": ["Jürgen.MÜLLER@x"],
+    "100%_": ["100%_off!@x"],
+    "_": ["100%_off!@x"],
+    "!": ["100%_off!@x"],
+    "email": [],
+    '"': [],
+    "\\": [],
+    "\0": [],
+    "\ud800": [],
+    "2": ["Jürgen.MÜLLER@x"],
+    "2.0": ["Jürgen.MÜLLER@x"],
+    " 77 ": ["a-1@x"],
+    "7": [],
+    "1'; drop table findings": [],
+}
+
+
+def test_a_part_of_a_key_or_a_whole_id_of_a_record_finds_it(world: World) -> None:
+    assert {text: emails(world, text) for text in FITTING} == FITTING
+
+
+def test_an_exact_id_comes_before_parts_of_keys_and_a_finding_is_listed_once(world: World) -> None:
+    assert emails(world, "1")[0] == "Jürgen.MÜLLER@x"
+    assert sorted(emails(world, "1")) == ["100%_off!@x", "Jürgen.MÜLLER@x", "a-1@x"]
+    assert emails(world, "1", limit=1) == ["Jürgen.MÜLLER@x"]
+
+
+def test_the_id_of_a_finding_or_its_beginning_finds_it(world: World) -> None:
+    [first, *_] = sorted(world.findings())
+    [wanted] = emails(world, first)
+
+    assert emails(world, first.lower()) == [wanted]
+    assert wanted in emails(world, first[:4])
+    assert emails(world, first.removeprefix("F-")) == [wanted]
+
+
+def test_a_filter_narrows_what_fits(world: World) -> None:
+    assert emails(world, "@x", severity=Severity.critical) == []
+    assert emails(world, "@x", rules=("other",)) == []
+    assert len(emails(world, "@x", rules=("twins",))) == 3
+
+
+@pytest.mark.parametrize("text", ["", "   ", "x" * 201])
+def test_a_text_that_cannot_be_searched_for_is_refused_in_a_sentence(world: World, text: str) -> None:
+    with pytest.raises(SearchRefused, match="type the id of a finding or of a record"):
+        emails(world, text)
+
+
+def test_an_id_of_several_columns_is_found_as_it_is_shown_and_by_its_first_column(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *ROWS, twins={"key": ["email"]})
+    world.config["datasets"] = {"customers": COMPOSITE}
+    world.run()
+
+    assert emails(world, "Bo / 11") == ["100%_off!@x"]
+    assert emails(world, "Bo") == ["100%_off!@x"]
+    assert emails(world, "B") == []
+    assert emails(world, "Bo / 12") == []
+
+
+def test_a_record_of_a_second_dataset_is_found_with_and_without_its_name(tmp_path: Path) -> None:
+    crm = COMPOSITE | {"id": "id", "where": "id = 1"}
+    world = World.at(tmp_path / "w", *ROWS)
+    rule = {"kind": "duplicates", "datasets": ["customers", "crm"], "key": ["name"], "keep": [{"first": "id"}]}
+    world.config["rules"] = {"both": rule}
+    world.config["datasets"] = {"customers": COMPOSITE | {"id": "id", "where": "id = 2"}, "crm": crm}
+    world.run()
+
+    assert emails(world, "1") == emails(world, "crm 1") == emails(world, "customers 2") == ["Ann"]
+    assert emails(world, "crm 2") == []
+
+
+def test_a_cleaned_finding_is_found_by_the_record_that_is_gone(world: World) -> None:
+    for finding in sorted(world.findings()):
+        world.approve(finding)
+
+    assert world.shop.sql("SELECT count(*) FROM customers WHERE id = 2") == [(0,)]
+    assert emails(world, "2") == ["Jürgen.MÜLLER@x"]
+
+
+# The doors
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """Pairs by a personal column: rita may see it, the others may not."""
+    world = World.at(tmp_path / "w", *ROWS, twins=DELETE | {"key": ["email"]})
+    world.config["datasets"] = {"customers": PII}
+    world.run()
+    with site_of(world) as site:
+        with site.store.begin() as tx:
+            users.set_role(tx, "rita", by="ada", sees_personal=True)
+        yield site
+
+
+def test_the_console_finds_personal_values_for_whom_they_are_shown_alone_and_no_address_holds_the_text(
+    site: Site,
+) -> None:
+    hidden = site.browser("bob").send("/search", text="müller")
+    shown = site.browser("rita").send("/search", text="müller")
+    by_record = site.browser("bob").send("/search", text="77")
+
+    assert "No finding fits" in hidden.text
+    assert ("1 finding" in shown.text, "MÜLLER" in shown.text) == (True, False)
+    assert "1 finding" in by_record.text
+    assert site.browser("bob").get("/search").status == 200
+
+
+def test_the_search_of_the_console_answers_what_is_wrong_on_the_page(site: Site) -> None:
+    answer = site.browser("vic").send("/search", text=" ")
+
+    assert (answer.status, "There is nothing to search for" in answer.text) == (422, True)
+
+
+def test_the_api_searches_with_the_rights_of_the_user(site: Site) -> None:
+    def ask(user: str, **body: Any) -> Any:
+        with site.store.begin() as tx:
+            token = tokens.add(tx, f"{user}-{next(NUMBERS)}", user, by="ada")
+        program = Browser(site.listener.address, {"Authorization": f"Bearer {token}"})
+        headers = {"Content-Type": "application/json"}
+        return program.ask("POST", "/api/v1/findings/search", json.dumps(body), **headers).json
+
+    assert ask("vic", text="müller") == {"findings": [], "more": False}
+    [finding] = ask("rita", text="müller")["findings"]
+    assert finding["key"] == {"email": "•••"}
+    assert ask("vic", text="77")["findings"][0]["status"] == "awaiting_approval"
+    assert ask("vic", text="77", states=["open"])["findings"] == []
+    assert ask("rita", text="@x", limit=2)["more"] is True
+    assert "'twin'" in ask("vic", text="77", rules=["twin"])["detail"]
+
+
+def test_the_command_lists_what_fits_in_any_state(site: Site) -> None:
+    command = site.world.command
+    [finding] = command("findings", "--search", "77", "--json").json
+    command("dismiss", finding["id"])
+    cut = command("findings", "--search", "@x", "--limit", "1")
+
+    assert finding["id"] in command("findings", "--search", "77").out
+    assert [shown["status"] for shown in command("findings", "--search", "77", "--json").json] == ["dismissed"]
+    assert command("findings", "--search", "77", "--state", "open", "--json").json == []
+    assert "there are more; use --all to list all" in cut.err
+    assert command("findings", "--search", " ").code == exits.WRONG
