@@ -29,8 +29,8 @@ def rules(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_
     headings = ("rule", "severity", "waiting", "at risk", "findings", "precision", "decided in", "recovered, 30 days")
     out.table(headings, list(map(_cells, listed)), right=(2, 3, 4, 5, 6, 7))
     for view in listed:
-        if view.feedback.advice:
-            out.say(f"{view.rule.name}: {view.feedback.advice}")
+        if view.advice:
+            out.say(f"{view.rule.name}: {view.advice}")
 
 
 def _cells(view: RuleView) -> tuple[str, ...]:

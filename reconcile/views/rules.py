@@ -6,17 +6,20 @@ import datetime as dt
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from reconcile.coordination.releases import shortened
 from reconcile.findings.results import Outcome, outcome_of
+from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
+from reconcile.messages.personal import Hidden
 from reconcile.store import Transaction, findings, overview
 from reconcile.store import releases as stored_releases
 from reconcile.store import runs as stored_runs
+from reconcile.views.advice import proposal
 from reconcile.views.today import DAYS, WAITING, Days, Sums, by_day, money_in_words, sums_of
 
 if TYPE_CHECKING:
@@ -28,6 +31,11 @@ _REJECTED = (State.DISMISSED, State.UNDONE)
 _FEW = 4
 """Below so many decisions no advice is given."""
 _MOSTLY_WRONG = 0.75
+_NARROW = (
+    "Narrow it with `where`, list pairs that are not the same in `except`, or ask for more: another column in `key`, a "
+    "shorter `window`."
+)
+_JUDGED_BY = 500
 _RELEASES = 20
 _RUNS = 20
 
@@ -48,27 +56,22 @@ class Feedback:
         return self.confirmed / decided if decided else None
 
     @property
-    def advice(self) -> str | None:
-        """A sentence for the owner of a rule that people mostly reject."""
+    def is_mostly_rejected(self) -> bool:
         decided = self.confirmed + self.rejected
-        if decided < _FEW or self.rejected < _MOSTLY_WRONG * decided:
-            return None
-        return (
-            f"People rejected {self.rejected:,} of {decided:,} findings of this rule. Narrow it with `where`, list "
-            "pairs that are not the same in `except`, or ask for more: another column in `key`, a shorter `window`."
-        )
+        return decided >= _FEW and self.rejected >= _MOSTLY_WRONG * decided
 
 
 @dataclass(frozen=True)
 class RuleView:
     """A rule with the numbers of its findings by state, and money in words: `at_risk` in those that wait,
-    `recovered` by cleaning in 30 days."""
+    `recovered` by cleaning in 30 days. `advice` is what to change in a rule that people mostly reject."""
 
     rule: Rule
     numbers: Mapping[State, int]
     feedback: Feedback
     at_risk: str
     recovered: str
+    advice: str | None = None
 
     @property
     def waiting(self) -> int:
@@ -93,7 +96,7 @@ class RuleView:
             "seconds_to_decision": None if median is None else round(median.total_seconds()),
             "at_risk": self.at_risk,
             "recovered": self.recovered,
-            "advice": self.feedback.advice,
+            "advice": self.advice,
         }
 
 
@@ -121,7 +124,7 @@ def listed(application: Application) -> list[RuleView]:
     """Return the rules of the configuration, those with the most waiting findings first. Raises StoreError."""
     with application.memory.read() as tx:
         sums = _Sums.of(tx)
-    views = [sums.view(application, rule) for rule in application.project.rules.values()]
+        views = [_advised(application, tx, sums.view(application, rule)) for rule in application.project.rules.values()]
     return sorted(views, key=lambda view: (-view.waiting, -view.rule.severity, view.rule.name))
 
 
@@ -131,7 +134,7 @@ def detail(application: Application, name: str) -> RuleDetail:
     with application.memory.read() as tx:
         since = _since(tx)
         days = by_day(overview.new_by_day(tx, since, name), since.date())
-        view = _Sums.of(tx, name).view(application, application.project.rules[name])
+        view = _advised(application, tx, _Sums.of(tx, name).view(application, application.project.rules[name]))
         changes = _changes(tx, name)
         latest = _latest(tx, name)
     return RuleDetail(view, changes[0].definition if changes else "", changes, days, latest)
@@ -161,6 +164,29 @@ class _Sums:
         median = dt.timedelta(seconds=statistics.median(seconds)) if seconds else None
         at_risk, recovered = (money_in_words(application, rule.name, money) for money in (self.at_risk, self.recovered))
         return RuleView(rule, numbers, Feedback(confirmed, rejected, median), at_risk, recovered)
+
+
+def _advised(application: Application, tx: Transaction, view: RuleView) -> RuleView:
+    """Return the view of a rule with advice, if people mostly reject it."""
+    feedback, rule = view.feedback, view.rule
+    if not feedback.is_mostly_rejected:
+        return view
+    advice = (
+        f"People rejected {feedback.rejected:,} of {feedback.confirmed + feedback.rejected:,} findings of this rule."
+    )
+    hidden = Hidden.of(application.project, rule.dataset, rule.name)
+    rejected, confirmed = (_decided(tx, rule, states) for states in (_REJECTED, _CONFIRMED))
+    change = proposal(rejected, confirmed, hidden, rule.ordered_by) if len(rule.member_datasets) == 1 else None
+    if change is None:
+        return replace(view, advice=f"{advice} {_NARROW}")
+    kept = f", and none of the {len(confirmed):,} confirmed" if confirmed else ""
+    left_out = f"{change.words}, it would leave out {change.left_out:,} of the {len(rejected):,} rejected{kept}"
+    return replace(view, advice=f"{advice} {left_out}: `reconcile diff active ./new.yaml` tries it.")
+
+
+def _decided(tx: Transaction, rule: Rule, states: tuple[State, ...]) -> list[Finding]:
+    """Return the findings to judge a change by: with their records, and at most so many."""
+    return findings.find(tx, findings.FindingFilter(rules=(rule.name,), states=states, limit=_JUDGED_BY))
 
 
 def _since(tx: Transaction) -> dt.datetime:
