@@ -85,8 +85,8 @@ def _with_key(column: str) -> _Change:
 
 
 def _all_differ(finding: Finding, column: str) -> bool:
-    known = [value for value in _values(finding, column) if value is not None]
-    return len(known) == len(set(known))
+    filled = [value for value in _values(finding, column) if value is not None]
+    return len(filled) == len(set(filled))
 
 
 def _any_differs(finding: Finding, column: str) -> bool:
@@ -113,8 +113,8 @@ def _with_distance(confirmed: Sequence[Finding], hidden: Hidden, column: str | N
 def _distances(finding: Finding, column: str) -> list[float]:
     """Return the distances between neighbours, in seconds for times; empty if one is unknown."""
     numbers = [_number(value) for value in _values(finding, column)]
-    known = sorted(number for number in numbers if number is not None)
-    return [after - before for before, after in itertools.pairwise(known)] if len(known) == len(numbers) else []
+    ordered = sorted(number for number in numbers if number is not None)
+    return [after - before for before, after in itertools.pairwise(ordered)] if len(ordered) == len(numbers) else []
 
 
 def _number(value: Value) -> float | None:
@@ -144,7 +144,7 @@ def _with_condition(rejected: Sequence[Finding], confirmed: Sequence[Finding], c
 
 def _is_left_out(finding: Finding, column: str, value: Value) -> bool:
     """Return True if at most one record has another value."""
-    return sum(other != value for other in _values(finding, column)) < 2
+    return sum(each != value for each in _values(finding, column)) < 2
 
 
 def _has(finding: Finding, column: str, value: Value) -> bool:
