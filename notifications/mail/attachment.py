@@ -10,11 +10,8 @@ from typing import Literal
 
 from notifications.base import GroupNotice, Notice
 from notifications.wording import words
+from notifications.wording.cells import escaped, plain
 
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""Beginnings that a spreadsheet may read as a formula, in their full width too."""
-_LONGEST = 32_000
-"""Characters of a cell; Excel takes 32,767."""
 _FIXED = ("rule", "severity", "finding", "change", "role", "record", "at risk", "currency")
 
 
@@ -43,12 +40,6 @@ def table(notice: Notice, form: Literal["csv", "xlsx"]) -> Attachment | None:
         return Attachment(name, ("text", "csv"), _csv(columns, cells))
     kind = ("application", "vnd.openxmlformats-officedocument.spreadsheetml.sheet")
     return Attachment(name, kind, _xlsx(columns, cells))
-
-
-def escaped(text: str) -> str:
-    """Return a cell for a CSV file; an apostrophe keeps a spreadsheet from reading it as a formula."""
-    shown = words.visible(text, _LONGEST)
-    return f"'{shown}" if text.startswith(_FORMULAS) or shown.startswith(_FORMULAS) else shown
 
 
 def _rows(notice: Notice) -> Iterator[dict[str, str]]:
@@ -96,10 +87,10 @@ def _xlsx(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
         sheet = workbook.add_worksheet("findings")
         bold = workbook.add_format({"bold": True})
         for number, column in enumerate(columns):
-            sheet.write_string(0, number, words.visible(column, _LONGEST), bold)
+            sheet.write_string(0, number, plain(column), bold)
         for line, row in enumerate(rows, 1):
             for number, cell in enumerate(row):
-                sheet.write_string(line, number, words.visible(cell, _LONGEST))
+                sheet.write_string(line, number, plain(cell))
         sheet.freeze_panes(1, 0)
         sheet.autofilter(0, 0, 0, len(columns) - 1)
     return buffer.getvalue()
