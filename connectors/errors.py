@@ -182,6 +182,7 @@ class FileRefused(ConnectorError):
 
     def __init__(self, path: str, reason: str, remedy: str) -> None:
         super().__init__(f"{path} is not read: {reason}; {remedy}")
+        self.place, self.reason = path, reason
 
 
 class FileUnreadable(ConnectorError):

@@ -45,6 +45,7 @@ BREAKS: Mapping[str, str] = {
 FROM_THE_STATE: Mapping[str, Sequence[str]] = {
     "findings": ("findings",),
     "show": ("show", "ID"),
+    "export": ("export", "findings.csv"),
     "dismiss": ("dismiss", "ID", "--note", "two parcels"),
     "snooze": ("snooze", "ID", "--until", "2030-01-01"),
     "reopen": ("reopen", "ID"),
@@ -92,6 +93,7 @@ NEEDS_THE_FILE: Mapping[str, Sequence[str]] = {
     "plan": ("plan",),
     "approve": ("approve", "ID"),
     "retry": ("retry", "ID"),
+    "decide": ("decide", "findings.csv"),
     "releases diff": ("releases", "diff", "RELEASE"),
     "promote": ("promote",),
     "messages requeue": ("messages", "requeue", "msg1_x"),

@@ -237,6 +237,7 @@ def known_values(shop: Project) -> dict[str, str | None]:
     """What the parameters of commands may be called with here; every other gets a hostile text."""
     [finding, *_] = shop("findings", "--rule", "twins", "--json").json
     release = shop("releases", "--json").json[0]["release"]
+    assert shop("export", f"returned {NAME}.csv").code == 0
     names = {"rule": "twins", "rules": "twins", "job": "nightly", "jobs": "nightly", "source": "shop"}
     names |= {"channel": "file", "dataset": "people", "column": f"mail {NAME}", "finding": finding["id"]}
     names |= {"release": release, "limit": "5", "until": "3d", "state": "all", "directory": f"new {NAME}"}
@@ -245,6 +246,8 @@ def known_values(shop: Project) -> dict[str, str | None]:
         "file": f"backup {NAME}",
         "html": f"page {NAME}",
         "place": f"export {NAME}",
+        "sheet": f"sheet {NAME}.csv",
+        "returned": f"returned {NAME}.csv",
         "asked": finding["id"],
         "ids": finding["id"],
     }

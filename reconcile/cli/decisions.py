@@ -5,14 +5,26 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reconcile.cli import people
 from reconcile.cli.drawing import draw_plan, draw_records
 from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Note, Output, Quiet, Show
-from reconcile.cli.selecting import Confirm, Ids, Rules, Severity, Where, at_least, decide, person, selection
+from reconcile.cli.selecting import (
+    Confirm,
+    Ids,
+    Rules,
+    Severity,
+    States,
+    Where,
+    at_least,
+    decide,
+    person,
+    selection,
+    states,
+)
 
 if TYPE_CHECKING:
     from reconcile.deciding.decisions import Answer
@@ -42,10 +54,7 @@ def register(app: typer.Typer) -> None:
 def findings(
     config: Config = FILE,
     rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
-    state: Annotated[
-        list[str] | None,
-        typer.Option("--state", help="open, awaiting_approval, cleaned, quarantined … or all; may be repeated."),
-    ] = None,
+    state: States = None,
     severity: Severity = None,
     search: Annotated[
         str | None,
@@ -75,8 +84,8 @@ def findings(
     with load_for_state(config) as application:
         for name in rule or ():
             application.require("rule", name, tuple(application.project.rules))
-        states = () if search is not None and not state else _states(state)
-        wanted = FindingFilter(rules=tuple(rule or ()), states=states, severity=minimum)
+        wanted_states = () if search is not None and not state else states(state)
+        wanted = FindingFilter(rules=tuple(rule or ()), states=wanted_states, severity=minimum)
         if search is None:
             views, in_all = listed(application, replace(wanted, limit=maximum), show=show, members=json)
             more = f"{len(views):,} of {in_all:,} findings" if in_all > len(views) else None
@@ -104,20 +113,6 @@ def _row(view: FindingView) -> tuple[str, ...]:
     key = " · ".join("" if value is None else str(value) for value in view.key.values())
     about = (view.id, view.severity, view.rule, view.state, key)
     return (*about, str(view.records), view.at_risk, view.first_seen.strftime("%Y-%m-%d"))
-
-
-def _states(names: list[str] | None) -> tuple[Any, ...]:
-    from reconcile.findings.states import IN_HAND, LIVE, State
-
-    if not names:
-        return (*LIVE, *IN_HAND)
-    if "all" in names:
-        return ()
-    allowed = [state.value for state in State]
-    for name in names:
-        if name not in allowed:
-            raise typer.BadParameter(f"{name!r} is not a state; use {', '.join(allowed)} or all", param_hint="--state")
-    return tuple(State(name) for name in names)
 
 
 def show(

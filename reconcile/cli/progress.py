@@ -1,4 +1,4 @@
-"""Progress of work that reads many records: a moving line on a terminal, else one line per rule."""
+"""Progress of work on many records or findings: a moving line on a terminal, else one line per subject."""
 
 from __future__ import annotations
 
@@ -11,43 +11,46 @@ from reconcile.telemetry import visible
 
 
 @contextlib.contextmanager
-def progress(out: Output) -> Iterator[Callable[[str, int], None]]:
-    """Show a moving line on a terminal, else one line per rule, nothing with --quiet. Also checks for Ctrl-C."""
-    with contextlib.ExitStack() as open_while_it_runs:
-        tell = open_while_it_runs.enter_context(_bar(out)) if out.is_interactive else _lines(out)
+def progress(out: Output, verb: str = "checking", things: str = "records") -> Iterator[Callable[[str, int], None]]:
+    """Show a moving line on a terminal, else one line per subject, such as a rule, nothing with --quiet.
 
-        def watch(rule: str, read: int) -> None:
+    Also checks for Ctrl-C.
+    """
+    with contextlib.ExitStack() as open_while_it_runs:
+        tell = open_while_it_runs.enter_context(_bar(out, verb, things)) if out.is_interactive else _lines(out, verb)
+
+        def watch(subject: str, done: int) -> None:
             signals.leave()
-            tell(rule, read)
+            tell(subject, done)
 
         yield watch
 
 
-def _lines(out: Output) -> Callable[[str, int], None]:
+def _lines(out: Output, verb: str) -> Callable[[str, int], None]:
     begun: set[str] = set()
 
-    def tell(rule: str, _read: int) -> None:
-        if rule not in begun:
-            begun.add(rule)
-            out.note(f"checking {rule}")
+    def tell(subject: str, _done: int) -> None:
+        if subject not in begun:
+            begun.add(subject)
+            out.note(f"{verb} {subject}")
 
     return tell
 
 
 @contextlib.contextmanager
-def _bar(out: Output) -> Iterator[Callable[[str, int], None]]:
+def _bar(out: Output, verb: str, things: str) -> Iterator[Callable[[str, int], None]]:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
-        TextColumn("{task.fields[read]}"),
+        TextColumn("{task.fields[done]}"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=out.progress(), transient=True) as bar:
-        task = bar.add_task("starting", total=None, read="")
+        task = bar.add_task("starting", total=None, done="")
 
-        def tell(rule: str, read: int) -> None:
-            bar.update(task, description=visible.line(f"checking {rule}"), read=f"{read:,} records" if read else "")
+        def tell(subject: str, done: int) -> None:
+            bar.update(task, description=visible.line(f"{verb} {subject}"), done=f"{done:,} {things}" if done else "")
 
         yield tell

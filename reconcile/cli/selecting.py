@@ -16,11 +16,16 @@ if TYPE_CHECKING:
     from reconcile.app import Application
     from reconcile.deciding.decisions import Answer, Wish
     from reconcile.deciding.selection import Selection
+    from reconcile.findings.states import State
     from reconcile.people.roles import Person
     from rules.models import Severity as Level
 
 Ids = Annotated[list[str] | None, typer.Argument(help="Ids of findings, or their first characters.", metavar="ID")]
 Rules = Annotated[list[str] | None, typer.Option("--rule", help="All findings of this rule; may be repeated.")]
+States = Annotated[
+    list[str] | None,
+    typer.Option("--state", help="open, awaiting_approval, cleaned, quarantined … or all; may be repeated."),
+]
 Severity = Annotated[str | None, typer.Option("--severity", help="Only this severity or higher.")]
 Where = Annotated[
     str | None,
@@ -60,6 +65,21 @@ def at_least(severity: str | None) -> Level | None:
         raise typer.BadParameter(str(error), param_hint="--severity") from error
 
 
+def states(names: list[str] | None) -> tuple[State, ...]:
+    """Return the states of an option, by default those that are not over; raises BadParameter."""
+    from reconcile.findings.states import IN_HAND, LIVE, State
+
+    if not names:
+        return (*LIVE, *IN_HAND)
+    if "all" in names:
+        return ()
+    allowed = [state.value for state in State]
+    for name in names:
+        if name not in allowed:
+            raise typer.BadParameter(f"{name!r} is not a state; use {', '.join(allowed)} or all", param_hint="--state")
+    return tuple(State(name) for name in names)
+
+
 def decide(
     application: Application,
     out: Output,
@@ -69,13 +89,21 @@ def decide(
     act: Callable[[Wish], Answer],
 ) -> int:
     """Decide about the chosen findings; return the exit code."""
+    from reconcile.deciding.selection import selected
+
+    wishes = confirmed_by(out, confirmed, lambda number: selected(application, decision, chosen, number))
+    return carry_out(out, wishes, act)
+
+
+def carry_out(out: Output, wishes: list[Wish], act: Callable[[Wish], Answer]) -> int:
+    """Decide about each finding and print what became of it; return the exit code."""
     from reconcile.deciding.many import Outcomes, decide_each
 
     def act_unless_interrupted(wish: Wish) -> Answer:
         signals.leave()
         return act(wish)
 
-    wishes, done = _wishes(application, out, decision, chosen, confirmed), []
+    done = []
     for outcome in decide_each(wishes, act_unless_interrupted):
         done.append(outcome)
         if not out.json:  # at once, so that an interrupted command has told what it did
@@ -88,14 +116,12 @@ def decide(
     return exits.REFUSED if outcomes.not_done else exits.DONE
 
 
-def _wishes(
-    application: Application, out: Output, decision: str, chosen: Selection, confirmed: int | None
-) -> list[Wish]:
-    """Return the wishes; a person at a terminal types the number where it is needed."""
-    from reconcile.deciding.selection import NumberNotConfirmed, selected
+def confirmed_by(out: Output, confirmed: int | None, choose: Callable[[int | None], list[Wish]]) -> list[Wish]:
+    """Return the wishes; a person at a terminal types their number where it is needed."""
+    from reconcile.deciding.selection import NumberNotConfirmed
 
     try:
-        return selected(application, decision, chosen, confirmed)
+        return choose(confirmed)
     except NumberNotConfirmed as error:
         if confirmed is not None or not (out.is_interactive and sys.stdin.isatty()):
             raise
@@ -105,7 +131,7 @@ def _wishes(
             raise error from None
         if not typed.strip().isdecimal():
             raise
-        return selected(application, decision, chosen, int(typed))
+        return choose(int(typed))
 
 
 def person() -> Person:

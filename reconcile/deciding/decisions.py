@@ -41,7 +41,8 @@ class PlanNotShown(Refused):
 class Wish:
     """What a person decides about one finding, as they saw it: its `version`, and the hash of its plan.
 
-    `until` ends a snooze, None when the finding grows; `to` is whom it is assigned to, None for nobody.
+    `until` ends a snooze, None when the finding grows; `to` is whom it is assigned to, None for nobody. `later` leaves
+    the execution of an approved plan to `serve` or the next run.
     """
 
     finding: str
@@ -50,6 +51,7 @@ class Wish:
     plan: str | None = None
     until: dt.datetime | None = None
     to: str | None = None
+    later: bool = True
 
 
 class NotDone(Refused):
@@ -107,7 +109,7 @@ def _assign(application: Application, person: Person, wish: Wish) -> Answer:
 def _approve(application: Application, person: Person, wish: Wish) -> Answer:
     decisions = application.decisions(person.name, person.origin)
     check_shown(application, wish)
-    return Answer.of(decisions.approve(wish.finding, plan_hash=wish.plan, note=wish.note, later=True))
+    return Answer.of(decisions.approve(wish.finding, plan_hash=wish.plan, note=wish.note, later=wish.later))
 
 
 def _reject(application: Application, person: Person, wish: Wish) -> Answer:

@@ -128,6 +128,12 @@ def names(tx: Transaction, criteria: FindingFilter | None = None) -> list[str]:
     return list(tx.connection.execute(filtered(sa.select(findings.c.id), criteria or FindingFilter())).scalars())
 
 
+def currencies(tx: Transaction, criteria: FindingFilter) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the ids of findings with the currencies of their money, in the order of `find`."""
+    rows = tx.connection.execute(_filtered(sa.select(findings.c.id, findings.c.money), criteria))
+    return [(name, tuple(money)) for name, money in rows]
+
+
 def some(tx: Transaction, ids: Sequence[str], *, members: bool = True) -> list[Finding]:
     """Return these findings, in this order, without missing ones."""
     shown = _shown(tx, sa.select(findings).where(findings.c.id.in_(list(ids))), members=members)

@@ -393,6 +393,13 @@ def waiting_plans(tx: Transaction, names: Collection[str]) -> dict[str, str]:
     return dict(tx.connection.execute(query).all())
 
 
+def awaiting(tx: Transaction, names: Collection[str]) -> dict[str, StoredPlan]:
+    """Return the plan that waits for approval, by finding; findings without one are missing."""
+    query = sa.select(*COLUMNS).where(plans.c.finding.in_(list(names)), plans.c.state == PlanState.AWAITING.value)
+    found = (stored(tx, row) for row in tx.connection.execute(query))
+    return {plan.finding: plan for plan in found if plan.undoes is None}
+
+
 def standing(tx: Transaction, finding: str, *, lock: bool = False) -> StoredPlan | None:
     """Return the finding's unfinished plan, if any; of two, the undo. `lock` locks its row."""
     query = sa.select(*COLUMNS).where(plans.c.finding == finding, plans.c.state.in_([state.value for state in LIVE]))

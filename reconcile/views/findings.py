@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from notifications.wording import words
@@ -118,6 +119,20 @@ class FindingView:
         return self._hidden.at_risk(self._finding.money)
 
     @property
+    def money(self) -> Mapping[str, Decimal]:
+        """The money at risk per currency; empty if it may not be shown."""
+        return self._hidden.risk(self._finding.money)
+
+    def names(self, role: str) -> list[str]:
+        """Return the names of its records in a role."""
+        return self._hidden.names(self._finding.in_role(role), self._finding.datasets)
+
+    @property
+    def record_names(self) -> list[str]:
+        """The names of its records without those of their datasets, in the order in which they are side by side."""
+        return [self._hidden.side(member.dataset).name(member) for member in self._finding.members]
+
+    @property
     def is_duplicate(self) -> bool:
         return self._finding.form == DUPLICATE
 
@@ -138,6 +153,11 @@ def of(application: Application, finding: Finding, *, show: bool = False) -> Fin
     """Return a finding as it may be shown; `show` masks nothing."""
     hidden = Hidden() if show else Hidden.of(application.project, finding.dataset, finding.rule)
     return FindingView(finding, hidden, _form(application, finding), application.project.timezone)
+
+
+def records_of(application: Application, view: FindingView) -> SideBySide:
+    """Return the records of a finding side by side, as they may be shown."""
+    return records.side_by_side(application.project, view._finding, view._hidden)  # noqa: SLF001 - the view's own
 
 
 def named(application: Application, identifier: str) -> FindingView:

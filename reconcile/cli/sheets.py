@@ -1,0 +1,138 @@
+"""`export`, `decide`: findings in a spreadsheet, and the decisions that come back in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reconcile.cli import exits
+from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Output, Quiet, Show
+from reconcile.cli.progress import progress
+from reconcile.cli.selecting import (
+    Confirm,
+    Rules,
+    Severity,
+    States,
+    Where,
+    at_least,
+    carry_out,
+    confirmed_by,
+    person,
+    states,
+)
+
+if TYPE_CHECKING:
+    from reconcile.app import Application
+    from reconcile.deciding.decisions import Answer, Wish
+    from reconcile.sheets.returned import Returned, ReturnedSheet
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help="Export findings to a new .csv, .xlsx or .parquet file, to decide about them there.")(export)
+    app.command(help="Carry out the decisions in an exported file that was filled in.")(decide)
+
+
+def export(
+    sheet: Annotated[Path, typer.Argument(help="A new file ending in .csv, .xlsx or .parquet.", metavar="FILE")],
+    config: Config = FILE,
+    rule: Rules = None,
+    state: States = None,
+    severity: Severity = None,
+    where: Where = None,
+    show: Show = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from notifications.wording.words import plural
+    from reconcile.cli.opening import load_for_state
+    from reconcile.sheets import exporting
+    from reconcile.store.findings import FindingFilter
+
+    out = Output(json, quiet, no_color)
+    criteria = FindingFilter(rules=tuple(rule or ()), states=states(state), severity=at_least(severity))
+    with load_for_state(config) as application, progress(out, "exporting to", "findings") as watch:
+        for name in criteria.rules:
+            application.require("rule", name, tuple(application.project.rules))
+        order = exporting.Export(criteria, where, show)
+        exported = exporting.export(
+            application, sheet, order, overwrite=overwrite, watch=lambda done: watch(str(sheet), done)
+        )
+    if json:
+        out.emit({"file": str(sheet), "findings": exported.findings})
+    else:
+        out.say(f"{sheet}: {plural(exported.findings, 'finding', 'findings')}")
+    if exported.is_masked and not show:
+        out.note(HIDDEN)
+
+
+def decide(
+    returned: Annotated[Path, typer.Argument(help="The exported file with decisions.", metavar="FILE")],
+    config: Config = FILE,
+    confirm: Confirm = None,
+    later: Annotated[bool, typer.Option("--later", help="Leave execution to the next run or to serve.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the file and show what would be decided.")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile.cli.opening import load
+    from reconcile.sheets import deciding
+    from reconcile.sheets.returned import read
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        sheet = read(application, returned)
+        if sheet.remark is not None:
+            out.note(sheet.remark)
+        if dry_run:
+            raise typer.Exit(_foresee(application, out, sheet))
+        wishes = confirmed_by(out, confirm, sheet.confirm)
+
+        def act(wish: Wish) -> Answer:
+            return deciding.carry_out(application, person(), sheet.decisions[wish.finding], later=later)
+
+        code = carry_out(out, wishes, act)
+        application.anchor()
+    raise typer.Exit(code)
+
+
+def _foresee(application: Application, out: Output, sheet: ReturnedSheet) -> int:
+    """Print what would be decided; return the exit code."""
+    from notifications.wording.words import plural
+
+    foreseen = [_foreseen(application, returned) for returned in sheet.decisions.values()]
+    refused = sum(decision["problem"] is not None for decision in foreseen)
+    if out.json:
+        out.emit({"decisions": foreseen})
+    else:
+        for decision in foreseen:
+            out.say(decision["problem"] or _in_words(decision))
+        findings = plural(len(foreseen), "finding", "findings")
+        out.say(f"{findings}: {len(foreseen) - refused:,} can be decided, {refused:,} not. Nothing was changed.")
+    return exits.REFUSED if refused else exits.DONE
+
+
+def _foreseen(application: Application, returned: Returned) -> dict[str, Any]:
+    from reconcile.errors import Refused
+    from reconcile.sheets.deciding import earlier
+
+    wish = returned.wish
+    problem = None
+    try:
+        before = earlier(application, returned)
+    except Refused as error:
+        before, problem = None, str(error)
+    until = None if wish.until is None else wish.until.isoformat()
+    shown = {"finding": wish.finding, "decision": returned.decision, "until": until, "to": wish.to, "note": wish.note}
+    return shown | {"done_before": before is not None, "problem": problem}
+
+
+def _in_words(decision: dict[str, Any]) -> str:
+    details = [f"{name} {decision[name]}" for name in ("until", "to") if decision[name]]
+    details += [f"note: {decision['note']}"] if decision["note"] else []
+    before = " (done before)" if decision["done_before"] else ""
+    return f"{decision['finding']}: {', '.join([decision['decision'], *details])}{before}"

@@ -1,0 +1,1 @@
+"""Findings in a spreadsheet, and the decisions of people that come back in it."""

@@ -1,0 +1,144 @@
+"""Export findings to a new file: whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from connectors.disk.scratch import Scratch
+from reconcile.app import Application
+from reconcile.cleaning.chunks import in_chunks
+from reconcile.deciding.terms import matching
+from reconcile.errors import Failed, Wrong
+from reconcile.sheets.formats import FORMATS, Format
+from reconcile.sheets.rows import Rows, columns
+from reconcile.store import Transaction, private_files
+from reconcile.store import findings as stored
+from reconcile.store import plans as stored_plans
+from reconcile.store.findings import FindingFilter
+
+_CHUNK = 500
+
+
+class FormatUnknown(Wrong):
+    """The suffix of the file is not a format of an export."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(f"{file} ends in no known format; use {', '.join(FORMATS)}. No file was written")
+
+
+class FileExists(Wrong):
+    """The file exists; an export overwrites it only if asked to."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(f"{file} already exists and was not changed; choose another name, or add --overwrite")
+
+
+class FileNotWritten(Failed):
+    """The file could not be written."""
+
+    def __init__(self, file: Path, error: OSError) -> None:
+        reason = error.strerror or type(error).__name__
+        super().__init__(f"{file} could not be written: {reason}. No part of it was kept")
+
+
+@dataclass(frozen=True)
+class Export:
+    """The findings to export; `show` masks nothing."""
+
+    criteria: FindingFilter
+    where: str | None = None
+    show: bool = False
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The number of exported findings, and True if personal data may be masked in them."""
+
+    findings: int
+    is_masked: bool
+
+
+def export(
+    application: Application, file: Path, order: Export, *, overwrite: bool, watch: Callable[[int], None]
+) -> Exported:
+    """Write the findings to a file that only its owner can read. `watch` gets the number of findings so far.
+
+    Raises FormatUnknown, FileExists, FileNotWritten, TooManyRows, PackageMissing, ConditionRefused, StoreError.
+    """
+    if file.suffix.lower() not in FORMATS:
+        raise FormatUnknown(file)
+    if not overwrite and os.path.lexists(file):
+        raise FileExists(file)
+    try:
+        with Scratch(file.parent, hidden=True) as scratch:
+            part = scratch / f"export{file.suffix.lower()}"
+            with private_files.create(part) as out:
+                exported = write(application, out, part.suffix, order, scratch=scratch, watch=watch)
+                out.flush()
+                os.fsync(out.fileno())
+            _keep(part, file, overwrite=overwrite)
+    except FileExistsError:
+        raise FileExists(file) from None
+    except OSError as error:
+        raise FileNotWritten(file, error) from error
+    return exported
+
+
+def _keep(part: Path, file: Path, *, overwrite: bool) -> None:
+    if overwrite:
+        part.replace(file)
+    else:
+        private_files.keep(part, file)
+    folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def write(
+    application: Application,
+    out: BinaryIO,
+    suffix: str,
+    order: Export,
+    *,
+    scratch: Path,
+    watch: Callable[[int], None] = lambda _done: None,
+) -> Exported:
+    """Write the findings in the format of the suffix, as they are at one moment."""
+    with application.memory.read() as tx:
+        names, currencies = _chosen(application, tx, order)
+        rows = Rows(application, columns(currencies), order.show)
+        file = FORMATS[suffix](out, rows.columns, application.project.timezone, scratch)
+        exported = Exported(0, is_masked=False)
+        for chunk in in_chunks(names, _CHUNK):
+            watch(exported.findings)
+            exported = _add(tx, rows, file, chunk, exported)
+    file.finish()
+    return exported
+
+
+def _chosen(application: Application, tx: Transaction, order: Export) -> tuple[list[str], Counter[str]]:
+    """Return the ids of the findings, the most severe and oldest first, and the currencies of their money."""
+    if order.where is None:
+        chosen = stored.currencies(tx, order.criteria)
+    else:
+        findings = list(stored.each(tx, order.criteria, members=False))
+        fitting = matching(findings, order.where, tx.now, application.project.timezone)
+        chosen = [(finding.id, tuple(finding.money)) for finding in fitting]
+    return [name for name, _ in chosen], Counter(currency for _, money in chosen for currency in money)
+
+
+def _add(tx: Transaction, rows: Rows, file: Format, chunk: Sequence[str], before: Exported) -> Exported:
+    plans, is_masked = stored_plans.awaiting(tx, chunk), before.is_masked
+    findings = stored.some(tx, chunk)
+    for finding in findings:
+        view = rows.view(finding)
+        file.add(rows.finding(finding, view, plans.get(finding.id)), rows.records(finding, view))
+        is_masked = is_masked or view.is_masked
+    return Exported(before.findings + len(findings), is_masked)
