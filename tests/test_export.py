@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import random
 import shutil
 import zipfile
@@ -14,7 +15,7 @@ from typing import Any
 import openpyxl
 import pyarrow.parquet as pq
 import pytest
-from cli_support import Answer
+from cli_support import Answer, Project
 from world_support import DELETE, World
 
 from reconcile.sheets import exporting, formats
@@ -577,6 +578,34 @@ def test_an_amount_is_exact_or_a_text_and_each_currency_has_a_column(tmp_path: P
     assert str(rows["parquet"]["email = b@x"]["money EUR"]).rstrip("0") == "12345678901234567.89"
     assert (rows["xlsx"]["email = a@x"]["money EUR"], rows["xlsx"]["email = a@x"]["money JPY"]) == (0.1, None)
     assert rows["csv"]["email = c@x"]["money JPY"] == "5"
+
+
+def test_a_discrepancy_names_both_sides_and_masks_each_by_its_own_columns(tmp_path: Path) -> None:
+    (tmp_path / "bank.csv").write_text("line,ref,amount,payer\nB1,R-1,10.00,Zoë\nB2,R-2,5.00,Eva\n", "utf-8")
+    (tmp_path / "ledger.csv").write_text("entry,ref,amount\nL1,R-1,10.50\n", "utf-8")
+    bank = {"source": "files", "path": "bank.csv", "id": "line", "columns": {"amount": "decimal"}, "pii": ["payer"]}
+    ledger = {"source": "files", "path": "ledger.csv", "id": "entry", "columns": {"amount": "decimal"}}
+    money = {"money": {"amount": "amount", "currency": "EUR"}}
+    rule = {"kind": "reconciliation", "left": "bank", "right": "ledger", "key": ["ref"]}
+    settings = {
+        "version": 1,
+        "sources": {"files": {"type": "files"}},
+        "datasets": {"bank": bank | money | {"display": ["ref", "payer", "amount"]}, "ledger": ledger | money},
+        "rules": {"books": rule},
+    }
+    project = Project(tmp_path).write(json.dumps(settings))
+    assert project("run").code == 0
+
+    answer = project("export", "out.xlsx")
+
+    rows = {row["key"]: row for row in read(tmp_path / "out.xlsx")}
+    assert answer.code == 0, answer.said
+    different, missing = rows["ref = R-1"], rows["ref = R-2"]
+    assert (different["left"], different["right"], different["keeper"]) == ("bank B1", "ledger L1", None)
+    assert (missing["left"], missing["right"], missing["form"]) == ("bank B2", None, "missing in ledger")
+    records = {(record["dataset"], record["id"]): record for record in read(tmp_path / "out.xlsx", "records")}
+    assert records["bank", "B1"]["payer"] == "•••"
+    assert (records["ledger", "L1"]["role"], records["ledger", "L1"]["amount"]) == ("right", "10.50")
 
 
 @pytest.mark.parametrize(

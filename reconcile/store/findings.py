@@ -130,7 +130,7 @@ def names(tx: Transaction, criteria: FindingFilter | None = None) -> list[str]:
 
 def currencies(tx: Transaction, criteria: FindingFilter) -> list[tuple[str, tuple[str, ...]]]:
     """Return the ids of findings with the currencies of their money, in the order of `find`."""
-    rows = tx.connection.execute(_filtered(sa.select(findings.c.id, findings.c.money), criteria))
+    rows = tx.connection.execute(filtered(sa.select(findings.c.id, findings.c.money), criteria))
     return [(name, tuple(money)) for name, money in rows]
 
 

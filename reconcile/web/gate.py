@@ -20,6 +20,7 @@ from fastapi.routing import APIRoute
 from reconcile.people import sessions, tokens
 from reconcile.people.roles import Person, Role
 from reconcile.people.sessions import SignedIn
+from reconcile.web.multipart import Part, parts_of
 from reconcile.web.office import Connection, Office, connection_of, office_of
 from reconcile.web.problems import FormRefused, NotHere, NotSignedIn, RequestInvalid
 from rules.document.mistakes import short, suggestion
@@ -30,9 +31,10 @@ _FIELDS = 5_000
 
 
 class Form(Mapping[str, str]):
-    """The fields of a form; of a field that is given twice, the last one counts."""
+    """The fields of a form; of a field that is given twice, the last one counts. `files` are chosen files by field."""
 
-    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+    def __init__(self, pairs: list[tuple[str, str]], files: Mapping[str, Part] | None = None) -> None:
+        self.files = files or {}
         self._pairs = pairs
         self._last = dict(pairs)
 
@@ -56,14 +58,24 @@ class Form(Mapping[str, str]):
 
 async def form_of(request: Request) -> Form:
     """Return the fields of a posted form. Raises FormRefused for anything else."""
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise FormRefused
-    body = await request.body()
+    kind = request.headers.get("content-type", "")
     try:
-        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_FIELDS)
-    except (ValueError, UnicodeDecodeError):
+        match kind.partition(";")[0].strip():
+            case "application/x-www-form-urlencoded":
+                body = (await request.body()).decode("utf-8")
+                return _form(parse_qsl(body, keep_blank_values=True, max_num_fields=_FIELDS))
+            case "multipart/form-data":
+                parts = parts_of(kind, await request.body())
+                texts = [(part.name, part.content.decode("utf-8")) for part in parts if part.file is None]
+                return _form(texts, {part.name: part for part in parts if part.file})
+    except ValueError:
         raise FormRefused from None
-    return Form([(name, value.replace("\r\n", "\n").replace("\0", "")) for name, value in pairs])
+    raise FormRefused
+
+
+def _form(pairs: list[tuple[str, str]], files: Mapping[str, Part] | None = None) -> Form:
+    texts = [(name, value.replace("\r\n", "\n").replace("\0", "")) for name, value in pairs]
+    return Form(texts, files)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,17 @@ from reconcile.service.applications import Asgi
 from reconcile.service.serve import Server
 from reconcile.web import errors, gate, slack
 from reconcile.web.api import reading, writing
-from reconcile.web.console import looking, managing, overview, pieces, review, running, searching, signing
+from reconcile.web.console import (
+    looking,
+    managing,
+    overview,
+    pieces,
+    review,
+    running,
+    searching,
+    sheets,
+    signing,
+)
 from reconcile.web.headers import SafeHeaders
 from reconcile.web.office import Office
 
@@ -24,6 +34,7 @@ ROUTERS = (
     pieces.router,
     signing.router,
     overview.router,
+    sheets.router,
     review.router,
     searching.router,
     running.router,

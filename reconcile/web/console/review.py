@@ -35,7 +35,7 @@ Reviewer = Annotated[Visit, Depends(OfConsole(Role.REVIEWER))]
 
 SHOWN = 50
 """Findings of a page of the queue."""
-_MOST = 200
+MOST = 200
 """Findings that one form decides."""
 
 _Given = dict[str, Any]
@@ -90,6 +90,10 @@ class Filter:
             assigned_to=visit.person.name if self.mine else None,
         )
 
+    def file(self, form: str) -> str:
+        """Return the address of the file with all findings of this filter."""
+        return self.address(after="").replace("/review", f"/review/findings.{form}", 1)
+
     def address(self, **more: str) -> str:
         """Return the address of the queue with this filter."""
         mine = "1" if self.mine else ""
@@ -102,7 +106,7 @@ class Filter:
 
 @router.get("/review")
 def review(visit: Viewer, request: Request) -> Response:
-    return _queue(visit, request, request.query_params)
+    return queue_page(visit, request, request.query_params)
 
 
 @router.get("/findings/{finding}")
@@ -135,19 +139,19 @@ def decide(visit: Reviewer, request: Request, finding: str, decision: str) -> Re
 def decide_many(visit: Reviewer, request: Request) -> Response:
     """Decide about each selected finding; each is checked by itself."""
     form = visit.form
-    decision, selected = form.get("decision", ""), form.every("finding")[:_MOST]
+    decision, selected = form.get("decision", ""), form.every("finding")[:MOST]
     try:
         wishes = [_wish(form, *_shown_in(entry)) for entry in selected]
     except SnoozeRefused as error:
-        return _queue(visit, request, _filter(form), problem=str(error), status=status_of(error))
+        return queue_page(visit, request, filter_of(form), problem=str(error), status=status_of(error))
     with visit.office.application() as application:
         each = tuple(decide_each(wishes, lambda wish: decided(application, visit.person, decision, wish)))
     if decision == "approve":
         visit.office.wake("clean")
-    return _queue(visit, request, _filter(form), outcomes=Outcomes(each))
+    return queue_page(visit, request, filter_of(form), outcomes=Outcomes(each))
 
 
-def _filter(form: Form) -> Mapping[str, str]:
+def filter_of(form: Form) -> Mapping[str, str]:
     """Return the fields of a form that are the filter of the queue."""
     return {name: form[name] for name in form if name != "finding"}
 
@@ -184,7 +188,7 @@ def _after(finding: str, form: Form) -> str:
 def _refused(visit: Visit, request: Request, finding: str, error: Exception) -> Response:
     given: dict[str, Any] = {"problem": str(error), "status": status_of(error), "draft": _typed(visit.form)}
     if visit.form.get("back", "").startswith("/review"):
-        return _queue(visit, request, dict(visit.form) | {"finding": finding}, **given)
+        return queue_page(visit, request, dict(visit.form) | {"finding": finding}, **given)
     return _finding(visit, request, finding, **given)
 
 
@@ -195,7 +199,7 @@ def _typed(form: Form) -> Mapping[str, str]:
 # Drawing
 
 
-def _queue(
+def queue_page(
     visit: Visit,
     request: Request,
     asked: Mapping[str, str],
@@ -203,8 +207,10 @@ def _queue(
     status: int = HTTPStatus.OK,
     outcomes: Outcomes | None = None,
     problem: str | None = None,
+    mistakes: Sequence[str] = (),
     draft: Mapping[str, str] | None = None,
 ) -> Response:
+    """Return the queue with one of its findings; `mistakes` are those of a file that was given back."""
     chosen = Filter.of(asked)
     with visit.office.application() as application:
         listed = queue.listed(application, chosen.criteria(visit), limit=SHOWN, cursor=chosen.after or None)
@@ -232,6 +238,7 @@ def _queue(
         "is_open": bool(wanted),
         "done": done,
         "outcomes": outcomes,
+        "mistakes": mistakes,
     }
     return _drawn(visit, request, "review.html", status, given | _about(shown, problem, draft, request))
 
