@@ -56,6 +56,7 @@ FROM_THE_STATE: Mapping[str, Sequence[str]] = {
     "allow": ("allow", "twice"),
     "jobs": ("jobs",),
     "runs": ("runs",),
+    "status": ("status",),
     "trigger": ("trigger", "nightly", "--key", "k"),
     "pause": ("pause", "nightly"),
     "resume": ("resume", "nightly"),
@@ -103,7 +104,7 @@ NEEDS_THE_FILE: Mapping[str, Sequence[str]] = {
     "compact": ("compact",),
     "seal": ("seal",),
 }
-OTHERS = ("init", "schema", "presets", "suggest", "demo", "version", "doctor", "undo")
+OTHERS = ("init", "schema", "presets", "suggest", "demo", "version", "help", "completion", "doctor", "undo")
 """Without a configuration, or with a test of their own below."""
 
 

@@ -58,7 +58,7 @@ README = ROOT / "README.md"
 CONSOLES = [
     page for page in (*PAGES, ROOT / "examples" / "README.md") if page != README and any(blocks(page, "console"))
 ]
-COMMON = {"-c", "--config", "--json", "-q", "--quiet", "--no-color", "-h", "--help"}
+COMMON = {"-c", "--config", "-o", "--output", "--json", "-q", "--quiet", "--no-color", "-h", "--help"}
 
 
 def named(one: object) -> str:
@@ -172,7 +172,10 @@ def test_every_command_and_option_is_documented_and_every_documented_one_is_ther
 def test_the_options_of_every_command_are_those_of_every_command() -> None:
     without = {"init": {"-c", "--config"}, "schema": {"-c", "--config"}, "version": {"-c", "--config"}}
     without["presets"] = {"-c", "--config"}
-    without["demo"] = {"-c", "--config", "--json"}
+    without["demo"] = {"-c", "--config", "-o", "--output", "--json"}
+    without["schema"] |= {"-o", "--output"}
+    without["serve"] = {"-o", "--output"}
+    without |= dict.fromkeys(("completion", "help"), COMMON)
     table = rows(ROOT / "docs" / "cli.md", "## Options every command has")
 
     assert {one for row in table for one in _options(row[0])} == COMMON

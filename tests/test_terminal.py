@@ -251,9 +251,10 @@ def known_values(shop: Project) -> dict[str, str | None]:
         "asked": finding["id"],
         "ids": finding["id"],
     }
+    names |= {"shell": "bash", "subjects": "states"}
     names |= {"name": "bea", "user": "bea", "role": "reviewer", "new_role": "reviewer", "expires": "3d"}
     nothing = ("record", "slot", "fail_on", "severity", "plan", "event", "run", "plan", "listen", "other")
-    nothing += ("where", "confirm", "plan_file")
+    nothing += ("where", "confirm", "plan_file", "output_format")
     return {**names, **dict.fromkeys(nothing)}
 
 

@@ -47,6 +47,10 @@ def _answer() -> int:
 
         print(f"reconcile {__version__}")
         return exits.DONE
+    if sys.argv[1:2] == ["__complete"]:  # the scripts of `completion` ask what the last word may be
+        from reconcile.cli import completion
+
+        return completion.answer(sys.argv[2:])
     with signals.Signals() as received:
         code = _done(received)
     return code if received.code is None else exits.stopped(received.code)

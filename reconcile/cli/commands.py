@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 import typer.main
 
 from reconcile.cli import (
     cleaning,
     comparing,
+    completion,
     configuration,
     decisions,
     doctor,
     examples,
     explaining,
+    formats,
+    helping,
     log,
     messages,
     outbox,
@@ -24,6 +29,7 @@ from reconcile.cli import (
     serving,
     sheets,
     state,
+    status,
     suggesting,
     targets,
     triggering,
@@ -45,6 +51,7 @@ for group in (
     suggesting,
     explaining,
     presets,
+    status,
     running,
     triggering,
     serving,
@@ -62,8 +69,27 @@ for group in (
     state,
     users,
     doctor,
+    completion,
+    helping,
 ):
     group.register(app)
+formats.offer(app)
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        configuration.version()
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Find duplicates and mismatches, report them, and keep an audit log."""
+
 
 program = typer.main.get_command(app)
 """All commands, built once per process and before any fork, not once per call."""

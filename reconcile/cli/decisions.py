@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconcile.cli import people
+from reconcile.cli.columns import Cell, severity_cell
 from reconcile.cli.drawing import draw_plan, draw_records
 from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Note, Output, Quiet, Show
 from reconcile.cli.selecting import (
@@ -109,9 +110,9 @@ def findings(
         out.note(HIDDEN)
 
 
-def _row(view: FindingView) -> tuple[str, ...]:
+def _row(view: FindingView) -> tuple[Cell, ...]:
     key = " · ".join("" if value is None else str(value) for value in view.key.values())
-    about = (view.id, view.severity, view.rule, view.state, key)
+    about = (view.id, severity_cell(view.severity), view.rule, view.state, key)
     return (*about, str(view.records), view.at_risk, view.first_seen.strftime("%Y-%m-%d"))
 
 

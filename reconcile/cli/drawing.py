@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reconcile.cli.output import Cell, Output, Styled, cell_width
+from reconcile.cli.columns import Cell, Styled, cell_width
+from reconcile.cli.output import Output
 
 if TYPE_CHECKING:
     from reconcile.cleaning.shown import ShownRow

@@ -1,20 +1,26 @@
-"""The output of commands: JSON or text on standard output, everything else on standard error."""
+"""The output of commands: JSON, CSV or text on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import json
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from itertools import chain
 from json.encoder import encode_basestring
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 import typer
 
 from reconcile.cli import exits
+from reconcile.cli.columns import BETWEEN, Cell, Styled, cell_width, visible_cell, without_usual, word_widths
+from reconcile.errors import Failed
 from reconcile.telemetry import visible
 
 if TYPE_CHECKING:
@@ -37,30 +43,18 @@ _ENDLESS = 10_000
 _PAGE = 80
 """Width of running text, and of what is drawn where there is no terminal."""
 
-_BETWEEN = "  "
-"""The separator between two columns."""
+_IS_CSV = ContextVar("_IS_CSV", default=False)
+"""True while a command runs whose list of JSON documents is printed as CSV; commands do not know it."""
 
 
-@dataclass(frozen=True)
-class Styled:
-    """A text of a table that is drawn in a style of rich, such as `bold red`, where there are colours."""
-
-    text: str
-    style: str
-
-
-Cell = str | Styled
-
-
-def cell_width(cell: Cell) -> int:
-    """Return the columns that a text takes on a terminal."""
-    from rich.cells import cell_len
-
-    return cell_len(cell.text if isinstance(cell, Styled) else cell)
-
-
-def _visible(cell: Cell) -> Cell:
-    return Styled(visible.line(cell.text), cell.style) if isinstance(cell, Styled) else visible.line(cell)
+@contextlib.contextmanager
+def as_csv(*, is_csv: bool) -> Iterator[None]:
+    """Within the block, outputs print lists of JSON documents as CSV."""
+    token = _IS_CSV.set(is_csv)
+    try:
+        yield
+    finally:
+        _IS_CSV.reset(token)
 
 
 @dataclass
@@ -70,6 +64,7 @@ class Output:
     json: bool = False
     quiet: bool = False
     no_color: bool = False
+    is_csv: bool = field(default_factory=_IS_CSV.get)
 
     @property
     def is_interactive(self) -> bool:
@@ -89,18 +84,45 @@ class Output:
         self._render(Text(visible.line(text), style="bold"))
 
     def emit(self, value: Any) -> None:
-        """Print one JSON document; iterators in it are read as they are written."""
+        """Print one JSON document, or a list of documents as CSV; iterators in it are read as they are written."""
+        if self.is_csv:
+            self._rows(value, list(dict.fromkeys(chain.from_iterable(value))))
+            return
         for text in _pieces(value):
             self._write(self._json(text))
         self._write("\n")
 
     def stream(self, values: Iterable[Any]) -> None:
-        """Print one JSON list, one element per line, as it is read."""
+        """Print one JSON list, one element per line, as it is read; as CSV with the fields of the first."""
+        if self.is_csv:
+            elements = iter(values)
+            for first in elements:
+                self._rows(chain((first,), elements), list(first))
+            return
         before = "["
         for value in values:
             self._write(f"{before}\n{self._json(json.dumps(value, ensure_ascii=False))}")
             before = ","
         self._write("[]\n" if before == "[" else "\n]\n")
+
+    def _rows(self, documents: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> None:
+        """Print CSV as RFC 4180 defines it; a list without documents has no fields, and prints nothing."""
+        lines = csv.writer(_Lines(self._exactly), lineterminator="\r\n")
+        if fields:
+            lines.writerow(map(self._csv_cell, fields))
+        for document in documents:
+            lines.writerow([self._csv_cell(document.get(name)) for name in fields])
+
+    def _csv_cell(self, value: Any) -> str:
+        """Return the exact value, nested ones as JSON; on a terminal, which would obey it, with escapes."""
+        text = "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return visible.line(text) if sys.stdout.isatty() else text
+
+    def _exactly(self, text: str) -> None:
+        try:
+            self._write(text, visible.raw(sys.stdout))
+        except UnicodeEncodeError as error:
+            raise CsvNotEncoded(sys.stdout.encoding) from error
 
     def say(self, text: str) -> None:
         """Print a line of the result; line breaks in it come from data."""
@@ -133,13 +155,22 @@ class Output:
         return shutil.get_terminal_size((_PAGE, 24)).columns
 
     def table(
-        self, headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Sequence[int] = (), fit: bool = False
+        self,
+        headings: Sequence[str],
+        rows: Iterable[Sequence[Cell]],
+        *,
+        right: Sequence[int] = (),
+        fit: bool = False,
+        usual: Mapping[int, str] | None = None,
     ) -> None:
         """Print aligned columns; cells are plain text, never markup. With `fit`, cells are folded into `width`.
 
-        Without it, so are those for a terminal; any other output gets one line per row.
+        Without it, so are those for a terminal, where columns without any value are left out; any other output gets
+        one line per row and all columns. `usual` has a value for some columns that is no news either.
         """
-        names, cells = list(map(visible.line, headings)), [[_visible(cell) for cell in row] for row in rows]
+        names, cells = list(map(visible.line, headings)), [[visible_cell(cell) for cell in row] for row in rows]
+        if sys.stdout.isatty() and not fit:
+            names, cells, right = without_usual(names, cells, right, usual or {})
         width = self.width if fit else self._console().width
         if not self._lined_up(names, cells, right, width):
             self._folded(names, cells, right, width)
@@ -150,13 +181,13 @@ class Output:
         """Print one line per row if they fit: rich would measure each cell several times, which takes seconds."""
         sizes = [[cell_width(cell) for cell in row] for row in (headings, *rows)]
         widths = [max(column) for column in zip(*sizes, strict=True)]
-        if sum(widths) + len(_BETWEEN) * (len(widths) - 1) > width:
+        if sum(widths) + len(BETWEEN) * (len(widths) - 1) > width:
             return False
         lines = []
         for row, size in zip((headings, *rows), sizes, strict=True):
             padded = [" " * (width - own) for width, own in zip(widths, size, strict=True)]
             cells = (self._padded(c, gap, n in right) for n, (c, gap) in enumerate(zip(row, padded, strict=True)))
-            lines.append(_BETWEEN.join(cells).rstrip())
+            lines.append(BETWEEN.join(cells).rstrip())
         self.heading(lines[0])
         self._write("".join(f"{line}\n" for line in lines[1:]), visible.raw(sys.stdout))
         return True
@@ -179,8 +210,10 @@ class Output:
         from rich.text import Text
 
         table = Table(box=None, pad_edge=False, header_style="bold", width=None)
+        widths = word_widths([headings, *rows], width)
         for place, heading in enumerate(headings):
-            table.add_column(heading, justify="right" if place in right else "left", overflow="fold")
+            justify: Literal["left", "right"] = "right" if place in right else "left"
+            table.add_column(heading, justify=justify, overflow="fold", width=widths[place] if widths else None)
         for row in rows:
             table.add_row(*(Text(c.text, c.style) if isinstance(c, Styled) else Text(c) for c in row))
         self._render(table, width)
@@ -218,6 +251,23 @@ class Output:
             exits.nobody_reads()
         except OSError as error:
             raise exits.AnswerNotWritten(error) from error
+
+
+class CsvNotEncoded(Failed):
+    """The encoding of standard output lacks a character of the data."""
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__(
+            f"CSV has exact values, and the encoding {encoding} of standard output lacks a character of them. "
+            "Set PYTHONIOENCODING=utf-8, or use --json"
+        )
+
+
+class _Lines:
+    """The file that `csv` writes to."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self.write = write
 
 
 _PLAIN = json.JSONEncoder(ensure_ascii=False)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from reconcile.cli.columns import Cell, severity_cell
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
 if TYPE_CHECKING:
@@ -33,13 +34,13 @@ def rules(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_
             out.say(f"{view.rule.name}: {view.advice}")
 
 
-def _cells(view: RuleView) -> tuple[str, ...]:
+def _cells(view: RuleView) -> tuple[Cell, ...]:
     from notifications.wording.words import span
 
     precision, median = view.feedback.precision, view.feedback.time_to_decision
     return (
         view.rule.name,
-        view.rule.severity.name,
+        severity_cell(view.rule.severity.name),
         f"{view.waiting:,}",
         view.at_risk,
         f"{view.every:,}",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from reconcile.cli import exits
+from reconcile.cli.columns import Cell, severity_cell
 from reconcile.cli.drawing import draw_records
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet, Show
 from reconcile.cli.progress import progress
@@ -115,7 +116,7 @@ def tell(report: RunReport, out: Output, application: Application, *, show: bool
     rows = [_row(result, hidden(result.dataset, result.rule)) for result in report.checked]
     headings = ("rule", "severity", "groups", *_CHANGES, "at risk", "records", "engine")
     if rows:
-        out.table(headings, rows, right=(2, 3, 4, 5, 6, 7, 8, 9))
+        out.table(headings, rows, right=(2, 3, 4, 5, 6, 7, 8, 9), usual=dict.fromkeys(range(3, 8), "0"))
     for why, names in _failures(report).items():
         out.say(f"could not check {', '.join(names)}: {why}")
     news, counts = _news(report)
@@ -254,12 +255,12 @@ def _status(report: RunReport) -> str:
     return f"{report.status}{', by an earlier run of this slot' if report.repeated else ''}  {report.run}"
 
 
-def _row(rule: RuleResult, hidden: Hidden) -> Sequence[str]:
+def _row(rule: RuleResult, hidden: Hidden) -> Sequence[Cell]:
     counts = rule.findings
     changes = (counts.new, counts.grown, counts.reopened, counts.known, counts.resolved)
     return (
         rule.rule,
-        rule.severity,
+        severity_cell(rule.severity),
         *(f"{number:,}" for number in (rule.groups, *changes)),
         hidden.at_risk(rule.money, counts.undecided),
         f"{rule.scanned:,}",
@@ -293,4 +294,4 @@ def runs(
     rows = [
         (slot_text(view.row.slot), view.row.job, view.row.status, str(view.row.attempt), view.row.id) for view in listed
     ]
-    out.table(("slot", "job", "status", "attempt", "run"), rows, right=(3,))
+    out.table(("slot", "job", "status", "attempt", "run"), rows, right=(3,), usual={3: "1"})

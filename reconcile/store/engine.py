@@ -95,9 +95,9 @@ def look_up_references(connection: sa.Connection, *, enabled: bool) -> None:
     driver.execute(f"PRAGMA foreign_keys = {'ON' if enabled else 'OFF'}")
 
 
-def frozen(file: Path) -> StoreLocation:
-    """Return an SQLite file that nobody changes, for reading: no locks, and no SQLite files beside it."""
-    address = f"{file.absolute().as_uri()}?mode=ro&immutable=1"
+def frozen(file: Path, *, unused: bool = True) -> StoreLocation:
+    """Return an SQLite file for reading; an unused one without locks, and without SQLite files beside it."""
+    address = f"{file.absolute().as_uri()}?mode=ro{'&immutable=1' if unused else ''}"
 
     def connect() -> sqlite3.Connection:
         return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)

@@ -1,0 +1,263 @@
+"""`status`: what waits, what failed, what is due, and the command for each; the console's Today page as one screen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Literal
+
+import typer
+
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+
+if TYPE_CHECKING:
+    from reconcile.app import Application
+    from reconcile.doctor.diagnosis import Diagnosis
+    from reconcile.service.jobs import JobView
+    from reconcile.store import Transaction
+    from reconcile.views.today import Today
+
+Topic = Literal["waits", "failed", "due", "release"]
+
+_COMMAND = re.compile(r"`(reconcile [^`]+)`")
+_MOST = 6
+"""The most facts of a topic that are drawn, so that all fit on one screen; JSON has all of them."""
+_LONGEST = 200
+"""The most characters of a sentence that are drawn."""
+_INDENT = 9
+"""The width of the column of topics."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact about the project. `command` is the command to run next; None if nothing needs to be done."""
+
+    topic: Topic
+    sentence: str
+    command: str | None = None
+
+
+@dataclass(frozen=True)
+class Status:
+    """The facts, those of one topic together. `findings` are the waiting ones by severity, `jobs` as `jobs` lists."""
+
+    facts: tuple[Fact, ...]
+    findings: dict[str, int]
+    at_risk: str
+    jobs: tuple[dict[str, Any], ...]
+    release: str
+
+    def to_json(self) -> dict[str, Any]:
+        counts = {"findings": self.findings, "at_risk": self.at_risk}
+        needs_attention = any(fact.command for fact in self.facts)
+        facts = {"facts": list(map(asdict, self.facts)), "jobs": list(self.jobs), "release": self.release}
+        return {"needs_attention": needs_attention} | counts | facts
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help="Show what waits, what failed, and the next command.")(status)
+
+
+def status(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+    from reconcile.cli.opening import load_for_state
+
+    out = Output(json, quiet, no_color)
+    with load_for_state(config) as application:
+        current = _status(application) if application.has_state else _unstarted(application)
+    if json:
+        out.emit(current.to_json())
+    else:
+        _draw(out, current)
+
+
+def _unstarted(application: Application) -> Status:
+    """Return the status before the first run; no state is created."""
+    from reconcile.service.jobs import look_at
+
+    jobs = [look_at(job, None) for job in application.project.jobs.values()]
+    facts = (Fact("waits", "Nothing ran yet", "reconcile run"), *_due(application, jobs))
+    listing = tuple(job.to_json() for job in jobs)
+    return Status(facts, {}, "", listing, application.project.release)
+
+
+def _status(application: Application) -> Status:
+    from reconcile.service.jobs import look_at
+    from reconcile.views.today import today
+
+    sums = today(application)
+    with application.memory.read() as tx:
+        jobs = [look_at(job, tx) for job in application.project.jobs.values()]
+        facts = [*_waiting(application, tx, sums), *_failed(application, tx, sums)]
+        facts += [*_due(application, jobs), *_scheduling(application, tx), _release(application, tx)]
+    findings = {name: number for name, number in sums.waiting.items() if number}
+    listing = tuple(job.to_json() for job in jobs)
+    return Status(tuple(facts), findings, sums.at_risk, listing, application.project.release)
+
+
+# What waits
+
+
+def _waiting(application: Application, tx: Transaction, sums: Today) -> Iterator[Fact]:
+    from notifications.wording.words import plural
+    from reconcile.findings.states import PlanState, State
+    from reconcile.store import findings, plans
+
+    if number := sum(sums.waiting.values()):
+        by_severity = ", ".join(f"{count:,} {name}" for name, count in sums.waiting.items() if count)
+        risk = f"; {sums.at_risk} at risk" if sums.at_risk else ""
+        yield Fact("waits", f"{plural(number, 'finding', 'findings')}: {by_severity}{risk}", "reconcile findings")
+    counts = plans.counts(tx)
+    if number := counts.get(PlanState.AWAITING, 0):
+        command = f"reconcile findings --state {State.AWAITING.value}"
+        yield Fact("waits", f"{plural(number, 'plan', 'plans')} to approve or reject", command)
+    if number := counts.get(PlanState.QUARANTINED, 0):
+        sentence = f"{plural(number, 'cleaning', 'cleanings')} with an unknown outcome"
+        yield Fact("waits", sentence, "reconcile quarantine")
+    if number := findings.count(tx, findings.FindingFilter(states=(State.FAILED,))):
+        yield Fact("waits", f"{plural(number, 'cleaning', 'cleanings')} failed", "reconcile findings --state failed")
+    yield from _undos(application, tx)
+
+
+def _undos(application: Application, tx: Transaction) -> Iterator[Fact]:
+    """Yield the undos that were requested and not done."""
+    from notifications.wording.words import plural
+    from reconcile.store import findings
+
+    failed = [finding.id for finding in findings.not_undone(tx, tuple(application.project.rules))]
+    if failed:
+        more = f", and {len(failed) - 1:,} more" if len(failed) > 1 else ""
+        sentence = f"{plural(len(failed), 'undo', 'undos')} failed: {failed[0]}{more}"
+        yield Fact("waits", sentence, f"reconcile show {failed[0]}")
+
+
+# What failed
+
+
+def _failed(application: Application, tx: Transaction, sums: Today) -> Iterator[Fact]:
+    from reconcile.doctor import work
+    from reconcile.store import health
+
+    if health.audit_length(tx) is None:
+        yield Fact("failed", "The audit log does not end as recorded", "reconcile audit verify")
+    yield from _runs(application, tx)
+    yield from _problems(sums)
+    yield from _warnings(work.messages(application, tx), "reconcile messages")
+    yield from _warnings(work.cleaning(application, tx), "reconcile doctor")
+    stalled = chain(work.dead_workers(application, tx), work.queue(application, tx))
+    yield from _warnings(stalled, "reconcile doctor")
+
+
+def _problems(sums: Today) -> Iterator[Fact]:
+    """Yield what could not be checked or sent, and the troubles that last; each sentence once."""
+    problems: dict[str, tuple[str | None, str]] = {}
+    problems |= {failure.sentence: (failure.job, failure.subject) for failure in sums.failures}
+    problems |= {trouble.sentence: (trouble.job, trouble.subject) for trouble in sums.troubles}
+    for sentence, (job, subject) in problems.items():
+        kind, _, name = subject.partition(" ")
+        checked = {"source": f"reconcile check --source {name}", "rule": "reconcile check"}
+        yield _fact(", ".join(filter(None, (job, subject))), sentence, checked.get(kind, "reconcile doctor"))
+
+
+def _runs(application: Application, tx: Transaction) -> Iterator[Fact]:
+    """Yield the jobs whose last run failed or was interrupted."""
+    from reconcile.schedule.slots import slot_text
+    from reconcile.store import runs
+
+    for job in application.project.jobs:
+        for row in runs.listed(tx, job, 1):
+            if row.status in ("failed", "interrupted"):
+                sentence = f"{job}: its last run {'failed' if row.status == 'failed' else 'was interrupted'}"
+                yield Fact("failed", f"{sentence}, slot {slot_text(row.slot)}", f"reconcile run {job}")
+
+
+def _warnings(diagnoses: Iterable[Diagnosis], command: str) -> Iterator[Fact]:
+    """Yield what the doctor warns of, except the quarantine, which waits for a person."""
+    for diagnosis in diagnoses:
+        if diagnosis.state != "ok" and diagnosis.subject != "quarantine":
+            yield _fact(diagnosis.subject, diagnosis.sentence, command)
+
+
+def _fact(subject: str, sentence: str, command: str) -> Fact:
+    """Return a failure with the command that its sentence names, else this one."""
+    return Fact("failed", f"{subject}: {sentence}", _command_in(sentence) or command)
+
+
+def _command_in(sentence: str) -> str | None:
+    """Return the first command that the sentence names."""
+    named = _COMMAND.search(sentence)
+    return None if named is None else named[1]
+
+
+# What is due
+
+
+def _due(application: Application, jobs: Iterable[JobView]) -> Iterator[Fact]:
+    """Yield the jobs that run or are due, then the scheduled ones by their next due time."""
+    from notifications.wording.words import moment
+
+    idle = []
+    for job in jobs:
+        if job.state in ("running", "due"):
+            yield Fact("due", f"{job.name} is {job.state}")
+        elif job.state == "idle" and job.next is not None:
+            idle.append((job.next, job.name))
+    for at, name in sorted(idle):
+        yield Fact("due", f"{name}: next run {moment(at, application.project.timezone)}")
+
+
+def _scheduling(application: Application, tx: Transaction) -> Iterator[Fact]:
+    """Yield the pauses, and whether a process schedules the jobs."""
+    from reconcile.coordination import pauses
+    from reconcile.doctor import work
+
+    for pause in pauses.active(tx).values():
+        yield Fact("due", pause.sentence, _command_in(pause.sentence))
+    for diagnosis in work.scheduling(application, tx):
+        command = None if diagnosis.state == "ok" else _command_in(diagnosis.sentence)
+        yield Fact("due", f"{diagnosis.subject}: {diagnosis.sentence}", command)
+
+
+def _release(application: Application, tx: Transaction) -> Fact:
+    from reconcile.coordination import releases
+
+    current, file = releases.current(tx), releases.shortened(application.project.release)
+    if current is None or (current.release == application.project.release and not current.held):
+        return Fact("release", f"{file}, the configuration file's")
+    if current.held:
+        return Fact("release", releases.in_words(current))
+    used = releases.shortened(current.release)
+    return Fact("release", f"{used} is current; the configuration file's is {file}")
+
+
+# Drawing
+
+
+def _draw(out: Output, current: Status) -> None:
+    """Print the facts; with --quiet only those with a command."""
+    todo = [fact for fact in current.facts if fact.command is not None]
+    if not todo:
+        out.say("Nothing needs your attention.")
+    shown = todo if out.quiet else current.facts
+    for topic in dict.fromkeys(fact.topic for fact in shown):
+        facts = [fact for fact in shown if fact.topic == topic]
+        for number, fact in enumerate(islice(facts, _MOST)):
+            _draw_fact(out, fact, topic if number == 0 else "")
+        if len(facts) > _MOST:
+            out.say(f"{'':{_INDENT}}… and {len(facts) - _MOST:,} more; --json shows all")
+
+
+def _draw_fact(out: Output, fact: Fact, topic: str) -> None:
+    """Print a fact on one line with its command if both fit, else the command on a line of its own."""
+    sentence = fact.sentence.rstrip(".")
+    if len(sentence) > _LONGEST:
+        sentence = f"{sentence[: _LONGEST - 1]}…"
+    line, margin = f"{topic:<{_INDENT}}{sentence}", " " * _INDENT
+    if fact.command is None or f"`{fact.command}`" in sentence:
+        out.wrapped(line, more=margin)
+    elif len(line) + len(fact.command) + 4 <= min(out.width, 80):
+        out.say(f"{line}  → {fact.command}")
+    else:
+        out.wrapped(line, more=margin)
+        out.say(f"{margin}→ {fact.command}")
