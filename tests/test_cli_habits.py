@@ -513,6 +513,24 @@ def test_the_version_has_an_option_that_the_help_lists(orders: Project) -> None:
 # Consistency
 
 
+def test_work_that_takes_long_says_on_a_terminal_what_it_is(shop: Project) -> None:
+    moving = on_terminal(shop, "audit", "verify", errors=True)
+    quiet = on_terminal(shop, "audit", "verify", "--quiet", errors=True)
+
+    assert any("verifying the audit log" in line for line in moving)
+    assert not any("verifying the audit log" in line for line in quiet)
+    assert shop("audit", "verify").err.startswith("Not compared with the log: ")
+
+
+def test_a_pause_takes_its_reason_as_a_note_too(shop: Project) -> None:
+    assert "look first" in shop("pause", "nightly", "--note", "look first").out
+
+
+def test_a_plan_is_chosen_by_rule_as_everywhere(shop: Project) -> None:
+    assert shop("plan", "--rule", "twice").out == shop("plan", "twice").out != ""
+    assert shop("plan", "--rule", "twise").code == exits.WRONG
+
+
 def test_tables_fit_a_terminal_break_no_word_and_leave_out_what_says_nothing(shop: Project) -> None:
     coloured = [line for command in ("rules", "runs", "findings", "run") for line in on_terminal(shop, command)]
     drawn = list(map(plain, coloured))

@@ -9,6 +9,7 @@ import typer
 
 from reconcile.cli import exits, people
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Note, Output, Quiet
+from reconcile.cli.progress import working
 from reconcile.cli.selecting import Confirm, Ids, PlanFile, Rules, Severity, Where, decide, selection
 
 if TYPE_CHECKING:
@@ -200,7 +201,8 @@ def undo(
             code = decide(application, out, "undo", chosen, confirm, lambda wish: Answer.of_undo(act(wish.finding)))
             application.anchor()
             raise typer.Exit(code)
-        undone = act(chosen.ids[0] if chosen else None)
+        with working(out, "undoing"):
+            undone = act(chosen.ids[0] if chosen else None)
         application.anchor()
     if json:
         out.emit(undone_to_json(undone))

@@ -10,6 +10,7 @@ import typer
 
 from reconcile.cli import exits
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.progress import working
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -73,7 +74,7 @@ def verify(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
     from reconcile.cli.opening import load_for_state
 
     out = Output(json, quiet, no_color)
-    with load_for_state(config) as application:
+    with load_for_state(config) as application, working(out, "verifying the audit log"):
         result = proof.prove(application.memory, application.anchors)
     if json:
         out.emit(_proof_to_json(result))
@@ -132,7 +133,7 @@ def export(
     from reconcile.cli.opening import load_for_state
 
     out = Output(json, quiet, no_color)
-    with load_for_state(config) as application:
+    with load_for_state(config) as application, working(out, "exporting the audit log"):
         application.anchor()  # so that due anchors cover the export
         done = exporting.export(application.memory, place, application.anchors)
     if json:

@@ -25,6 +25,7 @@ def register(app: typer.Typer) -> None:
 def plan(
     rules: Annotated[list[str] | None, typer.Argument(help="Rules; default: all that clean.", metavar="RULE")] = None,
     config: Config = FILE,
+    rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
     finding: Annotated[list[str] | None, typer.Option("--finding", help="Only this finding; repeatable.")] = None,
     show: Show = False,
     limit: Annotated[int | None, typer.Option("--limit", help="At most this many findings per rule.", min=1)] = None,
@@ -37,7 +38,7 @@ def plan(
 
     out = Output(json, quiet, no_color)
     with load(config) as application:
-        selected = plans.chosen(application, rules or (), finding or (), show=show, limit=limit)
+        selected = plans.chosen(application, [*(rules or ()), *(rule or ())], finding or (), show=show, limit=limit)
         if json:
             out.stream(plans.to_json(view) for rule_plans in selected for view in rule_plans)
             return

@@ -1,4 +1,4 @@
-"""Progress of work on many records or findings: a moving line on a terminal, else one line per subject."""
+"""Progress of work that takes long: a moving line on a terminal, else one line per subject."""
 
 from __future__ import annotations
 
@@ -24,6 +24,20 @@ def progress(out: Output, verb: str = "checking", things: str = "records") -> It
             tell(subject, done)
 
         yield watch
+
+
+@contextlib.contextmanager
+def working(out: Output, doing: str) -> Iterator[None]:
+    """Show a moving line that says what is being done, and for how long; on a terminal alone."""
+    if not out.is_interactive:
+        yield
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=out.progress(), transient=True) as bar:
+        bar.add_task(visible.line(doing), total=None)
+        yield
 
 
 def _lines(out: Output, verb: str) -> Callable[[str, int], None]:

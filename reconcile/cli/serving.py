@@ -124,7 +124,9 @@ def pause(
     everything: Everything = False,
     rule: OfRule = None,
     source: OfSource = None,
-    reason: Annotated[str, typer.Option("--reason", help="The reason; shown with the pause.")] = "no reason given",
+    reason: Annotated[
+        str, typer.Option("--reason", "--note", help="The reason; shown with the pause.")
+    ] = "no reason given",
     until: Annotated[
         str | None, typer.Option("--until", help="Until a time, or for a duration: 2h, 3d.", metavar="T")
     ] = None,

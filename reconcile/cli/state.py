@@ -11,6 +11,7 @@ import typer
 
 from reconcile.cli import exits
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.progress import working
 
 if TYPE_CHECKING:
     from reconcile.upkeep.backup import Backup
@@ -40,7 +41,7 @@ def backup(
     from reconcile.upkeep import backup as backups
 
     out = Output(json, quiet, no_color)
-    with load_for_state(config) as application:
+    with load_for_state(config) as application, working(out, "backing up the state"):
         place = file or Path(backups.name_for(dt.datetime.now(dt.UTC)))
         result = backups.make(application.memory, place, replace=replace)
     if json:
