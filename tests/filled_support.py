@@ -412,6 +412,7 @@ ROWS: Mapping[str, Rows] = {
             {"user": "ada", "key": "key-1", "digest": "ab" * 32, "received_at": AT, "answer": _json({"changed": True})}
         ]
     },
+    "0009": {},
 }
 
 REVISIONS = tuple(

@@ -139,7 +139,8 @@ def test_rows_that_somebody_deleted_are_named(table: str, folder: Path) -> None:
 def test_a_member_that_somebody_added_is_named_with_its_finding(folder: Path) -> None:
     assert tamper(
         folder,
-        "INSERT INTO finding_members SELECT finding, record || 'x', position, role, \"values\", first_seen, settled_at "
+        'INSERT INTO finding_members (finding, record, position, role, "values", first_seen, settled_at) '
+        "SELECT finding, record || 'x', position, role, \"values\", first_seen, settled_at "
         "FROM finding_members LIMIT 1",
     )
 

@@ -38,7 +38,11 @@ KINDS: Mapping[str, tuple[Covered, ...]] = {
                 *("note", "merged_into", "digest"),
             ),
         ),
-        Covered("finding_members", "finding", ("record", "position", "role", "values", "first_seen", "settled_at")),
+        Covered(
+            "finding_members",
+            "finding",
+            (*("record", "position", "role", "values", "first_seen", "settled_at"), *("chosen_by", "chosen_at")),
+        ),
         Covered("finding_aliases", "finding", ("fingerprint", "since")),
         Covered(
             "not_same",

@@ -151,6 +151,12 @@ def _counts(tx: Transaction, run: str | None, rule: str) -> Counter[str]:
     return counts
 
 
+def _unchanged(tx: Transaction, planned: Sequence[tuple[Finding, Plan]]) -> list[tuple[Finding, Plan]]:
+    """Drop plans of findings that changed since they were planned: a person may have chosen another keeper."""
+    versions = {each.id: each.version for each in stored_findings.standing(tx, [finding.id for finding, _ in planned])}
+    return [(finding, plan) for finding, plan in planned if versions.get(finding.id) == finding.version]
+
+
 class _Proposer:
     """Makes the plans of one rule in one run from the target's current rows, and proposes them."""
 
@@ -222,7 +228,7 @@ class _Proposer:
         with self.tools.begin() as tx:
             effects.lock_findings(tx, [finding.id for finding, _ in planned])  # nobody rejects a plan in between
             asked = stored.decided_in_vain(tx, [finding.id for finding, _ in planned])
-            for finding, plan in planned:
+            for finding, plan in _unchanged(tx, planned):
                 policy = self.tools.terms.policy(
                     tx, finding, plan, self.caps.group, was_decided=finding.id in asked, knows=self.knows
                 )

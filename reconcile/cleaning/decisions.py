@@ -33,6 +33,7 @@ from reconcile.store.approvals import Approval
 from reconcile.store.plans import StoredPlan
 from reconcile.tracking import decide, progress
 from reconcile.tracking.progress import Transition
+from rules.cleaning import Policy
 from rules.kinds.base import Rule
 
 _TO_PLAN = (State.OPEN, State.STALE, State.SNOOZED, State.FAILED)
@@ -151,9 +152,9 @@ class Decisions:
         finding, plan_record = self._look(identifier)
         try:
             if plan_record is not None and plan_record.state is PlanState.AWAITING:
-                self._must_be_ours(plan_record.source, plan_record.summary["table"])
+                self.must_be_ours(plan_record.source, plan_record.summary["table"])
             elif plan_record is None and finding.state in _TO_PLAN:
-                rule = self._cleaning(finding)
+                rule = self.cleaning_rule(finding)
                 if plan_hash is None:
                     self._plan(finding, rule, overrule=overrule)
         except ownership.OwnershipRefused as error:
@@ -181,7 +182,7 @@ class Decisions:
         """Reject a plan: it is neither executed nor proposed again unchanged. A waiting undo is withdrawn."""
         finding, plan_record = self._look(identifier)
         if plan_record is None and finding.state in _TO_PLAN:
-            self._cleaning(finding)
+            self.cleaning_rule(finding)
         decision = decide.reject(
             self.store, finding.id, actor=self.actor, system=self.system, plan_hash=plan_hash, note=note
         )
@@ -286,7 +287,7 @@ class Decisions:
             *(self.store, self.terms, self.target, self.planner.subject), sleep=self.sleep, patience=self.patience
         )
 
-    def _cleaning(self, finding: Finding) -> Rule:
+    def cleaning_rule(self, finding: Finding) -> Rule:
         """Return the finding's rule, which has `clean`. Raises RuleDoesNotClean."""
         rule = self.terms.rule(finding.rule)
         if rule is None:
@@ -294,35 +295,36 @@ class Decisions:
         return rule
 
     def _plan(self, finding: Finding, rule: Rule, *, overrule: bool) -> None:
-        """Make and propose a plan for a finding that has none. Raises PlanRejected, an OwnershipRefused."""
+        """Make and propose a plan for a finding that has none. Raises PlanRejected, FindingChanged."""
         plan = self.planner.of(rule).plan(finding)
-        self._must_be_ours(plan.source, plan.table)
+        self.must_be_ours(plan.source, plan.table)
         policy = self.terms.asks(plan)
         with self.store.begin() as tx:
-            releases.keep(tx, self.terms.project)  # the configuration may have changed since the last run
             effects.lock_findings(tx, [finding.id])
-            if rejections := self._rejections(tx, plan):
+            decide.check_seen(stored_findings.lock(tx, finding.id), finding.version)
+            if rejections := self.rejections(tx, plan):
                 if not overrule:
                     raise PlanRejected(finding.id, rejections[-1])
                 by = sorted({rejection.by for rejection in rejections})
                 body = {"finding": finding.id, "plan_hash": plan.plan_hash, "rejected_by": by}
                 log.append(tx, self.actor, "rejection.overruled", finding.id, body)
-            [name] = effects.propose(
-                tx,
-                [plan],
-                run=None,
-                release=self.terms.project.release,
-                policy="required" if policy == "none" else policy,
-                by=cleaning.ACTOR,
-                expires=tx.now + rule.approval_expires,
-            )
+            name = self.propose(tx, plan, rule, "required" if policy == "none" else policy)
             progress.move(tx, [Transition(finding.id, Event.PROPOSED, name)], by=self.actor)
 
-    def _must_be_ours(self, source: str, table: str) -> None:
+    def propose(self, tx: Transaction, plan: Plan, rule: Rule, policy: Policy) -> str:
+        """Store a plan that waits for approval, and return its id; the finding keeps its state."""
+        releases.keep(tx, self.terms.project)  # the configuration may have changed since the last run
+        release, expires = self.terms.project.release, tx.now + rule.approval_expires
+        [name] = effects.propose(
+            tx, [plan], run=None, release=release, policy=policy, by=cleaning.ACTOR, expires=expires
+        )
+        return name
+
+    def must_be_ours(self, source: str, table: str) -> None:
         """Raise an OwnershipRefused unless this state may clean the table."""
         ownership.must_be_ours(self.store, self.target(source), table)
 
-    def _rejections(self, tx: Transaction, plan: Plan) -> list[Approval]:
+    def rejections(self, tx: Transaction, plan: Plan) -> list[Approval]:
         """Return the rejections of this plan, oldest first; columns that may drift don't count as a difference."""
         plans = approvals.rejected(tx, [plan.finding]).get(plan.finding, ())
         recorded = [

@@ -17,6 +17,7 @@ from reconcile.config.settings import Project
 from reconcile.detection.subject import Subjects
 from reconcile.findings.identity import fingerprint, short_id
 from reconcile.findings.judgement import FindingChange, Verdict
+from reconcile.findings.keeper import as_chosen
 from reconcile.findings.plan import Plan
 from reconcile.findings.results import CleaningResult
 from reconcile.findings.shown import Finding, FindingMember
@@ -101,8 +102,9 @@ def _findings(
 def _finding(rule: Rule, group: Group, earlier: Finding | None, change: FindingChange, slot: dt.datetime) -> Finding:
     came_back = earlier is not None and earlier.state is State.CLEANED and change is FindingChange.REOPENED
     settled = {} if earlier is None or came_back else {(m.dataset, m.id): m.settled_at for m in earlier.members}
+    chosen = {} if earlier is None else {(m.dataset, m.id): m.chosen_by for m in earlier.members}
     mark = earlier.fingerprint if earlier else fingerprint(rule.name, rule.kind, group.key)
-    return Finding(
+    detected = Finding(
         id=earlier.id if earlier else short_id(mark),
         fingerprint=mark,
         rule=rule.name,
@@ -120,12 +122,12 @@ def _finding(rule: Rule, group: Group, earlier: Finding | None, change: FindingC
         last_seen=slot,
         state_since=slot,
         members=tuple(
-            FindingMember(
-                role, member.id, member.values, slot, settled.get((member.dataset, member.id)), member.dataset
-            )
+            FindingMember(role, member.id, member.values, slot, settled.get(name), member.dataset, chosen.get(name))
             for role, member in group.roles
+            for name in [(member.dataset, member.id)]
         ),
         form=group.form,
         money=group.at_risk,
         settled_pairs=earlier.settled_pairs if earlier else (),
     )
+    return as_chosen(detected)

@@ -18,7 +18,7 @@ from rules.values import RecordId, Value
 @dataclass(frozen=True)
 class FindingMember:
     """A record of a finding in its role. `settled_at`: the time of a decision on it; only records without one can be
-    surplus. `dataset` is None for a record of the finding's `dataset`.
+    surplus. `dataset` is None for a record of the finding's `dataset`. `chosen_by`: who chose it as the keeper.
     """
 
     role: str
@@ -27,6 +27,7 @@ class FindingMember:
     first_seen: dt.datetime
     settled_at: dt.datetime | None = None
     dataset: str | None = None
+    chosen_by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,9 @@ class Finding:
     without its sign. `nearby` are the nearest of the `nearby_records` that a window left out. `not_undone`: the reason
     why the last requested undo was not done. `notified_at`: the time of the last message about it to the channel that
     is asked about, if one is.
+
+    If a person chose the keeper, it is the first of `members`, and `rule_keeper` is the record that the rule would keep
+    instead, if that is another one.
     """
 
     id: str
@@ -81,6 +85,12 @@ class Finding:
     form_reason: str | None = None
     links: tuple[Link, ...] = ()
     notified_at: dt.datetime | None = None
+    rule_keeper: FindingMember | None = None
+
+    @property
+    def kept_by(self) -> str | None:
+        """Who chose the keeper; None if the rule did."""
+        return None if self.keeper is None else self.keeper.chosen_by
 
     @property
     def keeper(self) -> FindingMember | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,9 +40,10 @@ def rows(tx: Transaction, part: Covered, names: Sequence[str]) -> Sequence[Seque
 
 
 def rows_of(part: Covered, stored: StoredRows) -> Iterator[Sequence[Any]]:
-    """Return what `rows` does for rows that are written like this."""
+    """Return what `rows` does for rows that are written like this; columns at the end may be left out, as null."""
     place = stored.names.index
-    return map(operator.itemgetter(place(part.of), *map(place, part.columns)), stored.rows)
+    written = itertools.takewhile(stored.names.__contains__, part.columns)
+    return map(operator.itemgetter(place(part.of), *map(place, written)), stored.rows)
 
 
 @functools.cache

@@ -120,6 +120,23 @@ def assign(tx: Transaction, finding: str, to: str | None, *, note: str | None) -
     _write(tx, finding, {"assigned_to": to}, note)
 
 
+def choose_keeper(
+    tx: Transaction, finding: str, record: str | None, *, by: str, version: int, note: str | None
+) -> None:
+    """Mark the record, or none, as the keeper that this person chose; the finding gets this version."""
+    end_choices(tx, [finding])
+    this = (finding_members.c.finding == finding, finding_members.c.record == record)
+    if record is not None:
+        tx.connection.execute(sa.update(finding_members).where(*this).values(chosen_by=by, chosen_at=tx.now))
+    _write(tx, finding, {"version": version}, note)
+
+
+def end_choices(tx: Transaction, names: Sequence[str]) -> None:
+    """Let the rule's keeper count again in these findings, which messages show as they are since now."""
+    tx.connection.execute(_END_CHOICES, {"ids": list(names)})
+    tx.connection.execute(_RENEW, {"ids": list(names), "now": tx.now})
+
+
 def _write(tx: Transaction, finding: str, values: Mapping[str, Any], note: str | None = None) -> None:
     values = {**values, "note": note} if note else dict(values)
     tx.connection.execute(sa.update(findings).where(findings.c.id == finding).values(values))
@@ -144,6 +161,12 @@ _MOVE = (
 )
 _now: sa.BindParameter[Any] = sa.bindparam("now", type_=finding_members.c.settled_at.type)
 _FORGET_DIGESTS = sa.update(findings).where(bulk.one_of(findings.c.id, "ids")).values(digest=None)
+_RENEW = sa.update(findings).where(bulk.one_of(findings.c.id, "ids")).values(state_since=_now)
+_END_CHOICES = (
+    sa.update(finding_members)
+    .where(bulk.one_of(finding_members.c.finding, "ids"), finding_members.c.chosen_by.is_not(None))
+    .values(chosen_by=None, chosen_at=None)
+)
 _SETTLE = (
     sa.update(finding_members)
     .where(bulk.one_of(finding_members.c.finding, "ids"))

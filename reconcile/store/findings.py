@@ -16,6 +16,7 @@ from reconcile.errors import Wrong
 from reconcile.findings import payload as stored_parts
 from reconcile.findings.identity import dataset_of, id_of, read_id
 from reconcile.findings.judgement import FindingChange
+from reconcile.findings.keeper import as_chosen
 from reconcile.findings.known import NotSame
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import PlanState, State
@@ -330,6 +331,17 @@ def standing(tx: Transaction, ids: Sequence[str]) -> Iterator[Standing]:
             yield Standing(**row._asdict() | {"state": State(row.state)})
 
 
+def with_choice(tx: Transaction, ids: Sequence[str]) -> set[str]:
+    """Return those of these findings whose keeper a person chose."""
+    is_chosen = finding_members.c.chosen_by.is_not(None)
+    query = sa.select(finding_members.c.finding).where(is_chosen)
+    return {
+        name
+        for chunk in chunks(ids)
+        for name in tx.connection.execute(query.where(finding_members.c.finding.in_(chunk))).scalars()
+    }
+
+
 def mark_notified(tx: Transaction, channel: str, message: str, shown: Mapping[str, int]) -> None:
     """Record that the message contains these findings (id: version), in the transaction that writes the message."""
     insert = insert_for(tx, notified)
@@ -356,6 +368,12 @@ def forget_notified(tx: Transaction, message: str, rules: Sequence[str] | None =
 
 
 _NOTHING_BEFORE: Mapping[str, None] = dict.fromkeys(("before_version", "before_message", "before_at"))
+
+
+def keep_notified(tx: Transaction, finding: str, *, version: int) -> None:
+    """Let channels that were sent the previous version count as sent this one: it is nothing to tell them."""
+    same = (notified.c.finding == finding, notified.c.version == version - 1)
+    tx.connection.execute(sa.update(notified).where(*same).values(version=version))
 
 
 def move_notified(tx: Transaction, message: str, to: str) -> None:
@@ -397,7 +415,7 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
     plain = {name: row[name] for name in _PLAIN}
     judged = decode_key(payload.get("judged", row["key"]))
     records = {member["record"]: _member(member) for member in members}
-    return Finding(
+    detected = Finding(
         **plain,
         state=State(row["state"]),
         severity=Severity(row["severity"]),
@@ -412,6 +430,7 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
         notified_at=row.get("notified_at"),
         **vars(stored_parts.read(payload)),
     )
+    return as_chosen(detected)
 
 
 def _money(row: sa.RowMapping) -> dict[str, Decimal]:
@@ -432,7 +451,8 @@ def _member(row: sa.RowMapping) -> FindingMember:
     record = row["record"]
     values = decode_key(row["values"])
     dataset = dataset_of(record)
-    return FindingMember(row["role"], id_of(record), values, row["first_seen"], row["settled_at"], dataset)
+    stored = row["role"], id_of(record), values, row["first_seen"], row["settled_at"]
+    return FindingMember(*stored, dataset, row["chosen_by"])
 
 
 _PLAIN = (

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0008"
+REVISION = "0009"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 
 metadata = sa.MetaData(
@@ -326,8 +326,13 @@ finding_members = sa.Table(
     sa.Column("values", Json, nullable=False),
     sa.Column("first_seen", Instant, nullable=False),
     sa.Column("settled_at", Instant),
+    sa.Column("chosen_by", Word),
+    sa.Column("chosen_at", Instant),
 )
-"""The records of a finding, keeper first. `settled_at`: a decision covers this record already."""
+"""The records of a finding, keeper first. `settled_at`: a decision covers this record already.
+
+`chosen_by`: who chose this record as the keeper; `role` and `position` stay what the rule says.
+"""
 
 not_same = sa.Table(
     "not_same",

@@ -101,6 +101,16 @@ class NotYours(Refused):
         )
 
 
+class ChoseKeeper(Refused):
+    """The rule needs two people, and this person chose the keeper: the plan is their proposal."""
+
+    def __init__(self, finding: Finding, actor: str) -> None:
+        super().__init__(
+            f"{actor} chose the keeper of {finding.id}, and its rule needs two people: two other people must approve "
+            "the plan. Nothing was changed"
+        )
+
+
 @dataclass(frozen=True)
 class Decision:
     """The finding after the decision, a flag if it changed, and a sentence about it."""
@@ -211,7 +221,7 @@ def approve(
 
     `plan_hash` is its hash or the start of it, if the person saw one. `reserve` counts the plan against the limits and
     raises if they do not allow it. `system` is the operating system's user behind the name `actor`. Raises
-    NothingProposed, PlanChanged, NotYours.
+    NothingProposed, PlanChanged, NotYours, ChoseKeeper.
     """
     with store.begin() as tx:
         name = name_of(tx, finding_id)
@@ -228,6 +238,8 @@ def approve(
         approvals_given = stored_approvals.given(tx, [plan.id]).get(plan.id, ())
         if approvals.person(actor) in map(approvals.person, approvals_given):
             raise NotYours(finding, actor)
+        if plan.policy == "two_person" and finding.kept_by is not None and _is_same(actor, finding.kept_by):
+            raise ChoseKeeper(finding, actor)
         reserve(tx, plan)
         if not approvals.give(tx, plan, by=actor, plan_hash=plan.plan_hash, note=note, system=system):
             sentence = f"{actor} approves the plan for {finding.id}; one more person must approve it."
@@ -292,6 +304,10 @@ def _locked_plan(tx: Transaction, name: str) -> StoredPlan | None:
     """Lock the finding's current plan, before the finding as everywhere. If a new plan replaced it meanwhile, lock that
     one."""
     return stored_plans.standing(tx, name, lock=True) or stored_plans.standing(tx, name, lock=True)
+
+
+def _is_same(actor: str, person: str) -> bool:
+    return approvals.person(actor) == approvals.person(person)
 
 
 def _check_plan(finding: Finding, plan: StoredPlan, plan_hash: str | None) -> None:

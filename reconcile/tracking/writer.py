@@ -12,7 +12,7 @@ from reconcile.findings import payload as stored_parts
 from reconcile.findings.identity import Existing, RuleIdentity, key_text, member_name
 from reconcile.findings.judgement import NOT_CLEAN, FindingChange, Judgement, Verdict
 from reconcile.findings.states import Event, State, after
-from reconcile.store import Transaction
+from reconcile.store import Transaction, finding_states
 from reconcile.store import finding_memory as memory
 from reconcile.store.finding_memory import Entered, Memory, Row
 from reconcile.tracking.names import Names
@@ -47,6 +47,7 @@ class Writer:
         self._seen: list[str] = []
         self._new_members: list[Row] = []
         self._changed_members: list[Row] = []
+        self._without_choice: list[str] = []
         numbered = enumerate(judgement.verdicts)
         for number, verdict in sorted(numbered, key=lambda item: names.ids.get(item[0]) or item[1].finding or ""):
             mark = names.marks.get(number, "")
@@ -58,6 +59,16 @@ class Writer:
         memory.write(self._tx, self._changed, names.aliases)
         memory.write_members(self._tx, new=self._new_members, changed=self._changed_members)
         memory.touch(self._tx, self._seen, self._run)
+        self._end_choices()
+
+    def _end_choices(self) -> None:
+        """Let the rule's keeper count again where the chosen one left the finding, or the finding is over."""
+        if not self._without_choice:
+            return
+        finding_states.end_choices(self._tx, self._without_choice)
+        for finding in self._without_choice:
+            body = {"finding": finding, "rule": self._rule.name, "run": self._run}
+            log.append(self._tx, ACTOR, "finding.keeper_left", finding, body)
 
     def _add_new(self) -> None:
         """Write the new findings. The digest of each is computed from the rows that are written; its entry has it."""
@@ -89,6 +100,8 @@ class Writer:
         stored = self._known.rows[verdict.finding or ""]
         row = stored | {"payload": stored["payload"] | {"reason": verdict.reason}, "merged_into": verdict.into}
         self._changed_by(row, stored, verdict)
+        if any(member["chosen_by"] is not None for member in self._known.members[stored["id"]].values()):
+            self._without_choice.append(stored["id"])
 
     def _on_new(self, verdict: Verdict, group: Group, new_id: str, mark: str, *, is_own: bool) -> None:
         fixed = {"id": new_id, "rule": self._rule.name, "kind": self._rule.kind, "dataset": self._rule.dataset}
@@ -184,6 +197,7 @@ class Writer:
         for name, before in stored.items():
             if name not in wanted and before["role"] != memory.FORMER:
                 self._changed_members.append(before | {"role": memory.FORMER})
+                self._without_choice += [finding] if before["chosen_by"] is not None else []
 
 
 _SETTLED = (State.DISMISSED.value, State.UNDONE.value)

@@ -62,6 +62,10 @@ class Terms:
             return "money is limited now, and part of its money cannot be counted"
         return None
 
+    def at_least(self, policy: Policy, earlier: str) -> Policy:
+        """Return the policy, or that of an earlier plan if it asks more people."""
+        return stricter(_policy(earlier), policy)
+
     def cannot_count(self, plan: Plan) -> bool:
         """Return True if money is limited and part of the plan's money cannot be counted."""
         rule = self.rule(plan.rule)

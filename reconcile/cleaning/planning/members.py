@@ -33,7 +33,8 @@ def members_now(
     """Return the group to clean. `rows` are the current rows of its `cleaned_members`, in their order; `groups` are the
     rule's groups of them.
 
-    Records that a decision covers are not surplus. Raises Stale, AsksPerson, NothingToDo.
+    The keeper is the rule's, or the record that a person chose: it is the first of the finding's members. Records that
+    a decision covers are not surplus. Raises Stale, AsksPerson, NothingToDo.
     """
     present = [row for row in rows if row is not None]
     if len(present) < len(rows):
@@ -61,7 +62,7 @@ def _of_duplicates(finding: Finding, rows: Sequence[Row], groups: Sequence[Group
         raise NothingToDo("It has a single record, so there is no surplus to clean.")
     if group.links and _differ(finding, rows, tools):
         raise Stale("Its records changed since it was found: they may no longer agree by the same values.")
-    if record_of(group.keeper.id) != names[0]:
+    if finding.kept_by is None and record_of(group.keeper.id) != names[0]:
         raise Stale("Its records changed since it was found: a different one would be kept now.")
     if finding.settled_pairs or group.excepted:
         raise AsksPerson(
@@ -69,7 +70,7 @@ def _of_duplicates(finding: Finding, rows: Sequence[Row], groups: Sequence[Group
             "decide again."
         )
     records = {name: _record(name, row, tools) for name, row in zip(names, rows, strict=True)}
-    surplus_records = [records[record_of(member.id)] for member in group.surplus]
+    surplus_records = [records[name] for name in map(record_of, (m.id for m in group.members)) if name != names[0]]
     surplus = tuple(record for record in surplus_records if record.name not in settled)
     if not surplus:
         raise NothingToDo("A decision covers every record except the keeper; there is nothing to do.")
