@@ -98,7 +98,7 @@ class GroupNotice:
     `joined` are the records of a grown finding that the channel's last message about it did not have, and `added` their
     money. `version` counts what was reported of the finding. With a `proof` the message may have buttons: a press
     carries it back. `outcome` is what became of the finding since the message was written, for one that is updated, and
-    `link` its page in the console.
+    `link` its page in the console. `kept_by` is who chose the keeper, if a person did.
     """
 
     finding: Ours[str]
@@ -127,6 +127,7 @@ class GroupNotice:
     proof: Ours[str | None] = None
     outcome: Ours[str | None] = None
     link: Ours[str | None] = None
+    kept_by: Ours[str | None] = None
 
 
 @dataclass(frozen=True)

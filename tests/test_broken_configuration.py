@@ -95,6 +95,7 @@ NEEDS_THE_FILE: Mapping[str, Sequence[str]] = {
     "approve": ("approve", "ID"),
     "retry": ("retry", "ID"),
     "decide": ("decide", "findings.csv"),
+    "keep": ("keep", "ID", "P-2"),
     "releases diff": ("releases", "diff", "RELEASE"),
     "promote": ("promote",),
     "messages requeue": ("messages", "requeue", "msg1_x"),

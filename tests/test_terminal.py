@@ -305,14 +305,16 @@ def test_every_command_prints_only_what_can_be_seen(shop: Project) -> None:
         assert nothing_raw(shop(*words), *words).code == 0
     assert HOSTILE in [event.get("note") for event in shop("show", finding, "--json").json["history"]]
 
+    keepers = {found["id"]: found["surplus"][0][0] for found in shop("findings", "--rule", "twins", "--json").json}
     names, worked = (
-        [found["id"] for found in shop("findings", "--rule", "twins", "--json").json],
+        list(keepers),
         {("dismiss",), ("reopen",), ("undo",)},
     )
     for number, (path, command) in enumerate(COMMANDS.items()):
         if path not in LONG:
             finding = names[number % len(names)]  # what one command settled another could only refuse
-            told = calls(path, command, known | dict.fromkeys(("finding", "asked", "ids"), finding))
+            these = dict.fromkeys(("finding", "asked", "ids"), finding) | {"keeper": keepers[finding]}
+            told = calls(path, command, known | these)
             for words in dict.fromkeys(map(tuple, told)):
                 if nothing_raw(shop(*words), *words).code == exits.DONE:
                     worked.add(path)

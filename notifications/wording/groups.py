@@ -54,7 +54,8 @@ def _records(group: GroupNotice) -> Iterator[str]:
         yield f"{words.visible(group.in_words, 80)}{reason}"
         yield from (_listed(side, len(side)) for side in (group.left, group.right) if side)
     elif group.surplus:
-        yield f"keep {words.visible(group.keeper, 40)}, surplus {_listed(group.surplus, len(group.surplus))}"
+        by = f" (chosen by {words.visible(group.kept_by, 40)})" if group.kept_by else ""
+        yield f"keep {words.visible(group.keeper, 40)}{by}, surplus {_listed(group.surplus, len(group.surplus))}"
     else:
         yield words.visible(group.keeper, 40)
 

@@ -1,4 +1,4 @@
-"""`approve`, `reject`, `undo`, `retry`, `quarantine`, `allow`: people's decisions about cleanings."""
+"""`approve`, `reject`, `keep`, `undo`, `retry`, `quarantine`, `allow`: people's decisions about cleanings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from reconcile.cli import exits, people
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Note, Output, Quiet
 from reconcile.cli.progress import working
-from reconcile.cli.selecting import Confirm, Ids, PlanFile, Rules, Severity, Where, decide, selection
+from reconcile.cli.selecting import Confirm, Finding_, Ids, PlanFile, Rules, Severity, Where, decide, person, selection
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -28,6 +28,7 @@ Plan = Annotated[
 def register(app: typer.Typer) -> None:
     app.command(help="Approve the plan for a finding and execute it.")(approve)
     app.command(help="Reject the plan for a finding.")(reject)
+    app.command(help="Keep another record of a finding than its rule says.")(keep)
     app.command(help="Undo the cleaning of a finding, a plan or a whole run.")(undo)
     app.command(help="Retry a failed or waiting cleaning now.")(retry)
     app.command(help="List cleanings with an unknown outcome, or settle one.")(quarantine)
@@ -92,6 +93,32 @@ def reject(
             return decisions.reject(wish.finding, plan_hash=wish.plan, note=note)
 
         _decide(application, out, "reject", chosen, confirm, plan, act)
+
+
+def keep(
+    finding: Finding_,
+    keeper: Annotated[
+        list[str], typer.Argument(help="The id of the record to keep, as `show` prints it.", metavar="RECORD")
+    ],
+    config: Config = FILE,
+    note: Note = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile.cli.opening import load
+    from reconcile.deciding.decisions import Wish, decided
+    from reconcile.views.findings import named, to_json
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        answer = decided(application, person(), "keep", Wish(finding, note=note, keeper=tuple(keeper)))
+        application.anchor()
+        shown = to_json(named(application, finding)) if json else None
+    if shown is not None:
+        out.emit({"changed": answer.changed, "sentence": answer.sentence, "finding": shown})
+    else:
+        out.say(answer.sentence)
 
 
 def retry(

@@ -15,6 +15,7 @@ from reconcile.cli.drawing import draw_plan, draw_records
 from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Note, Output, Quiet, Show
 from reconcile.cli.selecting import (
     Confirm,
+    Finding_,
     Ids,
     Rules,
     Severity,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from reconcile.views.findings import FindingDetail, FindingView
 
 
-Finding_ = Annotated[str, typer.Argument(help="The id of a finding, or its first characters.", metavar="ID")]
 _FINDING = re.compile(r"F-[0-9A-Z]{6}", re.IGNORECASE)
 _LINKS = 10
 """The most links between records that are shown; those that hold the group together come first."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reconcile.people.roles import Person
     from rules.models import Severity as Level
 
+Finding_ = Annotated[str, typer.Argument(help="The id of a finding, or its first characters.", metavar="ID")]
 Ids = Annotated[list[str] | None, typer.Argument(help="Ids of findings, or their first characters.", metavar="ID")]
 Rules = Annotated[list[str] | None, typer.Option("--rule", help="All findings of this rule; may be repeated.")]
 States = Annotated[

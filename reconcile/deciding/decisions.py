@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from notifications.wording import words
 from reconcile.app import Application
+from reconcile.cleaning import keeping
 from reconcile.cleaning.decisions import DecisionResult
 from reconcile.cleaning.undo import Undone
 from reconcile.errors import Refused, Wrong
@@ -41,8 +42,9 @@ class PlanNotShown(Refused):
 class Wish:
     """What a person decides about one finding, as they saw it: its `version`, and the hash of its plan.
 
-    `until` ends a snooze, None when the finding grows; `to` is whom it is assigned to, None for nobody. `later` leaves
-    the execution of an approved plan to `serve` or the next run.
+    `until` ends a snooze, None when the finding grows; `to` is whom it is assigned to, None for nobody. `keeper` is the
+    id of the record to keep, in parts or as one text, or its handle. `later` leaves the execution of an approved plan
+    to `serve` or the next run.
     """
 
     finding: str
@@ -51,6 +53,7 @@ class Wish:
     plan: str | None = None
     until: dt.datetime | None = None
     to: str | None = None
+    keeper: tuple[str, ...] = ()
     later: bool = True
 
 
@@ -117,6 +120,11 @@ def _reject(application: Application, person: Person, wish: Wish) -> Answer:
     return Answer.of(decisions.reject(wish.finding, plan_hash=wish.plan, note=wish.note))
 
 
+def _keep(application: Application, person: Person, wish: Wish) -> Answer:
+    decisions = application.decisions(person.name, person.origin)
+    return Answer.of(keeping.keep(decisions, wish.finding, wish.keeper, seen=wish.version, note=wish.note))
+
+
 def _undo(application: Application, person: Person, wish: Wish) -> Answer:
     return Answer.of_undo(application.decisions(person.name, person.origin).undo(wish.finding, note=wish.note))
 
@@ -136,6 +144,7 @@ DECISIONS: Mapping[str, tuple[Role, Deciding]] = {
     "snooze": (Role.REVIEWER, _snooze),
     "reopen": (Role.REVIEWER, _reopen),
     "assign": (Role.REVIEWER, _assign),
+    "keep": (Role.REVIEWER, _keep),
     "undo": (Role.OPERATOR, _undo),
     "retry": (Role.OPERATOR, _retry),
 }

@@ -11,16 +11,19 @@ import datetime as dt
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from notifications.base import GroupNotice, Notice, Updatable
 from notifications.errors import ChannelError, DeliveryReaction
 from notifications.wording import words
 from reconcile.config.settings import Project
 from reconcile.coordination.lease import Owner, is_dead
+from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.messages.outbox import log, notice_of
+from reconcile.messages.personal import Hidden
 from reconcile.schedule import retry
 from reconcile.store import Store, Transaction, plans
 from reconcile.store import findings as stored_findings
@@ -88,7 +91,7 @@ def _update(store: Store, project: Project, channel: Updatable, name: str) -> bo
         message = stored.living(tx, name)
         if message is None or not _is_free(tx, message):
             return False
-        notice = current(tx, project, notice_of(message.notice))
+        notice = current(tx, project, notice_of(message.notice), project.channels[message.channel].settings.show)
         shown = digest(notice)
         if shown == message.shown:
             stored.mark_current(tx, name, shown)
@@ -137,7 +140,10 @@ def keep_alive(tx: Transaction, notice: Notice) -> None:
 
 def digest(notice: Notice) -> str:
     """Return what identifies the state of a notice's findings."""
-    states = [[group.finding, group.version, group.plan_hash, group.outcome] for group in groups(notice)]
+    states = [
+        [group.finding, group.version, group.plan_hash, group.outcome, *filter(None, [group.kept_by])]
+        for group in groups(notice)
+    ]
     return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:32]
 
 
@@ -147,17 +153,22 @@ def groups(notice: Notice) -> list[GroupNotice]:
     return of_rules + [group for cleaning in notice.cleaning for group in cleaning.findings]
 
 
-def current(tx: Transaction, project: Project, notice: Notice) -> Notice:
-    """Return the notice with what became of its findings since, and with the plans that wait now."""
+def current(tx: Transaction, project: Project, notice: Notice, show: Collection[str] = ()) -> Notice:
+    """Return the notice with what became of its findings since, with the keepers that people chose, and with the plans
+    that wait now. `show` are the personal columns that the channel may show."""
     names = [group.finding for group in groups(notice)]
     standing = {each.id: each for each in stored_findings.standing(tx, names)}
     waiting = plans.waiting_plans(tx, names)
+    was_chosen = [group.finding for group in groups(notice) if group.kept_by is not None]
+    chosen = stored_findings.some(tx, sorted({*was_chosen, *stored_findings.with_choice(tx, names)}))
+    kept = {finding.id: _kept(project, finding, show) for finding in chosen}
 
     def now(group: GroupNotice) -> GroupNotice:
         finding = standing.get(group.finding)
         if finding is None:
             return replace(group, proof=None, outcome="no longer kept")
         plan = waiting.get(group.finding)
+        group = replace(group, **kept.get(group.finding, {}))
         changed = replace(group, version=finding.version, plan_hash=plan, outcome=_outcome(finding, project))
         if group.proof is None or changed.outcome is not None:
             return replace(changed, proof=None)
@@ -166,6 +177,13 @@ def current(tx: Transaction, project: Project, notice: Notice) -> Notice:
         return replace(changed, proof=proof(tx.store.key, notice.id, changed))
 
     return _each_group(notice, now)
+
+
+def _kept(project: Project, finding: Finding, show: Collection[str]) -> dict[str, Any]:
+    """Return the keeper and the surplus as fields of a notice: a button must not approve another plan than it names."""
+    hidden = Hidden.of(project, finding.dataset, finding.rule, show)
+    names = hidden.names(finding.members, finding.datasets)
+    return {"keeper": next(iter(names), ""), "surplus": tuple(names[1:]), "kept_by": finding.kept_by}
 
 
 def _outcome(finding: Standing, project: Project) -> str | None:

@@ -160,6 +160,7 @@ def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         joined=tuple(hidden.names(joined, datasets)),
         added=hidden.risk(added_money(letter.project, finding, joined), len(joined)),
         link=letter.project.page(f"/findings/{finding.id}") if finding.id != NO_ID else None,
+        kept_by=finding.kept_by,
     )
 
 

@@ -84,6 +84,11 @@ def _optional(finding: Finding, hidden: Hidden) -> Iterator[tuple[str, Any]]:
     yield "snoozed_until", None if finding.snoozed_until is None else public(finding.snoozed_until)
     for name in ("assigned_to", "decided_by", "note", "merged_into", "not_undone"):
         yield name, getattr(finding, name)
+    yield "kept_by", finding.kept_by
+    yield (
+        "rule_keeper",
+        next(iter(_records([finding.rule_keeper] if finding.rule_keeper else [], finding, hidden)), None),
+    )
     settled = [member for member in finding.members if member.settled_at]
     yield "settled", _records(settled, finding, hidden) or None
     yield "settled_pairs", [_records(pair, finding, hidden) for pair in finding.settled_pairs] or None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from notifications.wording.words import plural
+from reconcile.findings.keeper import CHOOSABLE
 from reconcile.findings.states import TRANSITIONS, Event, State
 from reconcile.store.plans import StoredPlan
 
@@ -34,6 +35,7 @@ def possible(state: str, *, has_plan: bool, undo: str | None) -> frozenset[str]:
     names |= {"undo"} if now in (State.CLEANED, State.PARTLY) and undo not in _PENDING else set()
     names |= {"reject", "retry"} if undo in ("approved", "retry_wait") else set()
     names |= {"retry"} if now is State.FAILED else set()
+    names |= {"keep"} if now in CHOOSABLE else set()
     names |= {"assign"} if now is not State.MERGED else set()
     return frozenset(names)
 

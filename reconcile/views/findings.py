@@ -12,6 +12,7 @@ from notifications.wording import words
 from reconcile.audit import log
 from reconcile.errors import Refused
 from reconcile.findings.identity import public
+from reconcile.findings.keeper import CHOOSABLE, handle_of
 from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import PlanState, State
@@ -220,6 +221,8 @@ class FindingDetail(FindingView):
     prospect: str | None = None
     alternatives: tuple[str, ...] = ()
     """The match keys in words, if one of several is enough."""
+    handles: tuple[str, ...] = ()
+    """A handle for each record that a person may keep instead; empty if nobody may choose."""
 
     @property
     def reason(self) -> str | None:
@@ -258,8 +261,11 @@ class FindingDetail(FindingView):
 
     @property
     def remarks(self) -> Iterator[str]:
-        """The records nearby, the reason of its state, the note on it, and the finding it became part of."""
+        """Who chose the keeper, the records nearby, the reason of its state, the note on it, and the finding it became
+        part of."""
         finding = self._finding
+        if finding.kept_by:
+            yield f"keeper chosen by {finding.kept_by}{self._instead()}"
         if finding.nearby:
             yield self._near()
         if finding.reason:
@@ -268,6 +274,14 @@ class FindingDetail(FindingView):
             yield f"note: {finding.note}"
         if finding.merged_into:
             yield f"part of {finding.merged_into}"
+
+    def _instead(self) -> str:
+        """Return the record that the rule would keep, in words; empty if it is the same one."""
+        finding = self._finding
+        if finding.rule_keeper is None:
+            return ""
+        [name] = self._hidden.names([finding.rule_keeper], finding.datasets)
+        return f"; the rule would keep {name}"
 
     def _near(self) -> str:
         """Return the records that a window left out, as one line."""
@@ -315,7 +329,17 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
         plan=plan,
         prospect=prospect,
         alternatives=() if rule is None else rule.alternatives,
+        handles=_handles(application, finding),
     )
+
+
+def _handles(application: Application, finding: Finding) -> tuple[str, ...]:
+    rule = application.project.rules.get(finding.rule)
+    may_choose = rule is not None and rule.clean is not None and finding.keeper is not None
+    if not may_choose or finding.form != DUPLICATE or finding.state not in CHOOSABLE:
+        return ()
+    key = application.memory.key
+    return tuple(handle_of(key, finding.id, member) for member in finding.members)
 
 
 def _prospect(

@@ -99,6 +99,8 @@ class PlanView:
     @property
     def remarks(self) -> Iterator[str]:
         """What a person should know before the approval, one sentence each."""
+        if self._finding.kept_by:
+            yield f"keeper: chosen by {self._finding.kept_by}"
         for record, reason in shown.uncounted(self._plan, self._hidden):
             yield f"Limits cannot count the amount of record {record}: it has {reason}."
         yield {"no": "undo: none", "yes": "undo: yes"}.get(
@@ -144,7 +146,9 @@ def to_json(view: PlanView | NotPlanned) -> dict[str, Any]:
         return {"finding": view.finding, "rule": view.rule, "plan_hash": None, "reason": view.reason}
     plan, hidden = view._plan, view._hidden  # noqa: SLF001 - the view's own JSON
     money = {currency: hidden.value(hidden.amount, amount) for currency, amount in sorted(plan.money.items())}
-    return shown.to_json(plan, hidden) | {"money": money, "approval": view.asks, "state": view.state}
+    kept_by = view._finding.kept_by  # noqa: SLF001 - the view's own JSON
+    chosen = {"kept_by": kept_by} if kept_by else {}
+    return shown.to_json(plan, hidden) | {"money": money, "approval": view.asks, "state": view.state} | chosen
 
 
 def stored_view(application: Application, finding: Finding, stored: StoredPlan, *, show: bool) -> PlanView:

@@ -60,7 +60,8 @@ class Decision(_Request):
     """A decision about a finding as it was shown: a finding or plan that changed since is not decided.
 
     `version` is the finding's, `plan` the `plan_hash` of its plan, which `approve` needs. `until` ends a snooze, by
-    default when the finding grows. `to` is whom the finding is assigned to, null for nobody.
+    default when the finding grows. `to` is whom the finding is assigned to, null for nobody. `keeper` is the id of the
+    record to keep, as the finding's `surplus` has it.
     """
 
     version: int | None = None
@@ -68,6 +69,7 @@ class Decision(_Request):
     note: Text | None = None
     until: Instant | None = None
     to: Name | None = None
+    keeper: Annotated[list[str | int | float | bool | None], Field(max_length=50)] | None = None
 
 
 class Shown(_Request):

@@ -33,13 +33,14 @@ Act = Callable[[], dict[str, Any]]
 def decide(
     person: Reviewer, office: At, finding: str, decision: str, wanted: Decision, key: IdempotencyKey = None
 ) -> JSONResponse:
-    """Decide about a finding: approve, reject, dismiss, snooze, reopen, assign, or as an operator undo, retry."""
+    """Decide about a finding: approve, reject, dismiss, snooze, reopen, assign, keep; as an operator undo, retry."""
     _check(person, decision)
 
     def act() -> dict[str, Any]:
         with office.application() as application:
             name = named(application, finding).id
-            wish = Wish(name, wanted.note, wanted.version, wanted.plan, wanted.until, wanted.to)
+            keeper = tuple("" if part is None else str(part) for part in wanted.keeper or ())
+            wish = Wish(name, wanted.note, wanted.version, wanted.plan, wanted.until, wanted.to, keeper)
             answer = decided(application, person, decision, wish)
         return {"finding": name, "changed": answer.changed, "sentence": answer.sentence}
 

@@ -132,7 +132,7 @@ def decide(visit: Reviewer, request: Request, finding: str, decision: str) -> Re
         return _refused(visit, request, finding, error)
     if decision in ("approve", "retry"):
         visit.office.wake("clean")
-    return _to(_after(finding, form))
+    return _to(_after(finding, form, stays=decision == "keep"))
 
 
 @router.post("/review/decide")
@@ -175,13 +175,18 @@ def _wish(form: Form, finding: str, version: str, plan: str) -> Wish:
         plan=plan or None,
         until=dt.datetime.now(dt.UTC) + parse_duration(until) if until else None,
         to=form.text("to"),
+        keeper=tuple(form.every("keeper")[:1]),
     )
 
 
-def _after(finding: str, form: Form) -> str:
-    """Return where to go after a decision: to the next finding of the queue, or back to the one page."""
+def _after(finding: str, form: Form, *, stays: bool) -> str:
+    """Return where to go after a decision: to the next finding of the queue, or back to the one page.
+
+    After a choice of the keeper the same finding stays, with its new plan.
+    """
     if form.get("back", "").startswith("/review"):
-        return Filter.of(form).address(finding=form.get("next", ""), done=finding)
+        after = {"finding": finding} if stays else {"finding": form.get("next", ""), "done": finding}
+        return Filter.of(form).address(**after)
     return f"/findings/{finding}"
 
 
