@@ -276,3 +276,20 @@ def test_everything_works_without_javascript(chromium: Browser, site: Site) -> N
     person.page.wait_for_selector("text=2 findings: 2 decided.")
 
     assert states(site) == ["awaiting_approval"] * (GROUPS - 3) + ["dismissed", "snoozed", "snoozed"]
+
+
+def test_another_record_is_kept_at_a_press_and_the_new_plan_is_shown(chromium: Browser, site: Site) -> None:
+    """Without JavaScript. Enter in the note presses its form's first button, which must not be one of these."""
+    person = Person.at(chromium, site.url, java_script_enabled=False)
+    person.sign_in("bob")
+    person.go(f"/findings/{min(site.world.findings())}")
+    before = person.page.inner_text(".compare thead th:nth-child(2) .name")
+    chosen = person.page.inner_text(".compare thead th:nth-child(3) .name")
+
+    person.page.click("button.keep")
+    person.page.wait_for_selector(f"text=keeper chosen by bob; the rule would keep {before}")
+
+    assert person.page.inner_text(".compare thead th:nth-child(2) .name") == chosen
+    assert f"id = {chosen}" in person.page.inner_text(".operation:has-text('stays')")
+    pressed = "note => [...note.form.elements].find(field => field.type === 'submit').textContent.trim()"
+    assert person.page.eval_on_selector("#note", pressed).startswith("Approve")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +20,19 @@ from reconcile.cleaning import keeping
 from reconcile.cleaning.decisions import DecisionResult, RuleDoesNotClean
 from reconcile.cleaning.keeping import RecordsChanged, RecordUnknown
 from reconcile.cleaning.planning.planner import RulePlanner
+from reconcile.config.settings import Retention
 from reconcile.findings.identity import member_name
+from reconcile.findings.keeper import CHOOSABLE
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import PlanState
+from reconcile.findings.states import PlanState, State
 from reconcile.journal.approvals import PlanChanged
 from reconcile.messages import living, outbox
 from reconcile.people import tokens
 from reconcile.store import findings as stored_findings
 from reconcile.store import tables
 from reconcile.tracking.decide import ChoseKeeper, FindingChanged
-from reconcile.tracking.keeper import KeeperFixed
-from reconcile.upkeep import erasure
+from reconcile.tracking.keeper import KeeperFixed, check
+from reconcile.upkeep import compaction, erasure
 from rules.kinds.duplicates import groups
 
 __all__ = ["cheap_hashes"]
@@ -232,6 +236,17 @@ def test_a_finding_that_is_decided_gets_no_other_keeper(state: str, world: World
 
     assert [(plan.id, plan.state) for plan in world.plans()] == before
     assert kept(world) == (1, None)
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_every_state_either_allows_a_choice_or_says_why_not(state: State, world: World) -> None:
+    finding = replace(shown(world), state=state)
+
+    if state in CHOOSABLE:
+        check(finding)
+    else:
+        with pytest.raises(KeeperFixed, match=r"cannot be given another keeper: .+\. Nothing was changed$"):
+            check(finding)
 
 
 def test_a_rule_without_approval_cleans_with_the_chosen_keeper_in_its_next_run(tmp_path: Path) -> None:
@@ -515,6 +530,19 @@ def test_erasing_the_chosen_record_leaves_no_name_of_it_and_the_next_run_ends_th
     with world.open() as application, application.store.read() as tx:
         by_state = {finding.state.value: finding.kept_by for finding in stored_findings.find(tx)}
     assert by_state == {"resolved": None, "awaiting_approval": None}
+    assert intact(world)
+
+
+def test_a_choice_outlives_what_retention_deletes(world: World) -> None:
+    keep(world, 2)
+    world.approve(world.only())
+
+    world.clock = dt.datetime.now(dt.UTC) + dt.timedelta(days=366)
+    with world.open() as application:
+        done = compaction.compact(application.store, Retention(), undo_window=dt.timedelta(days=30))
+
+    assert done
+    assert kept(world) == (2, "ada")
     assert intact(world)
 
 
