@@ -13,9 +13,8 @@ from typing import IO, Any, BinaryIO, Protocol
 
 from notifications.wording.cells import escaped, plain
 from notifications.wording.words import local
-from reconcile.deciding.decisions import DECISIONS
 from reconcile.errors import Wrong
-from reconcile.sheets.rows import OF_RECORDS, Cell, Column
+from reconcile.sheets.rows import CHOICES, OF_RECORDS, Cell, Column
 
 MOST_ROWS = 1_048_575
 """Rows of a sheet of a workbook below its header."""
@@ -136,7 +135,7 @@ class XlsxFormat:
         names = [column.name for column in self._columns]
         _filter(self._sheet, self._rows, len(names))
         place = names.index("decision")
-        choices = {"validate": "list", "source": list(DECISIONS), "error_title": "Decision"}
+        choices = {"validate": "list", "source": list(CHOICES), "error_title": "Decision"}
         self._sheet.data_validation(1, place, max(self._rows, 1), place, choices)
         self._write_records()
         try:

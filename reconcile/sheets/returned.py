@@ -12,13 +12,13 @@ from zoneinfo import ZoneInfo
 
 from notifications.wording.words import plural
 from reconcile.app import Application
-from reconcile.deciding.decisions import DECISIONS, Wish
+from reconcile.deciding.decisions import Wish
 from reconcile.deciding.selection import MOST_UNCONFIRMED, NumberNotConfirmed
 from reconcile.errors import Wrong
 from reconcile.findings.identity import read_id
 from reconcile.schedule.slots import SlotRefused, parse_slot
 from reconcile.sheets.reading import ReturnedFile, opened
-from reconcile.sheets.rows import AS_SEEN, FILLED_IN
+from reconcile.sheets.rows import AS_SEEN, CHOICES, FILLED_IN
 from reconcile.store.findings import standing
 from rules.document.mistakes import short, suggestion
 
@@ -151,7 +151,7 @@ class _Sheet:
     def _decision(self, place: str, row: Mapping[str, str]) -> None:
         before, cells = len(self.mistakes), dict[str, Any]()
         context = _Context(row["decision"].lower(), self._zone, self._now)
-        for name in COLUMNS if context.decision in DECISIONS else ("decision",):
+        for name in COLUMNS if context.decision in CHOICES else ("decision",):
             try:
                 cells[name] = _cell(name, row[name], context)
             except _Mistake as mistake:
@@ -174,8 +174,8 @@ def _cell(name: str, text: str, context: _Context) -> Any:
 
 
 def _decision(text: str, context: _Context) -> str:
-    if context.decision not in DECISIONS:
-        hint = suggestion(context.decision, DECISIONS)
+    if context.decision not in CHOICES:
+        hint = suggestion(context.decision, CHOICES)
         raise _Mistake(f"`{short(text)}` is not a decision; {hint}")
     return context.decision
 
