@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, is_dataclass
 from itertools import chain
 from typing import Any, TypeVarTuple, get_args, get_type_hints
 
+from connectors.target import Change
 from notifications.base import MASK, OURS, Notice
 from reconcile.audit import facts
 from reconcile.audit import log as audit
@@ -31,6 +32,7 @@ from reconcile.findings.identity import (
     record_of,
     without_dataset,
 )
+from reconcile.findings.plan import Plan
 from reconcile.findings.results import RunSummary
 from reconcile.messages import outbox
 from reconcile.store import Store, Transaction, audit_log, erasing
@@ -250,21 +252,33 @@ def _texts(pairs: Any) -> Iterator[tuple[str, str]]:
             yield column, str(text)
 
 
-def _rows_of(plan: StoredPlan) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+def _rows_of(plan: StoredPlan) -> Iterator[tuple[Sequence[str], list[tuple[str, str]]]]:
     """Each row of the dataset in a plan, before and after: its record, and column and text of its cells.
 
-    The record's name is empty for a row that is not a record of the plan.
+    A row that is not a record of the plan has none; one that may be any of several has all of them.
     """
     content = plan.content
-    surplus = iter(content.surplus)
     outcomes = iter(plan.outcome_json() or ())
     for change in content.changes:
         outcome: dict[str, Any] = {} if change.is_guard else next(outcomes, {})
         if change.row.table != content.table:
             continue
-        record = content.keeper if change.role == "keeper" else next(surplus, "") if change.role == "surplus" else ""
+        records = _records_of(change, content)
         for cells in (change.before, change.after, outcome.get("before"), outcome.get("after")):
-            yield record, [(name, cell[1]) for name, cell in (cells or {}).items() if cell is not None]
+            yield records, [(name, cell[1]) for name, cell in (cells or {}).items() if cell is not None]
+
+
+def _records_of(change: Change, plan: Plan) -> Sequence[str]:
+    """Return the record that a row is: by its key, or else by its cells. Changes are in another order than records."""
+    if change.role == "keeper":
+        return [plan.keeper]
+    if change.role != "surplus":
+        return []
+    ids = {record: sorted(str(public(part)) for part in id_of(record)) for record in plan.surplus}
+    key = sorted(cell[1] for _, cell in change.row.key if cell is not None)
+    texts = {cell[1] for cell in (change.before or {}).values() if cell is not None}
+    by_key = [record for record, parts in ids.items() if parts == key]
+    return by_key or [record for record, parts in ids.items() if texts.issuperset(parts)] or list(ids)
 
 
 # The work
@@ -329,7 +343,11 @@ class _Erasure:
     def _holds(self, plan: StoredPlan) -> bool:
         """Return True if the plan has rows of the person; their personal data is then also searched for in texts."""
         try:
-            rows = [texts for record, texts in _rows_of(plan) if self._is_wanted(record, texts)]
+            rows = [
+                texts
+                for records, texts in _rows_of(plan)
+                if any(self._is_wanted(record, texts) for record in records or ("",))
+            ]
             for texts in rows:
                 self._add_needles(texts)
             return bool(rows)
