@@ -22,7 +22,6 @@ from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import Page, ViewportSize, sync_playwright
-from rich.color_triplet import ColorTriplet
 from rich.style import Style
 from rich.text import Text
 
@@ -201,14 +200,14 @@ def _styled(text: Text) -> Iterator[tuple[int, int, Style]]:
             yield begin, end, Style.combine([Style.null(), *styles])
 
 
-_COLORS: Mapping[str, str] = {"red": "#ff6b63", "yellow": "#e5b84b", "green": "#63c174", "cyan": "#5cc0d6"}
+_COLORS: Mapping[int | None, str] = {1: "#ff6b63", 2: "#63c174", 3: "#e5b84b", 6: "#5cc0d6"}
+"""The colours of a terminal by their number."""
 
 
 def _attributes(style: Style) -> str:
     color = ""
     if style.color is not None:
-        triplet = style.color.triplet or ColorTriplet(230, 230, 227)
-        color = _COLORS.get(style.color.name.removeprefix("bright_"), triplet.hex)
+        color = _COLORS.get(style.color.number, INK)
     dim = MUTED if style.dim else ""
     fill = f' fill="{color or dim}"' if color or dim else ""
     return fill + (' font-weight="bold"' if style.bold else "")
