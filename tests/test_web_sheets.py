@@ -11,10 +11,13 @@ from typing import Any
 
 import openpyxl
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from web_support import PII, Browser, Page, Site, cheap_hashes, site_of
 from world_support import DELETE, World
 
 from reconcile.web.console import review, sheets
+from reconcile.web.multipart import parts_of
 
 __all__ = ["cheap_hashes"]
 
@@ -175,3 +178,14 @@ def test_more_than_the_console_carries_is_for_the_command_line(site: Site, monke
     assert (many.status, "The file has 2 decisions, and the console takes at most 1" in many.text) == (422, True)
     assert (large.status, f"These are {GROUPS} findings" in large.text) == (422, True)
     assert set(site.world.findings().values()) == {"awaiting_approval"}
+
+
+@settings(max_examples=150, deadline=None)
+@given(content=st.binary(max_size=300) | st.lists(st.sampled_from(list(b"\r\n-X\0\x0b\xff")), max_size=60).map(bytes))
+def test_a_file_arrives_byte_for_byte(content: bytes) -> None:
+    assume(b"\r\n--boundary" not in content)
+    head = b'--boundary\r\nContent-Disposition: form-data; name="file"; filename="a \xc3\xa4.xlsx"\r\n\r\n'
+
+    [part] = parts_of("multipart/form-data; boundary=boundary", head + content + b"\r\n--boundary--\r\n")
+
+    assert (part.name, part.file, part.content) == ("file", "a ä.xlsx", content)

@@ -1,14 +1,12 @@
-"""Forms with a file, as browsers send them (RFC 7578)."""
+"""Forms with a file, as browsers send them (RFC 7578), read by the standard library's parser of MIME."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
+from email.message import EmailMessage, MIMEPart
+from email.parser import BytesParser
+from email.policy import HTTP
 
-_BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^\s";]{1,70}))', re.IGNORECASE)
-_NAME = re.compile(r'(?:^|[\s;])name="([^"]*)"')
-_FILE = re.compile(r'[\s;]filename="([^"]*)"')
 _MOST_PARTS = 100
 
 
@@ -23,25 +21,19 @@ class Part:
 
 def parts_of(kind: str, body: bytes) -> list[Part]:
     """Return the parts of a body whose content type is `kind`. Raises ValueError."""
-    boundary = _BOUNDARY.search(kind)
-    if boundary is None:
-        raise ValueError("The content type has no boundary")
-    delimiter = b"\r\n--" + (boundary[1] or boundary[2]).encode("ascii")
-    first, *sections = (b"\r\n" + body).split(delimiter, _MOST_PARTS + 1)
-    if first or not sections or not sections[-1].startswith(b"--"):
-        raise ValueError("The body does not begin and end with its boundary")
-    return list(_parts(sections[:-1]))
+    head = b"Content-Type: " + kind.encode("ascii").replace(b"\r", b"").replace(b"\n", b"") + b"\r\n\r\n"
+    try:
+        message = BytesParser(EmailMessage, policy=HTTP).parsebytes(head + body)
+        parts = list(map(_part, message.iter_parts())) if message.is_multipart() else []
+    except LookupError:  # the parser's answer to some headers that are none
+        raise ValueError("A part of the body has no readable head") from None
+    if message.defects or not parts or len(parts) > _MOST_PARTS:
+        raise ValueError("The body is not the parts of a form, between boundaries")
+    return parts
 
 
-def _parts(sections: list[bytes]) -> Iterator[Part]:
-    for section in sections:
-        head, blank, content = section.partition(b"\r\n\r\n")
-        described = next((line for line in head.decode().split("\r\n") if _is_disposition(line)), "")
-        name, file = _NAME.search(described), _FILE.search(described)
-        if not blank or name is None:
-            raise ValueError("A part of the body has no name")
-        yield Part(name[1], None if file is None else file[1], content)
-
-
-def _is_disposition(line: str) -> bool:
-    return line.lower().startswith("content-disposition: form-data")
+def _part(part: MIMEPart) -> Part:
+    name, content = part.get_param("name", header="content-disposition"), part.get_payload(decode=True)
+    if not isinstance(name, str) or not isinstance(content, bytes):
+        raise ValueError("A part of the body has no name")  # noqa: TRY004 - the body is wrong, not a type
+    return Part(name, part.get_filename(), content)
