@@ -284,3 +284,18 @@ def test_at_a_terminal_the_number_is_typed(world: World, typed: str, code: int, 
     assert (os.waitstatus_to_exitcode(status), states(world).get("dismissed", 0)) == (code, dismissed)
     assert (f"add --confirm {GROUPS}" in shown.decode()) == (code != 0)
     assert "defect" not in shown.decode()
+
+
+def test_an_approval_that_is_sent_again_after_the_cleaning_changes_nothing(world: World) -> None:
+    name = by_key(world)["00@x"]
+    [plan] = world.plans(name)
+    first, _ = ask("approve", name, "--plan", plan.plan_hash)
+    again, answer = ask("approve", name, "--plan", plan.plan_hash[:12])
+    another, why = ask("approve", name, "--plan", "0" * 12)
+    without, _ = ask("approve", name)
+    assert world.undo(name).undone
+    undone, _ = ask("approve", name, "--plan", plan.plan_hash)
+
+    assert (first, again, another, without, undone) == (0, 0, exits.REFUSED, exits.REFUSED, exits.REFUSED)
+    assert answer.stdout == f"The plan for {name} was approved and executed before; nothing was changed.\n"
+    assert "executed before" not in str(why.exception)

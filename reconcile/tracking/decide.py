@@ -228,6 +228,9 @@ def approve(
         plan = _locked_plan(tx, name)
         finding = lock(tx, name)
         if plan is None or plan.undoes is not None:
+            if plan is None and plan_hash is not None and _was_executed(tx, finding, plan_hash):
+                sentence = f"The plan for {finding.id} was approved and executed before; nothing was changed."
+                return Decision(finding, changed=False, sentence=sentence)
             raise NothingProposed(finding)
         _check_plan(finding, plan, plan_hash)
         if plan.state is not PlanState.AWAITING:
@@ -310,8 +313,18 @@ def _is_same(actor: str, person: str) -> bool:
     return approvals.person(actor) == approvals.person(person)
 
 
+def _was_executed(tx: Transaction, finding: Finding, plan_hash: str) -> bool:
+    """Return True if this plan cleaned the finding: a request that is sent again has nothing left to approve."""
+    executed = (plan for plan in stored_plans.of_finding(tx, finding.id) if plan.state is PlanState.SUCCEEDED)
+    return finding.state is State.CLEANED and any(_is_named(plan, plan_hash) for plan in executed)
+
+
+def _is_named(plan: StoredPlan, plan_hash: str) -> bool:
+    return len(plan_hash) >= SHORTEST_PLAN and plan.plan_hash.startswith(plan_hash.lower())
+
+
 def _check_plan(finding: Finding, plan: StoredPlan, plan_hash: str | None) -> None:
-    if plan_hash is not None and not (len(plan_hash) >= SHORTEST_PLAN and plan.plan_hash.startswith(plan_hash.lower())):
+    if plan_hash is not None and not _is_named(plan, plan_hash):
         raise approvals.PlanChanged(finding.id, f"its plan is {plan.plan_hash[:SHORTEST_PLAN]}, not `{plan_hash[:16]}`")
 
 
