@@ -65,7 +65,7 @@ def _name(finding: dict[str, Any]) -> str:
             [twins(born="1971"), twins(born="1972"), twins(born="1973"), SAME],
             [SAME],
             {},
-            "With `born` in `key`, it would leave out 3 of the 4 rejected, and none of the 1 confirmed",
+            "With `born` in `key`, it would leave out 3 of the 4 rejected, none of the 1 confirmed",
         ),
         (
             [twins(of="it's", kind="it's")] * 4,
@@ -97,6 +97,19 @@ def test_a_change_that_touches_one_confirmed_finding_or_shows_personal_data_is_n
     for told in (touched, personal):
         assert told.startswith("People rejected 3 of 4 findings of this rule. Narrow it with `where`")
         assert "born" not in told
+
+
+def test_nothing_is_proposed_before_somebody_confirmed_a_finding_nor_the_id_and_the_column_of_the_gap(
+    tmp_path: Path,
+) -> None:
+    apart = [twins(at="09:00"), twins(at="09:30"), twins(at="11:00")]
+
+    unconfirmed = advice(tmp_path / "none", [twins(born="1971")] * 4, [])
+    by_id = advice(tmp_path / "id", apart, [twins(at="08:04")], {"display": ["id", "at"]}, gap={"at": "5h"})
+
+    assert "Narrow it with `where`" in unconfirmed
+    assert "in `key`" not in by_id.partition("To see it")[0]
+    assert "If `at` may differ by at most 4 min" in by_id
 
 
 def test_a_rule_that_people_mostly_confirm_says_nothing(tmp_path: Path) -> None:

@@ -231,7 +231,7 @@ def test_a_snooze_takes_a_duration_a_time_or_nothing(shop: Project) -> None:
 def test_a_local_time_of_a_snooze_is_in_the_zone_of_the_project(shop: Project) -> None:
     shop.write(PROJECT + "timezone: Europe/Berlin\n")
 
-    assert "2099-01-02 07:00 UTC" in shop("snooze", first(shop), "--until", "2099-01-02T08:00").out
+    assert "2099-01-02 08:00 CET" in shop("snooze", first(shop), "--until", "2099-01-02T08:00").out
 
 
 def test_a_snooze_that_is_over_or_no_time_is_refused(shop: Project) -> None:

@@ -54,7 +54,7 @@ def test_a_day_is_a_time_that_people_write_and_one_that_is_over_is_told(shop: Pr
     shop.write("timezone: Europe/Berlin\n" + FILES)("run", "-q")
     name = shop("findings", "--json").json[0]["id"]
 
-    assert "is snoozed until 2999-06-30 22:00 UTC" in shop("snooze", name, "--until", "2999-07-01").out
+    assert "is snoozed until 2999-07-01 00:00 CEST" in shop("snooze", name, "--until", "2999-07-01").out
     assert "until 30 Jun 2999 22:00 UTC" in shop("pause", "default", "--until", "2999-07-01").out
     in_words(shop("snooze", name, "--until", "2020-01-01"), 2, "is in the past", lines=1)
     in_words(shop("pause", "--all", "--until", "2020-01-01"), 2, "A pause until 2019-12-31 23:00 UTC would be over")

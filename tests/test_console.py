@@ -279,7 +279,7 @@ def test_everything_works_without_javascript(chromium: Browser, site: Site) -> N
 
 
 def test_another_record_is_kept_at_a_press_and_the_new_plan_is_shown(chromium: Browser, site: Site) -> None:
-    """Without JavaScript. Enter in the note presses its form's first button, which must not be one of these."""
+    """Without JavaScript."""
     person = Person.at(chromium, site.url, java_script_enabled=False)
     person.sign_in("bob")
     person.go(f"/findings/{min(site.world.findings())}")
@@ -291,5 +291,35 @@ def test_another_record_is_kept_at_a_press_and_the_new_plan_is_shown(chromium: B
 
     assert person.page.inner_text(".compare thead th:nth-child(2) .name") == chosen
     assert f"id = {chosen}" in person.page.inner_text(".operation:has-text('stays')")
-    pressed = "note => [...note.form.elements].find(field => field.type === 'submit').textContent.trim()"
-    assert person.page.eval_on_selector("#note", pressed).startswith("Approve")
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+def test_enter_in_a_field_decides_nothing_but_assigns_where_a_person_is_named(
+    has_script: bool, chromium: Browser, site: Site
+) -> None:
+    person = Person.at(chromium, site.url, java_script_enabled=has_script).sign_in("bob")
+    person.go("/review")
+    for field in ("#note", "#many-note", "#to"):
+        if has_script or field != "#to":
+            person.page.fill(field, "ada")
+            person.page.press(field, "Enter")
+    person.page.wait_for_timeout(300)
+    decided = states(site)
+    assigned = [
+        finding["assigned_to"] for finding in site.world.command("findings", "--json").json if "assigned_to" in finding
+    ]
+
+    assert decided == ["awaiting_approval"] * GROUPS
+    assert assigned == (["ada"] if has_script else [])
+
+
+def test_keys_decide_about_all_that_are_ticked(chromium: Browser, site: Site) -> None:
+    person = Person.at(chromium, site.url).sign_in("bob")
+    person.go("/review")
+    for place in (1, 2):
+        person.page.click(f".items li:nth-child({place}) input")
+    person.page.keyboard.press("u")
+    person.press("d")
+
+    assert "2 findings: 2 decided." in person.page.inner_text("[role=status]")
+    assert states(site) == ["awaiting_approval"] * (GROUPS - 2) + ["dismissed"] * 2

@@ -191,7 +191,7 @@ def test_a_dry_run_shows_what_would_be_decided(copied: World) -> None:
 
     name = read(copied.folder / "findings.xlsx")[1]["id"]
     assert shown.out.splitlines() == [
-        f"{name}: snooze, until 2031-12-01T00:00:00+00:00, note: May",
+        f"{name}: snooze, until 2031-12-01 00:00 UTC, note: May",
         "1 finding: 1 can be decided, 0 not. Nothing was changed.",
     ]
     assert asked["decisions"][0]["finding"] == name

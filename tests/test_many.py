@@ -299,3 +299,12 @@ def test_an_approval_that_is_sent_again_after_the_cleaning_changes_nothing(world
     assert (first, again, another, without, undone) == (0, 0, exits.REFUSED, exits.REFUSED, exits.REFUSED)
     assert answer.stdout == f"The plan for {name} was approved and executed before; nothing was changed.\n"
     assert "executed before" not in str(why.exception)
+
+
+def test_a_condition_lists_what_a_decision_with_it_would_be_about(world: World) -> None:
+    listed, answer = ask("findings", "--where", "email in ('03@x', '04@x')", "--state", "awaiting approval", "--json")
+    both, why = ask("findings", "--where", "records > 2", "--search", "x")
+
+    assert (listed, sorted(finding["key"]["email"] for finding in json.loads(answer.stdout))) == (0, ["03@x", "04@x"])
+    assert both != 0
+    assert "cannot be combined with --search" in str(why.exception) + why.output

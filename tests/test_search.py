@@ -102,8 +102,21 @@ def test_an_id_of_several_columns_is_found_as_it_is_shown_and_by_its_first_colum
 
     assert emails(world, "Bo / 11") == ["100%_off!@x"]
     assert emails(world, "Bo") == ["100%_off!@x"]
+    assert emails(world, "BO / 11") == emails(world, "bo") == []
     assert emails(world, "B") == []
     assert emails(world, "Bo / 12") == []
+
+
+def test_what_a_record_shows_finds_the_key_that_the_rule_makes_of_it(tmp_path: Path) -> None:
+    rows = ((1, "Maria.Berg+shop@example.com", "INV-00146"), (2, "maria.berg@example.com", "inv 146"))
+    keys = {"mail": {"key": [{"email": "mailbox"}]}, "number": {"key": [{"name": "docno"}]}}
+    world = World.at(tmp_path / "w", *rows, **keys)
+    world.run()
+
+    assert emails(world, "Maria.Berg+shop@example.com") == ["maria.berg@example.com"]
+    assert emails(world, "INV-00146") == emails(world, "inv 146") == ["INV146"]
+    assert emails(world, "INV-00147") == []
+    assert emails(world, "+shop") == []
 
 
 def test_a_record_of_a_second_dataset_is_found_with_and_without_its_name(tmp_path: Path) -> None:

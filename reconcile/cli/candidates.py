@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Candidate = tuple[str, str]
 """A word and what it means."""
 
+_CLEANING = ("approve", "keep", "reject", "retry")
+"""Commands that make sense only for findings of rules that clean."""
 _MOST = 200
 """The most findings that are offered."""
 _PLAIN = re.compile(r"[\w.@/=,+-]+")
@@ -138,10 +140,10 @@ def _project(file: str) -> Project:
 def _findings(typed: _Typed, last: str) -> Iterable[Candidate]:
     from reconcile.store import glance
 
-    project = _project(typed.config)
-    return glance.findings_in(
-        project.state.get_secret_value(), project.directory, _states_for(typed.path[0]), last, _MOST
-    )
+    project, command = _project(typed.config), typed.path[0]
+    rules = None if command not in _CLEANING else [name for name, rule in project.rules.items() if rule.clean]
+    state = project.state.get_secret_value()
+    return glance.findings_in(state, project.directory, _states_for(command), last, _MOST, rules)
 
 
 def _states_for(command: str) -> Sequence[State]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,9 +29,12 @@ from reconcile.cli.selecting import (
 )
 
 if TYPE_CHECKING:
+    from reconcile.app import Application
     from reconcile.deciding.decisions import Answer
     from reconcile.deciding.selection import Selection
+    from reconcile.store.findings import FindingFilter
     from reconcile.views.findings import FindingDetail, FindingView
+    from rules.models import Severity as Level
 
 
 _FINDING = re.compile(r"F-[0-9A-Z]{6}", re.IGNORECASE)
@@ -39,6 +42,7 @@ _LINKS = 10
 """The most links between records that are shown; those that hold the group together come first."""
 _EVENTS = 5
 """The events of a finding's history that are shown: the last ones."""
+_NOTHING_FITS = "No finding fits. Give the whole id of a record as it is shown, or a part of a value of the key."
 _USUAL = 50
 """The default number of listed findings."""
 
@@ -65,6 +69,7 @@ def findings(
             metavar="TEXT",
         ),
     ] = None,
+    where: Where = None,
     limit: Annotated[int | None, typer.Option("--limit", help="At most this many; 50 by default.", min=1)] = None,
     every: Annotated[bool, typer.Option("--all", help="List all of them.")] = False,
     show: Show = False,
@@ -73,33 +78,27 @@ def findings(
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
-    from reconcile.store.findings import FindingFilter
-    from reconcile.views.findings import listed, to_json
-    from reconcile.views.search import search as searched
+    from reconcile.views.findings import to_json
 
     out = Output(json, quiet, no_color)
     if every and limit is not None:
         raise typer.BadParameter("cannot be combined with --all", param_hint="--limit")
     maximum = None if every else limit or _USUAL
+    if where is not None and search is not None:
+        raise typer.BadParameter("cannot be combined with --search", param_hint="--where")
     minimum = at_least(severity)
     with load_for_state(config) as application:
         for name in rule or ():
             application.require("rule", name, tuple(application.project.rules))
-        wanted_states = () if search is not None and not state else states(state)
-        wanted = FindingFilter(rules=tuple(rule or ()), states=wanted_states, severity=minimum)
-        if search is None:
-            views, in_all = listed(application, replace(wanted, limit=maximum), show=show, members=json)
-            more = f"{len(views):,} of {in_all:,} findings" if in_all > len(views) else None
-        else:
-            result = searched(application, search, wanted, limit=maximum, sees_personal=True, show=show)
-            views, more = list(result.findings), "there are more" if result.is_cut else None
+        order = _Order(rule or [], state, minimum, search, where, maximum)
+        views, more = order.listed(application, show=show, members=json)
     if more is not None:
         out.note(f"{more}; use --all to list all, or --limit N")
     if json:
         out.emit(list(map(to_json, views)))
         return
     if not views:
-        out.note("No findings.")
+        out.note("No findings." if search is None else _NOTHING_FITS)
         return
     headings = ("id", "severity", "rule", "state", "key", "records", "at risk", "since")
     if all(view.is_duplicate for view in views):
@@ -108,6 +107,54 @@ def findings(
         out.table((*headings, "form"), [(*_row(view), view.form) for view in views], right=(5, 6))
     if any(view.is_masked for view in views):
         out.note(HIDDEN)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """Which findings to list: by a filter, and by a text that is searched for or a condition."""
+
+    rules: list[str]
+    states: list[str] | None
+    severity: Level | None
+    search: str | None
+    where: str | None
+    limit: int | None
+
+    def listed(self, application: Application, *, show: bool, members: bool) -> tuple[list[FindingView], str | None]:
+        """Return the findings, and what to say if there are more."""
+        from reconcile.store.findings import FindingFilter
+        from reconcile.views.findings import listed
+
+        chosen = () if self.search is not None and not self.states else states(self.states)
+        criteria = FindingFilter(rules=tuple(self.rules), states=chosen, severity=self.severity)
+        if self.search is not None:
+            return self._searched(application, criteria, self.search, show=show)
+        if self.where is not None:
+            views, in_all = self._fitting(application, criteria, self.where, show=show, members=members)
+        else:
+            views, in_all = listed(application, replace(criteria, limit=self.limit), show=show, members=members)
+        return views, f"{len(views):,} of {in_all:,} findings" if in_all > len(views) else None
+
+    def _searched(
+        self, application: Application, criteria: FindingFilter, text: str, *, show: bool
+    ) -> tuple[list[FindingView], str | None]:
+        from reconcile.views.search import search
+
+        result = search(application, text, criteria, limit=self.limit, sees_personal=True, show=show)
+        return list(result.findings), "there are more" if result.is_cut else None
+
+    def _fitting(
+        self, application: Application, criteria: FindingFilter, where: str, *, show: bool, members: bool
+    ) -> tuple[list[FindingView], int]:
+        """Return the findings that a decision with this condition would be about, and the number of all of them."""
+        from reconcile.deciding.selection import fitting
+        from reconcile.store.findings import some
+        from reconcile.views.findings import of
+
+        with application.memory.read() as tx:
+            names = [finding.id for finding in fitting(application, tx, criteria, where)]
+            shown = some(tx, names[: self.limit], members=members)
+            return [of(application, finding, show=show) for finding in shown], len(names)
 
 
 def _row(view: FindingView) -> tuple[Cell, ...]:
@@ -174,7 +221,7 @@ def _tell_history(view: FindingDetail, out: Output, most: int | None) -> None:
         out.say(f"… {words.plural(left_out, 'earlier event', 'earlier events')}; --history shows all")
     for event in view.history[left_out:]:
         note = f": {event.note}" if event.note else ""
-        at = f"{words.local(event.at, view.timezone):%Y-%m-%d %H:%M %Z}"
+        at = words.to_the_minute(event.at, view.timezone)
         out.wrapped(f"{at}  {event.actor}  {event.words}{note}")
         if event.system:
             out.say(f"{'':{len(at)}}  from {event.system}")

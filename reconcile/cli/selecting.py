@@ -72,13 +72,15 @@ def states(names: list[str] | None) -> tuple[State, ...]:
 
     if not names:
         return (*LIVE, *IN_HAND)
-    if "all" in names:
+    wanted = [name.strip().lower().replace(" ", "_").replace("-", "_") for name in names]  # as people see them, too
+    if "all" in wanted:
         return ()
     allowed = [state.value for state in State]
-    for name in names:
+    for name, written in zip(wanted, names, strict=True):
         if name not in allowed:
-            raise typer.BadParameter(f"{name!r} is not a state; use {', '.join(allowed)} or all", param_hint="--state")
-    return tuple(State(name) for name in names)
+            hint = f"use {', '.join(allowed)} or all"
+            raise typer.BadParameter(f"{written!r} is not a state; {hint}", param_hint="--state")
+    return tuple(map(State, wanted))
 
 
 def decide(

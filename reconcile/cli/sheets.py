@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -110,7 +111,7 @@ def _foresee(application: Application, out: Output, sheet: ReturnedSheet) -> int
         out.emit({"decisions": foreseen})
     else:
         for decision in foreseen:
-            out.say(decision["problem"] or _in_words(decision))
+            out.say(decision["problem"] or _in_words(decision, application.project.timezone))
         findings = plural(len(foreseen), "finding", "findings")
         out.say(f"{findings}: {len(foreseen) - refused:,} can be decided, {refused:,} not. Nothing was changed.")
     return exits.REFUSED if refused else exits.DONE
@@ -131,8 +132,12 @@ def _foreseen(application: Application, returned: Returned) -> dict[str, Any]:
     return shown | {"done_before": before is not None, "problem": problem}
 
 
-def _in_words(decision: dict[str, Any]) -> str:
-    details = [f"{name} {decision[name]}" for name in ("until", "to") if decision[name]]
+def _in_words(decision: dict[str, Any], timezone: str) -> str:
+    from notifications.wording.words import to_the_minute
+
+    until, to = decision["until"], decision["to"]
+    details = [f"until {to_the_minute(dt.datetime.fromisoformat(until), timezone)}"] if until else []
+    details += [f"to {to}"] if to else []
     details += [f"note: {decision['note']}"] if decision["note"] else []
     before = " (done before)" if decision["done_before"] else ""
     return f"{decision['finding']}: {', '.join([decision['decision'], *details])}{before}"

@@ -93,7 +93,13 @@ def _dismiss(application: Application, person: Person, wish: Wish) -> Answer:
 
 def _snooze(application: Application, person: Person, wish: Wish) -> Answer:
     done = decide.snooze(
-        application.memory, wish.finding, actor=person.name, until=wish.until, note=wish.note, seen=wish.version
+        application.memory,
+        wish.finding,
+        actor=person.name,
+        until=wish.until,
+        note=wish.note,
+        seen=wish.version,
+        timezone=application.project.timezone,
     )
     return _of(done)
 

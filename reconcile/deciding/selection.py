@@ -97,11 +97,14 @@ def _wishes(application: Application, tx: Transaction, decision: str, selection:
             yield _wish(tx, get(tx, name))
     else:
         criteria = FindingFilter(tuple(selection.rules), states_for(decision), selection.severity)
-        findings = list(each(tx, criteria, members=False))
-        if selection.where is not None:
-            findings = list(matching(findings, selection.where, tx.now, application.project.timezone))
-        for finding in findings:
+        for finding in fitting(application, tx, criteria, selection.where):
             yield _wish(tx, finding)
+
+
+def fitting(application: Application, tx: Transaction, criteria: FindingFilter, where: str | None) -> list[Finding]:
+    """Return the findings that fit a filter and a condition, without their records. Raises ConditionRefused."""
+    findings = list(each(tx, criteria, members=False))
+    return findings if where is None else list(matching(findings, where, tx.now, application.project.timezone))
 
 
 def states_for(decision: str) -> tuple[State, ...]:

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from connectors.disk.scratch import Scratch
 from reconcile.app import Application
 from reconcile.cleaning.chunks import in_chunks
-from reconcile.deciding.terms import matching
+from reconcile.deciding.selection import fitting
 from reconcile.errors import Failed, Wrong
 from reconcile.sheets.formats import FORMATS, Format
 from reconcile.sheets.rows import Rows, columns
@@ -128,9 +128,8 @@ def _chosen(application: Application, tx: Transaction, order: Export) -> tuple[l
     if order.where is None:
         chosen = stored.currencies(tx, order.criteria)
     else:
-        findings = list(stored.each(tx, order.criteria, members=False))
-        fitting = matching(findings, order.where, tx.now, application.project.timezone)
-        chosen = [(finding.id, tuple(finding.money)) for finding in fitting]
+        findings = fitting(application, tx, order.criteria, order.where)
+        chosen = [(finding.id, tuple(finding.money)) for finding in findings]
     return [name for name, _ in chosen], Counter(currency for _, money in chosen for currency in money)
 
 

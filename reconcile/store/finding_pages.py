@@ -101,7 +101,8 @@ def _parts(criteria: PageFilter) -> Iterator[Sequence[sa.ColumnElement[bool]]]:
             yield [findings.c.rule == rule, findings.c.state == state]
 
 
-def numbers(tx: Transaction) -> Mapping[State, int]:
-    """Return the number of findings in each state that has any."""
+def numbers(tx: Transaction, rules: Sequence[str] = ()) -> Mapping[State, int]:
+    """Return the number of findings, of these rules or all, in each state that has any."""
     query = sa.select(findings.c.state, sa.func.count()).group_by(findings.c.state)
+    query = query.where(findings.c.rule.in_(rules)) if rules else query
     return {State(state): number for state, number in tx.connection.execute(query)}

@@ -20,27 +20,35 @@ _MOST_OF_RECORDS = 1_000
 """Findings of one record id."""
 
 
-def candidates(tx: Transaction, text: str, records: Collection[str], criteria: FindingFilter) -> Iterator[str]:
+def candidates(
+    tx: Transaction, text: str, records: Collection[str], keys: Collection[str], criteria: FindingFilter
+) -> Iterator[str]:
     """Yield ids of findings that fit: those of the id or the record, then those of the key, each the worst and oldest
     first. Nothing may be written meanwhile.
 
     `records` are the names that the text can be of records; for ids of several columns also those that begin with it.
+    `keys` are the values of keys that the text can become by normalising.
     """
     named = findings.c.id.in_(_of_records(tx, records))
     exact = tx.connection.execute(filtered(sa.select(findings.c.id), criteria).where(sa.or_(named, *_begins(text))))
     first = dict.fromkeys(exact.scalars())
     yield from first
-    query = filtered(sa.select(findings.c.id, findings.c.key), criteria).where(_holds(tx, text))
+    query = filtered(sa.select(findings.c.id, findings.c.key), criteria).where(sa.or_(*_holds(tx, text, keys)))
     for row in tx.connection.execute(query.execution_options(yield_per=CHUNK)):
-        if row.id not in first and in_key(decode_key(row.key).values(), text):
+        if row.id not in first and in_key(decode_key(row.key).values(), text, keys):
             yield row.id
 
 
-def in_key(values: Collection[Value], text: str) -> bool:
-    """Return True if a text of a key contains this one, in upper or lower case, or another value begins with it."""
+def in_key(values: Collection[Value], text: str, keys: Collection[str]) -> bool:
+    """Return True if a text of a key contains this one, in upper or lower case, or another value begins with it.
+
+    A text of a key that is one of `keys` fits too.
+    """
     wanted = text.casefold()
     return any(
-        wanted in value.casefold() if isinstance(value, str) else str(public(value)).casefold().startswith(wanted)
+        wanted in value.casefold() or value in keys
+        if isinstance(value, str)
+        else str(public(value)).casefold().startswith(wanted)
         for value in values
         if value is not None
     )
@@ -74,18 +82,22 @@ def _begins(text: str) -> Iterator[sa.ColumnElement[bool]]:
         yield sa.and_(findings.c.id >= name, findings.c.id < f"{name}~")
 
 
-def _holds(tx: Transaction, text: str) -> sa.ColumnElement[bool]:
-    """Return a condition on the key as it is stored, where a value is a pair of a type's letter and a text in ASCII.
+def _holds(tx: Transaction, text: str, keys: Collection[str]) -> Iterator[sa.ColumnElement[bool]]:
+    """Yield conditions on the key as it is stored, where a value is a pair of a type's letter and a text in ASCII.
 
-    It may fit too much: the databases fold the case of ASCII letters only, so any other letter fits all.
+    They may fit too much: the databases fold the case of ASCII letters only, so any other letter fits all.
     """
     key = sa.type_coerce(findings.c.key, sa.Text)
-    inside = "".join(map(_pattern, text))
-    pattern = f'%["_","%{inside}%"]%'
-    return key.ilike(pattern, escape="!") if tx.store.is_shared else key.like(pattern, escape="!")
+    for inside in (f"%{_pattern(text)}%", *map(_pattern, keys)):
+        pattern = f'%["_","{inside}"]%'
+        yield key.ilike(pattern, escape="!") if tx.store.is_shared else key.like(pattern, escape="!")
 
 
-def _pattern(character: str) -> str:
+def _pattern(text: str) -> str:
+    return "".join(map(_of_character, text))
+
+
+def _of_character(character: str) -> str:
     if not character.isascii() and character.lower() != character.upper():
         return "%"
     return re.sub(r"([!%_])", r"!\1", json_text(character)[1:-1])

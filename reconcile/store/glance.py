@@ -17,8 +17,10 @@ _CONNECT = {"connect_timeout": "2"}
 """The least that PostgreSQL's library takes, in seconds."""
 
 
-def findings_in(url: str, root: Path, states: Collection[State], beginning: str, most: int) -> list[tuple[str, str]]:
-    """Return id and rule of findings in these states whose id begins like this, the worst first.
+def findings_in(
+    url: str, root: Path, states: Collection[State], beginning: str, most: int, rules: Collection[str] | None = None
+) -> list[tuple[str, str]]:
+    """Return id and rule of findings in these states, of these rules or all, whose id begins like this, worst first.
 
     Raises a StoreError or what the driver raises; also if there is no state.
     """
@@ -26,6 +28,7 @@ def findings_in(url: str, root: Path, states: Collection[State], beginning: str,
     query = sa.select(findings.c.id, findings.c.rule).where(
         findings.c.state.in_([state.value for state in states]), findings.c.id.startswith(beginning, autoescape=True)
     )
+    query = query if rules is None else query.where(findings.c.rule.in_(rules))
     worst_first = query.order_by(findings.c.severity.desc(), findings.c.first_seen, findings.c.id).limit(most)
     try:
         with place.engine.connect().execution_options(reconcile_reading=True) as connection:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from notifications.wording import words
 from reconcile import points
 from reconcile.audit import facts, log
 from reconcile.errors import Refused, Wrong
@@ -153,8 +154,12 @@ def snooze(
     until: dt.datetime | None = None,
     note: str | None = None,
     seen: int | None = None,
+    timezone: str = "UTC",
 ) -> Decision:
-    """Snooze the finding until that time (aware) or until it grows; without a time only until it grows."""
+    """Snooze the finding until that time (aware) or until it grows; without a time only until it grows.
+
+    `timezone` is the one in which the answer names the time.
+    """
     with store.begin() as tx:
         finding = _locked(tx, finding_id)
         if until is not None and until <= tx.now:
@@ -165,7 +170,7 @@ def snooze(
         effects.void(tx, [finding.id], reason=f"snoozed by {actor}", by=actor)
         details = {"until": None if until is None else _time(until)}
         _move(tx, finding, Event.SNOOZED, actor, note, snoozed_until=until, details=details)
-        when = f"until {_time(until)}, or until it grows" if until else "until it grows"
+        when = f"until {words.to_the_minute(until, timezone)}, or until it grows" if until else "until it grows"
         return _done(tx, finding, f"{finding.id} is snoozed {when}.")
 
 

@@ -29,10 +29,11 @@ _LONGEST = 60
 
 @dataclass(frozen=True)
 class Proposal:
-    """A change of a rule, in words, and how many of the rejected findings it leaves out."""
+    """A change of a rule, in words, and how many of the rejected findings and of those that wait it leaves out."""
 
     words: str
     left_out: int
+    waiting: int
 
 
 @dataclass(frozen=True)
@@ -44,21 +45,32 @@ class _Change:
     touches: Callable[[Finding], bool]
 
 
-def proposal(
-    rejected: Sequence[Finding], confirmed: Sequence[Finding], hidden: Hidden, ordered_by: str | None
-) -> Proposal | None:
+@dataclass(frozen=True)
+class Judged:
+    """Findings of a rule: those that people rejected, those that they confirmed, and those that wait."""
+
+    rejected: Sequence[Finding]
+    confirmed: Sequence[Finding]
+    waiting: Sequence[Finding]
+
+
+def proposal(judged: Judged, hidden: Hidden, ordered_by: str | None) -> Proposal | None:
     """Return the change that leaves out most of the rejected findings, at least half; None without one.
 
-    `ordered_by` is the column of the rule's `gap` or `window`.
+    Without confirmed findings there is none: nothing says what the rule must still find. `ordered_by` is the column of
+    the rule's `gap` or `window`.
     """
-    columns = _columns(rejected, hidden)
+    rejected, confirmed = judged.rejected, judged.confirmed
+    if not confirmed:
+        return None
+    columns = [column for column in _columns(rejected, hidden) if column not in hidden.id]
     changes = itertools.chain(
-        map(_with_key, columns),
+        (_with_key(column) for column in columns if column != ordered_by),
         _with_distance(confirmed, hidden, ordered_by),
         (change for column in columns for change in _with_condition(rejected, confirmed, column)),
     )
     proposals = [
-        Proposal(change.words, sum(map(change.leaves_out, rejected)))
+        Proposal(change.words, sum(map(change.leaves_out, rejected)), sum(map(change.leaves_out, judged.waiting)))
         for change in changes
         if not any(map(change.touches, confirmed))
     ]
@@ -99,9 +111,9 @@ def _with_distance(confirmed: Sequence[Finding], hidden: Hidden, column: str | N
     if column is None or hidden.hides(column):
         return
     distances = [distance for finding in confirmed for distance in _distances(finding, column)]
-    if not distances:
+    most = max(distances, default=0.0)
+    if most == 0:
         return
-    most = max(distances)
     is_time = isinstance(confirmed[0].members[0].values.get(column), dt.date)
     yield _Change(
         f"If `{column}` may differ by at most {words.span(most) if is_time else f'{most:,.6g}'}",

@@ -261,11 +261,13 @@ class FindingDetail(FindingView):
 
     @property
     def remarks(self) -> Iterator[str]:
-        """Who chose the keeper, the records nearby, the reason of its state, the note on it, and the finding it became
-        part of."""
+        """Who chose the keeper, the end of a snooze, the records nearby, the reason of its state, the note on it, and
+        the finding it became part of."""
         finding = self._finding
         if finding.kept_by:
             yield f"keeper chosen by {finding.kept_by}{self._instead()}"
+        if finding.state is State.SNOOZED and finding.snoozed_until is not None:
+            yield f"snoozed until {words.to_the_minute(finding.snoozed_until, self.timezone)}, or until it grows"
         if finding.nearby:
             yield self._near()
         if finding.reason:

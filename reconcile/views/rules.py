@@ -19,7 +19,7 @@ from reconcile.messages.personal import Hidden
 from reconcile.store import Transaction, findings, overview
 from reconcile.store import releases as stored_releases
 from reconcile.store import runs as stored_runs
-from reconcile.views.advice import proposal
+from reconcile.views.advice import Judged, proposal
 from reconcile.views.today import DAYS, WAITING, Days, Sums, by_day, money_in_words, sums_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ _NARROW = (
     "Narrow it with `where`, list pairs that are not the same in `except`, or ask for more: another column in `key`, a "
     "shorter `window`."
 )
+_TRY = "To see it, change a copy of the configuration and compare: `reconcile diff ./reconcile.yaml ./copy.yaml`."
 _JUDGED_BY = 500
 _RELEASES = 20
 _RUNS = 20
@@ -175,18 +176,21 @@ def _advised(application: Application, tx: Transaction, view: RuleView) -> RuleV
         f"People rejected {feedback.rejected:,} of {feedback.confirmed + feedback.rejected:,} findings of this rule."
     )
     hidden = Hidden.of(application.project, rule.dataset, rule.name)
-    rejected, confirmed = (_decided(tx, rule, states) for states in (_REJECTED, _CONFIRMED))
-    change = proposal(rejected, confirmed, hidden, rule.ordered_by) if len(rule.member_datasets) == 1 else None
+    judged = Judged(*(_some(tx, rule, states) for states in (_REJECTED, _CONFIRMED, WAITING)))
+    change = proposal(judged, hidden, rule.ordered_by) if len(rule.member_datasets) == 1 else None
     if change is None:
         return replace(view, advice=f"{advice} {_NARROW}")
-    kept = f", and none of the {len(confirmed):,} confirmed" if confirmed else ""
-    left_out = f"{change.words}, it would leave out {change.left_out:,} of the {len(rejected):,} rejected{kept}"
-    return replace(view, advice=f"{advice} {left_out}: `reconcile diff active ./new.yaml` tries it.")
+    waiting = f", and {change.waiting:,} of the {len(judged.waiting):,} that wait" if judged.waiting else ""
+    left_out = (
+        f"{change.words}, it would leave out {change.left_out:,} of the {len(judged.rejected):,} rejected, none of the "
+        f"{len(judged.confirmed):,} confirmed{waiting}"
+    )
+    return replace(view, advice=f"{advice} {left_out}. {_TRY}")
 
 
-def _decided(tx: Transaction, rule: Rule, states: tuple[State, ...]) -> list[Finding]:
+def _some(tx: Transaction, rule: Rule, states: Sequence[State]) -> list[Finding]:
     """Return the findings to judge a change by: with their records, and at most so many."""
-    return findings.find(tx, findings.FindingFilter(rules=(rule.name,), states=states, limit=_JUDGED_BY))
+    return findings.find(tx, findings.FindingFilter(rules=(rule.name,), states=tuple(states), limit=_JUDGED_BY))
 
 
 def _since(tx: Transaction) -> dt.datetime:

@@ -19,7 +19,9 @@ from reconcile.messages.personal import Hidden
 from reconcile.store.finding_search import begins_with, candidates, in_key, is_of_record
 from reconcile.store.findings import FindingFilter, some
 from reconcile.views.findings import FindingView, of
-from rules.values import Value
+from rules.errors import RuleError
+from rules.normalise import chain_type, normalise
+from rules.values import Type, Value
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -64,7 +66,7 @@ def search(
     wanted = _Wanted.of(application, _checked(text))
     fitting: list[FindingView] = []
     with application.memory.read() as tx:
-        names = candidates(tx, wanted.text, wanted.records | wanted.of_dataset, criteria)
+        names = candidates(tx, wanted.text, wanted.records | wanted.of_dataset, wanted.keys, criteria)
         while (limit is None or len(fitting) <= limit) and (chunk := list(itertools.islice(names, _READ_AT_ONCE))):
             for finding in some(tx, chunk):
                 hidden = Hidden() if sees_personal else Hidden.of(application.project, finding.dataset, finding.rule)
@@ -84,19 +86,24 @@ def _checked(text: str) -> str:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A text, the names it can be of records of any dataset, and as `crm 5` of the records of a `dataset`."""
+    """A text, the names it can be of records of any dataset, and as `crm 5` of the records of a `dataset`.
+
+    `keys` are what the rules' normalisers make of it: people search for what they see, and keys hold that.
+    """
 
     text: str
     records: frozenset[str]
     dataset: str
     of_dataset: frozenset[str]
+    keys: frozenset[str]
 
     @classmethod
     def of(cls, application: Application, text: str) -> _Wanted:
         others = {name for rule in application.project.rules.values() for name in rule.member_datasets[1:]}
         named, _, rest = text.partition(" ")
         of_dataset = _names(rest, (None, named)) if named in application.project.datasets else ()
-        return cls(text, frozenset(_names(text, (None, *others))), named, frozenset(of_dataset))
+        records, keys = frozenset(_names(text, (None, *others))), frozenset(_keys(application, text))
+        return cls(text, records, named, frozenset(of_dataset), keys)
 
     def fits(self, finding: Finding, hidden: Hidden) -> bool:
         """Return True if what the person may see of the finding fits."""
@@ -104,7 +111,7 @@ class _Wanted:
         shown = [value for column, value in key if not hidden.hides_of_key(column, finding.datasets)]
         return (
             begins_with(finding.id, self.text)
-            or in_key(shown, self.text)
+            or in_key(shown, self.text, self.keys)
             or any(self._is(member, finding) and not _is_masked(member, hidden) for member in finding.members)
         )
 
@@ -122,6 +129,17 @@ def _names(text: str, datasets: Iterable[str | None]) -> Iterator[str]:
     return (record_of(record_id, dataset) for dataset in datasets for record_id in _ids(text))
 
 
+def _keys(application: Application, text: str) -> Iterator[str]:
+    """Yield what the normalisers of each key make of the text."""
+    for rule in application.project.rules.values():
+        for _, part in rule.key_parts():
+            with contextlib.suppress(RuleError):  # the normalisers take no texts
+                chain_type(Type.TEXT, part.steps)
+                value = normalise(text, part.steps, application.project.timezone)
+                if isinstance(value, str) and value.casefold() not in text.casefold():
+                    yield value
+
+
 def _ids(text: str) -> Iterator[tuple[Value, ...]]:
     parts = [part.strip() for part in text.split(" / ")]
     if 1 < len(parts) <= _PARTS:
@@ -131,7 +149,7 @@ def _ids(text: str) -> Iterator[tuple[Value, ...]]:
 
 def _values(text: str) -> list[Value]:
     """Return the values that are shown as this text."""
-    values: list[Value] = [text]
+    values: list[Value] = [*dict.fromkeys((text, text.lower(), text.upper()))]
     if _NUMBER.fullmatch(text):
         values.append(Decimal(text))
     with contextlib.suppress(ValueError):

@@ -225,7 +225,7 @@ def queue_page(
         shown = _shown(application, visit, current) if current else None
         done = _done(application, asked.get("done", ""))
         with application.memory.read() as tx:
-            counted, plans = numbers(tx), waiting_plans(tx, names)
+            counted, plans = numbers(tx, (chosen.rule,) if chosen.rule else ()), waiting_plans(tx, names)
         rules = list(application.project.rules)
     given = {
         "filter": chosen,

@@ -11,7 +11,9 @@
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape" && isTyping(event.target)) event.target.blur();
     if (areOff() || isTyping(event.target)) return;
-    const wanted = [...document.querySelectorAll("[data-key]")].find((element) => element.dataset.key === event.key);
+    const withKey = (name) => [...document.querySelectorAll(`[data-${name}]`)].find((element) => element.dataset[name] === event.key);
+    const areTicked = document.querySelector('.list input[name="finding"]:checked') !== null;
+    const wanted = withKey(areTicked && "adsu".includes(event.key) ? "many" : "key");
     if (!wanted) return;
     event.preventDefault();
     if (wanted.matches("input:not([type=checkbox]), select, textarea")) wanted.focus();
@@ -39,6 +41,13 @@
     document.addEventListener("change", (event) => { if (event.target.name === all.dataset.ticks) count(); });
     count();
   }
+
+  for (const field of document.querySelectorAll("[data-enter]"))
+    field.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      document.getElementById(field.dataset.enter).click();
+    });
 
   for (const button of document.querySelectorAll("[data-without-script]")) button.hidden = true;
 
