@@ -47,7 +47,8 @@ def test_a_finding_with_an_erased_record_is_left_alone_and_keeps_no_other_from_b
         decisions.approve(world.only())
     world.run()
 
-    assert (world.shop.ids(), world.intact()) == ([1, 3], True)
+    assert sorted(world.findings().values()) == ["awaiting_approval", "resolved"]
+    assert (world.shop.ids(), world.intact()) == ([1, 2, 3], True)
 
 
 @pytest.mark.server
@@ -113,6 +114,36 @@ def test_the_row_of_a_record_is_found_in_a_plan_whatever_the_order_of_its_change
 
     shown = "".join(world.command("show", by_key[key], "--show").out for key in ("2@x", "3@x"))
     assert ("Anna" in shown, "Berta" in shown, world.intact()) == (True, False, True)
+
+
+@pytest.mark.parametrize("by", ["record", "value"])
+def test_a_record_that_was_erased_and_is_still_there_is_not_cleaned_without_a_person(by: str, tmp_path: Path) -> None:
+    """Its dismissal is erased with it, so the run finds the pair anew, under a rule that needs no approval."""
+    world = World.at(tmp_path / "w", *TWO, twins=ALONE)
+    world.run()
+    world.command("dismiss", world.only())
+    with world.open() as application:
+        record = erasure.of_record(application.store, "customers", record_of((1,)), ["email", "name"])
+        value = erasure.of_value(application.store, "customers", "email", "a@x")
+        erasure.erase(application.store, record if by == "record" else value)
+
+    world.run()
+
+    assert sorted(world.findings().values()) == ["awaiting_approval", "dismissed"]
+    assert world.shop.ids() == [1, 2, 3]
+
+
+def test_a_restore_names_the_plans_that_keep_what_was_erased(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
+    world.run()
+    [plan] = world.plans()
+    world.command("backup", "state.backup")
+    world.command("reject", world.only())
+    world.command("erase", "customers", "--id", "2")
+
+    told = world.command("restore", "state.backup", "--yes").out
+
+    assert f"{plan.id} still holds erased data: it waits or is in progress" in told
 
 
 YEAR = f"{dt.datetime.now(dt.UTC).year}"

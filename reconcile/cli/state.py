@@ -121,8 +121,8 @@ def restore(
         done = restoring.restore(application.store, file, other_store=other_store, yes=yes, actor=person())
         cleaned = ownership.cleaned(application.project)
     if json:
-        after = {"slots_missed": done.slots_missed, "messages_unknown": done.messages_unknown}
-        after["erased_again"] = done.erased_again
+        after: dict[str, Any] = {"slots_missed": done.slots_missed, "messages_unknown": done.messages_unknown}
+        after |= {"erased_again": done.erased_again, "erased_left": list(done.erased_left)}
         out.emit({"backup": _to_json(done.backup), "epoch": done.epoch, "gone": dict(done.gone)} | after)
         return
     out.say(f"restored to {done.backup.until:%Y-%m-%d %H:%M} UTC: {_held(done.backup.rows)}")
@@ -132,6 +132,10 @@ def restore(
         out.say(f"waiting due times recorded as missed: {done.slots_missed:,}")
     if done.erased_again:
         out.say(f"erasures newer than the backup, repeated: {done.erased_again:,}")
+    for plan in done.erased_left:
+        out.say(
+            f"{plan} still holds erased data: it waits or is in progress; let it end or reject it, then erase again"
+        )
     if done.messages_unknown:
         out.say(f"messages that may have been sent since; their channels are checked first: {done.messages_unknown:,}")
     if cleaned:

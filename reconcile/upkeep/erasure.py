@@ -11,7 +11,7 @@ import hmac
 import json
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from itertools import chain
 from typing import Any, TypeVarTuple, get_args, get_type_hints
@@ -252,13 +252,33 @@ def _texts(pairs: Any) -> Iterator[tuple[str, str]]:
             yield column, str(text)
 
 
-def _rows_of(plan: StoredPlan) -> Iterator[tuple[Sequence[str], list[tuple[str, str]]]]:
+def holds_erased(tx: Transaction, plan: Plan) -> bool:
+    """Return True if the plan has a record or a value that was erased: what people decided about it is not known."""
+    wanted = [ErasureRequest.of(row["subjects"]) for row in erasing.recorded(tx)]
+    wanted = [request for request in wanted if request.dataset == plan.dataset]
+    return bool(wanted) and any(
+        _is_wanted(tx.store, request, record, texts)
+        for records, texts in _rows_of(plan, ())
+        for record in records or ("",)
+        for request in wanted
+    )
+
+
+def _is_wanted(store: Store, wanted: ErasureRequest, record: str, texts: Sequence[tuple[str, str]]) -> bool:
+    if wanted.records and record and _of_record(store, wanted.dataset, without_dataset(record)) in wanted.records:
+        return True
+    return bool(wanted.values) and any(
+        column in wanted.columns and _of_value(store, wanted.dataset, column, text) in wanted.values
+        for column, text in texts
+    )
+
+
+def _rows_of(content: Plan, images: Iterable[dict[str, Any]]) -> Iterator[tuple[Sequence[str], list[tuple[str, str]]]]:
     """Each row of the dataset in a plan, before and after: its record, and column and text of its cells.
 
     A row that is not a record of the plan has none; one that may be any of several has all of them.
     """
-    content = plan.content
-    outcomes = iter(plan.outcome_json() or ())
+    outcomes = iter(images)
     for change in content.changes:
         outcome: dict[str, Any] = {} if change.is_guard else next(outcomes, {})
         if change.row.table != content.table:
@@ -345,7 +365,7 @@ class _Erasure:
         try:
             rows = [
                 texts
-                for records, texts in _rows_of(plan)
+                for records, texts in _rows_of(plan.content, plan.outcome_json() or ())
                 if any(self._is_wanted(record, texts) for record in records or ("",))
             ]
             for texts in rows:
@@ -355,13 +375,7 @@ class _Erasure:
             return self._is_in(f"{plan.sealed_content} {plan.outcome}")
 
     def _is_wanted(self, record: str, texts: Sequence[tuple[str, str]]) -> bool:
-        store, wanted = self.tx.store, self.wanted
-        if wanted.records and record and _of_record(store, wanted.dataset, without_dataset(record)) in wanted.records:
-            return True
-        return bool(wanted.values) and any(
-            column in wanted.columns and _of_value(store, wanted.dataset, column, text) in wanted.values
-            for column, text in texts
-        )
+        return _is_wanted(self.tx.store, self.wanted, record, texts)
 
     def waiting(self) -> list[str]:
         """Cleanings that hold the data, or belong to these findings, and are not over."""

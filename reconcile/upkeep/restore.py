@@ -47,7 +47,8 @@ class StateIsNewer(Refused):
 class Restored:
     """The result of a restore. `gone` counts, by table, the rows the state held beyond the backup.
 
-    `erased_again` counts the erasures that the backup lacked and that were repeated.
+    `erased_again` counts the erasures that the backup lacked and that were repeated; `erased_left` are the plans that
+    still hold what they erased, since a cleaning of it waits or is in progress.
     """
 
     backup: Backup
@@ -56,6 +57,7 @@ class Restored:
     slots_missed: int
     messages_unknown: int
     erased_again: int = 0
+    erased_left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,9 @@ def _replace(tx: Transaction, old: Transaction, saved: Backup, actor: str, *, ot
     effects.take_all(restored_tx, "The state was restored from a backup.")
     restored = Restored(saved, heir.epoch, lost, missed, unknown)
     _log(restored_tx, actor, restored, former)
-    restored = replace(restored, erased_again=len(erasure.repeat(restored_tx, erasures)))
+    repeated = erasure.repeat(restored_tx, erasures)
+    left = sorted({plan for erased in repeated for plan in erased.left})
+    restored = replace(restored, erased_again=len(repeated), erased_left=tuple(left))
     restored_tx.finish()
     return restored
 

@@ -17,6 +17,7 @@ from reconcile.journal import effects
 from reconcile.schedule import retry
 from reconcile.store import Transaction
 from reconcile.store import runs as stored_runs
+from reconcile.upkeep import erasure
 from rules.cleaning import Caps, Policy, stricter
 from rules.kinds.base import Rule
 
@@ -105,6 +106,7 @@ class Terms:
         if policy != "none":
             return policy
         asks = finding.state is State.AWAITING or was_decided or self.is_unusual(finding, plan, group)
+        asks = asks or erasure.holds_erased(tx, plan)
         asks = asks or effects.restored(tx, plan) or (knows(plan) and effects.stays_marked(tx, plan))
         return "required" if asks else "none"
 
