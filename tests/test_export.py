@@ -698,3 +698,15 @@ def test_findings_in_postgresql_come_and_go_the_same(tmp_path: Path, postgres_ur
     answer: Answer = world.command("decide", "out.xlsx")
 
     assert (answer.code, answer.out.splitlines()[-1]) == (0, "3 findings: 3 decided."), answer.said
+
+
+def test_a_dry_run_knows_a_plan_that_is_not_the_one_of_the_file(world: World) -> None:
+    file = export(world, "out.csv")
+    change(file, lambda rows: rows[0].update(decision="approve", plan="0" * 64))
+
+    dry = world.command("decide", "out.csv", "--dry-run")
+    real = world.command("decide", "out.csv")
+
+    assert (dry.code, real.code) == (4, 4)
+    assert "its plan is not the one of the file" in dry.out
+    assert set(world.findings().values()) == {"awaiting_approval"}

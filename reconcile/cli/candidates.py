@@ -148,12 +148,17 @@ def _findings(typed: _Typed, last: str) -> Iterable[Candidate]:
 
 def _states_for(command: str) -> Sequence[State]:
     """Return the states of the findings for which the command makes sense."""
+    from reconcile.findings.keeper import CHOOSABLE
     from reconcile.findings.states import IN_HAND, LIVE, State
 
     return {
         "undo": (State.CLEANED, State.PARTLY),
         "reopen": (State.DISMISSED, State.SNOOZED, State.UNDONE),
         "quarantine": (State.QUARANTINED,),
+        "approve": (*CHOOSABLE, State.APPROVED),
+        "keep": CHOOSABLE,
+        "reject": (State.AWAITING, State.APPROVED),
+        "retry": (State.FAILED, State.APPROVED),
     }.get(command, (*LIVE, *IN_HAND))
 
 

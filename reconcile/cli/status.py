@@ -112,6 +112,8 @@ def _waiting(application: Application, tx: Transaction, sums: Today) -> Iterator
     if number := counts.get(PlanState.AWAITING, 0):
         command = f"reconcile findings --state {State.AWAITING.value}"
         yield Fact("waits", f"{plural(number, 'plan', 'plans')} to approve or reject", command)
+    if number := counts.get(PlanState.APPROVED, 0):
+        yield Fact("waits", f"{plural(number, 'approved plan', 'approved plans')} to execute", "reconcile run")
     if number := counts.get(PlanState.QUARANTINED, 0):
         sentence = f"{plural(number, 'cleaning', 'cleanings')} with an unknown outcome"
         yield Fact("waits", sentence, "reconcile quarantine")

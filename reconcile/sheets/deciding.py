@@ -9,6 +9,7 @@ from reconcile.app import Application
 from reconcile.deciding.decisions import Answer, decided
 from reconcile.errors import Refused
 from reconcile.findings.states import PlanState, State
+from reconcile.journal.approvals import PlanChanged
 from reconcile.people.roles import Person
 from reconcile.sheets.returned import Returned
 from reconcile.sheets.rows import mark
@@ -53,12 +54,13 @@ def carry_out(application: Application, person: Person, returned: Returned, *, l
 def earlier(application: Application, returned: Returned) -> Answer | None:
     """Return the answer if the finding was decided that way after the export; None if it did not change since.
 
-    Raises DecidedSince, FindingChanged.
+    Raises DecidedSince, FindingChanged, PlanChanged.
     """
     wish = returned.wish
     with application.memory.read() as tx:
         [finding] = standing(tx, [wish.finding])
         if mark(finding) == returned.seen or _is_approved(tx, returned):
+            _check_plan(tx, returned)
             return None
         if _is_done(tx, finding, returned):
             return Answer(f"{finding.id}: `{returned.decision}` was done before; nothing was changed.", changed=False)
@@ -70,6 +72,15 @@ def _is_approved(tx: Transaction, returned: Returned) -> bool:
     """Return True if exactly this plan is approved and not executed yet: to approve it again goes on with it."""
     plan = stored_plans.standing(tx, returned.wish.finding) if returned.decision == "approve" else None
     return plan is not None and plan.state is PlanState.APPROVED and plan.plan_hash == returned.wish.plan
+
+
+def _check_plan(tx: Transaction, returned: Returned) -> None:
+    """Raise PlanChanged unless the plan that a decision is about is the one of the export."""
+    if returned.wish.plan is None:
+        return
+    plan = stored_plans.standing(tx, returned.wish.finding)
+    if plan is None or plan.plan_hash != returned.wish.plan:
+        raise PlanChanged(returned.wish.finding, "its plan is not the one of the file")
 
 
 def _is_done(tx: Transaction, finding: Standing, returned: Returned) -> bool:
