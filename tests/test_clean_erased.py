@@ -133,17 +133,27 @@ def test_a_record_that_was_erased_and_is_still_there_is_not_cleaned_without_a_pe
     assert world.shop.ids() == [1, 2, 3]
 
 
-def test_a_restore_names_the_plans_that_keep_what_was_erased(tmp_path: Path) -> None:
-    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
+@pytest.mark.parametrize("is_approved", [False, True])
+def test_a_restore_withdraws_plans_of_what_was_erased_and_names_those_in_progress(
+    is_approved: bool, tmp_path: Path
+) -> None:
+    rows = ((1, "a@x", "Anna"), (2000017, "a@x", "Ann"))
+    world = World.at(tmp_path / "w", *rows, twins=DELETE)
     world.run()
     [plan] = world.plans()
+    if is_approved:
+        world.command("approve", world.only(), "--later")
     world.command("backup", "state.backup")
     world.command("reject", world.only())
-    world.command("erase", "customers", "--id", "2")
+    world.command("erase", "customers", "--id", "2000017")
 
     told = world.command("restore", "state.backup", "--yes").out
 
-    assert f"{plan.id} still holds erased data: it waits or is in progress" in told
+    held = [name for name, kept in stored("sqlite:///reconcile.db", world.folder).items() if "2000017" in repr(kept)]
+    assert (f"{plan.id} still holds erased data" in told) == is_approved
+    assert ("plans" in held) == is_approved
+    assert list(world.findings().values()) == ["approved" if is_approved else "open"]
+    assert world.intact()
 
 
 YEAR = f"{dt.datetime.now(dt.UTC).year}"

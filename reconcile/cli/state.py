@@ -133,9 +133,7 @@ def restore(
     if done.erased_again:
         out.say(f"erasures newer than the backup, repeated: {done.erased_again:,}")
     for plan in done.erased_left:
-        out.say(
-            f"{plan} still holds erased data: it waits or is in progress; let it end or reject it, then erase again"
-        )
+        out.say(f"{plan} still holds erased data, because it is in progress: let it end, then erase again")
     if done.messages_unknown:
         out.say(f"messages that may have been sent since; their channels are checked first: {done.messages_unknown:,}")
     if cleaned:

@@ -34,11 +34,16 @@ from reconcile.findings.identity import (
 )
 from reconcile.findings.plan import Plan
 from reconcile.findings.results import RunSummary
+from reconcile.findings.states import Event, PlanState
+from reconcile.journal import effects
 from reconcile.messages import outbox
 from reconcile.store import Store, Transaction, audit_log, erasing
+from reconcile.store import plans as stored_plans
 from reconcile.store.columns import json_text
 from reconcile.store.plans import PlanDamaged, PlanPurged, StoredPlan
 from reconcile.store.sealing import NotSealed, SealBroken
+from reconcile.tracking import progress
+from reconcile.tracking.progress import Transition
 
 NOT_REACHED = (
     "messages already sent",
@@ -191,15 +196,28 @@ def erase(
 
 
 def repeat(tx: Transaction, erasures: Sequence[Mapping[str, Any]]) -> list[Erased]:
-    """Repeat erasures that the restored state lacks; cleanings in progress are left, and named in the result."""
+    """Repeat erasures that the restored state lacks, and withdraw plans of what they erase that wait for approval.
+
+    Cleanings in progress are left, and named in the result.
+    """
     known_ids = {row["id"] for row in erasing.recorded(tx)}
     erasing.overwrite_deleted(tx)
     repeated = []
     for row in erasures:
         if row["id"] not in known_ids:
-            work = _Erasure(tx, ErasureRequest.of(row["subjects"]), (), writes=True)
+            wanted = ErasureRequest.of(row["subjects"])
+            _withdraw(tx, _Erasure(tx, wanted, (), writes=False).waiting(), row["by"])
+            work = _Erasure(tx, wanted, (), writes=True)
             repeated.append(_finish(tx, work, row["id"], row["by"], is_repeated=True))
     return repeated
+
+
+def _withdraw(tx: Transaction, plans: Sequence[str], by: str) -> None:
+    """Withdraw those of these plans that wait for approval; their findings are open again."""
+    waiting = [name for name in plans if stored_plans.get(tx, name).state is PlanState.AWAITING]
+    reason = "Records of it were erased."
+    for plan in effects.withdraw(tx, waiting, reason, by):
+        progress.move(tx, [Transition(plan.finding, Event.VOIDED, plan.id, reason)], by=by)
 
 
 def _finish(tx: Transaction, work: _Erasure, name: str, actor: str, *, is_repeated: bool) -> Erased:

@@ -48,7 +48,7 @@ class Restored:
     """The result of a restore. `gone` counts, by table, the rows the state held beyond the backup.
 
     `erased_again` counts the erasures that the backup lacked and that were repeated; `erased_left` are the plans that
-    still hold what they erased, since a cleaning of it waits or is in progress.
+    still hold what they erased, since a cleaning of it is approved or in progress.
     """
 
     backup: Backup
