@@ -84,8 +84,8 @@ def _beneath(path: Path) -> OpenedFile:
 def _csv(path: Path, name: str, timezone: str) -> Iterator[ReturnedFile]:  # noqa: ARG001 - its cells are texts
     """Open a text file; its encoding and delimiter are found as for a source."""
     file = _beneath(path)
-    found = facts(file, None, DUCKDB_LINE)
-    dialect = decide(file, found, CsvWish())
+    text_facts = facts(file, None, DUCKDB_LINE)
+    dialect = decide(file, text_facts, CsvWish())
     encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
     with io.TextIOWrapper(file.bytes(), encoding, "replace", newline="") as lines:
         below = itertools.islice(lines, dialect.before, None)

@@ -74,9 +74,9 @@ class ReturnedSheet:
 
     def confirm(self, number: int | None) -> list[Wish]:
         """Return what is wished for. Raises NumberNotConfirmed."""
-        found = len(self.decisions)
-        if number != found and (found > MOST_UNCONFIRMED or number is not None):
-            raise NumberNotConfirmed(found, number)
+        decided = len(self.decisions)
+        if number != decided and (decided > MOST_UNCONFIRMED or number is not None):
+            raise NumberNotConfirmed(decided, number)
         return self.wishes
 
 
@@ -101,8 +101,8 @@ def read(application: Application, path: Path, shown: str | None = None) -> Retu
 def _unknown(application: Application, sheet: _Sheet) -> list[tuple[str, str]]:
     """Return the findings of the rows that do not exist, with their places."""
     with application.memory.read() as tx:
-        known = {finding.id for finding in standing(tx, list(sheet.rows))}
-    return [(name, place) for name, (place, _) in sheet.rows.items() if name not in known]
+        existing = {finding.id for finding in standing(tx, list(sheet.rows))}
+    return [(name, place) for name, (place, _) in sheet.rows.items() if name not in existing]
 
 
 class _Mistake(Exception):

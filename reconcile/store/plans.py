@@ -397,8 +397,8 @@ def awaiting(tx: Transaction, names: Collection[str]) -> dict[str, StoredPlan]:
     """Return the plan that waits for approval, by finding; findings without one are missing."""
     state = plans.c.state.concat("")  # not the bare column: SQLite would read every waiting plan by its index
     query = sa.select(*COLUMNS).where(plans.c.finding.in_(list(names)), state == PlanState.AWAITING.value)
-    found = (stored(tx, row) for row in tx.connection.execute(query))
-    return {plan.finding: plan for plan in found if plan.undoes is None}
+    waiting = (stored(tx, row) for row in tx.connection.execute(query))
+    return {plan.finding: plan for plan in waiting if plan.undoes is None}
 
 
 def standing(tx: Transaction, finding: str, *, lock: bool = False) -> StoredPlan | None:
