@@ -23,6 +23,7 @@ from sqlalchemy.types import TypeDecorator
 
 from reconcile.store.columns import json_text
 from reconcile.store.database import Transaction
+from reconcile.store.engine import enlarge_cache
 
 Row = Mapping[str, Any]
 Names = tuple[str, ...]
@@ -129,6 +130,8 @@ def insert_stored(tx: Transaction, table: sa.TableClause, stored: StoredRows) ->
     if tx.store.is_shared:
         _copy(tx, table, stored)
         return
+    if len(stored.rows) >= _MANY:
+        enlarge_cache(tx.connection)
     sql, _ = _positional(_insert_each(table, ignore=False), stored.names, tx.connection.dialect)
     for chunk in _chunks(stored.rows):
         tx.connection.exec_driver_sql(sql, list(chunk))
@@ -163,6 +166,8 @@ def update(
 
 _AT_ONCE = 2_000
 """Rows: a driver copies all rows of a call."""
+_MANY = 1_000
+"""Rows that take SQLite a larger cache."""
 _COPIED = 50
 """Rows that PostgreSQL inserts faster by COPY than from a list."""
 _ROWS, _OLD, _NEW = "the_rows", "old_", "new_"

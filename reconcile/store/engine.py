@@ -89,6 +89,19 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
 
+def enlarge_cache(connection: sa.Connection) -> None:
+    """Let SQLite keep 64 MB of the file in memory for as long as this connection is open.
+
+    Keys come in no order, so each row of many changes another page. Pages that do not fit are written again and again.
+    """
+    if not connection.info.get(_ENLARGED):
+        connection.info[_ENLARGED] = True
+        connection.exec_driver_sql("PRAGMA cache_size = -65536").close()
+
+
+_ENLARGED = "reconcile_enlarged"
+
+
 def look_up_references(connection: sa.Connection, *, enabled: bool) -> None:
     """Turn SQLite's foreign key checks on or off for this connection; call it between two transactions."""
     driver: Any = connection.connection.driver_connection
