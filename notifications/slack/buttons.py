@@ -10,7 +10,7 @@ from typing import Any
 from notifications.base import GroupNotice
 from notifications.wording import words
 
-ACTIONS = ("approve", "dismiss", "snooze", "open")
+ACTIONS = ("approve", "handle", "dismiss", "snooze", "open")
 """What the buttons do; their action ids begin with these words."""
 
 _DECIDABLE = ("new", "grown", "reopened", "awaiting_approval")
@@ -66,6 +66,8 @@ def _buttons(group: GroupNotice, message: str, number: int) -> Iterator[Block]:
         value = ButtonValue(message, group.finding, group.version, plan, group.proof).written()
         if group.plan_hash is not None and group.state == "awaiting_approval":
             yield _button("approve", "Approve", number, group, value) | {"style": "primary", "confirm": _confirm(group)}
+        else:
+            yield _button("handle", "Handled", number, group, value)
         yield _button("dismiss", "Not a duplicate" if group.form == "duplicate" else "Accept", number, group, value)
         yield _button("snooze", "Snooze 1 day", number, group, value)
     if group.link is not None and len(group.link) <= _LINK:

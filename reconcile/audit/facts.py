@@ -47,7 +47,10 @@ KINDS: Mapping[str, tuple[Covered, ...]] = {
         Covered(
             "not_same",
             "finding",
-            ("rule", "record_a", "record_b", "values_a", "values_b", "decided_by", "decided_at", "note"),
+            (
+                *("rule", "record_a", "record_b", "values_a", "values_b", "decided_by", "decided_at", "note"),
+                "decision",
+            ),
         ),
     ),
     PLAN: (

@@ -182,6 +182,11 @@ def _dismiss(application: Application, person: Person, value: ButtonValue, _at: 
     return done.changed, done.sentence
 
 
+def _handled(application: Application, person: Person, value: ButtonValue, _at: dt.datetime) -> tuple[bool, str]:
+    done = decide.handle(application.store, value.finding, actor=person.name, seen=value.version)
+    return done.changed, done.sentence
+
+
 def _snooze(application: Application, person: Person, value: ButtonValue, at: dt.datetime) -> tuple[bool, str]:
     done = decide.snooze(application.store, value.finding, actor=person.name, until=at + SNOOZE, seen=value.version)
     return done.changed, done.sentence
@@ -190,6 +195,7 @@ def _snooze(application: Application, person: Person, value: ButtonValue, at: dt
 _ACTIONS: Mapping[str, Callable[[Application, Person, ButtonValue, dt.datetime], tuple[bool, str]]] = {
     "approve": _approve,
     "dismiss": _dismiss,
+    "handle": _handled,
     "snooze": _snooze,
 }
 

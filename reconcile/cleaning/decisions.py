@@ -92,8 +92,8 @@ class RuleDoesNotClean(Refused):
         if_it_may_stay = "If these are no duplicates" if finding.form == DUPLICATE else "If it may stay as it is"
         super().__init__(
             f"Rule {finding.rule!r} of {finding.id} has no `clean`, so it has no plan. "
-            f"{if_it_may_stay}: `reconcile dismiss {finding.id}`. To decide later: "
-            f"`reconcile snooze {finding.id}`"
+            f"{if_it_may_stay}: `reconcile dismiss {finding.id}`. If you dealt with it yourself: "
+            f"`reconcile handle {finding.id}`. To decide later: `reconcile snooze {finding.id}`"
         )
 
 

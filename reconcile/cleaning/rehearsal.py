@@ -129,5 +129,6 @@ def _finding(rule: Rule, group: Group, earlier: Finding | None, change: FindingC
         form=group.form,
         money=group.at_risk,
         settled_pairs=earlier.settled_pairs if earlier else (),
+        handled_pairs=earlier.handled_pairs if earlier else (),
     )
     return as_chosen(detected)

@@ -149,11 +149,11 @@ def _findings(typed: _Typed, last: str) -> Iterable[Candidate]:
 def _states_for(command: str) -> Sequence[State]:
     """Return the states of the findings for which the command makes sense."""
     from reconcile.findings.keeper import CHOOSABLE
-    from reconcile.findings.states import IN_HAND, LIVE, State
+    from reconcile.findings.states import IN_HAND, LIVE, SETTLED, State
 
     return {
         "undo": (State.CLEANED, State.PARTLY),
-        "reopen": (State.DISMISSED, State.SNOOZED, State.UNDONE),
+        "reopen": (*SETTLED, State.SNOOZED),
         "quarantine": (State.QUARANTINED,),
         "approve": (*CHOOSABLE, State.APPROVED),
         "keep": CHOOSABLE,

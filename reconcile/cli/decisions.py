@@ -1,4 +1,4 @@
-"""`findings`, `show`, `dismiss`, `snooze`, `reopen`, `assign`: findings, and people's decisions about them."""
+"""`findings`, `show`, `dismiss`, `handle`, `snooze`, `reopen`, `assign`: findings, and decisions about them."""
 
 from __future__ import annotations
 
@@ -51,8 +51,9 @@ def register(app: typer.Typer) -> None:
     app.command(help="List unresolved findings, the most severe and oldest first.")(findings)
     app.command(help="Show one finding with its records and its history.")(show)
     app.command(help="Dismiss a finding: not a duplicate, or accepted as it is.")(dismiss)
+    app.command(help="Mark a finding as handled: it is real, and you dealt with it yourself.")(handle)
     app.command(help="Mute a finding until a time, or until it grows.")(snooze)
-    app.command(help="Reopen a dismissed, snoozed or undone finding.")(reopen)
+    app.command(help="Reopen a dismissed, handled, snoozed or undone finding.")(reopen)
     app.command(help="Assign a finding to a person.")(assign)
 
 
@@ -244,6 +245,21 @@ def dismiss(
     no_color: NoColor = False,
 ) -> None:
     _decide(config, Output(json, quiet, no_color), "dismiss", selection(ids, rule, severity, where), confirm, note=note)
+
+
+def handle(
+    ids: Ids = None,
+    config: Config = FILE,
+    rule: Rules = None,
+    severity: Severity = None,
+    where: Where = None,
+    confirm: Confirm = None,
+    note: Note = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    _decide(config, Output(json, quiet, no_color), "handle", selection(ids, rule, severity, where), confirm, note=note)
 
 
 def snooze(

@@ -27,8 +27,18 @@ def rules(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_
     if json:
         out.emit([view.to_json() for view in listed])
         return
-    headings = ("rule", "severity", "waiting", "at risk", "findings", "precision", "decided in", "recovered, 30 days")
-    out.table(headings, list(map(_cells, listed)), right=(2, 3, 4, 5, 6, 7))
+    headings = (
+        "rule",
+        "severity",
+        "waiting",
+        "at risk",
+        "findings",
+        "precision",
+        "decided in",
+        "recovered, 30 days",
+        "handled",
+    )
+    out.table(headings, list(map(_cells, listed)), right=(2, 3, 4, 5, 6, 7, 8))
     for view in listed:
         if view.advice:
             out.say(f"{view.rule.name}: {view.advice}")
@@ -47,4 +57,5 @@ def _cells(view: RuleView) -> tuple[Cell, ...]:
         "" if precision is None else f"{precision:.0%}",
         "" if median is None else span(median.total_seconds()),
         view.recovered,
+        view.handled,
     )

@@ -34,6 +34,7 @@ STATES: Mapping[State, str] = {
     State.UNDONE: "undone; its records are settled as if dismissed",
     State.SNOOZED: "not reported until a time, or until it grows",
     State.DISMISSED: "you decided: not the same",
+    State.HANDLED: "you decided: real, and handled outside Reconcile",
     State.RESOLVED: "its records no longer match, the rule was edited, or only settled records are left",
     State.MERGED: "continues in another finding",
 }

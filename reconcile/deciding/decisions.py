@@ -91,6 +91,10 @@ def _dismiss(application: Application, person: Person, wish: Wish) -> Answer:
     return _of(decide.dismiss(application.memory, wish.finding, actor=person.name, note=wish.note, seen=wish.version))
 
 
+def _handle(application: Application, person: Person, wish: Wish) -> Answer:
+    return _of(decide.handle(application.memory, wish.finding, actor=person.name, note=wish.note, seen=wish.version))
+
+
 def _snooze(application: Application, person: Person, wish: Wish) -> Answer:
     done = decide.snooze(
         application.memory,
@@ -147,6 +151,7 @@ DECISIONS: Mapping[str, tuple[Role, Deciding]] = {
     "approve": (Role.REVIEWER, _approve),
     "reject": (Role.REVIEWER, _reject),
     "dismiss": (Role.REVIEWER, _dismiss),
+    "handle": (Role.REVIEWER, _handle),
     "snooze": (Role.REVIEWER, _snooze),
     "reopen": (Role.REVIEWER, _reopen),
     "assign": (Role.REVIEWER, _assign),

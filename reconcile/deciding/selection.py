@@ -16,7 +16,7 @@ from reconcile.deciding.decisions import Wish
 from reconcile.deciding.terms import matching
 from reconcile.errors import Refused, Wrong
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import State
+from reconcile.findings.states import SETTLED, State
 from reconcile.store import Transaction
 from reconcile.store.findings import FindingFilter, each, get
 from reconcile.store.plans import standing
@@ -109,10 +109,9 @@ def fitting(application: Application, tx: Transaction, criteria: FindingFilter, 
 
 def states_for(decision: str) -> tuple[State, ...]:
     """Return the states of findings that a filter selects: those in which the decision changes something."""
-    unchanged = {"snooze": State.SNOOZED, "assign": State.DISMISSED}.get(decision)
-    over = (State.RESOLVED, State.CLEANED, State.UNDONE) if decision == "assign" else ()
+    left_out = {"snooze": (State.SNOOZED,), "assign": (*SETTLED, State.RESOLVED, State.CLEANED)}.get(decision, ())
     fitting = (state for state in State if decision in possible(state.value, has_plan=True, undo=None))
-    return tuple(state for state in fitting if state is not unchanged and state not in over)
+    return tuple(state for state in fitting if state not in left_out)
 
 
 def _wish(tx: Transaction, finding: Finding) -> Wish:

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from reconcile.findings.identity import FORM, holds, judged_values, key_text, records_of, stands
-from reconcile.findings.states import LIVE, State
+from reconcile.findings.states import LIVE, SETTLED, State
 from rules.engines.base import Discrepancy, Group
 from rules.values import Value
 
@@ -158,11 +158,13 @@ Pair = tuple[str, str]
 class NotSame:
     """Pairs of records (the smaller name first) judged to be different, each with its two keys at that time.
 
-    `crowds` are sets of records with too many pairs to store each, with the values of the judgement.
+    `handled` are those of the pairs that are the same, but were dealt with outside Reconcile. `crowds` are sets of
+    records with too many pairs to store each, with the values of the judgement.
     """
 
     pairs: Mapping[Pair, tuple[Mapping[str, Value], Mapping[str, Value]]] = field(default_factory=dict)
     crowds: Sequence[tuple[frozenset[str], Mapping[str, Value]]] = ()
+    handled: frozenset[Pair] = frozenset()
 
     @property
     def records(self) -> frozenset[str]:
@@ -174,7 +176,7 @@ class NotSame:
         return judged is not None and all(holds(judged_key, key) for judged_key in judged)
 
     def settles_all(self, records: Sequence[str], key: Mapping[str, Value]) -> bool:
-        """Return True if every pair of these records was judged different; a single record has no pair."""
+        """Return True if every pair of these records was judged different or handled; a single record has no pair."""
         if len(records) > 1 and any(crowd.issuperset(records) and holds(judged, key) for crowd, judged in self.crowds):
             return True
         enough = len(records) > 1 and len(self.pairs) * 2 >= len(records) * (len(records) - 1)
@@ -328,7 +330,7 @@ def _prefers(finding: Known, new: _Wish, current: _Wish) -> bool:
 
 
 def _absorbed(matches: Iterable[Match], left: Iterable[Known]) -> dict[str, str]:
-    """Live or dismissed findings whose records are now part of a group that continues another finding.
+    """Live or settled findings whose records are now part of a group that continues another finding.
 
     A settled discrepancy takes in nothing: findings that share records with it end, and can come back.
     """
@@ -340,7 +342,7 @@ def _absorbed(matches: Iterable[Match], left: Iterable[Known]) -> dict[str, str]
             for candidate in matched.candidates:
                 if shared := len(candidate.followed.intersection(matched.records)):
                     into[candidate.id][matched.finding.id] = shared
-    movable = (k.id for k in left if k.state in (*LIVE, State.DISMISSED, State.UNDONE) and k.id in into)
+    movable = (k.id for k in left if k.state in (*LIVE, *SETTLED) and k.id in into)
     return {absorbed: min(into[absorbed], key=lambda to: (-into[absorbed][to], age[to])) for absorbed in movable}
 
 

@@ -40,7 +40,8 @@ class Finding:
     agree by which key.
 
     `change` is the last reported change, in `version`; `summary`: it belongs to the one summary of a rule's first run.
-    `settled_pairs` are the pairs judged different that are still valid. `money` is the surplus's sum per currency,
+    `settled_pairs` are the pairs judged different that are still valid, `handled_pairs` those dealt with outside
+    Reconcile. `money` is the surplus's sum per currency,
     without its sign. `nearby` are the nearest of the `nearby_records` that a window left out. `not_undone`: the reason
     why the last requested undo was not done. `notified_at`: the time of the last message about it to the channel that
     is asked about, if one is.
@@ -69,6 +70,7 @@ class Finding:
     money: Mapping[str, Decimal] = field(default_factory=dict)
     span: tuple[Value, Value] | None = None
     settled_pairs: tuple[tuple[FindingMember, FindingMember], ...] = ()
+    handled_pairs: tuple[tuple[FindingMember, FindingMember], ...] = ()
     summary: bool = False
     reason: str | None = None
     snoozed_until: dt.datetime | None = None

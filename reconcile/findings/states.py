@@ -21,6 +21,7 @@ class State(enum.Enum):
     UNDONE = "undone"
     SNOOZED = "snoozed"
     DISMISSED = "dismissed"
+    HANDLED = "handled"  # real, and dealt with outside Reconcile
     RESOLVED = "resolved"
     MERGED = "merged_into"
 
@@ -29,6 +30,8 @@ LIVE = (State.OPEN, State.SNOOZED, State.AWAITING, State.APPROVED, State.STALE, 
 """States that end automatically when the records no longer match."""
 IN_HAND = (State.CLEANING, State.PARTLY, State.QUARANTINED)
 """States in which a cleaning has the records: runs meanwhile change nothing."""
+SETTLED = (State.DISMISSED, State.HANDLED, State.UNDONE)
+"""States in which a decision covers the records: runs report nothing as long as it holds, and a person may reopen."""
 
 
 class Event(enum.Enum):
@@ -42,6 +45,7 @@ class Event(enum.Enum):
     VANISHED = "finding.resolved"
     ABSORBED = "finding.merged"
     DISMISSED = "finding.dismissed"
+    HANDLED = "finding.handled"
     SNOOZED = "finding.snoozed"
     DECISION_UNDONE = "finding.decision_undone"
     PROPOSED = "finding.proposed"
@@ -68,24 +72,21 @@ TRANSITIONS: Mapping[tuple[State | None, Event], State] = {
     (State.OPEN, Event.SHRANK): State.OPEN,
     (State.OPEN, Event.VANISHED): State.RESOLVED,
     (State.OPEN, Event.ABSORBED): State.MERGED,
-    (State.OPEN, Event.DISMISSED): State.DISMISSED,
     (State.OPEN, Event.SNOOZED): State.SNOOZED,
     (State.SNOOZED, Event.GREW): State.OPEN,
     (State.SNOOZED, Event.SHRANK): State.SNOOZED,
     (State.SNOOZED, Event.WOKE): State.OPEN,
     (State.SNOOZED, Event.VANISHED): State.RESOLVED,
     (State.SNOOZED, Event.ABSORBED): State.MERGED,
-    (State.SNOOZED, Event.DISMISSED): State.DISMISSED,
     (State.SNOOZED, Event.SNOOZED): State.SNOOZED,
     (State.SNOOZED, Event.DECISION_UNDONE): State.OPEN,
-    (State.DISMISSED, Event.CAME_BACK): State.OPEN,
-    (State.DISMISSED, Event.ABSORBED): State.MERGED,
-    (State.DISMISSED, Event.DECISION_UNDONE): State.OPEN,
     (State.RESOLVED, Event.CAME_BACK): State.OPEN,
     **{(state, event): State.OPEN for state in _PLANNED for event in (Event.GREW, Event.SHRANK, Event.VOIDED)},
     **{(state, Event.VANISHED): State.RESOLVED for state in (*_PLANNED, *_LEFT)},
-    **{(state, Event.ABSORBED): State.MERGED for state in (*_PLANNED, *_LEFT, State.CLEANED, State.UNDONE)},
-    **{(state, Event.DISMISSED): State.DISMISSED for state in (*_PLANNED, *_LEFT)},
+    **{(state, Event.ABSORBED): State.MERGED for state in (*_PLANNED, *_LEFT, *SETTLED, State.CLEANED)},
+    **{(state, Event.DISMISSED): State.DISMISSED for state in LIVE},
+    **{(state, Event.HANDLED): State.HANDLED for state in LIVE},
+    **{(state, event): State.OPEN for state in SETTLED for event in (Event.CAME_BACK, Event.DECISION_UNDONE)},
     **{(state, Event.SNOOZED): State.SNOOZED for state in (*_PLANNED, *_LEFT)},
     **{(state, Event.GREW): State.OPEN for state in _LEFT},
     **{(state, Event.SHRANK): state for state in _LEFT},
@@ -111,8 +112,6 @@ TRANSITIONS: Mapping[tuple[State | None, Event], State] = {
     (State.QUARANTINED, Event.FAILED): State.FAILED,
     (State.CLEANED, Event.CAME_BACK): State.OPEN,
     (State.CLEANED, Event.UNDONE): State.UNDONE,
-    (State.UNDONE, Event.CAME_BACK): State.OPEN,
-    (State.UNDONE, Event.DECISION_UNDONE): State.OPEN,
     **{(state, Event.NOT_UNDONE): state for state in State if state is not State.MERGED},
 }
 """All transitions; any other is refused. A merged finding is final."""

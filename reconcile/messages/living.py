@@ -40,6 +40,7 @@ _MARGIN = dt.timedelta(minutes=5)
 
 _PAST = {
     State.DISMISSED: "not a duplicate",
+    State.HANDLED: "handled",
     State.SNOOZED: "snoozed",
     State.APPROVED: "approved",
     State.CLEANED: "cleaned",
@@ -196,10 +197,11 @@ def _outcome(finding: Standing, project: Project) -> str | None:
     until = ""
     if finding.state is State.SNOOZED and finding.snoozed_until is not None:
         until = f" until {words.minute(finding.snoozed_until, finding.state_since, project.timezone)}"
-    return f"{past}{until}{by} ({words.minute(finding.state_since, finding.state_since, project.timezone)})"
+    note = f": {finding.note}" if finding.note and finding.state is State.HANDLED else ""
+    return f"{past}{until}{by} ({words.minute(finding.state_since, finding.state_since, project.timezone)}){note}"
 
 
-_DECIDED = (State.SNOOZED, State.APPROVED)
+_DECIDED = (State.SNOOZED, State.APPROVED, State.HANDLED)
 
 
 def _each_group(notice: Notice, change: Callable[[GroupNotice], GroupNotice]) -> Notice:

@@ -91,7 +91,8 @@ def _optional(finding: Finding, hidden: Hidden) -> Iterator[tuple[str, Any]]:
     )
     settled = [member for member in finding.members if member.settled_at]
     yield "settled", _records(settled, finding, hidden) or None
-    yield "settled_pairs", [_records(pair, finding, hidden) for pair in finding.settled_pairs] or None
+    for name in ("settled_pairs", "handled_pairs"):
+        yield name, [_records(pair, finding, hidden) for pair in getattr(finding, name)] or None
     links = [
         {"records": [link.first, link.second], "keys": list(link.keys), "bridge": link.bridge} for link in finding.links
     ]

@@ -88,6 +88,8 @@ def _is_done(tx: Transaction, finding: Standing, returned: Returned) -> bool:
     match returned.decision:
         case "dismiss":
             return finding.state is State.DISMISSED
+        case "handle":
+            return finding.state is State.HANDLED
         case "snooze":
             return finding.state is State.SNOOZED and finding.snoozed_until == wish.until
         case "reopen":

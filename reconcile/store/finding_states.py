@@ -102,6 +102,8 @@ def decide(
 ) -> None:
     """Give the finding the state that a person decided."""
     values = {"state": state.value, "state_since": tx.now, "decided_by": by, "snoozed_until": snoozed_until}
+    if state is State.HANDLED:  # messages show its note, so not that of an earlier decision
+        values["note"] = None
     _write(tx, finding, values, note)
 
 

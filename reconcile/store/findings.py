@@ -321,6 +321,7 @@ class Standing:
     snoozed_until: dt.datetime | None
     decided_by: str | None
     assigned_to: str | None
+    note: str | None
 
 
 def standing(tx: Transaction, ids: Sequence[str]) -> Iterator[Standing]:
@@ -415,6 +416,7 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
     plain = {name: row[name] for name in _PLAIN}
     judged = decode_key(payload.get("judged", row["key"]))
     records = {member["record"]: _member(member) for member in members}
+    pairs = [(pair, (records[pair[0]], records[pair[1]])) for pair in not_same.within(records, judged)]
     detected = Finding(
         **plain,
         state=State(row["state"]),
@@ -423,7 +425,8 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
         key=key,
         members=tuple(records.values()),
         money=_money(row),
-        settled_pairs=tuple((records[a], records[b]) for a, b in not_same.within(records, judged)),
+        settled_pairs=tuple(members for pair, members in pairs if pair not in not_same.handled),
+        handled_pairs=tuple(members for pair, members in pairs if pair in not_same.handled),
         summary=payload["summary"],
         reason=payload.get("reason"),
         not_undone=not_undone,

@@ -1,4 +1,4 @@
-"""Records that people judged to be different: stored by pair, or as a whole where a finding has too many pairs."""
+"""Records that people judged to be different, or handled: by pair, or as a whole if a finding has too many pairs."""
 
 from __future__ import annotations
 
@@ -18,19 +18,23 @@ from reconcile.store.tables import finding_members, findings, not_same
 MOST_PAIRS_OF = 200
 """Up to this many records, a decision is also stored for every pair; a larger finding is settled only as a whole, also
 once it was merged into another."""
+_HANDLED = "handled"
 
 
 def load_not_same(tx: Transaction, rules: Sequence[str]) -> NotSame:
-    """Load the pairs that people judged to be different, in these rules, and the crowds of findings merged since."""
-    pairs = {}
+    """Load the pairs that people judged in these rules, and the crowds of findings merged since."""
+    pairs, handled = {}, set()
     for row in tx.connection.execute(sa.select(not_same).where(not_same.c.rule.in_(rules))):
-        pairs[row.record_a, row.record_b] = (decode_key(row.values_a), decode_key(row.values_b))
+        pair = row.record_a, row.record_b
+        pairs[pair] = (decode_key(row.values_a), decode_key(row.values_b))
+        if row.decision == _HANDLED:
+            handled.add(pair)
     crowds = load(tx, tx.connection.execute(_CROWDS, {"names": list(rules)}).scalars()).known
-    return NotSame(pairs, [(finding.settled, finding.settled_key) for finding in crowds])
+    return NotSame(pairs, [(finding.settled, finding.settled_key) for finding in crowds], frozenset(handled))
 
 
 def judged_before(tx: Transaction, names: Iterable[str]) -> set[str]:
-    """Return the findings whose judgements `judge_different` of these would replace: those about the same pairs."""
+    """Return the findings whose judgements `judge` of these would replace: those about the same pairs."""
     judged: set[str] = set()
     first, second = sa.alias(finding_members), sa.alias(finding_members)
     for chunk in chunks(names):
@@ -40,8 +44,9 @@ def judged_before(tx: Transaction, names: Iterable[str]) -> set[str]:
     return judged
 
 
-def judge_different(tx: Transaction, names: Iterable[str], *, by: str, note: str | None = None) -> int:
-    """Judge all pairs of these findings' present records to be different, in their rule; return the number of pairs.
+def judge(tx: Transaction, names: Iterable[str], *, by: str, note: str | None = None, are_handled: bool = False) -> int:
+    """Judge all pairs of these findings' present records to be different, or to be handled, in their rule; return the
+    number of pairs.
 
     Each pair is stored with the values of the judgement; a later judgement replaces an earlier one.
     """
@@ -60,6 +65,7 @@ def judge_different(tx: Transaction, names: Iterable[str], *, by: str, note: str
             values = row.payload.get("judged", row.key)
             judgement = {"rule": row.rule, "values_a": values, "values_b": values, "finding": row.id}
             judgement |= {"decided_by": by, "decided_at": tx.now, "note": note}
+            judgement |= {"decision": _HANDLED if are_handled else None}
             pairs = itertools.combinations(sorted(records[row.id]), 2)
             rows = [judgement | {"record_a": a, "record_b": b} for a, b in pairs]
             tx.connection.execute(statement, rows)

@@ -25,10 +25,12 @@ class FailureRow(NamedTuple):
 
 
 def money_of_findings(
-    tx: Transaction, states: Collection[State], rule: str | None = None
+    tx: Transaction, states: Collection[State], rule: str | None = None, *, since: dt.datetime | None = None
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the rule and the money at risk of each finding in these states, of one rule or all, streamed."""
+    """Yield the rule and the money of each finding in these states, since a time, of one rule or all, streamed."""
     query = sa.select(findings.c.rule, findings.c.money).where(findings.c.state.in_([state.value for state in states]))
+    if since is not None:
+        query = query.where(findings.c.state_since >= since)
     yield from _streamed(tx, _of(query, findings, rule))
 
 

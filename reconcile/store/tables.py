@@ -346,9 +346,10 @@ not_same = sa.Table(
     sa.Column("decided_by", Word, nullable=False),
     sa.Column("decided_at", Instant, nullable=False),
     sa.Column("note", sa.Text),
+    sa.Column("decision", Word),  # null: judged to be different | handled
     sa.CheckConstraint("record_a < record_b", name="ordered"),
 )
-"""Pairs people judged to be different, with the normalised values at that time."""
+"""Pairs people judged to be different, or handled outside Reconcile, with the normalised values at that time."""
 
 plans = sa.Table(
     "plans",

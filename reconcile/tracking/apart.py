@@ -19,5 +19,6 @@ def keeping_apart(tx: Transaction, rule: Rule) -> Rule:
         {
             frozenset((dataset_of(record), canonical_json(id_of(record))) for record in pair): linking_in(first)
             for pair, (first, _) in not_same.pairs.items()
+            if pair not in not_same.handled
         }
     )

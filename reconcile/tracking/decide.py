@@ -21,7 +21,7 @@ from reconcile.findings.judgement import FindingChange
 from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import TRANSITIONS, Event, PlanState, State, after
+from reconcile.findings.states import SETTLED, TRANSITIONS, Event, PlanState, State, after
 from reconcile.journal import approvals, effects
 from reconcile.store import Store, Transaction, finding_memory, finding_states, judgements
 from reconcile.store import approvals as stored_approvals
@@ -35,8 +35,7 @@ SHORTEST_PLAN = 8
 """The fewest characters of a plan's hash that identify it."""
 
 _INSTEAD = {
-    State.DISMISSED: ("reopen", "opens it again"),
-    State.UNDONE: ("reopen", "opens it again"),
+    **dict.fromkeys(SETTLED, ("reopen", "opens it again")),
     State.CLEANED: ("undo", "undoes that"),
 }
 """The command to suggest if a finding has no plan to decide about, and its effect."""
@@ -130,20 +129,15 @@ def dismiss(store: Store, finding_id: str, *, actor: str, note: str | None = Non
 
     A discrepancy is settled as it is: it comes back when its form or its amounts change.
     """
-    with store.begin() as tx:
-        finding = _locked(tx, finding_id)
-        if finding.state is State.DISMISSED:
-            return _unchanged(finding)
-        _check(finding, Event.DISMISSED, "dismissed", seen)
-        effects.void(tx, [finding.id], reason=f"dismissed by {actor}", by=actor)
-        log.touch(tx, facts.FINDING, judgements.judged_before(tx, [finding.id]))
-        pairs = judgements.judge_different(tx, [finding.id], by=actor, note=note)
-        finding_memory.settle(tx, finding.id, tx.now)
-        finding_states.settle_values(tx, finding.id)
-        _move(tx, finding, Event.DISMISSED, actor, note, details={"pairs": pairs})
-        if finding.form != DUPLICATE:
-            return _done(tx, finding, f"{finding.id} is dismissed: its records are accepted as they are.")
-        return _done(tx, finding, f"{finding.id} is dismissed: its {finding.records} records are not the same.")
+    return _settle(store, finding_id, Event.DISMISSED, actor, note, seen)
+
+
+def handle(store: Store, finding_id: str, *, actor: str, note: str | None = None, seen: int | None = None) -> Decision:
+    """Settle the finding as real, and dealt with outside Reconcile: nothing is reported or cleaned of its records.
+
+    It comes back as a dismissed one does. Its pairs are still the same: they keep no record out of a group.
+    """
+    return _settle(store, finding_id, Event.HANDLED, actor, note, seen)
 
 
 def snooze(
@@ -175,14 +169,14 @@ def snooze(
 
 
 def reopen(store: Store, finding_id: str, *, actor: str, note: str | None = None, seen: int | None = None) -> Decision:
-    """Open the finding and its records again after a dismissal, a snooze or an undo."""
+    """Open the finding and its records again after a dismissal, a snooze or an undo, or if it was handled."""
     with store.begin() as tx:
         finding = lock(tx, name_of(tx, finding_id))
         if finding.state is State.OPEN:
             return Decision(finding, changed=False, sentence=f"{finding.id} is already open; nothing was changed.")
         _check(finding, Event.DECISION_UNDONE, "reopened", seen)
         details = {}
-        if finding.state in (State.DISMISSED, State.UNDONE):
+        if finding.state in SETTLED:
             details["pairs"] = judgements.forget_judgements(tx, finding.id)
             finding_memory.settle(tx, finding.id, None)
         _move(tx, finding, Event.DECISION_UNDONE, actor, note, details=details)
@@ -301,6 +295,31 @@ def reject(
         return _done(tx, finding, f"The plan for {finding.id} is rejected; its records stay unchanged.")
 
 
+def _settle(store: Store, finding_id: str, event: Event, actor: str, note: str | None, seen: int | None) -> Decision:
+    """Settle the records of the finding: its plan ends, and its pairs are judged."""
+    state = after(State.OPEN, event)
+    with store.begin() as tx:
+        finding = _locked(tx, finding_id)
+        if finding.state is state:
+            return _unchanged(finding)
+        _check(finding, event, state.value, seen)
+        effects.void(tx, [finding.id], reason=f"{state.value} by {actor}", by=actor)
+        log.touch(tx, facts.FINDING, judgements.judged_before(tx, [finding.id]))
+        pairs = judgements.judge(tx, [finding.id], by=actor, note=note, are_handled=state is State.HANDLED)
+        finding_memory.settle(tx, finding.id, tx.now)
+        finding_states.settle_values(tx, finding.id)
+        _move(tx, finding, event, actor, note, details={"pairs": pairs})
+        return _done(tx, finding, f"{finding.id} is {state.value}: {_settled_text(finding, state)}.")
+
+
+def _settled_text(finding: Finding, state: State) -> str:
+    if state is State.HANDLED:
+        return "it is real, and was dealt with outside Reconcile"
+    if finding.form != DUPLICATE:
+        return "its records are accepted as they are"
+    return f"its {finding.records} records are not the same"
+
+
 def _locked(tx: Transaction, finding_id: str) -> Finding:
     """Lock the finding, but its plan first, in the order that execution uses."""
     name = name_of(tx, finding_id)
@@ -376,8 +395,8 @@ def _state_text(finding: Finding) -> str:
         case State.SNOOZED:
             end = f"until {_time(finding.snoozed_until)}" if finding.snoozed_until else "until it grows"
             return f"it is already snoozed{by} {end}"
-        case State.DISMISSED:
-            return f"it was already dismissed{by} on {_time(finding.state_since)}"
+        case State.DISMISSED | State.HANDLED:
+            return f"it was already {finding.state.value}{by} on {_time(finding.state_since)}"
     return f"it has been {finding.state.value} {since}"
 
 

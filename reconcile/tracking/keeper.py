@@ -23,6 +23,7 @@ _FIXED: Mapping[State, str] = {
     State.QUARANTINED: "the outcome of its cleaning is unknown; `reconcile quarantine` shows details",
     State.CLEANED: "it is cleaned; `reconcile undo {0}` undoes that, then `reconcile reopen {0}`",
     State.UNDONE: "its cleaning was undone; `reconcile reopen {0}` opens it again",
+    State.HANDLED: "it was handled; `reconcile reopen {0}` opens it again",
     State.DISMISSED: "it is dismissed; `reconcile reopen {0}` opens it again",
     State.RESOLVED: "it is resolved",
     State.MERGED: "its records are part of another finding",

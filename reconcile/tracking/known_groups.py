@@ -41,7 +41,7 @@ class StoredGroups:
         return [*records, *(_known(key, tuple(crowd)) for crowd, key in not_same.crowds)]
 
 
-_STEADY = (State.OPEN, State.SNOOZED, State.DISMISSED)
+_STEADY = (State.OPEN, State.SNOOZED, State.DISMISSED, State.HANDLED)
 """States that a run leaves as they are while the records are the same."""
 
 

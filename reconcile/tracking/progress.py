@@ -11,7 +11,7 @@ from reconcile.findings.states import TRANSITIONS, Event, State
 from reconcile.store import Transaction
 from reconcile.store import finding_states as stored
 from reconcile.store.finding_memory import CHUNK
-from reconcile.store.judgements import judge_different, judged_before
+from reconcile.store.judgements import judge, judged_before
 
 _NEWS = (Event.PROPOSED, Event.FAILED, Event.QUARANTINED, Event.NOT_UNDONE)
 """Events that people hear about, because they have to act."""
@@ -88,7 +88,7 @@ def _move_whole(tx: Transaction, moves: Sequence[Transition], by: str, run: str 
     stored.settle(tx, [move.finding for move in applied if move.event in _SETTLING])
     undone = [move.finding for move in applied if move.event is Event.UNDONE]
     log.touch(tx, facts.FINDING, judged_before(tx, undone))
-    judge_different(tx, undone, by=by)
+    judge(tx, undone, by=by)
     return applied
 
 

@@ -11,7 +11,7 @@ from reconcile.audit import facts, log
 from reconcile.findings import payload as stored_parts
 from reconcile.findings.identity import Existing, RuleIdentity, key_text, member_name
 from reconcile.findings.judgement import NOT_CLEAN, FindingChange, Judgement, Verdict
-from reconcile.findings.states import Event, State, after
+from reconcile.findings.states import SETTLED, Event, State, after
 from reconcile.store import Transaction, finding_states
 from reconcile.store import finding_memory as memory
 from reconcile.store.finding_memory import Entered, Memory, Row
@@ -93,7 +93,7 @@ class Writer:
 
     def _on_settled(self, verdict: Verdict) -> None:
         """Keep the finding as decided; a resolved one was not found again."""
-        if verdict.finding and self._known.rows[verdict.finding]["state"] in _SETTLED:
+        if verdict.finding and State(self._known.rows[verdict.finding]["state"]) in SETTLED:
             self._seen.append(verdict.finding)
 
     def _on_ended(self, verdict: Verdict) -> None:
@@ -200,7 +200,6 @@ class Writer:
                 self._without_choice += [finding] if before["chosen_by"] is not None else []
 
 
-_SETTLED = (State.DISMISSED.value, State.UNDONE.value)
 _SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "records", "digest")
 
 

@@ -19,6 +19,7 @@ _NAMED = 5
 
 _BY_EVENT = {
     "dismiss": Event.DISMISSED,
+    "handle": Event.HANDLED,
     "snooze": Event.SNOOZED,
     "reopen": Event.DECISION_UNDONE,
 }

@@ -64,6 +64,7 @@ IN_WORDS: Mapping[str, str] = {
     "finding.resolved": "resolved",
     "finding.merged": "became part of another finding",
     "finding.dismissed": "dismissed",
+    "finding.handled": "handled outside Reconcile",
     "finding.snoozed": "snoozed",
     "finding.decision_undone": "decision undone",
     "finding.assigned": "assigned",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from reconcile.app import Application
     from rules.kinds.base import Rule
 
-_CONFIRMED = (State.APPROVED, State.CLEANING, State.PARTLY, State.CLEANED)
+_CONFIRMED = (State.APPROVED, State.CLEANING, State.PARTLY, State.CLEANED, State.HANDLED)
 _REJECTED = (State.DISMISSED, State.UNDONE)
 _FEW = 4
 """Below so many decisions no advice is given."""
@@ -43,8 +43,9 @@ _RUNS = 20
 
 @dataclass(frozen=True)
 class Feedback:
-    """What people and rules decided about the findings of a rule: `confirmed` were or are being cleaned, `rejected`
-    were dismissed or undone. `time_to_decision` is the median of those that people decided."""
+    """What people and rules decided about the findings of a rule: `confirmed` were or are being cleaned, or were
+    handled outside Reconcile; `rejected` were dismissed or undone. `time_to_decision` is the median of those that
+    people decided."""
 
     confirmed: int
     rejected: int
@@ -65,13 +66,15 @@ class Feedback:
 @dataclass(frozen=True)
 class RuleView:
     """A rule with the numbers of its findings by state, and money in words: `at_risk` in those that wait,
-    `recovered` by cleaning in 30 days. `advice` is what to change in a rule that people mostly reject."""
+    `recovered` by cleaning and `handled` outside Reconcile, both in 30 days. `advice` is what to change in a rule that
+    people mostly reject."""
 
     rule: Rule
     numbers: Mapping[State, int]
     feedback: Feedback
     at_risk: str
     recovered: str
+    handled: str
     advice: str | None = None
 
     @property
@@ -97,6 +100,7 @@ class RuleView:
             "seconds_to_decision": None if median is None else round(median.total_seconds()),
             "at_risk": self.at_risk,
             "recovered": self.recovered,
+            "handled": self.handled,
             "advice": self.advice,
         }
 
@@ -149,6 +153,7 @@ class _Sums:
     seconds: Mapping[str, Sequence[float]]
     at_risk: Sums
     recovered: Sums
+    handled: Sums
 
     @classmethod
     def of(cls, tx: Transaction, rule: str | None = None) -> _Sums:
@@ -156,15 +161,18 @@ class _Sums:
         for name, first_seen, decided in overview.decided(tx, (*_CONFIRMED, State.DISMISSED), rule):
             seconds[name].append((decided - first_seen).total_seconds())
         at_risk = sums_of(overview.money_of_findings(tx, WAITING, rule))
-        return cls(_numbers(tx), seconds, at_risk, sums_of(overview.money_cleaned(tx, _since(tx), rule)))
+        recovered = sums_of(overview.money_cleaned(tx, _since(tx), rule))
+        handled = sums_of(overview.money_of_findings(tx, (State.HANDLED,), rule, since=_since(tx)))
+        return cls(_numbers(tx), seconds, at_risk, recovered, handled)
 
     def view(self, application: Application, rule: Rule) -> RuleView:
         numbers = self.numbers.get(rule.name, {})
         confirmed, rejected = (sum(numbers.get(state, 0) for state in states) for states in (_CONFIRMED, _REJECTED))
         seconds = self.seconds.get(rule.name)
         median = dt.timedelta(seconds=statistics.median(seconds)) if seconds else None
-        at_risk, recovered = (money_in_words(application, rule.name, money) for money in (self.at_risk, self.recovered))
-        return RuleView(rule, numbers, Feedback(confirmed, rejected, median), at_risk, recovered)
+        sums = (self.at_risk, self.recovered, self.handled)
+        at_risk, recovered, handled = (money_in_words(application, rule.name, money) for money in sums)
+        return RuleView(rule, numbers, Feedback(confirmed, rejected, median), at_risk, recovered, handled)
 
 
 def _advised(application: Application, tx: Transaction, view: RuleView) -> RuleView:

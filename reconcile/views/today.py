@@ -1,4 +1,4 @@
-"""Today: what waits for a decision, what failed, money at risk and recovered, and what appeared day by day."""
+"""Today: what waits for a decision, what failed, money at risk, recovered and handled, and what appeared day by day."""
 
 from __future__ import annotations
 
@@ -53,13 +53,15 @@ class RuleLine:
 
 @dataclass(frozen=True)
 class Today:
-    """The state of everything. `waiting` are numbers by severity, the gravest first; `recovered` is since 30 days."""
+    """The state of everything. `waiting` are numbers by severity, the gravest first; `recovered` and `handled` are
+    since 30 days."""
 
     waiting: Mapping[str, int]
     in_progress: int
     trouble: int
     at_risk: str
     recovered: str
+    handled: str
     rules: tuple[RuleLine, ...]
     days: Days
     troubles: tuple[Trouble, ...]
@@ -73,6 +75,7 @@ def today(application: Application) -> Today:
         counts = findings.counts(tx)
         at_risk = sums_of(overview.money_of_findings(tx, WAITING))
         recovered = sums_of(overview.money_cleaned(tx, since))
+        handled = sums_of(overview.money_of_findings(tx, (State.HANDLED,), since=since))
         days = by_day(overview.new_by_day(tx, since), since.date())
         lasting, failing = tuple(troubles.ongoing(tx)), tuple(overview.failing(tx))
     waiting = [count for count in counts if count.state in WAITING]
@@ -85,6 +88,7 @@ def today(application: Application) -> Today:
         trouble=sum(count.findings for count in counts if count.state in (State.FAILED, State.QUARANTINED)),
         at_risk=_shown(application, at_risk),
         recovered=_shown(application, recovered),
+        handled=_shown(application, handled),
         rules=tuple(_rules(application, waiting, at_risk)),
         days=days,
         troubles=lasting,

@@ -115,9 +115,8 @@ class Terms:
         rule = self.rule(plan.rule)
         fires_unknown = bool(plan.triggers) and (rule is None or rule.clean is None or rule.clean.triggers != "known")
         is_too_large = group is not None and (finding.records if plan.keeper else plan.group) > group
-        return any(
-            (is_too_large, fires_unknown, plan.reversible == "no", self.cannot_count(plan), finding.settled_pairs)
-        )
+        is_judged = bool(finding.settled_pairs or finding.handled_pairs)
+        return any((is_too_large, fires_unknown, plan.reversible == "no", self.cannot_count(plan), is_judged))
 
     def caps(self, tx: Transaction, rule: str) -> Caps:
         """Return the rule's limits; its share refers to the records that its last run scanned."""

@@ -53,6 +53,7 @@ def _of_duplicates(finding: Finding, rows: Sequence[Row], groups: Sequence[Group
         raise AsksPerson("Its records have no keeper, so only a person can decide about them.")
     names = [record_of(member.id) for member in finding.members]
     settled = {record_of(member.id) for member in finding.members if member.settled_at is not None}
+    settled |= {record_of(member.id) for pair in finding.handled_pairs for member in pair}
     if len(groups) != 1 or {record_of(member.id) for member in groups[0].members} != set(names):
         raise Stale("Its records changed since it was found: they are no longer all alike.")
     [group] = groups

@@ -33,7 +33,8 @@ Act = Callable[[], dict[str, Any]]
 def decide(
     person: Reviewer, office: At, finding: str, decision: str, wanted: Decision, key: IdempotencyKey = None
 ) -> JSONResponse:
-    """Decide about a finding: approve, reject, dismiss, snooze, reopen, assign, keep; as an operator undo, retry."""
+    """Decide about a finding: approve, reject, dismiss, handle, snooze, reopen, assign, keep; as an operator undo,
+    retry."""
     _check(person, decision)
 
     def act() -> dict[str, Any]:

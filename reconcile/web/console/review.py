@@ -45,6 +45,7 @@ GROUPS: Mapping[str, tuple[str, tuple[State, ...]]] = {
     "progress": ("In progress", (State.APPROVED, State.CLEANING, State.PARTLY)),
     "snoozed": ("Snoozed", (State.SNOOZED,)),
     "dismissed": ("Dismissed", (State.DISMISSED,)),
+    "handled": ("Handled", (State.HANDLED,)),
     "cleaned": ("Cleaned", (State.CLEANED,)),
     "undone": ("Undone", (State.UNDONE,)),
     "resolved": ("Resolved", (State.RESOLVED, State.MERGED)),
