@@ -413,6 +413,24 @@ ROWS: Mapping[str, Rows] = {
         ]
     },
     "0009": {},
+    "0010": {
+        "findings": [finding_row("F-HANDLED", "handled")],
+        "finding_members": _members("F-HANDLED"),
+        "not_same": [
+            {
+                "rule": "old-rule",
+                "record_a": "c",
+                "record_b": "d",
+                "values_a": "[]",
+                "values_b": "[]",
+                "finding": "F-HANDLED",
+                "decided_by": "eve",
+                "decided_at": AT,
+                "note": "refunded",
+                "decision": "handled",
+            }
+        ],
+    },
 }
 
 REVISIONS = tuple(

@@ -35,7 +35,9 @@ steps = st.lists(
         st.tuples(st.just("run"), st.booleans(), st.booleans()),
         st.tuples(st.just("run"), st.just(True), st.just(True)),
         st.tuples(
-            st.sampled_from(["dismiss", "snooze", "sleep", "reopen", "clean", "undo", "propose", "approve", "doubt"]),
+            st.sampled_from(
+                ["dismiss", "handle", "snooze", "sleep", "reopen", "clean", "undo", "propose", "approve", "doubt"]
+            ),
             st.integers(0, 5),
         ),
     ),
@@ -111,10 +113,12 @@ class Life:
         finding = sorted(findings, key=lambda finding: finding.id)[number % len(findings)]
         if what == "dismiss" and finding.state in (State.OPEN, State.SNOOZED):
             decide.dismiss(self.store, finding.id, actor="anna")
+        elif what == "handle" and finding.state in (State.OPEN, State.SNOOZED):
+            decide.handle(self.store, finding.id, actor="anna")
         elif what in ("snooze", "sleep") and finding.state is State.OPEN:
             until = self.office.clock.now + dt.timedelta(hours=20) if what == "snooze" else None
             decide.snooze(self.store, finding.id, actor="anna", until=until)
-        elif what == "reopen" and finding.state in (State.DISMISSED, State.SNOOZED):
+        elif what == "reopen" and finding.state in (State.DISMISSED, State.HANDLED, State.SNOOZED):
             decide.reopen(self.store, finding.id, actor="anna")
         elif what in _EVENTS and finding.state is State.OPEN:
             for event in _EVENTS[what]:

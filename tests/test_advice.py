@@ -31,9 +31,10 @@ def advice(
     rejected: Sequence[Twins],
     confirmed: Sequence[Twins],
     dataset: dict[str, Any] | None = None,
+    confirm: str = "approve",
     **rule: Any,
 ) -> str:
-    """What the rule says after people dismissed some findings and had others cleaned."""
+    """What the rule says after people dismissed some findings and had others cleaned, or handled them elsewhere."""
     rule = DELETE | {"dataset": "people", "key": ["name"], "max_share": "100%"} | rule
     world = World.at(folder / "w", twins=rule)
     world.config["datasets"] = {"people": PEOPLE | (dataset or {})}
@@ -48,7 +49,7 @@ def advice(
             world.shop.sql(f"INSERT INTO people VALUES ({2 * number + half}, 'n{number:02}', {born}, {kind}, {moment})")
     world.run()
     for number, finding in enumerate(sorted(world.command("findings", "--json").json, key=_name)):
-        decision = "dismiss" if number < len(rejected) else "approve"
+        decision = "dismiss" if number < len(rejected) else confirm
         assert world.command(decision, finding["id"]).code == 0
     [view] = world.command("rules", "--json").json
     return str(view["advice"])
@@ -114,6 +115,16 @@ def test_nothing_is_proposed_before_somebody_confirmed_a_finding_nor_the_id_and_
 
 def test_a_rule_that_people_mostly_confirm_says_nothing(tmp_path: Path) -> None:
     assert advice(tmp_path, [twins(born="1971")] * 2, [SAME] * 2) == "None"
+
+
+def test_what_was_handled_elsewhere_counts_as_confirmed(tmp_path: Path) -> None:
+    born = [twins(born="1971"), twins(born="1972"), twins(born="1973")]
+
+    same = advice(tmp_path / "same", born, [SAME], confirm="handle")
+    touched = advice(tmp_path / "touched", born, [twins(born="1974")], confirm="handle")
+
+    assert "With `born` in `key`, it would leave out 3 of the 3 rejected, none of the 1 confirmed" in same
+    assert "Narrow it with `where`" in touched
 
 
 @pytest.mark.parametrize("kind", ["`x`", "y" * 61, "\x07"])

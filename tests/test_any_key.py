@@ -137,6 +137,22 @@ def test_a_dismissed_pair_that_a_third_record_connects_comes_back_and_is_never_c
     assert (plan["plan_hash"], "A person decided" in plan["reason"]) == (None, True)
 
 
+def test_a_record_that_joins_one_of_a_handled_pair_brings_the_other_back_with_it(crm: Crm) -> None:
+    """They are the same: only what joined is cleaned, and only with an approval, though the rule asks for none."""
+    crm.run()
+    [finding] = crm.findings()
+    crm.done("handle", finding["id"], "--note", "merged by hand in the shop")
+    assert crm.run() == {"settled": 1}
+
+    crm.add(4, phone="2")
+
+    assert crm.run() == {"reopened": 1}
+    [finding] = crm.findings()
+    assert (records(finding), finding["handled_pairs"]) == ([1, 2, 4], [[[1], [2]]])
+    [plan] = crm.done("plan", "--json").json
+    assert (plan["surplus"], plan["approval"]) == ([[4]], "required")
+
+
 def test_reopening_a_finding_joins_its_records_again(crm: Crm) -> None:
     crm.run()
     [finding] = crm.findings()

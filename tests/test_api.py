@@ -230,7 +230,23 @@ def test_what_is_wrong_is_told_in_a_sentence(site: Site, path: str, body: Json, 
     assert set(site.world.findings().values()) == {"awaiting_approval"}
 
 
-@pytest.mark.parametrize("decision", ["approve", "reject", "dismiss", "snooze", "assign"])
+def test_a_finding_is_handled_once_with_a_key_and_its_rule_is_right(site: Site) -> None:
+    [first, second] = sorted(site.world.findings())
+    reviewer = program(site, "bob")
+
+    answers = [send(reviewer, f"/findings/{first}/handle", {"note": "refunded"}, key="case-1") for _ in range(2)]
+    many = send(reviewer, "/decisions", {"decision": "handle", "findings": [{"finding": second}]})
+    [rule] = get(reviewer, "/rules")["rules"]
+
+    assert [answer.json["changed"] for answer in answers] == [True, True]
+    assert answers[1].headers["Idempotency-Replayed"] == "true"
+    assert many.json["decided"] == 1
+    assert set(site.world.findings().values()) == {"handled"}
+    assert (rule["confirmed"], rule["rejected"], rule["precision"], rule["waiting"]) == (2, 0, 1.0, 0)
+    assert rule["seconds_to_decision"] is not None
+
+
+@pytest.mark.parametrize("decision", ["approve", "reject", "dismiss", "handle", "snooze", "assign"])
 def test_a_decision_about_another_version_is_refused(site: Site, decision: str) -> None:
     reviewer = program(site, "bob")
     [first, _] = sorted(site.world.findings())

@@ -47,6 +47,7 @@ FROM_THE_STATE: Mapping[str, Sequence[str]] = {
     "show": ("show", "ID"),
     "export": ("export", "findings.csv"),
     "dismiss": ("dismiss", "ID", "--note", "two parcels"),
+    "handle": ("handle", "ID", "--note", "refunded 4711"),
     "snooze": ("snooze", "ID", "--until", "2030-01-01"),
     "reopen": ("reopen", "ID"),
     "assign": ("assign", "ID", "ada"),

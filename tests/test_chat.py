@@ -6,6 +6,7 @@ import datetime as dt
 import http.client
 import json
 import random
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -46,6 +47,7 @@ def chat(tmp_path: Path, slack: SlackServer) -> Iterator[Chat]:
     ("action", "state", "sentence", "outcome"),
     [
         ("dismiss", "dismissed", "is dismissed: its 2 records are not the same", "not a duplicate, says maria"),
+        ("handle", "handled", "is handled: it is real, and was dealt with outside Reconcile", "handled by maria ("),
         ("snooze", "snoozed", "is snoozed until ", "snoozed until "),
     ],
 )
@@ -92,6 +94,28 @@ def test_an_approval_is_of_the_plan_that_the_message_showed(tmp_path: Path, slac
         assert slack.parents()[1]["text"].startswith("✅ Done: ")
         assert [b for each in slack.parents() for b in slack.buttons(each)] == []
         assert any(button["confirm"]["title"]["text"] for button in slack.buttons(newer)) is False
+
+
+def test_a_message_shows_what_somebody_did_about_its_finding(chat: Chat) -> None:
+    chat.add("A", "A")
+    chat.run()
+    [finding] = chat.findings()
+
+    decide.handle(chat.application.store, finding.id, actor="ann", note="refunded <!channel> 4711")
+    chat.application.deliver()
+
+    [updated] = chat.slack.parents()
+    assert re.search(r"handled by ann \(.+\): refunded &lt;!channel&gt; 4711", shown(updated))
+    assert (chat.slack.buttons(updated), chat.slack.refused) == ([], [])
+
+
+def test_a_finding_is_handled_where_no_plan_can_be_approved(tmp_path: Path, slack: SlackServer) -> None:
+    with Chat.at(tmp_path, slack, clean={"action": "delete"}) as chat:
+        chat.add("A", "A")
+        proposed = chat.run()
+
+    names = [button["action_id"].partition(":")[0] for button in slack.buttons(proposed)]
+    assert names == ["approve", "dismiss", "snooze"]
 
 
 def test_a_late_press_says_who_decided_and_when(chat: Chat) -> None:

@@ -365,6 +365,21 @@ def test_only_records_that_no_decision_covers_are_surplus(shop: PlannedShop) -> 
         planning.make(settled(finding, (2,), (3,)), shop.tools(rule))
 
 
+def test_records_that_were_handled_are_no_surplus_in_whatever_finding_that_was(shop: PlannedShop) -> None:
+    shop.sql(CUSTOMERS, THREE, "update customers set email = 'ann@x'")
+    rule = delete()
+    [finding] = shop.findings(rule)
+    assert finding.keeper is not None
+    handled = replace(finding, handled_pairs=((finding.keeper, finding.surplus[0]),))
+    all_of_them = replace(finding, handled_pairs=((finding.surplus[0], finding.surplus[1]),))
+
+    result = planning.make(handled, shop.tools(rule))
+
+    assert result.surplus == ('[["n","3"]]',)
+    with pytest.raises(NothingToDo):
+        planning.make(all_of_them, shop.tools(rule))
+
+
 def test_nothing_is_done_in_favour_of_one_of_two_records_that_were_judged_to_be_different(shop: PlannedShop) -> None:
     shop.sql(CUSTOMERS, THREE, "update customers set email = 'ann@x'")
     [finding] = shop.findings(delete())

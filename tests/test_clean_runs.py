@@ -6,6 +6,7 @@ import datetime as dt
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -379,13 +380,50 @@ def test_a_rejected_plan_comes_back_only_when_it_is_another_one(asking: World) -
     assert asking.cleaning(asking.run()) == {"proposed": 1}
 
 
-def test_a_dismissal_takes_the_plan_with_it(asking: World) -> None:
+@pytest.mark.parametrize("settle", [decide.dismiss, decide.handle])
+def test_a_decision_that_settles_takes_the_plan_with_it(asking: World, settle: Callable[..., decide.Decision]) -> None:
     asking.approve(asking.only(), later=True)
     with asking.open() as application:
-        decide.dismiss(application.store, asking.only(), actor="anna")
+        settle(application.store, asking.only(), actor="anna")
         application.clean_due()
 
     assert asking.shop.ids() == [1, 2, 3]
+    assert [plan.state for plan in asking.plans()] == [PlanState.SKIPPED]
+
+
+def test_of_a_handled_finding_only_what_joins_is_cleaned_and_only_with_an_approval(tmp_path: Path) -> None:
+    """The rule asks nobody, but a person has already acted on these records."""
+    world = World.at(tmp_path / "w", *TWO, twins=ALONE)
+    world.run()  # the first run only reports
+    name = world.only()
+    assert world.command("handle", name, "--note", "merged in the shop").code == 0
+
+    silent = [world.cleaning(world.run()) for _ in range(2)]
+    world.add((9, "a@x", "Annie"))
+    proposed = world.cleaning(world.run())
+    answer = world.approve(name)
+
+    assert (silent, proposed, answer.ok) == ([{}, {}], {"proposed": 1}, True)
+    assert world.shop.ids() == [1, 2, 3]
+    assert [plan.content.surplus for plan in world.plans()] == [('[["n","9"]]',)]
+    assert world.intact()
+
+
+def test_of_two_who_must_approve_one_may_have_handled_it_elsewhere(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE | {"approval": "two_person"})
+    world.run()
+    world.run()
+    name = world.only()
+    assert not world.approve(name, actor="anna").ok
+
+    assert world.command("handle", name, "--note", "merged in the shop").code == 0
+    with pytest.raises(NothingProposed, match="`reconcile reopen F-.+` opens it again"):
+        world.approve(name, actor="ben")
+
+    assert (world.findings(), world.shop.ids()) == ({name: "handled"}, [1, 2, 3])
+    assert world.command("reopen", name).code == 0
+    assert world.cleaning(world.run()) == {"proposed": 1}
+    assert not world.approve(name, actor="ben").ok  # the former approval was for the former plan
 
 
 def test_a_finding_that_vanished_takes_its_plan_with_it(asking: World) -> None:

@@ -119,7 +119,7 @@ def test_the_help_names_every_command_and_answers_soon(tmp_path: Path) -> None:
     assert time.process_time() - begin < 1
     for command in (
         *("init", "check", "schema", "explain", "diff", "suggest", "demo", "version", "run", "runs"),
-        *("findings", "show", "dismiss", "snooze", "reopen", "assign", "notify", "audit"),
+        *("findings", "show", "dismiss", "handle", "snooze", "reopen", "assign", "notify", "audit"),
     ):
         assert re.search(rf"^  {command} ", helped.out, re.MULTILINE), command
         assert Project(tmp_path)(command, "--help").code == 0
@@ -140,7 +140,7 @@ def test_the_help_names_every_command_and_answers_soon(tmp_path: Path) -> None:
             ["findings"],
             ["show"],
         ),
-        *(["dismiss"], ["snooze"], ["reopen"], ["assign"], ["notify", "preview"], ["notify", "test"]),
+        *(["dismiss"], ["handle"], ["snooze"], ["reopen"], ["assign"], ["notify", "preview"], ["notify", "test"]),
         *(["audit"], ["audit", "verify"]),
     ],
     ids=" ".join,

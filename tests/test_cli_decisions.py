@@ -168,7 +168,7 @@ def test_an_unknown_id_is_told_with_near_ones(shop: Project) -> None:
     wrong = name[:-1] + ("0" if name[-1] != "0" else "1")
 
     in_words(shop("show", wrong), 2, f"No finding is called `{wrong}`", name, "`reconcile findings` lists them")
-    for command in ("show", "dismiss", "snooze", "reopen"):
+    for command in ("show", "dismiss", "handle", "snooze", "reopen"):
         in_words(shop(command, "F-"), 2, "No finding is called")
     in_words(shop("assign", "nonsense", "ada"), 2, "No finding is called `nonsense`")
     in_words(shop("audit", "--finding", wrong), 2, name)
@@ -187,6 +187,31 @@ def test_a_dismissal_is_kept_with_its_note_and_who_decided(shop: Project) -> Non
     assert name not in ids(shop("findings", "--json"))
 
 
+def test_what_was_handled_is_real_and_its_money_neither_at_risk_nor_recovered(tmp_path: Path) -> None:
+    dataset = "{source: shop, path: orders.csv, id: id, money: {amount: amount, currency: EUR}}"
+    shop = Project(tmp_path).write(PROJECT.replace("{source: shop, path: orders.csv, id: id}", dataset))
+    shop.write("id,order_id,name,amount\nP-1,A-1,Ada,20.00\nP-2,A-1,Bob,20.00\n", "orders.csv")
+    assert shop("run").code == 0
+    name = first(shop)
+    before = {rule["rule"]: rule for rule in shop("rules", "--json").json}["twice"]
+
+    told = shop("handle", name, "--note", "refunded 4711", RECONCILE_ACTOR="ada@example.com")
+    again = shop("run", "--json").json["rules"][0]
+    after = {rule["rule"]: rule for rule in shop("rules", "--json").json}["twice"]
+
+    assert told.out == f"{name} is handled: it is real, and was dealt with outside Reconcile.\n"
+    assert states(shop) == {name: "handled"}
+    assert (again["findings"]["new"], again["money"]) == (0, {})
+    assert (before["at_risk"], before["handled"], before["precision"]) == ("20.00 EUR", "", None)
+    assert (after["at_risk"], after["recovered"], after["handled"], after["precision"]) == ("", "", "20.00 EUR", 1.0)
+    assert "20.00 EUR" in shop("rules").out
+    assert shop("status", "--json").json["findings"] == {}
+    assert "note: refunded 4711" in shop("show", name).out
+    assert "handled outside Reconcile: refunded 4711" in shop("show", name).out
+    shop("reopen", name)
+    assert shop("status", "--json").json["at_risk"] == "20.00 EUR"
+
+
 def test_without_a_name_handed_on_it_is_the_user_of_the_terminal(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,7 +225,8 @@ def test_without_a_name_handed_on_it_is_the_user_of_the_terminal(
 
 def test_deciding_the_same_twice_says_so_and_changes_nothing(shop: Project) -> None:
     name = first(shop)
-    for words in (["dismiss", name], ["reopen", name], ["snooze", name], ["assign", name, "ada"]):
+    decisions = (["dismiss"], ["reopen"], ["handle"], ["reopen"], ["snooze"])
+    for words in (*([*decision, name] for decision in decisions), ["assign", name, "ada"]):
         before = shop(*words, "--json")
         entries = len(shop("audit", "--json").json)
 
@@ -245,7 +271,7 @@ def test_a_snooze_that_is_over_or_no_time_is_refused(shop: Project) -> None:
 
 def test_reopening_takes_back_a_dismissal_and_a_snooze(shop: Project) -> None:
     name = first(shop)
-    for words in (["dismiss", name], ["snooze", name]):
+    for words in (["dismiss", name], ["handle", name], ["snooze", name]):
         shop(*words)
 
         assert shop("reopen", name).out == f"{name} is open again.\n"

@@ -136,6 +136,23 @@ def test_a_queue_is_cleared_by_keys_with_the_focus_on_what_comes_next(chromium: 
     assert person.trouble == []
 
 
+def test_one_and_many_are_handled_with_a_key(chromium: Browser, site: Site) -> None:
+    person = Person.at(chromium, site.url).sign_in("bob")
+    person.go("/review")
+    first = current(person)
+    person.press("h")
+    told, after = person.page.inner_text("[role=status]"), current(person)
+    person.page.check("[data-ticks]")
+    person.press("h")
+    many = person.page.inner_text("[role=status]")
+
+    assert f"{first} is handled." in told
+    assert after != first
+    assert f"{GROUPS - 1} findings: {GROUPS - 1} decided." in many
+    assert states(site) == ["handled"] * GROUPS
+    assert person.trouble == []
+
+
 def test_keys_do_nothing_while_somebody_types_and_can_be_turned_off(chromium: Browser, site: Site) -> None:
     person = Person.at(chromium, site.url).sign_in("bob")
     person.go("/review")

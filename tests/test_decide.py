@@ -24,6 +24,7 @@ Decide = Callable[[Store, str], Decision]
 
 EVERY: dict[str, Decide] = {
     "dismiss": lambda store, asked: decide.dismiss(store, asked, actor="anna"),
+    "handle": lambda store, asked: decide.handle(store, asked, actor="anna"),
     "snooze": lambda store, asked: decide.snooze(store, asked, actor="anna"),
     "reopen": lambda store, asked: decide.reopen(store, asked, actor="anna"),
     "assign": lambda store, asked: decide.assign(store, asked, actor="anna", to="ben"),
@@ -41,7 +42,12 @@ CLEANING: dict[State, tuple[Event, ...]] = {
     State.UNDONE: (*_BEGUN, Event.CLEANED, Event.UNDONE),
 }
 """What leads a finding that is open into each state of a cleaning."""
-EVENTS = {"dismiss": Event.DISMISSED, "snooze": Event.SNOOZED, "reopen": Event.DECISION_UNDONE}
+EVENTS = {
+    "dismiss": Event.DISMISSED,
+    "handle": Event.HANDLED,
+    "snooze": Event.SNOOZED,
+    "reopen": Event.DECISION_UNDONE,
+}
 
 
 @pytest.fixture
@@ -61,6 +67,8 @@ def _in_state(office: FindingsOffice, state: State) -> str:
     name = office.only().id
     if state is State.DISMISSED:
         decide.dismiss(office.store, name, actor="zoe")
+    if state is State.HANDLED:
+        decide.handle(office.store, name, actor="zoe")
     if state is State.SNOOZED:
         decide.snooze(office.store, name, actor="zoe", until=office.clock.now + dt.timedelta(days=1))
     if state is State.RESOLVED:
@@ -82,7 +90,7 @@ def test_a_decision_is_possible_exactly_where_the_table_of_states_says(
 ) -> None:
     name = _in_state(office, state)
     before, log = office.get(name), _log(office, name)
-    already = (wish, state) in {("dismiss", State.DISMISSED), ("reopen", State.OPEN)}
+    already = (wish, state) in {("dismiss", State.DISMISSED), ("handle", State.HANDLED), ("reopen", State.OPEN)}
 
     if (state, EVENTS[wish]) in TRANSITIONS:
         decision = EVERY[wish](office.store, name)
@@ -161,14 +169,49 @@ def test_a_dismissal_stores_every_pair_with_its_values(office: FindingsOffice) -
     assert (decision.finding.decided_by, decision.finding.note) == ("anna", "siblings")
 
 
-def test_taking_back_a_dismissal_brings_the_pairs_back(office: FindingsOffice) -> None:
-    name = _in_state(office, State.DISMISSED)
+def test_a_handled_finding_has_the_note_of_its_decision_alone(office: FindingsOffice) -> None:
+    name = _in_state(office, State.OPEN)
+    decide.snooze(office.store, name, actor="anna", note="wait for the bank")
+
+    unnoted = decide.handle(office.store, name, actor="anna")
+    decide.reopen(office.store, name, actor="anna")
+    noted = decide.handle(office.store, name, actor="ben", note="refunded 4711")
+
+    assert (unnoted.finding.note, noted.finding.note, noted.finding.decided_by) == (None, "refunded 4711", "ben")
+    assert noted.sentence == f"{name} is handled: it is real, and was dealt with outside Reconcile."
+    with office.store.read() as tx:
+        entries = [entry for entry in audit.entries(tx, finding=name) if entry.event == "finding.handled"]
+    assert [(entry.actor, entry.body.get("note"), entry.body["pairs"]) for entry in entries] == [
+        ("anna", None, 1),
+        ("ben", "refunded 4711", 1),
+    ]
+
+
+def test_the_later_of_two_judgements_about_a_pair_holds(office: FindingsOffice) -> None:
+    """A pair that was handled is judged to be different when a third record made people look again."""
+    office.record(group("A", 1, 2))
+    name = office.only().id
+    decide.handle(office.store, name, actor="anna")
+    office.record(group("A", 1, 2, 3))
+    handled = office.only()
+
+    decide.dismiss(office.store, name, actor="anna")
+    office.record(group("A", 1, 2, 3, 4))
+
+    assert list(map(ids, handled.handled_pairs)) == [[1, 2]]
+    assert office.only().handled_pairs == ()
+    assert sorted(map(ids, office.only().settled_pairs)) == [[1, 2], [1, 3], [2, 3]]
+
+
+@pytest.mark.parametrize("state", [State.DISMISSED, State.HANDLED], ids=["dismissed", "handled"])
+def test_taking_back_a_decision_brings_the_pairs_back(office: FindingsOffice, state: State) -> None:
+    name = _in_state(office, state)
     decide.reopen(office.store, name, actor="anna")
 
     outcome = office.record(group("A", 1, 2))
 
     assert (outcome.known, outcome.settled, office.last_heard) == (1, 0, [])
-    assert office.only().settled_pairs == ()
+    assert (office.only().settled_pairs, office.only().handled_pairs) == ((), ())
     assert office.only().state is State.OPEN
 
 
@@ -191,7 +234,7 @@ def test_a_snooze_that_is_over_already_is_refused(office: FindingsOffice) -> Non
     assert office.only().state is State.OPEN
 
 
-@pytest.mark.parametrize("wish", [decide.dismiss, decide.snooze])
+@pytest.mark.parametrize("wish", [decide.dismiss, decide.handle, decide.snooze])
 def test_nobody_decides_about_records_they_never_saw(office: FindingsOffice, wish: Callable[..., Decision]) -> None:
     office.record(group("A", 1, 2))
     shown = office.only()

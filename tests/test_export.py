@@ -132,7 +132,7 @@ def test_decisions_come_back_from_each_format_and_the_second_time_change_nothing
         {"decision": "dismiss", "note": "=not a formula; Zoë"},
         {"decision": "snooze", "until": "2031-12-01"},
         {"decision": "assign", "to": "maria"},
-        {},
+        {"decision": "Handle", "note": "merged in the shop"},
     ]
     fill(file, *decided)
     keys = [row["key"].removeprefix("email = ") for row in read(file)]
@@ -141,11 +141,11 @@ def test_decisions_come_back_from_each_format_and_the_second_time_change_nothing
     states, events = by_key(world), world.events()
     second = world.command("decide", file.name)
 
-    assert (first.code, first.out.splitlines()[-1]) == (0, "5 findings: 5 decided."), first.said
+    assert (first.code, first.out.splitlines()[-1]) == (0, "6 findings: 6 decided."), first.said
     assert [states[key] for key in keys] == [
-        *("cleaned", "open", "dismissed", "snoozed", "awaiting_approval", "awaiting_approval"),
+        *("cleaned", "open", "dismissed", "snoozed", "awaiting_approval", "handled"),
     ]
-    assert (second.code, second.out.splitlines()[-1]) == (0, "5 findings: 5 unchanged."), second.said
+    assert (second.code, second.out.splitlines()[-1]) == (0, "6 findings: 6 unchanged."), second.said
     assert (by_key(world), world.events()) == (states, events)
     assert len(world.shop.rows()) == 2 * GROUPS - 1
     notes = {finding.get("note") for finding in world.command("findings", "--state", "all", "--json").json}
@@ -497,7 +497,7 @@ def test_a_workbook_has_the_records_and_is_made_for_deciding(world: World) -> No
     [validation] = sheet.data_validations.dataValidation
     [column] = [cell.column_letter for cell in sheet[1] if cell.value == "decision"]
     assert str(validation.sqref) == f"{column}2:{column}{GROUPS + 1}"
-    assert validation.formula1 == '"approve,reject,dismiss,snooze,reopen,assign,undo,retry"'
+    assert validation.formula1 == '"approve,reject,dismiss,handle,snooze,reopen,assign,undo,retry"'
     assert len(records) == 2 * GROUPS
     of_first = [record for record in records if record["email"] == "000@x"]
     assert [(record["role"], record["id"], record["name"]) for record in of_first] == [

@@ -1110,6 +1110,86 @@ def test_an_undone_finding_is_settled_like_a_dismissed_one(office: FindingsOffic
     assert (same.settled, grown.reopened) == (1, 1)
 
 
+HANDLED = "it is real"
+
+
+def _handled(office: FindingsOffice, *records: int, key: str = "A", rule: RuleIdentity = RULE) -> str:
+    """The finding of these records, handled."""
+    [name] = [one.id for one in office.all() if ids(one.members) == list(records)]
+    decide.handle(office.store, name, actor="anna", note=HANDLED)
+    return name
+
+
+def test_a_handled_finding_is_silent_for_its_records_and_for_part_of_them(any_office: FindingsOffice) -> None:
+    office = any_office
+    office.record(group("A", 1, 2, 3, money="10"))
+    name = _handled(office, 1, 2, 3)
+
+    for found in (group("A", 1, 2, 3, money="10"), group("A", 2, 3, money="5"), group("A", 1, 3, money="5")):
+        for _ in range(2):
+            outcome = office.record(found)
+            assert (outcome.settled, outcome.money, office.last_heard) == (1, {}, [])
+    assert office.record().resolved == 0
+    assert (office.get(name).state, office.get(name).note) == (State.HANDLED, HANDLED)
+    assert log.verify(office.store).intact
+
+
+def test_a_further_charge_reopens_a_handled_finding_and_shows_what_was_handled(any_office: FindingsOffice) -> None:
+    office = any_office
+    office.record(group("A", 1, 2))
+    name = _handled(office, 1, 2)
+
+    outcome = office.record(group("A", 1, 2, 3))
+
+    now = office.only()
+    assert (outcome.reopened, office.last_heard) == (1, [(name, "reopened")])
+    assert (now.reason, now.settled_pairs) == ("a new record joined that no decision covers", ())
+    assert list(map(ids, now.handled_pairs)) == [[1, 2]]
+    assert [one.settled_at is not None for one in now.members] == [True, True, False]
+    gone = office.record(group("A", 1, 2))
+    assert (gone.resolved, office.record(group("A", 1, 2)).settled, office.last_heard) == (1, 1, [])
+
+
+def test_a_handled_finding_comes_back_with_other_values(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2, start=1), rule=SPAN)
+    _handled(office, 1, 2)
+
+    assert office.record(group("B", 1, 2, start=1), rule=SPAN).reopened == 1
+    assert office.only().reason == "values changed since it was decided"
+
+
+@pytest.mark.parametrize("size", [2, judgements.MOST_PAIRS_OF + 1], ids=["pair", "crowd"])
+def test_what_was_handled_stays_silent_after_its_finding_was_merged(any_office: FindingsOffice, size: int) -> None:
+    office = any_office
+    mine, others = list(range(size)), list(range(1_000, 1_301))
+    apart = group("A", *mine, start=1), group("A", *others, start=9)
+    office.record(*apart, rule=SPAN)
+    name = _handled(office, *mine)
+
+    joined = office.record(group("A", *mine, *others, start=1), rule=SPAN)
+    told = office.last_heard
+    shown = [list(map(ids, one.handled_pairs)) for one in office.all() if one.state is State.OPEN]
+    parted = office.record(*apart, rule=SPAN)
+    again = office.record(*apart, rule=SPAN)
+
+    assert (joined.merged, [change for _, change in told], office.get(name).state) == (1, ["grown"], State.MERGED)
+    assert shown == [[[0, 1]] if size == 2 else []]
+    assert (parted.settled, parted.new, again.settled, again.new, office.last_heard) == (1, 0, 1, 0, [])
+
+
+def test_handled_and_dismissed_pairs_together_answer_a_group_but_not_one_with_an_open_pair(
+    office: FindingsOffice,
+) -> None:
+    office.record(group("A", 1, 2, start=1), group("A", 3, 4, start=9), rule=SPAN)
+    _handled(office, 1, 2)
+    decide.dismiss(office.store, next(one.id for one in office.all() if one.state is State.OPEN), actor="anna")
+
+    both = office.record(group("A", 1, 2, 3, 4, start=1), rule=SPAN)
+
+    assert (both.settled, both.reopened) == (0, 1)
+    assert office.record(group("A", 1, 2, start=1), group("A", 3, 4, start=9), rule=SPAN).settled == 2
+
+
 def test_a_plan_waits_no_longer_once_its_finding_grew(office: FindingsOffice) -> None:
     office.record(group("A", 1, 2))
     office.happens(office.only().id, Event.PROPOSED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -37,6 +37,14 @@ def office(tmp_path: Path) -> Iterator[FindingsOffice]:
     office = BankOffice.new("sqlite:///state.db", tmp_path)
     yield office
     office.store.close()
+
+
+SETTLING = pytest.mark.parametrize(
+    ("settle", "state"),
+    [(decide.dismiss, State.DISMISSED), (decide.handle, State.HANDLED)],
+    ids=["dismissed", "handled"],
+)
+Settle = Callable[..., decide.Decision]
 
 
 def names(office: FindingsOffice) -> set[str]:
@@ -230,13 +238,16 @@ def test_a_finding_stored_before_sizes_were_kept_grows_from_its_last_run(office:
 # Decisions
 
 
-def test_a_dismissed_record_without_a_partner_is_not_told_again(office: FindingsOffice) -> None:
+@SETTLING
+def test_a_settled_record_without_a_partner_is_not_told_again(
+    office: FindingsOffice, settle: Settle, state: State
+) -> None:
     office.record(discrepancy("left_only", "A", [1], money="20"))
-    decide.dismiss(office.store, office.only().id, actor="anna")
+    settle(office.store, office.only().id, actor="anna")
 
     outcome = office.record(discrepancy("left_only", "A", [1], money="20"))
 
-    assert (outcome.settled, office.last_heard, office.only().state) == (1, [], State.DISMISSED)
+    assert (outcome.settled, office.last_heard, office.only().state) == (1, [], state)
 
 
 @pytest.mark.parametrize(
@@ -248,17 +259,18 @@ def test_a_dismissed_record_without_a_partner_is_not_told_again(office: Findings
     ],
     ids=["larger", "other amounts", "other form"],
 )
-def test_a_dismissed_difference_comes_back_when_its_amounts_or_its_form_change(
-    changed: Discrepancy, office: FindingsOffice
+@SETTLING
+def test_a_settled_difference_comes_back_when_its_amounts_or_its_form_change(
+    changed: Discrepancy, office: FindingsOffice, settle: Settle, state: State
 ) -> None:
     same = discrepancy("mismatch", "A", [1], [7], amounts=("20.00", "18.00"), money="2.00")
     office.record(same)
-    decide.dismiss(office.store, office.only().id, actor="anna")
-    silent = office.record(same)
+    settle(office.store, office.only().id, actor="anna")
+    silent, settled = office.record(same), office.only().state
 
     outcome = office.record(changed)
 
-    assert (silent.settled, outcome.reopened) == (1, 1)
+    assert (silent.settled, settled, outcome.reopened) == (1, state, 1)
     assert office.only().reason == "values changed since it was decided"
 
 
@@ -273,17 +285,18 @@ def test_a_pair_that_was_dismissed_across_two_datasets_is_shown_with_a_third_rec
     assert {(one.dataset, one.id) for one in pair} == {(None, (1,)), ("ledger", (7,))}
 
 
-@pytest.mark.parametrize("dismissed_first", [True, False], ids=["older", "younger"])
-def test_a_dismissed_record_that_pairs_and_parts_again_stays_dismissed_and_keeps_its_id(
-    dismissed_first: bool, office: FindingsOffice
+@SETTLING
+@pytest.mark.parametrize("settled_first", [True, False], ids=["older", "younger"])
+def test_a_settled_record_that_pairs_and_parts_again_stays_settled_and_keeps_its_id(
+    settled_first: bool, office: FindingsOffice, settle: Settle, state: State
 ) -> None:
     """The finding of its partner takes in the mismatch, and stays with the partner."""
     alone, partner = discrepancy("left_only", "A", [1], money="20"), discrepancy("right_only", "A", [], [7], money="18")
     together = discrepancy("mismatch", "A", [1], [7], amounts=("20", "18"), money="2")
-    for group in (alone, partner) if dismissed_first else (partner, alone):
+    for group in (alone, partner) if settled_first else (partner, alone):
         office.record(group, complete=False)
     of_record = {finding.form: finding.id for finding in office.all()}
-    decide.dismiss(office.store, of_record["left_only"], actor="anna")
+    settle(office.store, of_record["left_only"], actor="anna")
 
     paired = office.record(together)
     heard = office.last_heard
@@ -292,7 +305,7 @@ def test_a_dismissed_record_that_pairs_and_parts_again_stays_dismissed_and_keeps
     assert (paired.grown, paired.merged, heard) == (1, 0, [(of_record["right_only"], "grown")])
     assert (again.known, parted.settled, parted.known, office.last_heard) == (1, 1, 1, [])
     assert {finding.form: finding.id for finding in office.all()} == of_record
-    assert office.get(of_record["left_only"]).state is State.DISMISSED
+    assert office.get(of_record["left_only"]).state is state
 
 
 def test_a_dismissal_holds_though_its_record_was_dismissed_in_a_mismatch_since(office: FindingsOffice) -> None:

@@ -17,7 +17,7 @@ from lives_support import Life, steps, template
 from reconcile.findings.identity import RuleIdentity, key_text, records_of
 from reconcile.findings.judgement import Verdict, judge
 from reconcile.findings.known import Known, NotSame, Outline, Part, parts
-from reconcile.findings.states import State
+from reconcile.findings.states import SETTLED, State
 from rules.engines.base import DuplicateGroup
 
 __all__ = ["template"]
@@ -30,7 +30,9 @@ found_now = st.lists(st.sampled_from("ABC"), max_size=8).map(
 known_before = st.lists(
     st.tuples(st.sampled_from("ABC"), st.lists(st.integers(0, 16), min_size=2, max_size=4, unique=True)), max_size=8
 )
-states = st.lists(st.sampled_from([State.OPEN, State.DISMISSED, State.RESOLVED, State.SNOOZED]), min_size=8, max_size=8)
+states = st.lists(
+    st.sampled_from([State.OPEN, State.DISMISSED, State.HANDLED, State.RESOLVED, State.SNOOZED]), min_size=8, max_size=8
+)
 
 
 def outlines(known: Sequence[Known], rule: RuleIdentity) -> list[Outline]:
@@ -44,7 +46,7 @@ def remembered(drawn: Drawn, states: Sequence[State]) -> list[Known]:
     made = []
     for n, ((key, members), state) in enumerate(zip(drawn, states, strict=False)):
         names = records_of(group(key, *members))
-        settled = frozenset(names) if state is State.DISMISSED else frozenset()
+        settled = frozenset(names) if state in SETTLED else frozenset()
         since = NOON - dt.timedelta(days=n)
         made.append(Known(f"F-{n}", state, {"order": key}, names[0], frozenset(names), since, settled=settled))
     return made

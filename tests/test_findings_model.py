@@ -27,7 +27,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from reconcile.audit import log
 from reconcile.findings.identity import RuleIdentity, member_name, records_of
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import State
+from reconcile.findings.states import SETTLED, State
 from reconcile.tracking import decide
 from rules.engines.base import Discrepancy, DuplicateGroup
 
@@ -37,6 +37,7 @@ RECORDS = st.integers(1, 8)
 KEYS = st.sampled_from("AB")
 TIMES = st.integers(0, 30)
 APART = 8
+SETTLING = {"dismiss": decide.dismiss, "handle": decide.handle}
 _template: list[Path] = []
 _MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - a private folder is made inside it
 
@@ -114,20 +115,22 @@ class Life(RuleBasedStateMachine):
             self.hear()
 
     @precondition(lambda self: self.ever)
-    @rule(choice=st.randoms(use_true_random=False), what=st.sampled_from(["dismiss", "snooze", "sleep", "undo"]))
+    @rule(
+        choice=st.randoms(use_true_random=False), what=st.sampled_from(["dismiss", "handle", "snooze", "sleep", "undo"])
+    )
     def decide(self, choice: random.Random, what: str) -> None:
         finding = self.office.get(choice.choice(sorted(self.ever)))
         store, name = self.office.store, finding.id
-        if what == "dismiss" and finding.state in (State.OPEN, State.SNOOZED):
-            decide.dismiss(store, name, actor="anna")
+        if what in SETTLING and finding.state in (State.OPEN, State.SNOOZED):
+            SETTLING[what](store, name, actor="anna")
             for pair in itertools.combinations(ids(finding.members), 2):
                 self.judged[frozenset(pair)] = (str(finding.key["order"]), name)  # type: ignore[arg-type]  # ids are ints
         elif what in ("snooze", "sleep") and finding.state is State.OPEN:
             until = self.office.clock.now + dt.timedelta(hours=20) if what == "snooze" else None
             decide.snooze(store, name, actor="anna", until=until)
-        elif what == "undo" and finding.state in (State.DISMISSED, State.SNOOZED):
+        elif what == "undo" and finding.state in (*SETTLED, State.SNOOZED):
             decide.reopen(store, name, actor="anna")
-            if finding.state is State.DISMISSED:
+            if finding.state in SETTLED:
                 self.judged = {pair: of for pair, of in self.judged.items() if of[1] != name}
         else:
             return
@@ -154,7 +157,7 @@ class Life(RuleBasedStateMachine):
         return heard
 
     def is_judged(self, one: DuplicateGroup) -> bool:
-        """Every pair of the group was called different, by people who saw these values."""
+        """Every pair of the group was called different or handled, by people who saw these values."""
         pairs = itertools.combinations(ids(one.members), 2)
         return all(self.judged.get(frozenset(pair), ("", ""))[0] == one.key["order"] for pair in pairs)  # type: ignore[arg-type]  # ids are ints
 
@@ -217,18 +220,18 @@ class ByKey(Life):
             return
         is_over = known.until is not None and known.until <= self.office.clock.now
         woken = known.state == "snoozed" and is_over
-        if known.state in ("none", "resolved", "dismissed") or not members <= known.seen or woken:
+        if known.state in ("none", "resolved", "dismissed", "handled") or not members <= known.seen or woken:
             known.state, known.version = "open", known.version + 1
         known.members = members
         known.seen |= members
 
     def after_decision(self, what: str, finding: Finding) -> None:
         known = self.expected[str(finding.key["order"])]
-        known.state = {"dismiss": "dismissed", "undo": "open"}.get(what, "snoozed")
+        known.state = {"dismiss": "dismissed", "handle": "handled", "undo": "open"}.get(what, "snoozed")
         known.until = self.office.clock.now + dt.timedelta(hours=20) if what == "snooze" else None
-        if what == "dismiss":
+        if what in SETTLING:
             known.settled = {int(str(name)) for name in ids(finding.members)}
-        if what == "undo" and finding.state is State.DISMISSED:
+        if what == "undo" and finding.state in SETTLED:
             known.settled = set()
 
     def hear(self) -> list[Finding]:
@@ -272,7 +275,7 @@ class ByRecords(Life):
 
 
 class PairAndPart(RuleBasedStateMachine):
-    """Records of two datasets pair, part and pair with others; the rule runs; people dismiss and reopen.
+    """Records of two datasets pair, part and pair with others; the rule runs; people dismiss, handle and reopen.
 
     Records in one place are one discrepancy: left_only, right_only, mismatch, or ambiguous if there are more than two.
     Their amounts never change, so a decision about some records in a form never ends by itself.
@@ -282,9 +285,9 @@ class PairAndPart(RuleBasedStateMachine):
     def begin(self) -> None:
         self.office, self.folder = _copy()
         self.places: dict[tuple[str, int], int] = {}
-        self.dismissed: dict[Content, str] = {}
+        self.settled: dict[Content, str] = {}
         self.outgrown: set[str] = set()
-        """Findings that a record joined after they were dismissed."""
+        """Findings that a record joined after they were settled."""
         self.ever: set[str] = set()
 
     def teardown(self) -> None:
@@ -311,35 +314,35 @@ class PairAndPart(RuleBasedStateMachine):
         outcome = self.office.record(*groups, rule=BANK)
 
         heard = {content_of(finding): finding for finding in self.office.heard[-1]}
-        assert not heard.keys() & self.dismissed.keys(), "a dismissed discrepancy was told again"
-        assert outcome.settled >= len(today.keys() & self.dismissed.keys())
+        assert not heard.keys() & self.settled.keys(), "a settled discrepancy was told again"
+        assert outcome.settled >= len(today.keys() & self.settled.keys())
         everything = {finding.id: finding for finding in self.office.all()}
         live = [content_of(finding) for finding in everything.values() if finding.state is State.OPEN]
-        assert sorted(live, key=repr) == sorted(today.keys() - self.dismissed.keys(), key=repr)
-        for (form, records), name in self.dismissed.items():
+        assert sorted(live, key=repr) == sorted(today.keys() - self.settled.keys(), key=repr)
+        for (form, records), name in self.settled.items():
             if any(form == other and records < others for other, others in today):
                 self.outgrown.add(name)
             if name not in self.outgrown:
-                assert everything[name].state is State.DISMISSED
+                assert everything[name].state in SETTLED
                 assert content_of(everything[name]) == (form, records)
         again = self.office.record(*groups, rule=BANK)
         assert (again.new, again.grown, again.reopened, again.resolved, again.merged) == (0, 0, 0, 0, 0)
 
     @precondition(lambda self: self.ever)
-    @rule(choice=st.randoms(use_true_random=False), dismisses=st.booleans())
-    def decide(self, choice: random.Random, dismisses: bool) -> None:
+    @rule(choice=st.randoms(use_true_random=False), what=st.sampled_from(["dismiss", "handle", "undo"]))
+    def decide(self, choice: random.Random, what: str) -> None:
         finding = self.office.get(choice.choice(sorted(self.ever)))
-        if dismisses and finding.state is State.OPEN:
-            decide.dismiss(self.office.store, finding.id, actor="anna")
+        if what in SETTLING and finding.state is State.OPEN:
+            SETTLING[what](self.office.store, finding.id, actor="anna")
             self.forget(finding.id)
-            self.dismissed[content_of(finding)] = finding.id
-        elif not dismisses and finding.state is State.DISMISSED:
+            self.settled[content_of(finding)] = finding.id
+        elif what == "undo" and finding.state in SETTLED:
             decide.reopen(self.office.store, finding.id, actor="anna")
             self.forget(finding.id)
 
     def forget(self, finding: str) -> None:
         """A decision about a finding replaces the earlier one about it."""
-        self.dismissed = {content: name for content, name in self.dismissed.items() if name != finding}
+        self.settled = {content: name for content, name in self.settled.items() if name != finding}
         self.outgrown.discard(finding)
 
     def today(self) -> dict[Content, Discrepancy]:

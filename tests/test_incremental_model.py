@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -91,15 +92,15 @@ class Machine(RuleBasedStateMachine):
                 (edited, table.more) if name == "twice" else (table.rule, table.more | {name: edited})
             )
 
-    @rule(name=st.sampled_from([*RULES]), customer=CUSTOMERS)
-    def dismiss(self, name: str, customer: int) -> None:
+    @rule(name=st.sampled_from([*RULES]), customer=CUSTOMERS, settle=st.sampled_from([decide.dismiss, decide.handle]))
+    def settle(self, name: str, customer: int, settle: Callable[..., decide.Decision]) -> None:
         for table in (self.incremental, self.full):
-            table.decide(name, customer, State.OPEN, decide.dismiss)
+            table.decide(name, customer, State.OPEN, settle)
 
-    @rule(name=st.sampled_from([*RULES]), customer=CUSTOMERS)
-    def reopen(self, name: str, customer: int) -> None:
+    @rule(name=st.sampled_from([*RULES]), customer=CUSTOMERS, state=st.sampled_from([State.DISMISSED, State.HANDLED]))
+    def reopen(self, name: str, customer: int, state: State) -> None:
         for table in (self.incremental, self.full):
-            table.decide(name, customer, State.DISMISSED, decide.reopen)
+            table.decide(name, customer, state, decide.reopen)
 
     @invariant()
     def run_now_and_then(self) -> None:

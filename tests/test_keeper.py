@@ -219,11 +219,11 @@ def test_a_rejected_plan_is_not_proposed_again_when_the_choice_returns_to_it(wor
     assert intact(world)
 
 
-@pytest.mark.parametrize("state", ["approved", "cleaned", "dismissed", "undone"])
+@pytest.mark.parametrize("state", ["approved", "cleaned", "dismissed", "handled", "undone"])
 def test_a_finding_that_is_decided_gets_no_other_keeper(state: str, world: World) -> None:
     name = world.only()
-    if state == "dismissed":
-        world.command("dismiss", name)
+    if state in ("dismissed", "handled"):
+        world.command(state[:-2] if state == "dismissed" else "handle", name)
     else:
         world.approve(name, later=state == "approved")
     if state == "undone":

@@ -72,6 +72,21 @@ def test_several_ids_are_decided_in_their_order_with_a_summary(world: World) -> 
     assert states(world) == {"dismissed": 2, "awaiting_approval": GROUPS - 2}
 
 
+def test_many_are_handled_with_their_number_and_the_second_time_nothing_changes(world: World) -> None:
+    refused, _ = ask("handle", "--rule", "twins")
+    code, answer = ask("handle", "--rule", "twins", "--confirm", str(GROUPS), "--note", "merged in the shop")
+    again, unchanged = ask("handle", *by_key(world).values(), "--confirm", str(GROUPS))
+
+    assert (refused, code, answer.stdout.splitlines()[-1]) == (
+        exits.REFUSED,
+        0,
+        f"{GROUPS} findings: {GROUPS} decided.",
+    )
+    assert (again, unchanged.stdout.splitlines()[-1]) == (0, f"{GROUPS} findings: {GROUPS} unchanged.")
+    assert states(world) == {"handled": GROUPS}
+    assert ask("handle", "--rule", "twins")[1].stdout == "0 findings: nothing to decide.\n"
+
+
 def test_a_wrong_id_among_several_stops_everything_before_anything_is_decided(world: World) -> None:
     code, answer = ask("dismiss", by_key(world)["00@x"], "F-NOBODY1")
 

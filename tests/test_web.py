@@ -326,6 +326,26 @@ def test_a_decision_is_of_the_person_who_signed_in_and_goes_on_with_the_next_fin
     assert "dismissed by bob" in browser.get(f"/findings/{first}").text
 
 
+def test_what_somebody_dealt_with_elsewhere_is_handled_listed_and_reopened(fresh: Site) -> None:
+    browser = fresh.browser("bob")
+    page = browser.get("/review")
+    first = page.field("finding").partition(":")[0]
+
+    answer = browser.send(f"/findings/{first}/handle", "/review", note="refunded 4711", version=page.field("version"))
+    after = browser.get(answer.headers["Location"])
+    listed = browser.get("/review?state=handled")
+    story = browser.get(f"/findings/{first}")
+
+    assert f"{first} is handled." in after.text
+    assert "Reopen it" in after.text
+    assert (first in listed.text, fresh.world.findings()[first]) == (True, "handled")
+    assert ("bob", "finding.handled") in events(fresh, "finding.")
+    assert "handled outside Reconcile by bob" in story.text
+    assert "refunded 4711" in story.text
+    browser.send(f"/findings/{first}/reopen", f"/findings/{first}")
+    assert fresh.world.findings()[first] == "open"
+
+
 def test_of_two_who_decide_at_the_same_moment_one_wins_and_the_other_is_told_who_and_when(fresh: Site) -> None:
     bob, rita = fresh.browser("bob"), fresh.browser("rita")
     [first, _] = findings(fresh)
