@@ -417,7 +417,7 @@ def test_of_two_who_must_approve_one_may_have_handled_it_elsewhere(tmp_path: Pat
     assert not world.approve(name, actor="anna").ok
 
     assert world.command("handle", name, "--note", "merged in the shop").code == 0
-    with pytest.raises(NothingProposed, match="`reconcile reopen F-.+` opens it again"):
+    with pytest.raises(NothingProposed, match=r"`reconcile reopen F-.+` opens it again"):
         world.approve(name, actor="ben")
 
     assert (world.findings(), world.shop.ids()) == ({name: "handled"}, [1, 2, 3])
