@@ -414,7 +414,7 @@ def test_of_two_who_must_approve_one_may_have_handled_it_elsewhere(tmp_path: Pat
     world.run()
     world.run()
     name = world.only()
-    assert not world.approve(name, actor="anna").ok
+    assert world.approve(name, actor="anna").sentence.endswith("one more person must approve it.")
 
     assert world.command("handle", name, "--note", "merged in the shop").code == 0
     with pytest.raises(NothingProposed, match=r"`reconcile reopen F-.+` opens it again"):
@@ -423,7 +423,7 @@ def test_of_two_who_must_approve_one_may_have_handled_it_elsewhere(tmp_path: Pat
     assert (world.findings(), world.shop.ids()) == ({name: "handled"}, [1, 2, 3])
     assert world.command("reopen", name).code == 0
     assert world.cleaning(world.run()) == {"proposed": 1}
-    assert not world.approve(name, actor="ben").ok  # the former approval was for the former plan
+    assert world.approve(name, actor="ben").sentence.endswith("one more person must approve it.")  # anna's is over
 
 
 def test_a_finding_that_vanished_takes_its_plan_with_it(asking: World) -> None:

@@ -188,7 +188,9 @@ def test_a_dismissal_is_kept_with_its_note_and_who_decided(shop: Project) -> Non
 
 
 def test_what_was_handled_is_real_and_its_money_neither_at_risk_nor_recovered(tmp_path: Path) -> None:
-    dataset = "{source: shop, path: orders.csv, id: id, money: {amount: amount, currency: EUR}}"
+    dataset = (
+        "{source: shop, path: orders.csv, id: id, money: {amount: amount, currency: EUR}, columns: {amount: decimal}}"
+    )
     shop = Project(tmp_path).write(PROJECT.replace("{source: shop, path: orders.csv, id: id}", dataset))
     shop.write("id,order_id,name,amount\nP-1,A-1,Ada,20.00\nP-2,A-1,Bob,20.00\n", "orders.csv")
     assert shop("run").code == 0
