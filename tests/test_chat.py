@@ -105,7 +105,8 @@ def test_a_message_shows_what_somebody_did_about_its_finding(chat: Chat) -> None
     chat.application.deliver()
 
     [updated] = chat.slack.parents()
-    assert re.search(r"handled by ann \(.+\): refunded &lt;!channel&gt; 4711", shown(updated))
+    [told] = re.findall(r'{"type": "text", "text": "(handled by ann [^"]+)"', shown(updated))
+    assert re.fullmatch(r"handled by ann \(.+\): refunded <!channel> 4711", told), "plain text: nobody is rung"
     assert (chat.slack.buttons(updated), chat.slack.refused) == ([], [])
 
 
