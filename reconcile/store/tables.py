@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0009"
+REVISION = "0010"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 
 metadata = sa.MetaData(
