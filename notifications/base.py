@@ -69,6 +69,14 @@ class DifferenceNotice:
 
 
 @dataclass(frozen=True)
+class RecordNotice:
+    """A record with the values that its dataset displays, as text; masked and empty ones are left out."""
+
+    record: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class BalanceNotice:
     """The balance of two datasets in a currency: `left` - `right` is the sum of the other amounts.
 
@@ -98,7 +106,8 @@ class GroupNotice:
     `joined` are the records of a grown finding that the channel's last message about it did not have, and `added` their
     money. `version` counts what was reported of the finding. With a `proof` the message may have buttons: a press
     carries it back. `outcome` is what became of the finding since the message was written, for one that is updated, and
-    `link` its page in the console. `kept_by` is who chose the keeper, if a person did.
+    `link` its page in the console. `kept_by` is who chose the keeper, if a person did. `display` are the first records
+    of each side, or keeper and surplus, if their datasets say which columns people see.
     """
 
     finding: Ours[str]
@@ -128,6 +137,7 @@ class GroupNotice:
     outcome: Ours[str | None] = None
     link: Ours[str | None] = None
     kept_by: Ours[str | None] = None
+    display: tuple[RecordNotice, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ class Sides:
     def state(self, finding: str) -> str:
         answer = self.command("show", finding, "--json")
         assert answer.code == 0, answer.said
-        return str(answer.json["status"])
+        return str(answer.json["state"])
 
     def of_record(self, record: str) -> str:
         """The id of the finding that holds this record of the left side, or else of the right one."""

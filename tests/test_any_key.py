@@ -168,7 +168,7 @@ def test_a_plan_is_made_and_carried_out_and_undone(crm: Crm) -> None:
     crm.add(4, phone="2").run()
     [plan] = crm.done("plan", "--json").json
 
-    crm.done("approve", plan["finding"], "--plan", plan["plan_hash"])
+    crm.done("approve", plan["finding"], "--plan-hash", plan["plan_hash"])
     crm.run()
 
     def status() -> dict[int, str]:

@@ -120,7 +120,7 @@ def test_a_token_does_what_its_role_allows_and_ends_with_its_user(site: Site) ->
         users.disable(tx, "bob", by="ada")
         actors = [entry.actor for entry in log.entries(tx) if entry.event == "finding.dismissed"]
 
-    assert ([finding["status"] for finding in seen], refused.status, not_undone.status) == (
+    assert ([finding["state"] for finding in seen], refused.status, not_undone.status) == (
         ["awaiting_approval"] * 2,
         403,
         403,
@@ -184,8 +184,8 @@ def test_an_approval_is_of_the_plan_that_was_shown_and_is_carried_out(site: Site
     shown = get(reviewer, f"/findings/{first}")
 
     blind = send(reviewer, f"/findings/{second}/approve", {})
-    other = send(reviewer, f"/findings/{second}/approve", {"plan": "0" * 64})
-    done = send(reviewer, f"/findings/{first}/approve", {"plan": shown["plan"]["plan_hash"]})
+    other = send(reviewer, f"/findings/{second}/approve", {"plan_hash": "0" * 64})
+    done = send(reviewer, f"/findings/{first}/approve", {"plan_hash": shown["plan"]["plan_hash"]})
     site.clean()
 
     assert (blind.status, other.status, done.status) == (409, 409, 200)
@@ -252,7 +252,7 @@ def test_a_decision_about_another_version_is_refused(site: Site, decision: str) 
     [first, _] = sorted(site.world.findings())
     shown = get(reviewer, f"/findings/{first}")
 
-    body = {"version": shown["version"] + 5, "plan": shown["plan"]["plan_hash"], "to": "ada"}
+    body = {"version": shown["version"] + 5, "plan_hash": shown["plan"]["plan_hash"], "to": "ada"}
     answer = send(reviewer, f"/findings/{first}/{decision}", body)
 
     assert (answer.status, "changed since it was shown. Nothing" in answer.json["detail"]) == (409, True)
@@ -262,7 +262,7 @@ def test_a_decision_about_another_version_is_refused(site: Site, decision: str) 
 def test_a_repeated_approval_changes_nothing_and_one_that_names_no_plan_says_so(site: Site) -> None:
     reviewer = program(site, "bob")
     [first, second] = sorted(site.world.findings())
-    body = {"plan": get(reviewer, f"/findings/{first}")["plan"]["plan_hash"]}
+    body = {"plan_hash": get(reviewer, f"/findings/{first}")["plan"]["plan_hash"]}
 
     changed = [send(reviewer, f"/findings/{first}/approve", body).json["changed"] for _ in range(2)]
     unnamed = send(reviewer, f"/findings/{second}/approve", {})

@@ -23,6 +23,8 @@ from store_support import FixedClock, Program
 
 from reconcile.audit import log
 from reconcile.coordination import lease
+from reconcile.people import sessions, users
+from reconcile.people.roles import Role
 from reconcile.store import Store, errors, key, tables
 from reconcile.upkeep import backup, restore
 from reconcile.upkeep.backup import BackupExists, BackupNotWritten, BackupUnusable
@@ -31,7 +33,7 @@ from reconcile.upkeep.restore import OtherStore, StateIsNewer
 NEW = "sqlite:///new.db"
 NOW = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 AT_WORK = {"audit", "audit_bodies", "audit_head", "expectations", "leases", "meta", "outbox", "schedules", "slots"}
-AT_WORK |= {"plans", "effects", "facts"}
+AT_WORK |= {"plans", "effects", "facts", "sessions"}
 """Tables in which a restore changes rows; all others are as they were."""
 IN_HAND = 3
 """So many plans are in somebody's hand in the filled state: a restore gives them to nobody, and says so."""
@@ -260,6 +262,19 @@ def test_nobody_from_before_is_taken_for_who_it_was(store: Store, url: str, tmp_
         ("job:new", None, 71),
     }
     assert {row["fence"] for row in after["outbox"] if row["status"] == "queued"} == {71}
+
+
+def test_a_session_that_ended_after_the_backup_does_not_come_back(store: Store, tmp_path: Path, file: Path) -> None:
+    with store.begin() as tx:
+        users.add(tx, "zoe", Role.ADMIN, by="eve", password=None)
+    session = sessions.sign_in_by_proxy(store, "zoe", sessions.Lifetime())
+    backup.make(store, file)
+    sessions.sign_out(store, session.secret)
+
+    restored(store, file, yes=True)
+
+    with Store.open(store.where, tmp_path) as again:
+        assert sessions.resume(again, session.secret, sessions.Lifetime()) is None
 
 
 def test_due_times_of_before_are_missed_and_none_since_comes_up(url: str, tmp_path: Path, file: Path) -> None:

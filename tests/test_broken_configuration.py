@@ -74,14 +74,14 @@ FROM_THE_STATE: Mapping[str, Sequence[str]] = {
     "backup": ("backup", "copy.db"),
     "restore": ("restore", "before.db", "--yes"),
     "migrate": ("migrate",),
-    "target list": ("target", "list"),
-    "users list": ("users", "list"),
+    "target": ("target",),
+    "users": ("users",),
     "users add": ("users", "add", "bea", "--no-password"),
     "users role": ("users", "role", "ada", "operator"),
     "users password": ("users", "password", "ada"),
     "users disable": ("users", "disable", "ada"),
     "users enable": ("users", "enable", "ada"),
-    "tokens list": ("tokens", "list"),
+    "tokens": ("tokens",),
     "tokens add": ("tokens", "add", "export", "--user", "ada"),
     "tokens revoke": ("tokens", "revoke", "import"),
 }
@@ -256,7 +256,7 @@ def test_an_undo_names_the_secret_it_lacks_and_changes_nothing(cleaned: Breakabl
 
     assert answer.code == 3, answer.said
     assert "Source 'shop' cannot be used: the environment variable `SHOP_URL` is not set" in answer.err
-    assert shop("show", "ID", "--json").json["status"] == "cleaned"
+    assert shop("show", "ID", "--json").json["state"] == "cleaned"
     assert "undo" not in shop("show", "ID", "--json").json
 
 

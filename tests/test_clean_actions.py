@@ -11,7 +11,7 @@ import pytest
 from plan_support import PlannedShop, planned_shop, rule_of
 from shop_support import LOCAL
 
-from reconcile.cleaning.planning.plan import NothingToDo, NotPlannable, mistakes
+from reconcile.cleaning.planning.plan import AsksPerson, NothingToDo, NotPlannable, mistakes
 from rules.kinds.duplicates import DuplicatesRule
 
 SERVERS = [pytest.param(one, marks=pytest.mark.server) for one in ("postgresql", "mariadb")]
@@ -230,3 +230,17 @@ def test_settings_that_do_not_fit_the_table_are_told_before_anything_is_planned(
 def test_a_value_can_hold_fields_of_the_two_records_and_nothing_else(text: str) -> None:
     with pytest.raises(ValueError, match=r"can hold \{\{ keeper.column \}\} and"):
         rule_of({"action": "set", "values": {"status": text}}, key=["email"])
+
+
+@pytest.mark.parametrize("action", ["set", "merge"])
+def test_two_records_never_point_at_each_other(action: str, shop: PlannedShop) -> None:
+    values = {"code": "{{ keeper.id }}"}
+    clean = {"action": "set", "values": values} if action == "set" else {"action": "merge", "surplus": {"set": values}}
+    shop.sql("update customers set code = '3' where id = 1")
+
+    with pytest.raises(AsksPerson, match="The keeper already points at a surplus record by `code`"):
+        shop.plan(twins(clean))
+
+    shop.sql("update customers set code = '99' where id = 1")
+    shop.carry_out(shop.plan(twins(clean)))
+    assert [record(shop, n)["code"] for n in (1, 2, 3)] == ["99", "1", "1"]  # type: ignore[index]

@@ -47,13 +47,13 @@ def proposed(world: World) -> str:
     """The only finding, whose plan waits; its id."""
     assert world.command("run").code == 0
     [finding] = world.command("findings", "--json").json
-    assert finding["status"] == "awaiting_approval", finding
+    assert finding["state"] == "awaiting_approval", finding
     return str(finding["id"])
 
 
 def state(world: World) -> str:
     [finding] = world.command("findings", "--state", "all", "--json").json
-    return str(finding["status"])
+    return str(finding["state"])
 
 
 @pytest.fixture(params=SERVERS)

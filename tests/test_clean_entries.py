@@ -88,3 +88,18 @@ def test_an_approved_effect_tells_who_approved_it(tmp_path: Path) -> None:
         *(("anna", words) for words in ("approved", "approved for cleaning")),
         *(("reconcile", words) for words in ("cleaning started", "cleaned")),
     ]
+
+
+def test_an_undo_that_was_not_done_tells_of_no_second_cleaning(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=ALONE)
+    world.run()
+    world.run()
+    trigger = "CREATE TRIGGER no BEFORE INSERT ON customers BEGIN SELECT RAISE(ABORT, 'no'); END"
+    world.shop.sql(trigger)
+
+    assert world.undo(world.only()).failed
+
+    [*_, started, ended, failed] = [words for _, words in _story(world)]
+    assert (started, ended, failed) == ("undo started", "undo not executed", "undo failed")
+    assert world.findings() == {world.only(): "cleaned"}
+    assert world.intact()

@@ -172,7 +172,7 @@ def test_the_plan_that_is_shown_is_the_one_that_waits_for_approval(shop: Planned
     with sqlite3.connect(shop.folder / "reconcile.db") as state:
         assert state.execute("select plan_hash from plans").fetchall() == [(planned["plan_hash"],)]
     assert (planned["state"], planned["approval"]) == ("awaiting_approval", "required")
-    assert f"reconcile approve {planned['finding']} --plan {planned['plan_hash'][:12]}" in here("plan").out
+    assert f"reconcile approve {planned['finding']} --plan-hash {planned['plan_hash'][:12]}" in here("plan").out
     shop.sql("update customers set tags = 'gold' where id = 1")
     assert here("plan", "--json").json[0]["state"] == "another"
 

@@ -731,7 +731,7 @@ def test_serve_carries_out_between_runs_what_was_approved_and_counts_it(asking: 
 
     assert asking.shop.ids() == [1, 3]
     assert 'reconcile_operations_total{outcome="done"} 1.0' in page
-    assert 'reconcile_plans{status="approved"} 0.0' in page
+    assert 'reconcile_plans{state="approved"} 0.0' in page
     assert 'reconcile_breaker_open{source="shop"} 0.0' in page
 
 

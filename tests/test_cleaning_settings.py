@@ -71,7 +71,7 @@ def findings(world: World, **environ: str) -> list[dict[str, Any]]:
 
 
 def states(world: World) -> list[str]:
-    return sorted(finding["status"] for finding in findings(world))
+    return sorted(finding["state"] for finding in findings(world))
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ def healthy(project: Project) -> None:
     assert project.audit_is_intact()
     after = project("run", "--json")
     assert after.code == 0, after.said
-    assert [one["status"] for one in after.json["findings"]] == ["open"]
+    assert [one["state"] for one in after.json["findings"]] == ["open"]
     assert project.audit_is_intact()
 
 

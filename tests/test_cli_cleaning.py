@@ -136,7 +136,7 @@ def test_a_finding_that_waits_for_a_person_says_how_to_answer(world: World) -> N
     _say("reject", finding)
     _, rejected = _say("show", finding)
 
-    plan = f"--plan {world.plans()[0].plan_hash[:12]}"
+    plan = f"--plan-hash {world.plans()[0].plan_hash[:12]}"
     answers = f"reconcile approve {finding} {plan} or reconcile reject {finding} {plan}"
     assert waits.stderr == f"Next: {answers}\n"
     assert rejected.stderr == ""
@@ -226,7 +226,7 @@ def test_a_decision_about_a_finding_that_is_not_in_quarantine_is_refused(world: 
 def test_a_plan_that_is_not_the_one_that_was_seen_is_refused(world: World) -> None:
     world.run()
 
-    code, said = _say("approve", world.only(), "--plan", "00000000")
+    code, said = _say("approve", world.only(), "--plan-hash", "00000000")
 
     assert code == exits.REFUSED
     assert "reconcile plan" in str(said.exception)
@@ -237,7 +237,7 @@ def test_a_plan_that_is_not_the_one_that_was_seen_is_refused(world: World) -> No
 def test_a_command_that_a_refusal_names_can_be_typed_as_it_stands(world: World) -> None:
     world.run()
     finding = world.only()
-    _, changed = _say("approve", finding, "--plan", "00000000")
+    _, changed = _say("approve", finding, "--plan-hash", "00000000")
     _say("approve", finding)
     _, over = _say("approve", finding)
     _say("undo", finding)
@@ -293,7 +293,7 @@ def test_what_was_done_at_once_has_one_name_everywhere(world: World) -> None:
     _, planned = _say("plan", "--json")
     plan_hash = json.loads(planned.stdout)[0]["plan_hash"]
 
-    code, approved = _say("approve", finding, "--plan", plan_hash, "--json")
+    code, approved = _say("approve", finding, "--plan-hash", plan_hash, "--json")
     plan = json.loads(approved.stdout)["plan"]
     back, _ = _say("undo", "--plan", plan)
     again, nothing = _say("undo", "--plan", plan)
@@ -313,7 +313,12 @@ def test_whoever_decides_about_the_plan_of_a_rule_that_only_reports_hears_what_c
     world.run()
     finding = world.only()
 
-    for words in (("approve",), ("reject",), ("approve", "--plan", "00000000"), ("reject", "--plan", "00000000")):
+    for words in (
+        ("approve",),
+        ("reject",),
+        ("approve", "--plan-hash", "00000000"),
+        ("reject", "--plan-hash", "00000000"),
+    ):
         code, refused = _say(words[0], finding, *words[1:])
 
         assert code == exits.REFUSED

@@ -55,7 +55,7 @@ def first(shop: Project) -> str:
 
 
 def states(shop: Project) -> dict[str, str]:
-    return {one["id"]: one["status"] for one in shop("findings", "--state", "all", "--json").json}
+    return {one["id"]: one["state"] for one in shop("findings", "--state", "all", "--json").json}
 
 
 @pytest.mark.slow
@@ -134,6 +134,32 @@ def test_a_filter_that_names_nothing_is_told_with_what_there_is(shop: Project) -
     in_words(shop("findings", "--state", "opn"), 2, "'opn' is not a state", "snoozed", lines=4)
     in_words(shop("findings", "--severity", "hihg"), 2, "did you mean `high`?", lines=4)
     in_words(shop("findings", "--limit", "0"), 2, "--limit", lines=4)
+
+
+def test_a_decision_without_findings_names_only_what_it_takes(shop: Project) -> None:
+    assert "--plan-file" not in shop("dismiss").err
+    assert "--plan-file" in shop("approve").err
+
+
+def test_the_findings_that_wait_are_those_that_the_status_counts(shop: Project) -> None:
+    snoozed, *others = ids(shop("findings", "--json"))
+    shop("snooze", snoozed)
+
+    listed = shop("findings", "--state", "waiting", "--json").json
+
+    assert [finding["id"] for finding in listed] == others
+    assert sum(shop("status", "--json").json["findings"].values()) == len(others)
+    assert len(shop("findings", "--json").json) == len(others) + 1
+
+
+def test_a_run_counts_what_decisions_settled_if_there_is_any(shop: Project) -> None:
+    assert "settled" not in shop("run").out
+    shop("dismiss", first(shop))
+
+    heading, row = shop("run").out.splitlines()[1:3]
+
+    counts = dict(zip(heading.split(), row.split(), strict=False))
+    assert (counts["rule"], counts["groups"], counts["known"], counts["settled"]) == ("twice", "2", "1", "1")
 
 
 def test_without_findings_a_list_is_empty_and_says_so_beside_it(shop: Project) -> None:

@@ -123,9 +123,10 @@ def test_the_status_of_a_project_names_everything_that_waits_with_its_command(sh
 
     lines = answer.out.splitlines()
     assert answer.code == 0, answer.said
-    assert lines[0] == "waits    1 finding: 1 high; 20.00 EUR at risk  → reconcile findings"
-    assert lines[1] == "         1 plan to approve or reject"
-    assert lines[2] == "         → reconcile findings --state awaiting_approval"
+    assert lines[0] == "waits    1 finding for a decision: 1 high; 20.00 EUR at risk"
+    assert lines[1] == "         → reconcile findings --state waiting"
+    assert lines[2] == "         1 plan to approve or reject"
+    assert lines[3] == "         → reconcile findings --state awaiting_approval"
     assert "channel desk: 1 message failed (the disk is full)" in answer.out
     assert "`reconcile messages`" in answer.out
     assert "`reconcile resume nightly`" in answer.out
@@ -244,7 +245,7 @@ def test_a_command_without_a_list_refuses_csv_before_it_does_anything(shop: Proj
     for words in (("dismiss", name), ("approve", name), ("quarantine", name, "--done"), ("status",), ("run",)):
         in_words(shop(*words, "-o", "csv"), 2, f"`reconcile {words[0]}` prints no list here; use -o json", lines=4)
 
-    assert shop("show", name, "--json").json["status"] == "awaiting_approval"
+    assert shop("show", name, "--json").json["state"] == "awaiting_approval"
 
 
 def test_a_format_is_named_once_and_correctly(shop: Project) -> None:

@@ -64,15 +64,15 @@ def test_a_second_state_cleans_nothing_until_it_adopts_the_database(tmp_path: Pa
     assert "is cleaned by another state" in look["cleaning of source shop"]
     assert "cleaning of source shop" not in ours("doctor").out
     assert active(database) == 3
-    [seen] = theirs("target", "list", "--json").json
+    [seen] = theirs("target", "--json").json
     assert seen["source"] == "shop"
     assert "another state" in seen["problem"]
 
     adopted = theirs("target", "adopt", "shop", "--json").json
 
     assert adopted["before"] == seen["owner"]
-    assert theirs("target", "list", "--json").json[0]["problem"] is None
-    assert "another state" in ours("target", "list").out
+    assert theirs("target", "--json").json[0]["problem"] is None
+    assert "another state" in ours("target").out
     assert "target.adopted" in theirs("audit").out
 
 
@@ -90,9 +90,7 @@ def test_a_state_from_a_backup_is_noticed_and_repeats_nothing_once_it_goes_on(tm
     state.unlink()
     for beside in state.parent.glob("reconcile.db-*"):
         beside.unlink()
-    in_words(
-        ours("restore", str(tmp_path / "old.backup")), 0, "`reconcile target list` shows the affected sources", lines=2
-    )
+    in_words(ours("restore", str(tmp_path / "old.backup")), 0, "`reconcile target` shows the affected sources", lines=2)
 
     behind = ours("approve", other)
 
@@ -117,4 +115,20 @@ def test_without_cleaning_there_is_nothing_to_list(tmp_path: Path) -> None:
     text = (tmp_path / "ours" / "reconcile.yaml").read_text()
     ours.write(text.replace("    clean: {action: set, values: {status: twin}}\n    limits: {share: 100%}\n", ""))
 
-    in_words(ours("target", "list"), 0, "nothing is cleaned")
+    in_words(ours("target"), 0, "nothing is cleaned")
+
+
+@pytest.mark.slow
+def test_of_two_copies_of_a_project_the_second_is_told_what_it_may_be(tmp_path: Path) -> None:
+    ours = project(tmp_path / "ours", shop(tmp_path))
+    assert ours("run").code == 0
+    first, other = (finding["id"] for finding in ours("findings", "--json").json)
+    assert ours("approve", first).code == 0
+    shutil.copytree(tmp_path / "ours", tmp_path / "copy")
+    assert ours("approve", other).code == 0
+
+    refused = Project(tmp_path / "copy")("approve", other)
+
+    assert refused.code == 4
+    assert "restored from a backup, or it is a copy and the other one cleans there" in refused.out
+    assert "If no other one does" in refused.out

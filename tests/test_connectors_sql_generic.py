@@ -534,7 +534,7 @@ def project(folder: Path, url: str, what: str) -> Project:
 def found(answer: Answer) -> dict[str, dict[str, Any]]:
     """The findings by fingerprint, without what names this run."""
     assert answer.code == 0, answer.said
-    times = ("first_seen", "last_seen", "status_since", "first_run", "last_run")
+    times = ("first_seen", "last_seen", "state_since", "first_run", "last_run")
     return {
         one["fingerprint"]: {name: value for name, value in one.items() if name not in times}
         for one in answer.json["findings"]

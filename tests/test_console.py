@@ -76,6 +76,7 @@ def test_from_the_code_on_the_terminal_to_a_decision(chromium: Browser, tmp_path
     assert sorted(world.findings().values()) == ["dismissed", "open"]
     assert person.trouble == []
     assert all(url.startswith(person.url) for url in person.asked)
+    assert "without_users" not in "".join(written), "the code is enough"
 
 
 def _read(terminal: int, written: list[str]) -> None:
@@ -109,6 +110,7 @@ def test_the_demo_is_shown_in_the_console(tmp_path: Path) -> None:
     assert page[0].endswith("/welcome")
     assert "Create the first user" in page[1]
     assert (process.returncode, "serve.stopped" in rest) == (0, True)
+    assert "console.without_users" in rest, "no terminal has the code"
 
 
 def test_a_queue_is_cleared_by_keys_with_the_focus_on_what_comes_next(chromium: Browser, site: Site) -> None:

@@ -81,6 +81,23 @@ def test_columns_that_the_rule_does_not_name_are_read_for_the_records_of_finding
     assert "They have the same mail (lower)." in text
 
 
+@pytest.mark.parametrize("shows", [False, True])
+def test_a_message_shows_the_displayed_columns_of_its_records_without_personal_data(
+    shows: bool, tmp_path: Path
+) -> None:
+    shop = project(tmp_path, "sqlite")
+    file, show = tmp_path / "reconcile.yaml", ", show: [mail]" if shows else ""
+    written = file.read_text().replace("{rules: all}", "{rules: all, notify: [desk]}")
+    file.write_text(f"{written}channels: {{desk: {{type: file, path: messages.txt{show}}}}}\n")
+
+    shop("run", "-q")
+
+    message = (tmp_path / "messages.txt").read_text()
+    mails = (" · mail ann@x.com", " · mail ANN@x.com") if shows else ("", "")
+    assert f"7: name Ann/Ann?& · city Bonn{mails[0]}\n" in message
+    assert f"8: name Anna · city Köln{mails[1]}\n" in message
+
+
 def test_a_change_of_a_displayed_value_alone_is_shown_and_no_news(tmp_path: Path) -> None:
     shop = project(tmp_path, "sqlite")
     shop("run", "-q")
@@ -118,7 +135,7 @@ def test_display_and_link_change_neither_findings_nor_plans(tmp_path: Path) -> N
     text = shop("plan").out
     assert "name Zoe Ann ≠" in words(text)
     assert "1  https://x.example/1" in text
-    assert shop("approve", plan["finding"], "--plan", plan["plan_hash"]).code == 0
+    assert shop("approve", plan["finding"], "--plan-hash", plan["plan_hash"]).code == 0
 
 
 def test_records_of_two_datasets_stand_side_by_side_each_with_its_own_columns(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def change(file: Path, how: Callable[[list[Cells]], object]) -> None:
 def by_key(world: World) -> dict[str, str]:
     """The states of findings by their e-mail."""
     found = world.command("findings", "--state", "all", "--all", "--json").json
-    return {finding["key"]["email"]: finding["status"] for finding in found}
+    return {finding["key"]["email"]: finding["state"] for finding in found}
 
 
 def export(world: World, name: str, *options: str) -> Path:
@@ -432,7 +432,7 @@ def test_a_csv_file_is_read_as_spreadsheets_save_it(copied: World, delimiter: st
 
     assert (answer.code, answer.out.splitlines()[-1]) == (0, "1 finding: 1 decided."), answer.said
     shown = copied.command("show", rows[2]["id"], "--json").json
-    assert (shown["status"], shown["note"]) == ("dismissed", "Müller: zwei\nPersonen")
+    assert (shown["state"], shown["note"]) == ("dismissed", "Müller: zwei\nPersonen")
 
 
 def test_a_workbook_with_cells_that_a_spreadsheet_has_typed(copied: World) -> None:

@@ -40,7 +40,7 @@ def test_a_message_asks_to_approve_exactly_the_plan_that_waits(tmp_path: Path) -
     world, reconcile = place(tmp_path)
     reconcile("run", "-q")
 
-    command = re.search(r"reconcile approve (F-\w+) --plan ([0-9a-f]{12})", world.messages())
+    command = re.search(r"reconcile approve (F-\w+) --plan-hash ([0-9a-f]{12})", world.messages())
 
     assert command is not None, world.messages()
     assert (command[1], command[2]) == (world.only(), reconcile("plan", "--json").json[0]["plan_hash"][:12])
@@ -51,7 +51,7 @@ def test_a_message_asks_to_approve_exactly_the_plan_that_waits(tmp_path: Path) -
 def test_an_approval_from_a_message_is_refused_once_the_rule_does_something_else(tmp_path: Path) -> None:
     world, reconcile = place(tmp_path)
     reconcile("run", "-q")
-    command = re.search(r"reconcile (approve F-\w+ --plan \w+)", world.messages())
+    command = re.search(r"reconcile (approve F-\w+ --plan-hash \w+)", world.messages())
     assert command is not None
     world.rules["twins"] = {"clean": {"action": "set", "values": {"name": "gone"}}}
     world.write()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,7 +31,7 @@ from reconcile.messages import living, outbox
 from reconcile.people import tokens
 from reconcile.store import findings as stored_findings
 from reconcile.store import tables
-from reconcile.tracking.decide import ChoseKeeper, FindingChanged
+from reconcile.tracking.decide import ChoseKeeper, FindingChanged, PlanNotNamed
 from reconcile.tracking.keeper import KeeperFixed, check
 from reconcile.upkeep import compaction, erasure
 from rules.kinds.duplicates import groups
@@ -187,6 +188,39 @@ def test_an_approval_of_the_plan_before_the_choice_is_void(world: World) -> None
         world.approve(world.only(), plan_hash=old)
     assert world.shop.ids() == [1, 2, 3, 9]
     assert world.findings() == {world.only(): "awaiting_approval"}
+
+
+def test_whoever_approves_the_choice_of_another_person_names_the_plan_they_saw(world: World) -> None:
+    keep(world, 2, by="ada")
+    [plan] = waiting(world)
+
+    with pytest.raises(
+        PlanNotNamed, match=f"ada chose another keeper .* approve {world.only()} --plan-hash {plan[:8]}"
+    ):
+        world.approve(world.only(), actor="bob")
+
+    assert world.shop.ids() == [1, 2, 3, 9]
+    assert world.findings() == {world.only(): "awaiting_approval"}
+    world.approve(world.only(), actor="bob", plan_hash=plan[:12])
+    assert world.shop.ids() == [2, 9]
+
+
+def test_who_chose_the_keeper_has_seen_its_plan(world: World) -> None:
+    keep(world, 2, by="ada")
+
+    world.approve(world.only(), actor="Ada")
+
+    assert world.shop.ids() == [2, 9]
+
+
+def test_after_a_choice_was_taken_back_no_plan_has_to_be_named(world: World) -> None:
+    """The plan is that of the rule again."""
+    keep(world, 2, by="ada")
+    keep(world, 1, by="ada")
+
+    world.approve(world.only(), actor="bob")
+
+    assert world.shop.ids() == [1, 9]
 
 
 def test_who_chose_the_keeper_is_none_of_the_two_who_approve(tmp_path: Path) -> None:
@@ -363,6 +397,38 @@ def test_records_that_changed_since_the_last_run_are_looked_at_before_a_choice(w
         keep(world, 2)
 
     assert kept(world) == (1, None)
+
+
+def test_a_choice_ends_with_a_finding_that_joins_another(tmp_path: Path) -> None:
+    rows = (*((n, "a@x", "Ann", "2026-03-01") for n in (1, 2, 3)), *((n, "a@x", "Ann", "2026-03-20") for n in (7, 8)))
+    rule = DELETE | {"key": ["email"], "gap": {"column": "at", "max": "10d"}}
+    world = World.at(tmp_path / "w", *((*row[:3],) for row in rows), twins=rule)
+    world.shop.sql(
+        "ALTER TABLE customers ADD COLUMN at DATE",
+        *(f"UPDATE customers SET at = '{at}' WHERE id = {n}" for n, _, _, at in rows),
+    )
+    world.run()
+    older, younger = _by_first(world)
+    for name, record in ((older, "2"), (younger, "8")):
+        with world.decisions("ada") as decisions:
+            keeping.keep(decisions, name, (record,))
+    world.add((5, "a@x", "Anne"))
+    world.shop.sql("UPDATE customers SET at = '2026-03-10' WHERE id = 5")
+
+    world.run()
+
+    assert world.findings() == {older: "awaiting_approval", younger: "merged_into"}
+    of_younger = world.command("show", younger, "--history").out
+    assert "choice of the keeper ended with the finding" in of_younger
+    assert "rule's keeper counts" not in of_younger + world.command("show", older, "--history").out
+    assert "keeper chosen by ada" in world.command("show", older).out
+    assert intact(world)
+
+
+def _by_first(world: World) -> list[str]:
+    """The findings by the id of their first record."""
+    with world.open() as application, application.store.read() as tx:
+        return [f.id for f in sorted(stored_findings.find(tx), key=lambda finding: finding.members[0].id)]
 
 
 def test_the_choice_stands_when_the_rule_would_keep_another_record(tmp_path: Path) -> None:
@@ -574,6 +640,19 @@ def test_a_reviewer_keeps_another_record_with_a_button_that_names_no_personal_da
     assert "keeper chosen by bob; the rule would keep 1" in after.text
     assert "Plan: 2 records deleted" in after.text
     assert "Keep this one" not in site.browser("vic").get(f"/findings/{name}").text
+
+
+def test_the_note_beside_the_button_is_kept_in_the_history(site: Site) -> None:
+    name, browser = site.world.only(), site.browser("bob")
+    page = browser.get(f"/findings/{name}")
+    form = re.search(r'<form id="keep".*?</form>', page.body.decode(), re.DOTALL)
+    assert form is not None
+    assert 'name="note"' in form[0]
+
+    chosen = {"keeper": page.field("keeper"), "note": "newest contract"}
+    browser.send(f"/findings/{name}/keep", f"/findings/{name}", version=page.field("version"), **chosen)
+
+    assert "newest contract" in browser.get(f"/findings/{name}").text
 
 
 def test_a_button_of_an_older_page_is_refused(site: Site) -> None:

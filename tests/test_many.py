@@ -129,6 +129,8 @@ def test_a_condition_chooses_by_what_is_known_of_a_finding(world: World, conditi
 @pytest.mark.parametrize(
     ("condition", "why"),
     [
+        ("rule = twins", "`twins` is not known here at column 8 of `rule = twins`; for a text write 'twins'; use rule"),
+        ("email = DHL", "No finding has money in `DHL` at column 9 of `email = DHL`; for a text write 'DHL'; nothing"),
         ("nmae = 'x'", "`nmae` is not known here at column 1 of `nmae = 'x'`; use rule, state, form"),
         ("email > 3", "email"),
         ("EUX < 3", "No finding has money in `EUX` at column 1"),
@@ -200,7 +202,7 @@ def test_a_severity_chooses_that_and_worse(world: World) -> None:
         ["dismiss"],
         ["dismiss", "F-1", "--rule", "twins"],
         ["approve", "F-1", "--plan-file", "plans.json"],
-        ["approve", "F-1", "F-2", "--plan", "abcdefgh"],
+        ["approve", "F-1", "F-2", "--plan-hash", "abcdefgh"],
         ["undo", "F-1", "--run", "run1_x"],
     ],
 )
@@ -304,9 +306,9 @@ def test_at_a_terminal_the_number_is_typed(world: World, typed: str, code: int, 
 def test_an_approval_that_is_sent_again_after_the_cleaning_changes_nothing(world: World) -> None:
     name = by_key(world)["00@x"]
     [plan] = world.plans(name)
-    first, _ = ask("approve", name, "--plan", plan.plan_hash)
-    again, answer = ask("approve", name, "--plan", plan.plan_hash[:12])
-    another, why = ask("approve", name, "--plan", "0" * 12)
+    first, _ = ask("approve", name, "--plan-hash", plan.plan_hash)
+    again, answer = ask("approve", name, "--plan-hash", plan.plan_hash[:12])
+    another, why = ask("approve", name, "--plan-hash", "0" * 12)
     without, _ = ask("approve", name)
     assert world.undo(name).undone
     undone, _ = ask("approve", name, "--plan", plan.plan_hash)

@@ -155,7 +155,7 @@ def test_nothing_is_written_or_resolved_and_people_hear_why(tmp_path: Path) -> N
             "key (name and town) identifies nothing; its largest groups: name •••, town Bonn (4 records); "
         )
         assert other["findings"]["known"] == 1
-    assert [finding["status"] for finding in project("findings", "--rule", "twins", "--json").json] == ["open"] * 2
+    assert [finding["state"] for finding in project("findings", "--rule", "twins", "--json").json] == ["open"] * 2
     assert "Bonn" not in project("audit", "log", "--json").out
     assert project.audit_is_intact()
 

@@ -20,7 +20,7 @@ from notifications_support import SLOT, double_charges, night, trouble
 from pydantic import ValidationError
 
 from notifications import conformance
-from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice, TroubleNotice
+from notifications.base import FailureNotice, GroupNotice, Notice, RecordNotice, RuleNotice, TroubleNotice
 from notifications.errors import (
     CannotBeAsked,
     ChannelRefused,
@@ -108,16 +108,13 @@ def leaves(node: Any) -> Iterator[dict[str, Any]]:
         yield node
 
 
-def test_only_an_owner_that_the_configuration_knows_rings(slack: SlackServer) -> None:
+def test_only_an_owner_that_the_channel_s_mentions_have_rings(slack: SlackServer) -> None:
     group, user = replace(double_charges(1), owner="@finance"), replace(double_charges(1), rule="x", owner="U012345678")
 
     bot(slack, mentions={"@finance": "S0614TZR7"}).send(night(group, user))
 
     rung = [element for element in leaves(slack.messages[0]["blocks"]) if element["type"] in ("user", "usergroup")]
-    assert rung == [
-        {"type": "usergroup", "usergroup_id": "S0614TZR7"},
-        {"type": "user", "user_id": "U012345678"},
-    ]
+    assert rung == [{"type": "usergroup", "usergroup_id": "S0614TZR7"}]
 
 
 def test_a_trouble_with_reconcile_itself_is_one_message_and_is_found_again(slack: SlackServer) -> None:
@@ -130,7 +127,9 @@ def test_a_trouble_with_reconcile_itself_is_one_message_and_is_found_again(slack
     assert channel.find(trouble()) == receipt
 
 
-@pytest.mark.parametrize("owner", ["WAREHOUSE", "@here", "<!channel>", "!here", "finance & Co"])
+@pytest.mark.parametrize(
+    "owner", ["WAREHOUSE", "@here", "<!channel>", "!here", "finance & Co", "U012345678", "<@U012345678>", "S0614TZR7"]
+)
 def test_an_owner_nobody_gave_an_id_is_only_named(slack: SlackServer, owner: str) -> None:
     bot(slack).send(night(replace(double_charges(1), owner=owner)))
 
@@ -410,6 +409,7 @@ GROUPS = st.builds(
     nearby_records=COUNTS,
     history=st.none() | WORDS,
     form_reason=st.none() | WORDS,
+    display=st.lists(st.builds(RecordNotice, WORDS, st.dictionaries(WORDS, WORDS, max_size=6)), max_size=4).map(tuple),
 )
 RULES = st.builds(
     RuleNotice,

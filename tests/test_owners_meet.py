@@ -151,7 +151,7 @@ def test_a_run_of_the_second_state_cleans_nothing_either_until_it_adopts_the_tab
     assert base.status(table) == before
 
     assert theirs("target", "adopt", "shop").code == 0
-    assert "another state" in ours("target", "list").out
+    assert "another state" in ours("target").out
     assert base.owners() == [shop]
 
 
@@ -171,7 +171,7 @@ def test_check_approve_doctor_and_target_list_all_say_that_another_state_cleans_
         assert "is cleaned by another state" in wrong["sentence"]
         assert project("run").code == 0
     assert "is cleaned by another state" in theirs("doctor").out
-    assert "is cleaned by another state" in theirs("target", "list").out
+    assert "is cleaned by another state" in theirs("target").out
     assert ours("check").code == 0
 
 
@@ -188,7 +188,7 @@ def test_states_that_clean_tables_of_two_schemas_do_not_meet_and_one_state_may_c
     both = base.project("both", url, *tables)
     assert approve_one(both).code == 4
     assert both("target", "adopt", "shop").code == 0
-    places = both("target", "list", "--json").json
+    places = both("target", "--json").json
     assert [place["problem"] for place in places] == [None, None]
     for finding in both("findings", "--state", "awaiting_approval", "--json").json:
         assert both("approve", finding["id"]).code == 0

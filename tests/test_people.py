@@ -313,7 +313,7 @@ def test_the_first_user_is_added_to_a_new_state_and_the_last_administrator_stays
     added = started(project, "users", "add", "ada", "--role", "admin", typed=f"{PASSWORD}\n")
     short = started(project, "users", "add", "bob", typed="short\n")
     without = started(project, "users", "add", "bob", "--no-password")
-    listed = project("users", "list", "--json").json
+    listed = project("users", "--json").json
 
     assert added == (0, "ada is added as admin.\n")
     assert short == (2, "This password is shorter than 12 characters. Nothing was changed; choose another\n")
@@ -338,7 +338,7 @@ def test_a_token_is_printed_once_and_named_afterwards(project: Project) -> None:
     assert started(project, "users", "add", "ada", "--role", "admin", typed=f"{PASSWORD}\n")[0] == 0
 
     made = project("tokens", "add", "nightly", "--user", "ada", "--role", "viewer", "--expires", "90d")
-    listed = project("tokens", "list")
+    listed = project("tokens")
 
     token = made.out.strip()
     assert token.startswith(tokens.PREFIX)
@@ -349,4 +349,4 @@ def test_a_token_is_printed_once_and_named_afterwards(project: Project) -> None:
     in_words(project("tokens", "add", "old", "--user", "ada", "--expires", "2020-01-01"), 2, "would never work")
     in_words(project("tokens", "revoke", "nigtly"), 2, "There is no token `nigtly`; did you mean `nightly`?")
     assert project("tokens", "revoke", "nightly").out == "Token nightly is revoked.\n"
-    assert project("tokens", "list").out == ""
+    assert project("tokens").out == ""

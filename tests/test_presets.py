@@ -138,7 +138,7 @@ def test_an_empty_setting_removes_that_of_the_preset_with_the_column_it_needs(tm
     rule = load(tmp_path / "reconcile.yaml", {}).rules["charges-twice"]
 
     assert rule.ordered_by is None
-    assert rule.kept_by == ()
+    assert rule.keep_columns == ()
 
 
 def test_a_column_that_the_dataset_lacks_is_told_with_the_setting_to_remove(tmp_path: Path) -> None:

@@ -295,7 +295,7 @@ HISTORY: Sequence[tuple[Sequence[Row], int | None]] = (
 """Records, and how many groups a run builds that knows those before them."""
 
 
-TIMES = ("first_run", "last_run", "first_seen", "last_seen", "status_since")
+TIMES = ("first_run", "last_run", "first_seen", "last_seen", "state_since")
 
 
 def timeless(shown: Any) -> Any:

@@ -191,6 +191,11 @@ def test_an_expression_means_what_it_says(text: str, values: dict[str, Value] | 
         ("amount >", "Expected a value but found the end at column 9 of `amount >`."),
         ("", "Expected a value but found the end at column 1 of ``."),
         ("amuont > 3", "There is no column `amuont` at column 1 of `amuont > 3`; did you mean `amount`?"),
+        ("name = Ann", "There is no column `Ann` at column 8 of `name = Ann`; for a text write 'Ann'; known names: "),
+        (
+            "name in ('Bob', Ann)",
+            "There is no column `Ann` at column 17 of `name in ('Bob', Ann)`; for a text write 'Ann'",
+        ),
         ('name = "Ann"', 'There is no column `Ann` at column 8 of `name = "Ann"`; write texts in single quotes'),
         ("name = ‘Ann’", "Cannot read `‘` at column 8 of `name = ‘Ann’`; write texts in straight single quotes."),
         (

@@ -255,7 +255,7 @@ def test_a_rule_that_does_not_fit_its_table_any_more_stops_alone(shop: ChargesPr
     assert "order_id" in ended.rule("double-charge")["failed"]
     assert ended.rule("paid-twice")["findings"]["known"] == 1
     assert [one["subject"] for one in shop.messages()[-1]["failures"]] == ["rule double-charge"]
-    assert {one["status"] for one in shop.findings()} == {"open"}
+    assert {one["state"] for one in shop.findings()} == {"open"}
 
 
 @pytest.mark.slow
@@ -268,7 +268,7 @@ def test_a_dataset_that_was_full_and_is_empty_today_resolves_nothing_and_is_told
 
     assert "is empty, but had 5 records" in ended.rule("double-charge")["failed"]
     assert "is empty" in again.rule("double-charge")["failed"]
-    assert [one["status"] for one in anywhere.findings()] == ["open", "open"]
+    assert [one["state"] for one in anywhere.findings()] == ["open", "open"]
     assert len(anywhere.messages()) == 2
     assert "is empty" in anywhere.messages()[-1]["failures"][0]["sentence"]
 
@@ -290,7 +290,7 @@ def test_a_run_whose_every_key_is_null_is_told_and_resolves_nothing(shop: Charge
     ended = shop.run(code=3)
 
     assert "every record was skipped" in ended.rule("double-charge")["failed"]
-    assert [one["status"] for one in shop.findings()] == ["open", "open"]
+    assert [one["state"] for one in shop.findings()] == ["open", "open"]
     assert len(shop.messages()) == 2
 
 
@@ -316,7 +316,7 @@ def test_records_that_can_no_longer_be_compared_resolve_nothing(tmp_path: Path, 
     assert reason in failed
     assert "but only 0 of 40 in its previous run; it found 2 instead of 20 groups" in failed
     assert planned.rule("double-charge")["failed"] == failed
-    assert {one["status"] for one in shop.findings()} == {"open"}
+    assert {one["state"] for one in shop.findings()} == {"open"}
 
     shop.config["rules"]["double-charge"]["where"] = "status = 'ok' and id <= 'ch_00004'"
     assert shop.write().run().rule("double-charge")["findings"]["resolved"] == 18
@@ -539,7 +539,7 @@ def test_the_report_of_a_run_has_the_documented_shape(shop: ChargesProject) -> N
     assert by_order["A-1"]["keeper"] == ["ch_00001"]
     assert by_order["A-1"]["surplus"] == [["ch_00002"]]
     assert by_order["A-1"]["key"] == {"order_id": "A-1", "amount": "20.00", "currency": "EUR"}
-    assert (finding["kind"], finding["status"], finding["severity"]) == ("duplicates", "open", "critical")
+    assert (finding["kind"], finding["state"], finding["severity"]) == ("duplicates", "open", "critical")
 
 
 @pytest.mark.slow
@@ -593,7 +593,7 @@ def test_one_rule_runs_alone_and_leaves_the_findings_of_the_others(shop: Charges
 
     assert [one["rule"] for one in ended.json["rules"]] == ["paid-twice"]
     assert ended.counts == {"resolved": 1}
-    assert sorted(one["status"] for one in shop.findings() if one["rule"] == "double-charge") == ["open", "open"]
+    assert sorted(one["state"] for one in shop.findings() if one["rule"] == "double-charge") == ["open", "open"]
 
 
 @pytest.mark.slow

@@ -68,6 +68,18 @@ def test_a_part_of_a_key_or_a_whole_id_of_a_record_finds_it(world: World) -> Non
     assert {text: emails(world, text) for text in FITTING} == FITTING
 
 
+def test_an_i_with_or_without_its_dot_is_the_same_letter(tmp_path: Path, url: str) -> None:
+    rows = ((1, "İSTANBUL@x", "A"), (2, "İSTANBUL@x", "A"), (3, "Izmir@x", "B"), (4, "Izmir@x", "B"))
+    rules = {"plain": {"key": ["email"]}, "folded": {"key": [{"email": "casefold"}, "name"]}}
+    world = World.at(tmp_path / "w", *rows, config={"state": url}, **rules)
+    world.run()
+
+    for text in ("istanbul", "ISTANBUL", "İstanbul", "İSTAN", "stanbul@X"):
+        assert sorted(emails(world, text)) == ["i̇stanbul@x", "İSTANBUL@x"], text
+    assert sorted(emails(world, "izmir")) == ["Izmir@x", "izmir@x"]
+    assert emails(world, "istambul") == []
+
+
 def test_an_exact_id_comes_before_parts_of_keys_and_a_finding_is_listed_once(world: World) -> None:
     assert emails(world, "1")[0] == "Jürgen.MÜLLER@x"
     assert sorted(emails(world, "1")) == ["100%_off!@x", "Jürgen.MÜLLER@x", "a-1@x"]
@@ -184,7 +196,7 @@ def test_the_api_searches_with_the_rights_of_the_user(site: Site) -> None:
     assert ask("vic", text="müller") == {"findings": [], "more": False}
     [finding] = ask("rita", text="müller")["findings"]
     assert finding["key"] == {"email": "•••"}
-    assert ask("vic", text="77")["findings"][0]["status"] == "awaiting_approval"
+    assert ask("vic", text="77")["findings"][0]["state"] == "awaiting_approval"
     assert ask("vic", text="77", states=["open"])["findings"] == []
     assert ask("rita", text="@x", limit=2)["more"] is True
     assert "'twin'" in ask("vic", text="77", rules=["twin"])["detail"]
@@ -197,7 +209,7 @@ def test_the_command_lists_what_fits_in_any_state(site: Site) -> None:
     cut = command("findings", "--search", "@x", "--limit", "1")
 
     assert finding["id"] in command("findings", "--search", "77").out
-    assert [shown["status"] for shown in command("findings", "--search", "77", "--json").json] == ["dismissed"]
+    assert [shown["state"] for shown in command("findings", "--search", "77", "--json").json] == ["dismissed"]
     assert command("findings", "--search", "77", "--state", "open", "--json").json == []
     assert "there are more; use --all to list all" in cut.err
     assert command("findings", "--search", " ").code == exits.WRONG

@@ -173,7 +173,7 @@ def test_a_finding_that_is_cleaned_after_the_copy_was_read_is_not_opened_again(t
 
     assert [answer.code for answer in answers] == [0], answers
     [finding] = command("findings", "--rule", "by-email", "--state", "all", "--json").json
-    assert finding["status"] == "cleaned"
+    assert finding["state"] == "cleaned"
 
 
 @pytest.mark.parametrize("megabytes", [1, 100])

@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_support import Project
 from notifications_support import HOSTILE, LATE, double_charges, first_run, group, night, trouble
 from serve_support import until
 from slack_sdk import WebClient
 
-from notifications.base import CleaningNotice, FailureNotice, Notice
+from notifications.base import CleaningNotice, DeliveryReceipt, FailureNotice, Notice, RecordNotice
+from notifications.errors import DeliveryUnknown
 from notifications.slack import blockkit
 from notifications.slack.channel import SlackChannel, SlackSettings
 from notifications.slack.limits import check
@@ -30,6 +32,15 @@ from reconcile.messages.living import with_proofs
 
 UGLY = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "ugly" / "naughty-strings.json"
 PACKAGES = ("@slack/types@3.2.0", "typescript@7.0.2", "emulate@0.10.0")
+
+ORDERS = """
+version: 1
+sources: {{here: {{type: files, root: .}}}}
+datasets: {{orders: {{source: here, path: orders.csv, id: id}}}}
+rules: {{twice: {{kind: duplicates, dataset: orders, key: [ref]}}}}
+channels: {{team: {{type: slack, token: "${{secret:SLACK_TOKEN}}", channel: "#finance-ops", base_url: "{address}"}}}}
+jobs: {{nightly: {{rules: all, notify: [team]}}}}
+"""
 
 pytestmark = pytest.mark.slow
 
@@ -148,13 +159,57 @@ def test_a_slack_that_others_wrote_keeps_what_we_post_update_and_find(packages: 
         assert "cleaned" in json.dumps(replies[1]["blocks"])
 
 
+def test_a_run_whose_answer_was_lost_looks_there_before_it_posts_again(
+    packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the configuration to the channel's history: one message with its thread, and then what became of it."""
+    with _another_slack(packages) as address:
+        [place] = [c["id"] for c in _asked(address, "conversations.list")["channels"] if c["name"] == "finance-ops"]
+        project = Project(tmp_path).write(ORDERS.format(address=address))
+        rows = [f"{number},A-{number // 2}" for number in range(40)]
+        (tmp_path / "orders.csv").write_text("\n".join(["id,ref", *rows, ""]))
+        post = SlackChannel.send
+
+        def and_lose_the_answer(channel: SlackChannel, notice: Notice) -> DeliveryReceipt:
+            post(channel, notice)
+            raise DeliveryUnknown(channel.name, "the answer was lost")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(SlackChannel, "send", and_lose_the_answer)
+            first = project("run", SLACK_TOKEN="xoxb-test")
+        [message] = _history(address, place)
+        until(lambda: "notified team" in project("run", SLACK_TOKEN="xoxb-test").out, 60, lambda: first.said)
+        finding = project("findings", "--limit", "1", "--json").json[0]["id"]
+        project("dismiss", finding)
+        project("run", SLACK_TOKEN="xoxb-test")
+
+        assert [each["ts"] for each in _history(address, place)] == [message["ts"]]
+        replies = _asked(address, "conversations.replies", channel=place, ts=message["ts"])["messages"]
+        assert len(replies) == 2
+        assert "not a duplicate" in json.dumps([each["blocks"] for each in replies])
+
+
+def _history(address: str, place: str) -> list[Any]:
+    """The messages in the channel, without threads."""
+    messages = _asked(address, "conversations.history", channel=place)["messages"]
+    return [each for each in messages if each.get("thread_ts", each["ts"]) == each["ts"]]
+
+
 @pytest.mark.skipif(not UGLY.is_file(), reason="the shared data is not here")
 def test_the_naughty_strings_ring_nobody_and_break_no_message() -> None:
     texts = [*json.loads(UGLY.read_text()), *HOSTILE, "@everyone", "<!here>", "<@U0123456>"]
     for number in range(0, len(texts), 4):
         some = texts[number : number + 4]
         groups = tuple(
-            replace(group(0, name=text), keeper=text, surplus=(text,), history=text, joined=(text,), outcome=text)
+            replace(
+                group(0, name=text),
+                keeper=text,
+                surplus=(text,),
+                history=text,
+                joined=(text,),
+                outcome=text,
+                display=(RecordNotice(text, {text: text}),),
+            )
             for text in some
         )
         rules = [

@@ -204,7 +204,7 @@ def _findings(soaked: Soaked, file: str) -> list[Json]:
 
 
 def _as_found(findings: Iterable[Json]) -> list[Any]:
-    return sorted([one["rule"], one["key"]["ref"], one["keeper"], one["surplus"], one["status"]] for one in findings)
+    return sorted([one["rule"], one["key"]["ref"], one["keeper"], one["surplus"], one["state"]] for one in findings)
 
 
 def _check_told(known: Iterable[Json], messages: Iterable[Json]) -> None:

@@ -69,7 +69,7 @@ def test_a_run_that_was_under_way_goes_on_after_the_upgrade(
     told = [one["id"] for one in shop.messages()]
     assert {"m-queued", "m-sending"} < set(told)
     assert len(told) == 3
-    assert {row["id"]: row["status"] for row in shop.cli("findings", "--state", "all", "--json").json}.items() >= {
+    assert {row["id"]: row["state"] for row in shop.cli("findings", "--state", "all", "--json").json}.items() >= {
         *filled.STATES.items(),
         ("F-MERGED", "merged_into"),
     }

@@ -86,7 +86,7 @@ def test_a_run_that_read_nothing_reports_its_open_findings(files: Files) -> None
     answer = command("run", "--json", "--quiet", "--fail-on", "low", "--slot", "2026-11-03T06:00:00Z")
 
     assert answer.code == 1
-    assert [finding["status"] for finding in answer.json["findings"]] == ["open"]
+    assert [finding["state"] for finding in answer.json["findings"]] == ["open"]
     assert answer.json["rules"][0]["mode"] == "unchanged"
     assert "twice: unchanged run: its files are the same" in command("run", "--slot", "2026-11-03T07:00:00Z").out
 

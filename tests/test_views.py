@@ -77,7 +77,7 @@ def test_a_view_of_a_finding_masks_its_records_and_names_the_next_step(shop: Pro
     assert detail.is_masked
     assert not open_detail.is_masked
     assert detail.next_step is not None
-    assert f"reconcile approve {row.id} --plan" in detail.next_step
+    assert f"reconcile approve {row.id} --plan-hash" in detail.next_step
 
 
 def test_views_load_nothing_of_a_terminal() -> None:

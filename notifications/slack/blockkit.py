@@ -17,9 +17,6 @@ from notifications.slack.limits import BLOCKS, FIELD, HEADER, SECTION, TOTAL, ch
 from notifications.wording import words
 from notifications.wording.document import Document, Line, Section, TextSpan
 
-# A bare id has a digit: an owner may well be called WAREHOUSE or SUPPORT.
-_OWNER_ID = re.compile(r"(?:<@|<!subteam\^|(?=[A-Z]*\d))(?P<id>[SUW][A-Z0-9]{6,20})>?")
-
 _MARGIN = 1_000
 """Characters kept free for heading and context."""
 
@@ -156,16 +153,15 @@ def _element(span: TextSpan, mentions: Mapping[str, str]) -> Block:
 
 
 def _mention(owner: str, mentions: Mapping[str, str]) -> Block | None:
-    """Return the mention of a user group, a user, or, if `mentions` says so, a whole channel."""
-    target = mentions.get(owner, owner)
-    if target in ("!here", "!channel") and owner in mentions:
-        return {"type": "broadcast", "range": target[1:]}
-    match = _OWNER_ID.fullmatch(f"<@{target}>" if owner in mentions else target)
-    if not match:
+    """Return the mention that `mentions` says: of a user group, a user or a whole channel; None if it has none."""
+    target = mentions.get(owner)
+    if target is None:
         return None
-    if match["id"].startswith("S"):
-        return {"type": "usergroup", "usergroup_id": match["id"]}
-    return {"type": "user", "user_id": match["id"]}
+    if target in ("!here", "!channel"):
+        return {"type": "broadcast", "range": target[1:]}
+    if target.startswith("S"):
+        return {"type": "usergroup", "usergroup_id": target}
+    return {"type": "user", "user_id": target}
 
 
 def _section(mrkdwn: str) -> Block:

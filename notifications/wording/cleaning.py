@@ -94,7 +94,11 @@ def _commands(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Li
         yield (TextSpan(f"And {rest:,} more: " if shown else "All of them: "), TextSpan(every, "code"))
     if waiting := next((group for group in shown if group.state == "awaiting_approval"), None):
         finding = words.visible(shlex.quote(waiting.finding), 40)
-        plan = f" --plan {words.visible(shlex.quote(waiting.plan_hash[:_BEGINNING]), 40)}" if waiting.plan_hash else ""
+        plan = (
+            f" --plan-hash {words.visible(shlex.quote(waiting.plan_hash[:_BEGINNING]), 40)}"
+            if waiting.plan_hash
+            else ""
+        )
         yield (
             TextSpan("Review: "),
             TextSpan(f"reconcile plan --finding {finding}", "code"),

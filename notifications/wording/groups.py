@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from notifications.base import GroupNotice, Notice
+from notifications.base import GroupNotice, Notice, RecordNotice
 from notifications.wording import words
 from notifications.wording.document import Line, TextSpan
 
 _COLUMNS = 6
 _IDS = 5
+_DISPLAYED = 4
 
 
 def lines(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
@@ -25,6 +26,7 @@ def _lines(group: GroupNotice, notice: Notice) -> Iterator[Line]:
     facts = [*_records(group), *filter(None, (words.money(group.money), gap))]
     state = "" if group.state == "new" else f" ({words.visible(words.state(group.state), 20)})"
     yield TextSpan(" · ".join(facts) + " · "), TextSpan(words.visible(group.finding, 40), "code"), TextSpan(state)
+    yield from map(_displayed, group.display)
     if group.joined:
         added = words.money(group.added)
         adds = f", adds {added}" if added else ""
@@ -45,6 +47,15 @@ def _key(group: GroupNotice) -> Iterator[TextSpan]:
         yield TextSpan(words.value(cell), "bold")
     if len(group.key) > _COLUMNS:
         yield TextSpan(f" · {words.plural(len(group.key) - _COLUMNS, 'more column', 'more columns')}")
+
+
+def _displayed(record: RecordNotice) -> Line:
+    """Return the values of one record that its dataset displays."""
+    cells = list(record.values.items())
+    shown = [f"{words.visible(name, 40)} {words.value(cell, 40)}" for name, cell in cells[:_DISPLAYED]]
+    if len(cells) > _DISPLAYED:
+        shown.append(words.plural(len(cells) - _DISPLAYED, "more column", "more columns"))
+    return (TextSpan(f"{words.visible(record.record, 40)}: {' · '.join(shown)}"),)
 
 
 def _records(group: GroupNotice) -> Iterator[str]:

@@ -183,4 +183,4 @@ class _Choice:
 
 
 def _approving(finding: str, plan_hash: str) -> str:
-    return f"`reconcile approve {finding} --plan {plan_hash[:12]}`"
+    return f"`reconcile approve {finding} --plan-hash {plan_hash[:12]}`"

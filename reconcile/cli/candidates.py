@@ -177,7 +177,7 @@ def _severities() -> Iterable[str]:
 def _states() -> Iterable[str]:
     from reconcile.findings.states import State
 
-    return [*(state.value for state in State), "all"]
+    return [*(state.value for state in State), "waiting", "all"]
 
 
 def _roles() -> Iterable[str]:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from reconcile.deciding.selection import Selection
     from reconcile.journal.effects import Verdict
 
-Plan = Annotated[
-    str | None, typer.Option("--plan", help="Only the plan with this hash, or its first characters.", metavar="HASH")
+PlanHash = Annotated[
+    str | None,
+    typer.Option("--plan-hash", help="Only the plan with this hash, or its first characters.", metavar="HASH"),
 ]
 
 
@@ -38,7 +39,7 @@ def register(app: typer.Typer) -> None:
 def approve(
     ids: Ids = None,
     config: Config = FILE,
-    plan: Plan = None,
+    plan_hash: PlanHash = None,
     rule: Rules = None,
     severity: Severity = None,
     where: Where = None,
@@ -55,7 +56,10 @@ def approve(
     from reconcile.cli.opening import load
     from reconcile.deciding.decisions import check_shown
 
-    out, chosen = Output(json, quiet, no_color), _chosen(selection(ids, rule, severity, where, plan_file), plan)
+    out, chosen = (
+        Output(json, quiet, no_color),
+        _chosen(selection(ids, rule, severity, where, plan_file, of_plans=True), plan_hash),
+    )
     with load(config) as application:
         decisions = _decisions(application)
 
@@ -66,13 +70,13 @@ def approve(
                 wish.finding, plan_hash=wish.plan, note=note, later=later, over_limit=over_limit, overrule=overrule
             )
 
-        _decide(application, out, "approve", chosen, confirm, plan, act)
+        _decide(application, out, "approve", chosen, confirm, plan_hash, act)
 
 
 def reject(
     ids: Ids = None,
     config: Config = FILE,
-    plan: Plan = None,
+    plan_hash: PlanHash = None,
     rule: Rules = None,
     severity: Severity = None,
     where: Where = None,
@@ -85,14 +89,17 @@ def reject(
 ) -> None:
     from reconcile.cli.opening import load_for_state
 
-    out, chosen = Output(json, quiet, no_color), _chosen(selection(ids, rule, severity, where, plan_file), plan)
+    out, chosen = (
+        Output(json, quiet, no_color),
+        _chosen(selection(ids, rule, severity, where, plan_file, of_plans=True), plan_hash),
+    )
     with load_for_state(config) as application:
         decisions = _decisions(application)
 
         def act(wish: Wish) -> DecisionResult:
             return decisions.reject(wish.finding, plan_hash=wish.plan, note=note)
 
-        _decide(application, out, "reject", chosen, confirm, plan, act)
+        _decide(application, out, "reject", chosen, confirm, plan_hash, act)
 
 
 def keep(
@@ -145,10 +152,10 @@ def retry(
         _decide(application, out, "retry", chosen, confirm, None, act)
 
 
-def _chosen(chosen: Selection, plan: str | None) -> Selection:
+def _chosen(chosen: Selection, plan_hash: str | None) -> Selection:
     """Return the selection; raises BadParameter for a plan of several findings."""
-    if plan is not None and not chosen.is_single:
-        raise typer.BadParameter("needs exactly one ID; use --plan-file for several plans", param_hint="--plan")
+    if plan_hash is not None and not chosen.is_single:
+        raise typer.BadParameter("needs exactly one ID; use --plan-file for several plans", param_hint="--plan-hash")
     return chosen
 
 
@@ -158,14 +165,14 @@ def _decide(
     decision: str,
     chosen: Selection,
     confirm: int | None,
-    plan: str | None,
+    plan_hash: str | None,
     act: Callable[[Wish], DecisionResult],
 ) -> None:
     """Decide about one finding, or about several with a summary, and exit."""
     from reconcile.deciding.decisions import Answer, Wish
 
     if chosen.is_single:
-        answer = act(Wish(chosen.ids[0], plan=plan))
+        answer = act(Wish(chosen.ids[0], plan=plan_hash))
         application.anchor()
         _say(out, answer)
     code = decide(application, out, decision, chosen, confirm, lambda wish: Answer.of(act(wish)))

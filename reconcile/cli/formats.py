@@ -22,9 +22,9 @@ LISTS: Mapping[str, str | None] = {
     "quarantine": "subject",
     "audit": None,
     "presets": "name",
-    "target list": None,
-    "users list": None,
-    "tokens list": None,
+    "target": None,
+    "users": None,
+    "tokens": None,
 }
 """The commands that print a list, which can be CSV. With the named argument they do something else."""
 

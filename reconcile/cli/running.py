@@ -113,10 +113,12 @@ def tell(report: RunReport, out: Output, application: Application, *, show: bool
     if report.status == "running":
         return
     hidden = _hiding(None if show else application)
-    rows = [_row(result, hidden(result.dataset, result.rule)) for result in report.checked]
-    headings = ("rule", "severity", "groups", *_CHANGES, "at risk", "records", "engine")
+    changes = (*_CHANGES, *(["settled"] if any(result.findings.settled for result in report.checked) else []))
+    rows = [_row(result, changes, hidden(result.dataset, result.rule)) for result in report.checked]
+    headings = ("rule", "severity", "groups", *changes, "at risk", "records", "engine")
     if rows:
-        out.table(headings, rows, right=(2, 3, 4, 5, 6, 7, 8, 9), usual=dict.fromkeys(range(3, 8), "0"))
+        last = len(headings) - 1
+        out.table(headings, rows, right=tuple(range(2, last)), usual=dict.fromkeys(range(3, last - 2), "0"))
     for why, names in _failures(report).items():
         out.say(f"could not check {', '.join(names)}: {why}")
     news, counts = _news(report)
@@ -255,14 +257,13 @@ def _status(report: RunReport) -> str:
     return f"{report.status}{', by an earlier run of this slot' if report.repeated else ''}  {report.run}"
 
 
-def _row(rule: RuleResult, hidden: Hidden) -> Sequence[Cell]:
-    counts = rule.findings
-    changes = (counts.new, counts.grown, counts.reopened, counts.known, counts.resolved)
+def _row(rule: RuleResult, changes: Sequence[str], hidden: Hidden) -> Sequence[Cell]:
+    numbers = (rule.groups, *(getattr(rule.findings, change) for change in changes))
     return (
         rule.rule,
         severity_cell(rule.severity),
-        *(f"{number:,}" for number in (rule.groups, *changes)),
-        hidden.at_risk(rule.money, counts.undecided),
+        *(f"{number:,}" for number in numbers),
+        hidden.at_risk(rule.money, rule.findings.undecided),
         f"{rule.scanned:,}",
         rule.engine,
     )

@@ -25,7 +25,7 @@ Ids = Annotated[list[str] | None, typer.Argument(help="Ids of findings, or their
 Rules = Annotated[list[str] | None, typer.Option("--rule", help="All findings of this rule; may be repeated.")]
 States = Annotated[
     list[str] | None,
-    typer.Option("--state", help="open, awaiting_approval, cleaned, quarantined … or all; may be repeated."),
+    typer.Option("--state", help="open, awaiting_approval, cleaned … or waiting, all; may be repeated."),
 ]
 Severity = Annotated[str | None, typer.Option("--severity", help="Only this severity or higher.")]
 Where = Annotated[
@@ -46,13 +46,19 @@ def selection(
     severity: str | None,
     where: str | None,
     plan_file: Path | None = None,
+    *,
+    of_plans: bool = False,
 ) -> Selection:
-    """Return the selection of a command; raises BadParameter unless findings are chosen in exactly one way."""
+    """Return the selection of a command; raises BadParameter unless findings are chosen in exactly one way.
+
+    `of_plans`: the command takes a file of plans, too.
+    """
     from reconcile.deciding.selection import Selection
 
     chosen = Selection(tuple(ids or ()), tuple(rules or ()), at_least(severity), where, plan_file)
     if chosen.ways != 1:
-        raise typer.BadParameter("give either IDs, or --rule, --severity or --where, or a file")
+        file = ", or --plan-file" if of_plans else ""
+        raise typer.BadParameter(f"give either IDs, or --rule, --severity or --where{file}", param_hint="ID")
     return chosen
 
 
@@ -68,19 +74,19 @@ def at_least(severity: str | None) -> Level | None:
 
 def states(names: list[str] | None) -> tuple[State, ...]:
     """Return the states of an option, by default those that are not over; raises BadParameter."""
-    from reconcile.findings.states import IN_HAND, LIVE, State
+    from reconcile.findings.states import IN_HAND, LIVE, WAITING, State
 
     if not names:
         return (*LIVE, *IN_HAND)
     wanted = [name.strip().lower().replace(" ", "_").replace("-", "_") for name in names]  # as people see them, too
     if "all" in wanted:
         return ()
-    allowed = [state.value for state in State]
+    meanings = {state.value: (state,) for state in State} | {"waiting": WAITING}
     for name, written in zip(wanted, names, strict=True):
-        if name not in allowed:
-            hint = f"use {', '.join(allowed)} or all"
+        if name not in meanings:
+            hint = f"use {', '.join(meanings)} or all"
             raise typer.BadParameter(f"{written!r} is not a state; {hint}", param_hint="--state")
-    return tuple(map(State, wanted))
+    return tuple(dict.fromkeys(state for name in wanted for state in meanings[name]))
 
 
 def decide(

@@ -88,7 +88,10 @@ def _site() -> Callable[[Server], Asgi] | None:
 
 def _welcome(server: Server) -> None:
     """Print the code for the first user, to a terminal alone: in a log it would be a secret for others."""
-    if server.has_users or server.listener is None or not sys.stderr.isatty():
+    if server.has_users or server.listener is None:
+        return
+    if not sys.stderr.isatty():
+        server.log_no_users()
         return
     exits.remark(f"Open http://{server.listener.address}/welcome to create the first user, with this code:")
     exits.remark(f"    {server.welcome.code}")

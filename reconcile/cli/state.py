@@ -137,7 +137,7 @@ def restore(
     if done.messages_unknown:
         out.say(f"messages that may have been sent since; their channels are checked first: {done.messages_unknown:,}")
     if cleaned:
-        out.note("Cleanings since the backup are unknown here: `reconcile target list` shows the affected sources")
+        out.note("Cleanings since the backup are unknown here: `reconcile target` shows the affected sources")
 
 
 def migrate(

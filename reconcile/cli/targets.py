@@ -21,21 +21,30 @@ class NothingCleaned(Wrong):
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="List the databases that are cleaned, or take one over.", rich_markup_mode=None)
-    group.command("list", help="List the sources that are cleaned, and whether this state may clean them.")(listed)
+    about = "List the databases that are cleaned, or take one over."
+    group = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
+    group.callback()(targets)
     group.command(help="Take over a database from another state, or again after a restore.")(adopt)
     app.add_typer(group, name="target")
 
 
-def listed(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+def targets(
+    context: typer.Context,
+    config: Config = FILE,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    if context.invoked_subcommand is not None:
+        return
     from reconcile.cli.opening import load_for_state
-    from reconcile.views import targets
+    from reconcile.views.targets import listed, to_json
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
-        views = list(targets.listed(application))
+        views = list(listed(application))
     if json:
-        out.emit(list(map(targets.to_json, views)))
+        out.emit(list(map(to_json, views)))
         return
     if not views:
         out.note("No rule has `clean:`, so nothing is cleaned.")

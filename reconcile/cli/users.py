@@ -19,32 +19,42 @@ Token = Annotated[str, typer.Argument(help="The token's name.", metavar="NAME")]
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Manage the users of the console.", rich_markup_mode=None)
-    group.command("list", help="List the users.")(listed)
+    about = "List the users of the console, or change them."
+    group = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
+    group.callback()(users)
     group.command(help="Add a user; asks for the password.")(add)
     group.command(help="Change a user's role.")(role)
     group.command(help="Set a user's password; ends their sessions.")(password)
     group.command(help="Refuse a user's sign-ins and tokens from now on.")(disable)
     group.command(help="Let a disabled user sign in again.")(enable)
     app.add_typer(group, name="users")
-    of_tokens = typer.Typer(help="Manage the tokens with which programs act for users.", rich_markup_mode=None)
-    of_tokens.command("list", help="List the tokens.")(listed_tokens)
+    about = "List the tokens with which programs act for users; make or end one."
+    of_tokens = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
+    of_tokens.callback()(tokens)
     of_tokens.command("add", help="Make a token and print it, once.")(add_token)
     of_tokens.command(help="End a token.")(revoke)
     app.add_typer(of_tokens, name="tokens")
 
 
-def listed(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+def users(
+    context: typer.Context,
+    config: Config = FILE,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    if context.invoked_subcommand is not None:
+        return
     from reconcile.cli.opening import load_for_state
     from reconcile.views import people as views
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
-        users = views.users(application)
+        listing = views.users(application)
     if json:
-        out.emit([user.to_json() for user in users])
-    elif users:
-        out.table(("user", "role", "personal data", "state", "signs in by"), [user.cells() for user in users])
+        out.emit([user.to_json() for user in listing])
+    elif listing:
+        out.table(("user", "role", "personal data", "state", "signs in by"), [user.cells() for user in listing])
     else:
         out.note("There are no users yet; `reconcile users add NAME --role admin` adds the first.")
 
@@ -156,17 +166,25 @@ def _tell(out: Output, name: str, state: str, *, changed: bool) -> None:
         out.say(f"{name} is {state}." if changed else f"{name} is already {state}; nothing was changed.")
 
 
-def listed_tokens(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+def tokens(
+    context: typer.Context,
+    config: Config = FILE,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    if context.invoked_subcommand is not None:
+        return
     from reconcile.cli.opening import load_for_state
     from reconcile.views import people as views
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
-        tokens = views.tokens(application)
+        listing = views.tokens(application)
     if json:
-        out.emit([token.to_json() for token in tokens])
-    elif tokens:
-        out.table(("token", "user", "role", "expires", "last used"), [token.cells() for token in tokens])
+        out.emit([token.to_json() for token in listing])
+    elif listing:
+        out.table(("token", "user", "role", "expires", "last used"), [token.cells() for token in listing])
     else:
         out.note("There are no tokens yet; `reconcile tokens add NAME --user USER` makes one.")
 

@@ -112,7 +112,7 @@ def _named(top: TopSettings, key: str, entry: Entry) -> Iterable[tuple[Position,
 def _keep_drifts(rule: Rule, dataset: DatasetConfig, node: Node) -> Iterator[Mistake]:
     """Refuse `ignore_drift` for columns that choose the keeper: after a change, the record to keep would be deleted."""
     ignored = rule.clean.ignore_drift if rule.clean is not None else ()
-    columns = {name for column in rule.kept_by if ignored for name in _source_columns(column, dataset.derived)}
+    columns = {name for column in rule.keep_columns if ignored for name in _source_columns(column, dataset.derived)}
     for index, name in enumerate(ignored):
         if name in columns:
             sentence = f"`ignore_drift` names `{name}`, which `keep` uses to choose the record that stays; remove it"

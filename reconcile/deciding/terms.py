@@ -12,6 +12,7 @@ from reconcile.findings.shown import Finding
 from rules.cleaning import CURRENCY
 from rules.errors import RuleError
 from rules.expressions import ExpressionError, parse
+from rules.expressions.hints import quotes_advice
 from rules.expressions.tree import Name, walk
 from rules.values import Column, Schema, Type, Value
 
@@ -90,9 +91,10 @@ class _Names:
             return Column(name, _OF_FINDINGS[name])
         if name in self.currencies:
             return Column(name, Type.DECIMAL)
+        quotes = quotes_advice(name, text, node.at)
         if CURRENCY.fullmatch(name):
-            raise ExpressionError(text, node.at, f"No finding has money in `{name}`", "nothing can match")
-        advice = f"use {', '.join(_OF_FINDINGS)}, currencies like EUR, or columns of the key"
+            raise ExpressionError(text, node.at, f"No finding has money in `{name}`", f"{quotes}nothing can match")
+        advice = f"{quotes}use {', '.join(_OF_FINDINGS)}, currencies like EUR, or columns of the key"
         raise ExpressionError(text, node.at, f"`{name}` is not known here", advice)
 
     def _type(self, text: str, node: Name) -> Type:

@@ -33,6 +33,9 @@ IN_HAND = (State.CLEANING, State.PARTLY, State.QUARANTINED)
 SETTLED = (State.DISMISSED, State.HANDLED, State.UNDONE)
 """States in which a decision covers the records: runs report nothing as long as it holds, and a person may reopen."""
 
+WAITING = (State.AWAITING, State.OPEN, State.STALE, State.FAILED, State.QUARANTINED)
+"""States in which a finding waits for a decision of a person."""
+
 
 class Event(enum.Enum):
     """An event of a finding. The values are the audit log's names."""

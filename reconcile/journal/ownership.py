@@ -2,8 +2,8 @@
 there. It is identified by the cleaned table, so two stores meet however each of them reaches that table.
 
 The number (ratchet) rises once a run: first here, then in the target, then it is confirmed here. If the two differ by
-more than an interrupted step, one of them was restored from a backup and may lack effects, so nothing is done until a
-person decides. A target that cannot hold our data is known by its identity only.
+more than an interrupted step, one of them was restored from a backup, or the store is one of two copies, and may lack
+effects, so nothing is done until a person decides. A target that cannot hold our data is known by its identity only.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class AnotherOwner(OwnershipRefused):
 
 
 class StoreBehind(OwnershipRefused):
-    """The state was restored from a backup and lacks later cleanings there."""
+    """The state is an older version of the one that cleaned there last: a backup, or a copy of it."""
 
     def __init__(self, source: str) -> None:
         super().__init__(
-            f"The state database knows less than source {source!r} about its cleanings, so it was restored from "
-            "a backup. Nothing is cleaned. Check what was done since, then allow it again with "
-            f"`reconcile target adopt {source}`"
+            f"The state database knows less than source {source!r} about its cleanings: it was restored from a backup, "
+            "or it is a copy and the other one cleans there. Nothing is cleaned. If no other one does, check what was "
+            f"done since, then allow it again with `reconcile target adopt {source}`"
         )
 
 

@@ -22,6 +22,7 @@ from reconcile.config.settings import Project
 from reconcile.coordination.lease import Owner, is_dead
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
+from reconcile.messages import records
 from reconcile.messages.outbox import log, notice_of
 from reconcile.messages.personal import Hidden
 from reconcile.schedule import retry
@@ -184,7 +185,8 @@ def _kept(project: Project, finding: Finding, show: Collection[str]) -> dict[str
     """Return the keeper and the surplus as fields of a notice: a button must not approve another plan than it names."""
     hidden = Hidden.of(project, finding.dataset, finding.rule, show)
     names = hidden.names(finding.members, finding.datasets)
-    return {"keeper": next(iter(names), ""), "surplus": tuple(names[1:]), "kept_by": finding.kept_by}
+    shown = {"display": records.displayed(project, finding, hidden)}
+    return {"keeper": next(iter(names), ""), "surplus": tuple(names[1:]), "kept_by": finding.kept_by} | shown
 
 
 def _outcome(finding: Standing, project: Project) -> str | None:

@@ -91,7 +91,7 @@ class RuleNews:
     def _examine(self, finding: Finding, rule: Rule) -> None:
         if finding.form == DUPLICATE:
             if self._repeats is None:
-                times = (rule.ordered_by, *rule.kept_by)
+                times = (rule.ordered_by, *rule.keep_columns)
                 self._repeats = Repeats({part.column for _, part in rule.key_parts()}, filter(None, times))
             self._repeats.add([member.values for member in finding.members if member.dataset is None])
             return

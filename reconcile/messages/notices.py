@@ -16,6 +16,7 @@ from reconcile.findings.identity import public
 from reconcile.findings.judgement import FindingChange
 from reconcile.findings.results import RuleResult
 from reconcile.findings.shown import Finding
+from reconcile.messages import records
 from reconcile.messages.joined import added_money, joined_records
 from reconcile.messages.news import RuleNews, gaps
 from reconcile.messages.personal import Hidden
@@ -161,6 +162,7 @@ def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         added=hidden.risk(added_money(letter.project, finding, joined), len(joined)),
         link=letter.project.page(f"/findings/{finding.id}") if finding.id != NO_ID else None,
         kept_by=finding.kept_by,
+        display=records.displayed(letter.project, finding, hidden),
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from notifications.base import MASK
+from notifications.base import MASK, RecordNotice
 from notifications.wording import words
 from reconcile.config.link import address, columns_of
 from reconcile.config.settings import DatasetConfig, Project
@@ -17,6 +17,9 @@ from reconcile.findings.shown import Finding, Foreseen, Named
 from reconcile.messages.personal import Hidden
 from rules.kinds.base import Rule
 from rules.values import Value, canonical
+
+_IN_MESSAGES = 2
+"""The records of each role that a message shows with their values."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,25 @@ def side_by_side(project: Project, finding: Finding | Foreseen, hidden: Hidden) 
     if not is_configured(project, finding):
         fields.sort(key=lambda name: not any(record.cells[name].differs for record in records if name in record.cells))
     return SideBySide(tuple(fields), records)
+
+
+def displayed(project: Project, finding: Finding, hidden: Hidden) -> tuple[RecordNotice, ...]:
+    """Return the first records of each role with the values of `display` for a message; none without `display`."""
+    if not is_configured(project, finding):
+        return ()
+    first = [
+        member
+        for role in dict.fromkeys(member.role for member in finding.members)
+        for member in finding.in_role(role)[:_IN_MESSAGES]
+    ]
+    view = side_by_side(project, replace(finding, members=tuple(first)), hidden)
+    rows = [(record.name, _readable(record, view.fields)) for record in view.records]
+    return tuple(RecordNotice(name, values) for name, values in rows if values)
+
+
+def _readable(record: RecordView, fields: Sequence[str]) -> dict[str, str]:
+    texts = {name: record.cells[name].text for name in fields if name in record.cells}
+    return {name: text for name, text in texts.items() if text not in ("", MASK)}
 
 
 def to_json(view: SideBySide) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from reconcile.config.settings import Project
 from reconcile.findings.results import Outcome, RuleFailure, RuleResult, RunSummary
 from reconcile.findings.shown import Finding, Foreseen
-from reconcile.findings.states import State
+from reconcile.findings.states import WAITING
 from reconcile.messages import records
 from reconcile.messages.delivery import DeliveryReport
 from reconcile.messages.personal import Hidden
@@ -22,9 +22,6 @@ from rules.models import Severity
 
 def _show_all(_dataset: str, _rule: str) -> Hidden:
     return Hidden()
-
-
-_OPEN = (State.OPEN, State.AWAITING, State.STALE, State.FAILED, State.QUARANTINED)
 
 
 @dataclass(frozen=True)
@@ -119,7 +116,7 @@ class RunReport:
 
     def has_open(self, severity: Severity) -> bool:
         """Return True if a finding at or above that severity is open."""
-        return any(finding.state in _OPEN and finding.severity >= severity for finding in self.findings)
+        return any(finding.state in WAITING and finding.severity >= severity for finding in self.findings)
 
     def to_json(
         self, hidden: Callable[[str, str], Hidden] = _show_all, project: Project | None = None

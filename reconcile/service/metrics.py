@@ -237,7 +237,7 @@ def _outbox(tx: Transaction) -> Iterator[Metric]:
 
 
 def _cleanings(tx: Transaction, project: Project) -> Iterator[Metric]:
-    plans = _labelled("plans", "Plans for cleaning that are not over, by state.", "status")
+    plans = _labelled("plans", "Plans for cleaning that are not over, by state.", "state")
     counts = stored_plans.counts(tx)
     for state in PlanState:
         if state not in OVER:

@@ -282,9 +282,11 @@ class Server:
         self.alarm.start()
         if self.listener is not None:
             self.listener.start()
-        if not self.has_users:
-            log.info("console.without_users", hint="reconcile users add NAME --role admin")
         log.info("serve.started", release=self.project.release[:12], jobs=len(self.project.jobs), worker=self.worker)
+
+    def log_no_users(self) -> None:
+        """Log that the console waits for its first user, and how to add one without a terminal."""
+        log.info("console.without_users", hint="reconcile users add NAME --role admin")
 
     def wait(self, stop_requested: threading.Event) -> None:
         """Return when the event is set."""

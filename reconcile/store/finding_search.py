@@ -39,16 +39,21 @@ def candidates(
             yield row.id
 
 
+def folded(text: str) -> str:
+    """Return the text regardless of case; İ is i, as in keys, not i with a dot above."""
+    return text.casefold().replace("i\u0307", "i")
+
+
 def in_key(values: Collection[Value], text: str, keys: Collection[str]) -> bool:
     """Return True if a text of a key contains this one, in upper or lower case, or another value begins with it.
 
     A text of a key that is one of `keys` fits too.
     """
-    wanted = text.casefold()
+    wanted = folded(text)
     return any(
-        wanted in value.casefold() or value in keys
+        wanted in folded(value) or value in keys
         if isinstance(value, str)
-        else str(public(value)).casefold().startswith(wanted)
+        else folded(str(public(value))).startswith(wanted)
         for value in values
         if value is not None
     )
@@ -88,10 +93,20 @@ def _holds(tx: Transaction, text: str, keys: Collection[str]) -> Iterator[sa.Col
     They may fit too much: the databases fold the case of ASCII letters only, so any other letter fits all.
     """
     key = sa.type_coerce(findings.c.key, sa.Text)
-    for inside in (f"%{_pattern(text)}%", *map(_pattern, keys)):
-        pattern = f'%["_","{inside}"]%'
+
+    def like(pattern: str) -> sa.ColumnElement[bool]:
         is_shared = tx.store.is_shared  # that collation makes it twice as fast
-        yield sa.collate(key, "C").ilike(pattern, escape="!") if is_shared else key.like(pattern, escape="!")
+        return sa.collate(key, "C").ilike(pattern, escape="!") if is_shared else key.like(pattern, escape="!")
+
+    for inside in (f"%{_pattern(text)}%", *map(_pattern, keys)):
+        yield like(f'%["_","{inside}"]%')
+    if (parts := re.split("[iI]", text))[1:]:
+        any_i = "%".join(map(_pattern, parts))
+        yield sa.and_(sa.or_(*map(like, _DOTTED)), like(f'%["_","%{any_i}%"]%'))
+
+
+_DOTTED = (r"%\u0130%", r"%\u0307%")
+"""Keys with an İ, or with a dot above that it left, where an i may be several characters."""
 
 
 def _pattern(text: str) -> str:

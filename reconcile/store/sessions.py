@@ -51,6 +51,10 @@ def end_of_user(tx: Transaction, user: str, *, but: str | None = None) -> None:
     tx.connection.execute(sa.delete(sessions).where(sessions.c.user == user, *others))
 
 
+def end_all(tx: Transaction) -> None:
+    tx.connection.execute(sa.delete(sessions))
+
+
 def delete_ended(tx: Transaction, idle_since: dt.datetime) -> None:
     """Delete the sessions that ended, and those unused since a time."""
     tx.connection.execute(sa.delete(sessions).where((sessions.c.ends_at <= tx.now) | (sessions.c.seen_at < idle_since)))

@@ -111,6 +111,18 @@ class ChoseKeeper(Refused):
         )
 
 
+class PlanNotNamed(Refused):
+    """Somebody else chose the keeper, and the approval does not say that the person saw the plan of that choice."""
+
+    def __init__(self, finding: Finding, plan: StoredPlan) -> None:
+        start = plan.plan_hash[: 2 * SHORTEST_PLAN]
+        super().__init__(
+            f"{finding.id} was not approved: {finding.kept_by} chose another keeper than its rule. Nothing was "
+            f"changed. Look at its plan (`reconcile show {finding.id}`), then approve exactly that one: "
+            f"`reconcile approve {finding.id} --plan-hash {start}`"
+        )
+
+
 @dataclass(frozen=True)
 class Decision:
     """The finding after the decision, a flag if it changed, and a sentence about it."""
@@ -220,7 +232,7 @@ def approve(
 
     `plan_hash` is its hash or the start of it, if the person saw one. `reserve` counts the plan against the limits and
     raises if they do not allow it. `system` is the operating system's user behind the name `actor`. Raises
-    NothingProposed, PlanChanged, NotYours, ChoseKeeper.
+    NothingProposed, PlanChanged, NotYours, ChoseKeeper, PlanNotNamed.
     """
     with store.begin() as tx:
         name = name_of(tx, finding_id)
@@ -240,8 +252,12 @@ def approve(
         approvals_given = stored_approvals.given(tx, [plan.id]).get(plan.id, ())
         if approvals.person(actor) in map(approvals.person, approvals_given):
             raise NotYours(finding, actor)
-        if plan.policy == "two_person" and finding.kept_by is not None and _is_same(actor, finding.kept_by):
-            raise ChoseKeeper(finding, actor)
+        if finding.kept_by is not None:
+            is_own_choice = _is_same(actor, finding.kept_by)
+            if plan.policy == "two_person" and is_own_choice:
+                raise ChoseKeeper(finding, actor)
+            if plan_hash is None and not is_own_choice:
+                raise PlanNotNamed(finding, plan)
         reserve(tx, plan)
         if not approvals.give(tx, plan, by=actor, plan_hash=plan.plan_hash, note=note, system=system):
             sentence = f"{actor} approves the plan for {finding.id}; one more person must approve it."

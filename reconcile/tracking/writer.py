@@ -47,7 +47,7 @@ class Writer:
         self._seen: list[str] = []
         self._new_members: list[Row] = []
         self._changed_members: list[Row] = []
-        self._without_choice: list[str] = []
+        self._without_choice: dict[str, str] = {}
         numbered = enumerate(judgement.verdicts)
         for number, verdict in sorted(numbered, key=lambda item: names.ids.get(item[0]) or item[1].finding or ""):
             mark = names.marks.get(number, "")
@@ -65,10 +65,10 @@ class Writer:
         """Let the rule's keeper count again where the chosen one left the finding, or the finding is over."""
         if not self._without_choice:
             return
-        finding_states.end_choices(self._tx, self._without_choice)
-        for finding in self._without_choice:
+        finding_states.end_choices(self._tx, list(self._without_choice))
+        for finding, event in self._without_choice.items():
             body = {"finding": finding, "rule": self._rule.name, "run": self._run}
-            log.append(self._tx, ACTOR, "finding.keeper_left", finding, body)
+            log.append(self._tx, ACTOR, event, finding, body)
 
     def _add_new(self) -> None:
         """Write the new findings. The digest of each is computed from the rows that are written; its entry has it."""
@@ -101,7 +101,7 @@ class Writer:
         row = stored | {"payload": stored["payload"] | {"reason": verdict.reason}, "merged_into": verdict.into}
         self._changed_by(row, stored, verdict)
         if any(member["chosen_by"] is not None for member in self._known.members[stored["id"]].values()):
-            self._without_choice.append(stored["id"])
+            self._without_choice[stored["id"]] = "finding.keeper_ended"
 
     def _on_new(self, verdict: Verdict, group: Group, new_id: str, mark: str, *, is_own: bool) -> None:
         fixed = {"id": new_id, "rule": self._rule.name, "kind": self._rule.kind, "dataset": self._rule.dataset}
@@ -197,7 +197,8 @@ class Writer:
         for name, before in stored.items():
             if name not in wanted and before["role"] != memory.FORMER:
                 self._changed_members.append(before | {"role": memory.FORMER})
-                self._without_choice += [finding] if before["chosen_by"] is not None else []
+                if before["chosen_by"] is not None:
+                    self._without_choice[finding] = "finding.keeper_left"
 
 
 _SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "records", "digest")

@@ -2,7 +2,8 @@
 
 A process that had the state open finds another epoch at its next transaction and stops; earlier leases, claims and
 fences become invalid. Events after the backup are unknown: a waiting message may have been sent, so its channel is
-asked first; a due time that waited, or came later, may have run, so it is recorded as missed.
+asked first; a due time that waited, or came later, may have run, so it is recorded as missed. A session may have been
+ended since, so all of them end.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 from reconcile.audit import log
 from reconcile.errors import Refused
 from reconcile.journal import effects
-from reconcile.store import Store, Transaction, audit_log, erasing, image, key
+from reconcile.store import Store, Transaction, audit_log, erasing, image, key, sessions
 from reconcile.upkeep import backup, erasure
 from reconcile.upkeep.backup import Backup, BackupUnusable
 from rules.values import canonical_instant
@@ -114,6 +115,7 @@ def _replace(tx: Transaction, old: Transaction, saved: Backup, actor: str, *, ot
     heir = tx.store.heir(saved.store, old.store.key, 1 + max(former.epoch, old.store.epoch))
     image.replace(tx, old, heir.epoch)
     image.free_leases(tx, names, new_fence)
+    sessions.end_all(tx)
     missed, unknown = image.miss_slots(tx, new_fence, _MISSED), image.requeue_as_unknown(tx, new_fence)
     lost = {name: count - saved.rows[name] for name, count in former.rows.items() if count > saved.rows[name]}
     restored_tx = Transaction(heir, tx.connection, tx.now)

@@ -269,7 +269,7 @@ def _group(rule: RuleComparison, group: Group | None, hidden: Hidden) -> dict[st
     return {name: value for name, value in told.items() if name not in _OF_A_RUN}
 
 
-_OF_A_RUN = ("id", "rule", "kind", "dataset", "status", "severity", "change")
+_OF_A_RUN = ("id", "rule", "kind", "dataset", "state", "severity", "change")
 
 
 def _text(value: Any) -> str:

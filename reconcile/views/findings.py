@@ -396,4 +396,4 @@ def _next(finding: Finding, undo: StoredPlan | None, plan: str | None) -> str | 
     if finding.not_undone and finding.state.value == "cleaned":
         return f"reconcile undo {finding.id}"
     action = _NEXT.get(finding.state.value)
-    return action and action.format(finding.id, f" --plan {plan[:_BEGINNING]}" if plan else "")
+    return action and action.format(finding.id, f" --plan-hash {plan[:_BEGINNING]}" if plan else "")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reconcile.audit import facts, log
+from reconcile.findings.states import PlanState
 from reconcile.store.audit_log import LogEntry
 
 
@@ -41,8 +42,10 @@ def _story(entry: LogEntry) -> str:
     body = entry.body or {}
     if entry.event == "plan.proposed" and body.get("policy") == "none" and not body.get("undoes"):
         return BY_RULE
-    undone = (f"operation.{after}" for kind, _, _, after in body.get(log.ALSO, ()) if kind == facts.PLAN)
-    story: str = body.get(log.STORY) or next(undone, entry.event)
+    undone = next((after for kind, _, _, after in body.get(log.ALSO, ()) if kind == facts.PLAN), None)
+    if undone == PlanState.SUCCEEDED.value:  # as before its undo, which was not done
+        return NOT_UNDONE if entry.event in _NOT_DONE else entry.event
+    story: str = body.get(log.STORY) or (f"operation.{undone}" if undone else entry.event)
     return story
 
 
@@ -55,6 +58,9 @@ def to_json(view: EventView) -> dict[str, Any]:
 
 BY_RULE = "plan.proposed_by_rule"
 """The story of a plan that its rule allows without asking anybody."""
+NOT_UNDONE = "operation.not_compensated"
+"""The story of an undo that ended without having changed anything."""
+_NOT_DONE = ("operation.failed", "operation.skipped")
 IN_WORDS: Mapping[str, str] = {
     "finding.opened": "found",
     "finding.grown": "grew",
@@ -72,6 +78,7 @@ IN_WORDS: Mapping[str, str] = {
     "finding.keeper_chosen": "keeper chosen",
     "finding.keeper_by_rule": "keeper chosen by the rule again",
     "finding.keeper_left": "chosen keeper left; the rule's keeper counts",
+    "finding.keeper_ended": "choice of the keeper ended with the finding",
     "finding.proposed": "awaiting approval",
     "finding.approved": "approved for cleaning",
     "finding.rejected": "plan rejected",
@@ -104,6 +111,7 @@ IN_WORDS: Mapping[str, str] = {
     "operation.skipped": "skipped",
     "operation.compensating": "undo started",
     "operation.compensated": "undo finished",
+    NOT_UNDONE: "undo not executed",
     "operation.judged": "decided by a person",
     "operation.due_now": "retried at once",
     "operation.id_reused": "id reused by another record",

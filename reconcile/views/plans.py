@@ -114,7 +114,7 @@ class PlanView:
     @property
     def next_step(self) -> str:
         """What happens to the plan next, with the command that decides it."""
-        approve = f"reconcile approve {self.finding} --plan {self._plan.plan_hash[:_BEGINNING]}"
+        approve = f"reconcile approve {self.finding} --plan-hash {self._plan.plan_hash[:_BEGINNING]}"
         match self.state:
             case "awaiting_approval":
                 return f"waits for approval{' by two people' if self.asks == 'two_person' else ''}: {approve}"

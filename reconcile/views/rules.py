@@ -14,13 +14,13 @@ import yaml
 from reconcile.coordination.releases import shortened
 from reconcile.findings.results import Outcome, outcome_of
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import State
+from reconcile.findings.states import WAITING, State
 from reconcile.messages.personal import Hidden
 from reconcile.store import Transaction, findings, overview
 from reconcile.store import releases as stored_releases
 from reconcile.store import runs as stored_runs
 from reconcile.views.advice import Judged, proposal
-from reconcile.views.today import DAYS, WAITING, Days, Sums, by_day, money_in_words, sums_of
+from reconcile.views.today import DAYS, Days, Sums, by_day, money_in_words, sums_of
 
 if TYPE_CHECKING:
     from reconcile.app import Application

@@ -16,7 +16,7 @@ from reconcile.errors import Wrong
 from reconcile.findings.identity import member_name, record_of
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.messages.personal import Hidden
-from reconcile.store.finding_search import begins_with, candidates, in_key, is_of_record
+from reconcile.store.finding_search import begins_with, candidates, folded, in_key, is_of_record
 from reconcile.store.findings import FindingFilter, some
 from reconcile.views.findings import FindingView, of
 from rules.errors import RuleError
@@ -136,7 +136,7 @@ def _keys(application: Application, text: str) -> Iterator[str]:
             with contextlib.suppress(RuleError):  # the normalisers take no texts
                 chain_type(Type.TEXT, part.steps)
                 value = normalise(text, part.steps, application.project.timezone)
-                if isinstance(value, str) and value.casefold() not in text.casefold():
+                if isinstance(value, str) and folded(value) not in folded(text):
                     yield value
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from notifications.base import MASK
 from notifications.wording import words
-from reconcile.findings.states import State
+from reconcile.findings.states import WAITING, State
 from reconcile.messages.personal import Hidden
 from reconcile.store import findings, overview, troubles
 from reconcile.store.overview import FailureRow
@@ -22,8 +22,6 @@ from rules.models import Severity
 if TYPE_CHECKING:
     from reconcile.app import Application
 
-WAITING = (State.AWAITING, State.OPEN, State.STALE, State.FAILED, State.QUARANTINED)
-"""States in which a finding waits for a decision of a person."""
 IN_PROGRESS = (State.APPROVED, State.CLEANING, State.PARTLY)
 DAYS = 30
 _NAMED = 4

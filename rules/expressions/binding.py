@@ -89,9 +89,7 @@ class Binder:
 
     def name(self, node: Name) -> Typed:
         if node.name not in self.schema:
-            advice = column_advice(node.name, self.schema.names)
-            if self.text[node.at] == '"':
-                advice = f"write texts in single quotes and columns in double quotes; {advice}"
+            advice = column_advice(node.name, self.schema.names, self.text, node.at)
             raise self.error(node, f"There is no column `{node.name}`", advice)
         return _column(self.schema[node.name])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from rules.document.mistakes import suggestion
@@ -88,9 +89,22 @@ def function_advice(name: str, functions: Iterable[str], normalisers: Iterable[s
     return suggestion(name, functions)
 
 
-def column_advice(name: str, columns: Iterable[str]) -> str:
-    """Return what to use instead of an unknown column, which may be a function without brackets."""
-    return FUNCTION_HINTS.get(name.lower()) or suggestion(name, columns)
+_COMPARED = re.compile(r"([=<>]|\bin\s*\([^()]*)\s*$", re.IGNORECASE)
+"""The text before a value that a column is compared with."""
+
+
+def column_advice(name: str, columns: Iterable[str], text: str, at: int) -> str:
+    """Return what to use instead of an unknown column at a place of an expression: it may be a text without quotes, or
+    a function without brackets."""
+    advice = FUNCTION_HINTS.get(name.lower()) or suggestion(name, columns)
+    return f"{quotes_advice(name, text, at)}{advice}"
+
+
+def quotes_advice(name: str, text: str, at: int) -> str:
+    """Return the beginning of an advice to quote an unknown name, if it may be a text."""
+    if text[at] == '"':
+        return "write texts in single quotes and columns in double quotes; "
+    return f"for a text write '{name}'; " if _COMPARED.search(text[:at]) else ""
 
 
 def word_advice(word: str, before: str) -> str:

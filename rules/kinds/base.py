@@ -183,7 +183,7 @@ class Rule(Strict):
         return False
 
     @property
-    def kept_by(self) -> tuple[str, ...]:
+    def keep_columns(self) -> tuple[str, ...]:
         """The columns that choose which record of a group stays."""
         return ()
 

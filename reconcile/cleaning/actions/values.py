@@ -16,9 +16,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema
 
 from connectors.target import Cell, Cells
-from reconcile.cleaning.actions.base import ActionTable, CurrentRecord
+from reconcile.cleaning.actions.base import ActionTable, AsksPerson, CurrentRecord
 from reconcile.findings.identity import public
-from rules.document.mistakes import short, suggestion
+from rules.document.mistakes import listed, short, suggestion
 from rules.values import Type, Value, canonical
 
 _FIELD = re.compile(r"\{\{\s*(keeper|record)\.([^{}|]*?[^{}|\s])\s*\}\}")
@@ -114,8 +114,38 @@ def unwritable(columns: Iterable[str], place: ActionTable, setting: str) -> Iter
 def cells(
     values: Mapping[str, str | None], record: CurrentRecord, keeper: CurrentRecord | None, place: ActionTable
 ) -> dict[str, Cell]:
-    """Return the new cells of these columns of the record. Without a keeper, no value may read one."""
+    """Return the new cells of these columns of the record. Without a keeper, no value may read one.
+
+    Raises AsksPerson if the record and its keeper would point at each other.
+    """
+    _check_pointers(values, record, keeper, place)
     return {column: _cell(column, text, record, keeper, place) for column, text in sorted(values.items())}
+
+
+def _check_pointers(
+    values: Mapping[str, str | None], record: CurrentRecord, keeper: CurrentRecord | None, place: ActionTable
+) -> None:
+    """Raise AsksPerson if these values make the record point at the keeper, and the keeper points at the record."""
+    pointers = {column: field.column for column, text in values.items() if (field := _id_of_keeper(text, place))}
+    if keeper is None or set(pointers.values()) not in (set(place.id), set(place.table.primary_key)):
+        return
+    if all(_is_equal(keeper.row.cells.get(column), record.row.cells.get(id_)) for column, id_ in pointers.items()):
+        raise AsksPerson(
+            f"The keeper already points at a surplus record by {listed(sorted(pointers))}, so they would point at each "
+            "other; clear it there, or keep the other record."
+        )
+
+
+def _id_of_keeper(text: str | None, place: ActionTable) -> Field | None:
+    """Return the placeholder that is the whole value, if it is a column of the keeper's id."""
+    match parts(text or ""):
+        case (Field("keeper", column) as field,) if column in (*place.id, *place.table.primary_key):
+            return field
+    return None
+
+
+def _is_equal(pointer: Cell, id_: Cell) -> bool:
+    return pointer is not None and id_ is not None and pointer[1] == id_[1]
 
 
 def news(new_values: Cells, record: CurrentRecord) -> dict[str, Cell]:

@@ -59,13 +59,13 @@ class Problem(_Answer):
 class Decision(_Request):
     """A decision about a finding as it was shown: a finding or plan that changed since is not decided.
 
-    `version` is the finding's, `plan` the `plan_hash` of its plan, which `approve` needs. `until` ends a snooze, by
+    `version` is the finding's, `plan_hash` that of its plan, which `approve` needs. `until` ends a snooze, by
     default when the finding grows. `to` is whom the finding is assigned to, null for nobody. `keeper` is the id of the
     record to keep, as the finding's `surplus` has it.
     """
 
     version: int | None = None
-    plan: Name | None = None
+    plan_hash: Name | None = None
     note: Text | None = None
     until: Instant | None = None
     to: Name | None = None
@@ -77,7 +77,7 @@ class Shown(_Request):
 
     finding: Name
     version: int | None = None
-    plan: Name | None = None
+    plan_hash: Name | None = None
 
 
 class ManyDecisions(_Request):

@@ -41,7 +41,7 @@ def decide(
         with office.application() as application:
             name = named(application, finding).id
             keeper = tuple("" if part is None else str(part) for part in wanted.keeper or ())
-            wish = Wish(name, wanted.note, wanted.version, wanted.plan, wanted.until, wanted.to, keeper)
+            wish = Wish(name, wanted.note, wanted.version, wanted.plan_hash, wanted.until, wanted.to, keeper)
             answer = decided(application, person, decision, wish)
         return {"finding": name, "changed": answer.changed, "sentence": answer.sentence}
 
@@ -55,7 +55,7 @@ def decide_many(person: Reviewer, office: At, wanted: ManyDecisions, key: Idempo
     _check(person, wanted.decision)
     each_once = {shown.finding: shown for shown in reversed(wanted.findings)}
     wishes = [
-        Wish(name, wanted.note, shown.version, shown.plan, wanted.until, wanted.to)
+        Wish(name, wanted.note, shown.version, shown.plan_hash, wanted.until, wanted.to)
         for name, shown in reversed(each_once.items())
     ]
 

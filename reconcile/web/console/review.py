@@ -17,7 +17,7 @@ from reconcile.app import Application
 from reconcile.deciding.decisions import DECISIONS, Wish, decided
 from reconcile.deciding.many import Outcomes, decide_each
 from reconcile.errors import Failed, Refused, Wrong
-from reconcile.findings.states import State
+from reconcile.findings.states import WAITING, State
 from reconcile.people.roles import Role
 from reconcile.store.finding_pages import PageFilter, numbers
 from reconcile.store.plans import waiting_plans
@@ -41,7 +41,7 @@ MOST = 200
 _Given = dict[str, Any]
 
 GROUPS: Mapping[str, tuple[str, tuple[State, ...]]] = {
-    "waiting": ("Waiting for a decision", (State.AWAITING, State.OPEN, State.STALE, State.FAILED, State.QUARANTINED)),
+    "waiting": ("Waiting for a decision", WAITING),
     "progress": ("In progress", (State.APPROVED, State.CLEANING, State.PARTLY)),
     "snoozed": ("Snoozed", (State.SNOOZED,)),
     "dismissed": ("Dismissed", (State.DISMISSED,)),

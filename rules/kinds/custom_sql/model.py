@@ -48,7 +48,7 @@ class SqlRule(Rule):
         return self.query
 
     @property
-    def kept_by(self) -> tuple[str, ...]:
+    def keep_columns(self) -> tuple[str, ...]:
         return tuple(line.column for line in self.keep if line.column is not None)
 
     def because(self, form: str) -> str:  # noqa: ARG002 - its findings have one form

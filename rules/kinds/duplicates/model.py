@@ -254,7 +254,7 @@ class DuplicatesRule(Rule):
         return self._recognition
 
     @property
-    def kept_by(self) -> tuple[str, ...]:
+    def keep_columns(self) -> tuple[str, ...]:
         return tuple(line.column for line in self.keep if line.column is not None)
 
     def not_cleanable(self) -> Iterator[tuple[SettingPath, str]]:
