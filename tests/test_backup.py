@@ -264,7 +264,9 @@ def test_nobody_from_before_is_taken_for_who_it_was(store: Store, url: str, tmp_
     assert {row["fence"] for row in after["outbox"] if row["status"] == "queued"} == {71}
 
 
-def test_a_session_that_ended_after_the_backup_does_not_come_back(store: Store, tmp_path: Path, file: Path) -> None:
+def test_a_session_that_ended_after_the_backup_does_not_come_back(
+    store: Store, url: str, tmp_path: Path, file: Path
+) -> None:
     with store.begin() as tx:
         users.add(tx, "zoe", Role.ADMIN, by="eve", password=None)
     session = sessions.sign_in_by_proxy(store, "zoe", sessions.Lifetime())
@@ -273,7 +275,7 @@ def test_a_session_that_ended_after_the_backup_does_not_come_back(store: Store, 
 
     restored(store, file, yes=True)
 
-    with Store.open(store.where, tmp_path) as again:
+    with Store.open(url, tmp_path) as again:
         assert sessions.resume(again, session.secret, sessions.Lifetime()) is None
 
 

@@ -234,13 +234,13 @@ def test_a_value_can_hold_fields_of_the_two_records_and_nothing_else(text: str) 
 
 @pytest.mark.parametrize("action", ["set", "merge"])
 def test_two_records_never_point_at_each_other(action: str, shop: PlannedShop) -> None:
-    values = {"code": "{{ keeper.id }}"}
+    values = {"rank_": "{{ keeper.id }}"}
     clean = {"action": "set", "values": values} if action == "set" else {"action": "merge", "surplus": {"set": values}}
-    shop.sql("update customers set code = '3' where id = 1")
+    shop.sql("update customers set rank_ = 3 where id = 1")
 
-    with pytest.raises(AsksPerson, match="The keeper already points at a surplus record by `code`"):
+    with pytest.raises(AsksPerson, match="The keeper already points at a surplus record by `rank_`"):
         shop.plan(twins(clean))
 
-    shop.sql("update customers set code = '99' where id = 1")
+    shop.sql("update customers set rank_ = 99 where id = 1")
     shop.carry_out(shop.plan(twins(clean)))
-    assert [record(shop, n)["code"] for n in (1, 2, 3)] == ["99", "1", "1"]  # type: ignore[index]
+    assert [record(shop, n)["rank_"] for n in (1, 2, 3)] == [99, 1, 1]  # type: ignore[index]

@@ -123,7 +123,7 @@ def test_the_status_of_a_project_names_everything_that_waits_with_its_command(sh
 
     lines = answer.out.splitlines()
     assert answer.code == 0, answer.said
-    assert lines[0] == "waits    1 finding for a decision: 1 high; 20.00 EUR at risk"
+    assert lines[0] == "waits    1 finding: 1 high; 20.00 EUR at risk"
     assert lines[1] == "         → reconcile findings --state waiting"
     assert lines[2] == "         1 plan to approve or reject"
     assert lines[3] == "         → reconcile findings --state awaiting_approval"

@@ -311,7 +311,7 @@ def test_an_approval_that_is_sent_again_after_the_cleaning_changes_nothing(world
     another, why = ask("approve", name, "--plan-hash", "0" * 12)
     without, _ = ask("approve", name)
     assert world.undo(name).undone
-    undone, _ = ask("approve", name, "--plan", plan.plan_hash)
+    undone, _ = ask("approve", name, "--plan-hash", plan.plan_hash)
 
     assert (first, again, another, without, undone) == (0, 0, exits.REFUSED, exits.REFUSED, exits.REFUSED)
     assert answer.stdout == f"The plan for {name} was approved and executed before; nothing was changed.\n"

@@ -107,7 +107,7 @@ def _waiting(application: Application, tx: Transaction, sums: Today) -> Iterator
     if number := sum(sums.waiting.values()):
         by_severity = ", ".join(f"{count:,} {name}" for name, count in sums.waiting.items() if count)
         risk = f"; {sums.at_risk} at risk" if sums.at_risk else ""
-        sentence = f"{plural(number, 'finding', 'findings')} for a decision: {by_severity}{risk}"
+        sentence = f"{plural(number, 'finding', 'findings')}: {by_severity}{risk}"
         yield Fact("waits", sentence, "reconcile findings --state waiting")
     counts = plans.counts(tx)
     if number := counts.get(PlanState.AWAITING, 0):
