@@ -121,7 +121,7 @@ class Finding(_Answer):
     rule: str
     kind: str
     dataset: str
-    status: str
+    state: str
     severity: str
     form: str
     key: dict[str, Any]
