@@ -3,10 +3,10 @@
 __reconcile__ = True  # `reconcile doctor` checks this mark: another distribution can silently replace our package.
 
 KINDS: dict[str, str] = {
-    "sql": "connectors.sql.source:SqlSource",
+    "sql": "connectors.sql.connector:SqlConnector",
     "duckdb": "connectors.sql.duckdb_file:DuckDbSource",
     "delta": "connectors.lake.delta:DeltaSource",
-    "files": "connectors.files.source:FilesSource",
+    "files": "connectors.files.connector:FilesConnector",
     "iceberg": "connectors.lake.iceberg:IcebergSource",
     "spark": "connectors.spark.source:SparkSource",
     "workbook": "connectors.workbook.source:WorkbookSource",

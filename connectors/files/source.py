@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Any
 
 import pyarrow as pa
-from pydantic import Field
 
-from connectors.base import DatasetSettings, Declaration, DuckScan, Scan, SourceSettings, UnreadableCells
+from connectors.base import Declaration, DuckScan, Scan, UnreadableCells
 from connectors.coerce import Coercion
 from connectors.declared import Declared, Notation, declared
 from connectors.disk.opened_file import digest, make_room, open_beneath, unpacked_limit
-from connectors.disk.paths import folder_columns, format_of, listed, matching, patterns, refuse_other_folders, state
+from connectors.disk.paths import folder_columns, format_of, listed, matching, patterns, refuse_other_folders
 from connectors.errors import ColumnMissing, ConnectorError, FileRefused, HeadersDiffer
 from connectors.files import parquet as parquet_files
 from connectors.files.bank import formats as bank
 from connectors.files.bank.statement import BankFile
+from connectors.files.connector import FilesConnector, FilesDataset, FilesSettings
 from connectors.files.csv import reader as csv_files
 from connectors.files.csv.dialect import CsvDialect, CsvWish
 from connectors.files.csv.layout import proposed
@@ -31,9 +31,6 @@ from connectors.files.jsonl import JsonLines
 from connectors.files.left_out import numbered, skipped, without_footer
 from connectors.files.parquet import ParquetFile
 from connectors.files.preamble import SkipTo, lines_above
-
-if TYPE_CHECKING:
-    pass
 
 ROWS = 65_536
 FILE: pa.Field[Any] = pa.field("_file", pa.string(), nullable=False)
@@ -45,49 +42,11 @@ _TEXT_ONLY = "`malformed` and `skip_footer` are for CSV, TSV and JSON Lines: lea
 OneFile = CsvFile | JsonLines | ParquetFile | BankFile
 
 
-class FilesSettings(SourceSettings):
-    """`root` is relative to the configuration file; nothing outside it is read, links followed.
-
-    `max_unpacked` limits each compressed file, in bytes; default: `opened_file.unpacked_limit`.
-    """
-
-    type: Literal["files"]
-    root: str = "."
-    max_unpacked: int | None = Field(default=None, ge=1)
-
-
-class FilesDataset(DatasetSettings):
-    """`path` is a file or a pattern (`bank-*.csv`) below the root; the file decides all settings not given here.
-
-    `header` is true, false (columns are column_1, column_2, …) or a list of names for a file without header. `skip` is
-    the number of physical lines before the header, or `{to: TEXT}` with one of its fields. `skip_footer` is the number
-    of lines at the end, blank ones not counted; `max_line` is in bytes. With `partitions`, folders like year=2026 are
-    columns. `batches: split` makes a record of each transaction that a bank booked in one sum (CAMT.053).
-    """
-
-    path: str
-    format: Literal["csv", "tsv", "jsonl", "parquet", "camt053", "mt940"] | None = None
-    delimiter: str | None = Field(default=None, min_length=1, max_length=1)
-    quote: str = Field(default='"', min_length=1, max_length=1)
-    encoding: str | None = None
-    header: bool | tuple[str, ...] = True
-    skip: Annotated[int, Field(ge=0)] | SkipTo = 0
-    skip_footer: int = Field(default=0, ge=0, le=1_000)
-    malformed: Literal["refuse", "skip"] = "refuse"
-    max_line: int = Field(default=csv_files.DUCKDB_LINE, ge=1_000, le=1_000_000_000)
-    partitions: bool = False
-    batches: Literal["whole", "split"] = "whole"
-
-
-class FilesSource:
+class FilesSource(FilesConnector):
     """Files below one directory. Reads never change them; copies are temporary."""
 
-    Settings: ClassVar[type[SourceSettings]] = FilesSettings
-    Dataset: ClassVar[type[DatasetSettings]] = FilesDataset
-
     def __init__(self, name: str, settings: FilesSettings, directory: Path) -> None:
-        self.name = name
-        self.root = directory / settings.root
+        super().__init__(name, settings, directory)
         self._max_unpacked = settings.max_unpacked
         self._prepared: dict[tuple[Any, ...], tuple[object, CsvFile]] = {}
 
@@ -148,12 +107,6 @@ class FilesSource:
             return mistake
         return self._files(dataset)[0].failure(error)
 
-    @staticmethod
-    def of_file(path: Path) -> Mapping[str, Any] | None:
-        if path.is_dir():
-            return {"type": "files", "root": str(path)}
-        return {"type": "files", "root": str(path.parent)} if format_of(path) else None
-
     def candidates(self) -> Sequence[str]:
         """Files; those whose names differ only in digits, and that have the same header, are one pattern."""
         return patterns(self.datasets(), self._header)
@@ -178,9 +131,6 @@ class FilesSource:
             return tuple(self._opened(FilesDataset.model_validate(self.declaration(name).settings)).raw.names)
         except ConnectorError:
             return (name,)
-
-    def state(self, dataset: FilesDataset) -> str | None:
-        return state(self.name, self.root, dataset.path)
 
     def content(self, dataset: FilesDataset, progress: Callable[[int], None]) -> str:
         """See connectors.base.ContentHashed."""

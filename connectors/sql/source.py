@@ -16,28 +16,27 @@ A column without a declared type is text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.sql.elements import quoted_name
 
-from connectors.base import Changes, DatasetSettings, Declaration, Scan, Snapshot, SourceSettings
+from connectors.base import Changes, Declaration, Scan, Snapshot
 from connectors.errors import ConnectorError, DatasetMissing
-from connectors.sql.address import Deadline, engine, has_own_reader, parsed, where
+from connectors.sql.address import Deadline, engine, parsed, where
 from connectors.sql.changes.opening import changes, untracked
 from connectors.sql.changing import Changing
 from connectors.sql.columns import Base, SqlColumn, columns, unfit_in_sqlite
-from connectors.sql.declaring import address_of, unique_keys, without_ours
+from connectors.sql.connector import SqlConnector
+from connectors.sql.declaring import unique_keys, without_ours
 from connectors.sql.errors import ErrorContext
-from connectors.sql.generic.source import GenericSource
-from connectors.sql.read_only import refusal
 from connectors.sql.reading import AnswerColumn, AsDeclared, Reading
-from connectors.sql.settings import SqlAnswer, SqlDataset, SqlSettings, seconds
+from connectors.sql.settings import SqlDataset, SqlSettings, seconds
 from connectors.sql.snapshot import opened
 from connectors.sql.stand_in import stand_in
 from connectors.sql.stop import read_of, watched
@@ -48,14 +47,11 @@ if TYPE_CHECKING:
     from connectors.sql.target.database import SqlTarget
 
 
-class SqlSource(Changing):
+class SqlSource(SqlConnector, Changing):
     """Tables and queries of one database. Creating it does not connect; connections live as long as a read.
 
     It is also a `connectors.target.Target`; changes use other connections: `connectors.sql.target.database`.
     """
-
-    Settings: ClassVar[type[SourceSettings]] = SqlSettings
-    Dataset: ClassVar[type[DatasetSettings]] = SqlDataset
 
     def __init__(self, name: str, settings: SqlSettings, root: Path) -> None:
         self.name = name
@@ -69,45 +65,10 @@ class SqlSource(Changing):
     def __repr__(self) -> str:
         return f"SqlSource({self.name!r} at {self._place.where})"
 
-    @classmethod
-    def open(cls, name: str, settings: SqlSettings, root: Path) -> SqlSource | GenericSource:
-        """Return the source; a GenericSource, which has no pushdown, for a database without a reader of its own."""
-        return (cls if has_own_reader(parsed(settings.url)) else GenericSource)(name, settings, root)
-
-    @staticmethod
-    def obstacle(settings: SqlSettings, dataset: SqlDataset) -> str | None:
-        """The reason why no record of the dataset can ever be changed; see connectors.target.Cleanable."""
-        url = parsed(settings.url)
-        if not has_own_reader(url):
-            return f"only PostgreSQL, MariaDB, MySQL and SQLite are written to, not {url.get_backend_name()}"
-        return None if dataset.table else "it is a `query`, and only a `table` can be changed"
-
-    @staticmethod
-    def file(settings: SqlSettings, root: Path) -> Path | None:
-        """The file of a SQLite database; None for a database on a server."""
-        url = parsed(settings.url)
-        return root / str(url.database) if url.get_backend_name() == "sqlite" else None
-
-    @staticmethod
-    def answer(settings: SqlSettings, dataset: SqlDataset, query: str) -> SqlAnswer:
-        """The answer of a query as a dataset; see connectors.base.Answering."""
-        url = parsed(settings.url)
-        if not has_own_reader(url):
-            raise ValueError(f"only PostgreSQL, MariaDB, MySQL and SQLite run it, not {url.get_backend_name()}")
-        reason = refusal(query, url.get_backend_name())
-        if reason is not None:
-            raise ValueError(f"{reason}; write a single read-only select")
-        return SqlAnswer(**{**dict(dataset), "table": None, "query": query})
-
     def datasets(self) -> Sequence[str]:
         """Tables and views; those outside the default schema as `schema.table`."""
         with self._session() as connection, translated_errors(self._place, read_of(connection)):
             return _names(connection)
-
-    @staticmethod
-    def of_file(path: Path) -> Mapping[str, Any] | None:
-        address = address_of(path)
-        return {"type": "sql", "url": address} if address else None
 
     def candidates(self) -> Sequence[str]:
         return without_ours(self.datasets())

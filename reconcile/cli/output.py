@@ -79,9 +79,7 @@ class Output:
 
     def heading(self, text: str) -> None:
         """Print an emphasised line of the result."""
-        from rich.text import Text
-
-        self._render(Text(visible.line(text), style="bold"))
+        self._write(self._coloured(Styled(visible.line(text), "bold")) + "\n", visible.raw(sys.stdout))
 
     def emit(self, value: Any) -> None:
         """Print one JSON document, or a list of documents as CSV; iterators in it are read as they are written."""
@@ -171,7 +169,7 @@ class Output:
         names, cells = list(map(visible.line, headings)), [[visible_cell(cell) for cell in row] for row in rows]
         if sys.stdout.isatty() and not fit:
             names, cells, right = without_usual(names, cells, right, usual or {})
-        width = self.width if fit else self._console().width
+        width = self.width if fit or sys.stdout.isatty() else _ENDLESS
         if not self._lined_up(names, cells, right, width):
             self._folded(names, cells, right, width)
 
@@ -224,7 +222,7 @@ class Output:
 
     @property
     def _is_coloured(self) -> bool:
-        return sys.stdout.isatty() and not self._plain
+        return sys.stdout.isatty() and not self._plain and os.environ.get("TERM") not in ("dumb", "unknown")
 
     def _render(self, what: RenderableType, width: int | None = None) -> None:
         """Render to text first: rich would end the process if nobody reads."""

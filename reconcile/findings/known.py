@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 
-import numpy as np
-
 from reconcile.findings.identity import FORM, holds, judged_values, key_text, records_of, stands
 from reconcile.findings.states import LIVE, SETTLED, State
 from rules.engines.base import Discrepancy, Group
@@ -104,6 +102,8 @@ class _Joined:
 
     def together(self) -> Iterator[tuple[int, int]]:
         """Each item and the first of its joined items, grouped, in the order of the first ones."""
+        import numpy as np  # noqa: PLC0415 - findings are shown without it
+
         roots = np.array([self._root(number) for number in range(len(self._parents))], np.int64)
         order = np.argsort(roots, kind="stable")
         return zip(order.tolist(), roots[order].tolist(), strict=True)

@@ -16,8 +16,7 @@ from connectors.disk.opened_file import OpenedFile, open_beneath, unpacked_limit
 from connectors.errors import ConnectorError, FileRefused, FileUnreadable
 from connectors.files.csv.dialect import CsvWish, decide
 from connectors.files.csv.facts import facts
-from connectors.files.csv.fields import Malformed, RecordReader
-from connectors.files.csv.reader import DUCKDB_LINE
+from connectors.files.csv.fields import DUCKDB_LINE, Malformed, RecordReader
 from connectors.files.parquet import ParquetFile
 from connectors.headers import OURS
 from connectors.workbook.cells import number as digits

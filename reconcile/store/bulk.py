@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -270,6 +270,8 @@ def _listed(tx: Transaction, columns: Mapping[str, sa.ColumnClause[Any]], rows: 
 
 @functools.cache
 def _insert_listed(table: sa.TableClause, names: Names, *, ignore: bool) -> sa.Insert:
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - loads all drivers for it
+
     rows = _unfolded({name: table.c[name] for name in names})
     statement = postgresql.insert(table).from_select(names, sa.select(*(rows.c[name] for name in names)))
     statement = statement.execution_options(preserve_rowcount=True)
@@ -285,6 +287,8 @@ def _update_listed(table: sa.Table, which: Names, values: Names, common: Names) 
 
 
 def _unfolded(columns: Mapping[str, sa.ColumnClause[Any]]) -> sa.TableValuedAlias:
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - see above
+
     listed = sa.cast(sa.bindparam(_ROWS, type_=sa.Text()), postgresql.JSON)
     parts = [sa.column(name, _plain(column)) for name, column in columns.items()]
     return sa.func.json_to_recordset(listed).table_valued(*parts, name="listed").render_derived(with_types=True)

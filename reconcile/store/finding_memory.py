@@ -6,10 +6,10 @@ import datetime as dt
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from reconcile.findings.identity import RuleIdentity, decode, key_text
 from reconcile.findings.known import Known, Outline
@@ -29,6 +29,9 @@ from reconcile.store.tables import (
     watermarks,
 )
 from rules.values import Value
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 CHUNK = 1_000
 FORMER = "former"
@@ -69,7 +72,11 @@ class Entered:
 
 def insert_for(tx: Transaction, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
     """Return an INSERT that supports ON CONFLICT, in the store's dialect."""
-    return postgresql.insert(table) if tx.store.is_shared else sqlite.insert(table)
+    if not tx.store.is_shared:
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - loads all drivers for it
+
+    return postgresql.insert(table)
 
 
 def chunks(items: Iterable[str]) -> Iterator[list[str]]:

@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, ClassVar, Protocol
-
-import numpy as np
-import pyarrow as pa
-import sqlalchemy as sa
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from rules import values as sums
 from rules.calendar import ONLY_WEEKENDS, Calendar
 from rules.engines.scope import Scope
 from rules.values import RecordId, Schema, Value
 
-Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
+if TYPE_CHECKING:  # findings are shown without the engines
+    import numpy as np
+    import pyarrow as pa
+    import sqlalchemy as sa
+
+Positions: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+DUCKDB_LINE = 2_000_000
+"""DuckDB's default limit of a line; a higher one makes it read in larger, slower pieces."""
 NO_DELIMITER = "\x1f"
 """The delimiter of a one-column file: a control character that text does not hold."""
 ENDS = "\r\n"

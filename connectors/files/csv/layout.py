@@ -16,8 +16,7 @@ from typing import Any
 from connectors.disk.opened_file import OpenedFile
 from connectors.files.csv.dialect import DELIMITERS, SAMPLE
 from connectors.files.csv.facts import facts
-from connectors.files.csv.fields import Malformed, RecordReader
-from connectors.files.csv.reader import DUCKDB_LINE
+from connectors.files.csv.fields import DUCKDB_LINE, Malformed, RecordReader
 from connectors.headers import TOTAL
 
 MOST_ABOVE = 100

@@ -22,6 +22,7 @@ from connectors.errors import ConnectorError, FileUnreadable
 from connectors.files.csv import records as csv_records
 from connectors.files.csv.dialect import CsvDialect, CsvWish, decide
 from connectors.files.csv.facts import CHUNK, facts
+from connectors.files.csv.fields import DUCKDB_LINE
 from connectors.files.left_out import NONE, MalformedRecords, confirm_count, numbered, without_footer
 from connectors.headers import confusable
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     pass
 
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
-DUCKDB_LINE = 2_000_000
-"""DuckDB's default limit of a line; a higher one makes it read in larger, slower pieces."""
 
 
 @dataclass(frozen=True)
