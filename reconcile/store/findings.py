@@ -82,25 +82,6 @@ _ONE_SLIP = 0.75
 """Similarity of an id and a mistyped one: of six characters one is wrong or missing, or two are swapped."""
 
 
-def foremost(tx: Transaction, criteria: FindingFilter, *, members: bool = True) -> Iterator[Finding]:
-    """Yield findings as `each`, but with equal severity and first day (in UTC) the largest amount first.
-
-    Of several currencies the largest number counts, and amounts below zero count by size; this only orders.
-    """
-    columns = (findings.c.id, findings.c.severity, findings.c.first_seen, findings.c.money)
-    rows = tx.connection.execute(filtered(sa.select(*columns), replace(criteria, limit=None))).all()
-
-    def rank(row: sa.Row[Any]) -> tuple[Any, ...]:
-        largest = max((Decimal(amount).copy_abs() for amount in row.money.values()), default=Decimal(-1))
-        return -row.severity, row.first_seen.date(), -largest, row.first_seen, row.id
-
-    ids = [row.id for row in sorted(rows, key=rank)[: criteria.limit]]
-    for names in chunks(ids):
-        shown = _shown(tx, sa.select(findings).where(findings.c.id.in_(names)), members=members)
-        by_id = {finding.id: finding for finding in shown}
-        yield from (by_id[name] for name in names)
-
-
 def count(tx: Transaction, criteria: FindingFilter) -> int:
     """Count the findings, ignoring the limit."""
     matching = filtered(sa.select(findings.c.id), replace(criteria, limit=None)).order_by(None).subquery()

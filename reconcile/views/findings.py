@@ -21,7 +21,8 @@ from reconcile.messages.personal import Hidden
 from reconcile.messages.public import finding_json
 from reconcile.messages.records import SideBySide, local, rule_of
 from reconcile.people.roles import Person
-from reconcile.store.findings import FindingFilter, count, foremost, get
+from reconcile.store.findings import FindingFilter, count, get
+from reconcile.store.foremost import foremost
 from reconcile.store.plans import StoredPlan, standing, undo_of
 from reconcile.store.sealing import RowsUnreadable
 from reconcile.views import history
