@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 import typer
 import typer.main
+from typer.models import CommandInfo, TyperInfo
 
 from reconcile.cli import (
     cleaning,
@@ -36,15 +38,16 @@ from reconcile.cli import (
     users,
 )
 
-app = typer.Typer(
-    name="reconcile",
-    help="Find duplicates and mismatches, report them, and keep an audit log.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+_SETTINGS: Mapping[str, Any] = {
+    "name": "reconcile",
+    "help": "Find duplicates and mismatches, report them, and keep an audit log.",
+    "no_args_is_help": True,
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+app = typer.Typer(**_SETTINGS)
 for group in (
     configuration,
     examples,
@@ -91,5 +94,50 @@ def _options(
     """Find duplicates and mismatches, report them, and keep an audit log."""
 
 
-program = typer.main.get_command(app)
-"""All commands, built once per process and before any fork, not once per call."""
+class _Commands(Mapping[str, Any]):
+    """The commands of `app`, each built when it is first used: all of them take as long as reading a configuration."""
+
+    def __init__(self) -> None:
+        groups = {str(info.name): info for info in app.registered_groups}
+        self._infos: dict[str, CommandInfo | TyperInfo] = {_name(info): info for info in app.registered_commands}
+        self._infos |= groups
+        self._built: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._built:
+            self._built[name] = _built(self._infos[name])
+        return self._built[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._infos
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._infos)
+
+    def __len__(self) -> int:
+        return len(self._infos)
+
+
+def _name(info: CommandInfo) -> str:
+    assert info.callback is not None  # noqa: S101 - every command has one
+    return info.name or typer.main.get_command_name(info.callback.__name__)
+
+
+def _built(info: CommandInfo | TyperInfo) -> Any:
+    if isinstance(info, CommandInfo):
+        return typer.main.get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=None)
+    return typer.main.get_group_from_info(
+        info, pretty_exceptions_short=True, suggest_commands=True, rich_markup_mode=None
+    )
+
+
+def _program() -> Any:
+    root = typer.Typer(**_SETTINGS)
+    root.callback()(_options)
+    group: Any = typer.main.get_command(root)
+    group.commands = _Commands()
+    return group
+
+
+program = _program()
+"""All commands, once per process and before any fork."""

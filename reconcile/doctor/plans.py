@@ -12,12 +12,7 @@ from collections.abc import Iterator
 from connectors.errors import ConnectorError
 from reconcile.app import Application
 from reconcile.config.settings import JobConfig
-from reconcile.detection import detect
-from reconcile.detection import increments as detection
-from reconcile.detection.detect import RuleDoesNotFit
-from reconcile.detection.subject import subjects_of
 from reconcile.doctor.diagnosis import Diagnosis
-from reconcile.runs.history import in_words
 from reconcile.schedule.schedules import Schedule
 from reconcile.telemetry import traces
 from rules.models import parse_duration
@@ -75,12 +70,17 @@ def _shortest_gap(schedule: Schedule) -> dt.timedelta | None:
 
 def increments(application: Application) -> Iterator[Diagnosis]:
     """Find rules that read all records in every run although their dataset asks for incremental runs."""
+    from reconcile.detection import detect  # noqa: PLC0415 - `status` needs no engines
+    from reconcile.detection import increments as detection  # noqa: PLC0415 - see above
+    from reconcile.detection.subject import subjects_of  # noqa: PLC0415 - see above
+    from reconcile.runs.history import in_words  # noqa: PLC0415 - see above
+
     project = application.project
     for rule in project.rules.values():
         entry = detection.entry_of(rule, project.datasets)
         if entry is None:
             continue
-        with contextlib.suppress(ConnectorError, RuleDoesNotFit):  # `sources` reports it
+        with contextlib.suppress(ConnectorError, detect.RuleDoesNotFit):  # `sources` reports it
             subjects = subjects_of(rule, application.subject)
             obstacle = detection.any_obstacle(rule, detect.fit(rule, subjects), subjects)
             if obstacle is None:

@@ -27,8 +27,11 @@ class FailureRow(NamedTuple):
 def money_of_findings(
     tx: Transaction, states: Collection[State], rule: str | None = None, *, since: dt.datetime | None = None
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the rule and the money of each finding in these states, since a time, of one rule or all, streamed."""
-    query = sa.select(findings.c.rule, findings.c.money).where(findings.c.state.in_([state.value for state in states]))
+    """Yield the rule and the money of each finding with money in these states, since a time, of one rule or all,
+    streamed."""
+    has_money = findings.c.money != sa.literal({}, findings.c.money.type)
+    in_states = findings.c.state.in_([state.value for state in states])
+    query = sa.select(findings.c.rule, findings.c.money).where(in_states, has_money)
     if since is not None:
         query = query.where(findings.c.state_since >= since)
     yield from _streamed(tx, _of(query, findings, rule))
