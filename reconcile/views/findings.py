@@ -9,7 +9,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from notifications.wording import words
-from reconcile.audit import log
 from reconcile.errors import Refused
 from reconcile.findings.identity import public
 from reconcile.findings.keeper import CHOOSABLE, handle_of
@@ -23,15 +22,14 @@ from reconcile.messages.records import SideBySide, local, rule_of
 from reconcile.people.roles import Person
 from reconcile.store.findings import FindingFilter, count, get
 from reconcile.store.foremost import foremost
-from reconcile.store.plans import StoredPlan, standing, undo_of
 from reconcile.store.sealing import RowsUnreadable
-from reconcile.views import history
-from reconcile.views.history import EventView
 from rules.forms import form_words
 from rules.values import Value
 
 if TYPE_CHECKING:
     from reconcile.app import Application
+    from reconcile.store.plans import StoredPlan
+    from reconcile.views.history import EventView
     from reconcile.views.plans import PlanView
 
 _NEXT = {
@@ -312,6 +310,10 @@ class FindingDetail(FindingView):
 
 def detail(application: Application, identifier: str, *, show: bool) -> FindingDetail:
     """Return one finding by its id or the beginning of it. Raises a FindingError, StoreError."""
+    from reconcile.audit import log  # noqa: PLC0415 - a list needs no history and no plans
+    from reconcile.store.plans import standing, undo_of  # noqa: PLC0415 - see above
+    from reconcile.views.history import EventView  # noqa: PLC0415 - see above
+
     with application.memory.read() as tx:
         finding = get(tx, identifier)
         events = tuple(map(EventView.of, log.entries(tx, finding=finding.id)))
@@ -370,6 +372,8 @@ def reveal(application: Application, identifier: str, *, by: Person) -> FindingD
     """Return one finding with personal data in clear, and record who saw it. Raises RevealRefused and as `detail`."""
     if not by.sees_personal:
         raise RevealRefused(by.name)
+    from reconcile.audit import log  # noqa: PLC0415 - see above
+
     view = detail(application, identifier, show=True)
     with application.memory.begin() as tx:
         log.append(tx, by.name, "personal_data.revealed", view.id, {"finding": view.id, "system": by.origin})
@@ -378,6 +382,8 @@ def reveal(application: Application, identifier: str, *, by: Person) -> FindingD
 
 def detail_to_json(view: FindingDetail) -> dict[str, Any]:
     """Return the finding with its records, its plan, its history and its undo as public JSON."""
+    from reconcile.views import history  # noqa: PLC0415 - see above
+
     optional: dict[str, Any] = {"why": view.why, "prospect": view.prospect}
     if view.plan is not None:
         from reconcile.views import plans  # noqa: PLC0415 - loaded with the plan
