@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import xlsxwriter
-from cli_support import FILES, ORDERS
+from cli_support import FILES, ORDERS, Project, sqlite
 
 pytestmark = pytest.mark.slow
 
@@ -37,6 +37,12 @@ ENGINES = (
     "rules.engines.embedded",
     "rules.kinds.duplicates.detection",
 )
+READERS = (
+    *(name for name in ENGINES if name not in ("sqlalchemy", "reconcile.store")),
+    *("connectors.files.source", "connectors.sql.source", "cryptography", "lxml", "psycopg", "rich.console"),
+    *("rules.functions", "scipy", "sqlalchemy.dialects.postgresql"),
+)
+"""What no command loads that only shows what the state holds."""
 WORKBOOK = """\
 version: 1
 sources: {crm: {type: workbook, path: crm.xlsx}}
@@ -48,6 +54,14 @@ rules:
     key: [{email: [trim, lower, {map: {none: null}}]}, {name: [{prefix: 3}]}]
     where: email like '%@%'
     having: records > 2
+"""
+
+
+FROM_SQLITE = """\
+version: 1
+sources: {shop: {type: sql, url: "sqlite:///shop.db"}}
+datasets: {orders: {source: shop, table: orders, id: id}}
+rules: {twice: {kind: duplicates, dataset: orders, key: [order_id]}}
 """
 
 
@@ -70,12 +84,7 @@ def shop(folder: Path) -> Path:
 
 
 def test_a_first_run_over_a_file_loads_nothing_it_does_not_use(tmp_path: Path) -> None:
-    run = (
-        "from reconcile.cli import main\nsys.argv = ['reconcile', 'run', '--json']\n"
-        "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code"
-    )
-
-    assert loaded(run, UNUSED, shop(tmp_path)) == "[]"
+    assert loaded(command("run", "--json"), UNUSED, shop(tmp_path)) == "[]"
 
 
 def test_a_configuration_is_read_without_the_engines(tmp_path: Path) -> None:
@@ -84,6 +93,44 @@ def test_a_configuration_is_read_without_the_engines(tmp_path: Path) -> None:
     (tmp_path / "reconcile.yaml").write_text(WORKBOOK, encoding="utf-8")
 
     assert loaded(read, ENGINES, tmp_path) == "[]"
+
+
+SHOWN = {
+    ("findings",): ("reconcile.audit.log", "reconcile.store.plans"),
+    ("show", "ID"): (),
+    ("status",): (),
+    ("rules",): (),
+    ("__complete", "show", "F-"): ("reconcile.audit.log", "reconcile.views", "reconcile.app"),
+    ("__complete", "run", "--rule", "t"): ("reconcile.store", "reconcile.app"),
+}
+"""Commands that a person or a shell waits for, with what only some of them load. ID is the finding's."""
+MOST = 700
+"""The most modules that such a command loads, of Python and all packages; today 420 to 660."""
+
+
+def command(*words: str) -> str:
+    return (
+        f"from reconcile.cli import main\nsys.argv = {['reconcile', *words]!r}\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code"
+    )
+
+
+@pytest.mark.parametrize("words", SHOWN, ids=" ".join)
+@pytest.mark.parametrize("source", ["files", "sql"])
+def test_a_command_that_shows_the_state_loads_no_reader_and_no_engine(
+    tmp_path: Path, words: tuple[str, ...], source: str
+) -> None:
+    project = Project(shop(tmp_path))
+    if source == "sql":
+        with sqlite(tmp_path / "shop.db") as db:
+            db.executescript("create table orders (id, order_id text); insert into orders values (1, 'A'), (2, 'A')")
+        project.write(FROM_SQLITE)
+    assert project("run", "--quiet").code == 0
+    [finding] = project("findings", "--json").json
+    code = command(*(finding["id"] if word == "ID" else word for word in words))
+
+    assert loaded(code, READERS + SHOWN[words], tmp_path) == "[]"
+    assert int(answer(f"{code}\nprint(len(sys.modules))", tmp_path)) <= MOST
 
 
 def test_a_workbook_is_being_read_before_what_compares_it_is_loaded(tmp_path: Path) -> None:
