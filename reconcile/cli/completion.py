@@ -13,11 +13,12 @@ from reconcile.cli import exits
 
 _BASH = """\
 _reconcile() {
-    local line tab=$'\\t'
+    local line tab=$'\\t' words=("${COMP_WORDS[@]:0:COMP_CWORD+1}")
+    words=("${words[@]//[\\\\\\'\\"]/}")
     COMPREPLY=()
     while IFS= read -r line; do
         COMPREPLY+=("${line%%"$tab"*}")
-    done < <("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    done < <("${words[0]/#\\~/"$HOME"}" __complete "${words[@]:1}" 2>/dev/null)
 }
 complete -o bashdefault -o default -F _reconcile reconcile
 """
@@ -25,8 +26,9 @@ _ZSH = """\
 #compdef reconcile
 _reconcile() {
     local tab=$'\\t'
-    local -a lines
-    lines=("${(@f)$("${words[1]}" __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    local -a before lines
+    before=("${(@Q)words[1,CURRENT-1]}")
+    lines=("${(@f)$("${before[1]/#\\~/$HOME}" __complete "${(@)before[2,-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
     if [[ -n "${lines[1]}" ]]; then
         lines=("${(@)lines/$tab/:}")
         _describe reconcile lines
@@ -34,13 +36,19 @@ _reconcile() {
         _files
     fi
 }
-compdef _reconcile reconcile
+if [[ "${funcstack[1]}" == _reconcile ]]; then
+    _reconcile "$@"
+else
+    compdef _reconcile reconcile
+fi
 """
 _FISH = """\
 function __reconcile_candidates
     set -l words (commandline -opc)
-    set -l current (commandline -ct)
-    set -l lines (command $words[1] __complete $words[2..-1] "$current" 2>/dev/null)
+    set -l current (string trim --left --chars '\\'"' -- (commandline -ct))
+    set -l program (string replace --regex '^~(?=/)' "$HOME" -- $words[1])
+    type -q $program; or return
+    set -l lines (command $program __complete $words[2..-1] "$current" 2>/dev/null)
     if test (count $lines) -gt 0
         string join \\n -- $lines
     else
