@@ -23,8 +23,8 @@ def foremost(tx: Transaction, criteria: FindingFilter, *, members: bool = True) 
     compares the first 15 digits.
     """
     of_day = sa.func.substr(sa.type_coerce(findings.c.first_seen, sa.Text()), 1, 10)
-    order = (findings.c.severity.desc(), of_day, _LargestAmount(findings.c.money).desc())
-    order = (*order, findings.c.first_seen, findings.c.id)
+    worst: tuple[sa.ColumnElement[Any], ...] = (findings.c.severity.desc(), of_day)
+    order = (*worst, _LargestAmount(findings.c.money).desc(), findings.c.first_seen, findings.c.id)
     ranked = filtered(sa.select(findings.c.id), criteria).order_by(None).order_by(*order)
     for names in chunks(tx.connection.execute(ranked).scalars()):
         yield from some(tx, names, members=members)
