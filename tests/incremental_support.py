@@ -105,7 +105,7 @@ class ChangingTable:
         with self.engine.begin() as connection:
             connection.execute(sa.text(text), values)
 
-    def add(self, *rows: tuple[Any, ...], at: str | None = None, minute: int = 0) -> None:
+    def add(self, *rows: tuple[Any, ...], at: str | None = None, minute: int | None = 0) -> None:
         """Insert rows of (id, customer, email, amount), changed at that time, by default now."""
         names = ("id", "customer", "email", "amount")
         for row in rows:

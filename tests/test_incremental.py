@@ -84,6 +84,22 @@ def test_a_record_between_two_groups_merges_them_and_its_loss_splits_them(
     assert (split.mode, split.groups, split.findings.new) == ("incremental", 4, 1)
 
 
+@pytest.mark.parametrize("span", [{"gap": {"minute": 5}}, {"window": {"minute": 5}}])
+@pytest.mark.parametrize("where", [{}, {"where": "status = 'ok'"}])
+def test_a_record_without_a_place_in_the_order_takes_no_part(
+    table: ChangingTable, span: dict[str, Any], where: dict[str, Any]
+) -> None:
+    table.rule = {name: value for name, value in RULE.items() if name != "where"} | span | where
+    table.add((6, 1, "a@x", 5), at=OLD, minute=None)
+    assert table.run().groups == 2
+
+    table.add((7, 1, "a@x", 5), minute=2)
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.groups) == ("incremental", 2)
+    assert sorted(member.id for member in table.only("customer", 1).members) == [(1,), (2,), (7,)]
+
+
 def test_a_snooze_ends_although_nothing_changed(table: ChangingTable) -> None:
     with table.application() as application:
         finding = table.only("customer", 3)

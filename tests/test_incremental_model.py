@@ -26,6 +26,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "near": {"gap": {"minute": 3, "amount": 4}, "having": "max(amount) - min(amount) >= 1"},
 }
 RULES = {"twice": RULE} | {name: RULE | shape for name, shape in SHAPES.items()}
+RULES |= {"bare": {name: value for name, value in RULES["window"].items() if name != "where"}}
 NUMBERS, CUSTOMERS, MINUTES = st.integers(1, 12), st.integers(1, 3), st.integers(0, 9)
 
 
@@ -86,7 +87,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from([*RULES]), keep=st.sampled_from(["first", "last"]), minimum=st.sampled_from([2, 3]))
     def edit(self, name: str, keep: str, minimum: int) -> None:
-        edited = RULES[name] | {"keep": [{keep: "id"}]} | ({} if name == "window" else {"minimum": minimum})
+        edited = RULES[name] | {"keep": [{keep: "id"}]} | ({} if name in ("window", "bare") else {"minimum": minimum})
         for table in (self.incremental, self.full):
             table.rule, table.more = (
                 (edited, table.more) if name == "twice" else (table.rule, table.more | {name: edited})

@@ -212,7 +212,8 @@ class _Search:
         return [key if self._takes_part(row) else None for row, key in zip(rows, keys, strict=True)]
 
     def _takes_part(self, row: Mapping[str, Value]) -> bool:
-        return not self._bound.conditions or self._bound.takes_part(row, self._slot)
+        bound = self._bound
+        return (not bound.conditions and bound.rule.span is None) or bound.takes_part(row, self._slot)
 
     def _id(self, row: Mapping[str, Value]) -> RecordId:
         return tuple(row[name] for name in self._bound.relation.id)
