@@ -59,6 +59,7 @@ def _name(finding: dict[str, Any]) -> str:
     return str(finding["key"]["name"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rejected", "confirmed", "rule", "words"),
     [
@@ -89,6 +90,7 @@ def test_it_names_the_change_that_leaves_out_what_was_rejected_alone(
     assert words in advice(tmp_path, rejected, confirmed, **rule)
 
 
+@pytest.mark.slow
 def test_a_change_that_touches_one_confirmed_finding_or_shows_personal_data_is_not_proposed(tmp_path: Path) -> None:
     born = [twins(born="1971"), twins(born="1972"), twins(born="1973")]
 
@@ -100,6 +102,7 @@ def test_a_change_that_touches_one_confirmed_finding_or_shows_personal_data_is_n
         assert "born" not in told
 
 
+@pytest.mark.slow
 def test_nothing_is_proposed_before_somebody_confirmed_a_finding_nor_the_id_and_the_column_of_the_gap(
     tmp_path: Path,
 ) -> None:

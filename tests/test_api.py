@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 from web_support import PII, Browser, Page, Site, cheap_hashes, site_of
-from world_support import World
+from world_support import Kept, World
 
 from reconcile.audit import log
 from reconcile.deciding import once
@@ -29,13 +28,18 @@ ROWS = ((1, "anna.secret@x", "Anna"), (2, "anna.secret@x", "Ann"), (3, "b@x", "B
 Json = dict[str, Any]
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    """Two groups of twins by a personal column, whose plans wait for approval."""
-    world = World.at(tmp_path / "w", *ROWS, twins={"clean": {"action": "delete"}})
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    world = World.at(tmp_path_factory.mktemp("prepared") / "w", *ROWS, twins={"clean": {"action": "delete"}})
     world.config["datasets"] = {"customers": PII}
     world.run()
-    with site_of(world) as site:
+    return world.kept()
+
+
+@pytest.fixture
+def site(prepared: Kept) -> Iterator[Site]:
+    """Two groups of twins by a personal column, whose plans wait for approval."""
+    with site_of(prepared.restored()) as site:
         yield site
 
 

@@ -256,6 +256,7 @@ def test_a_format_is_named_once_and_correctly(shop: Project) -> None:
     in_words(shop("dismiss", "-o", "text", "x"), 2, "'text' is not a format", lines=4)
 
 
+@pytest.mark.slow
 def test_csv_for_a_terminal_escapes_what_the_terminal_would_obey(shop: Project) -> None:
     reason = "a\x1b[31mb\nc"
     shop("pause", "nightly", "--reason", reason)
@@ -516,6 +517,7 @@ def test_the_version_has_an_option_that_the_help_lists(orders: Project) -> None:
 # Consistency
 
 
+@pytest.mark.slow
 def test_work_that_takes_long_says_on_a_terminal_what_it_is(shop: Project) -> None:
     moving = on_terminal(shop, "audit", "verify", errors=True)
     quiet = on_terminal(shop, "audit", "verify", "--quiet", errors=True)
@@ -534,6 +536,7 @@ def test_a_plan_is_chosen_by_rule_as_everywhere(shop: Project) -> None:
     assert shop("plan", "--rule", "twise").code == exits.WRONG
 
 
+@pytest.mark.slow
 def test_tables_fit_a_terminal_break_no_word_and_leave_out_what_says_nothing(shop: Project) -> None:
     coloured = [line for command in ("rules", "runs", "findings", "run") for line in on_terminal(shop, command)]
     drawn = list(map(plain, coloured))

@@ -204,6 +204,7 @@ rules:
 RULE = "  {0}: {{kind: duplicates, dataset: {0}, key: [{{order_id: [trim, lower]}}, amount], gap: {{paid_at: 15m}}}}\n"
 
 
+@pytest.mark.slow
 def test_a_rule_finds_the_same_in_a_duckdb_file_as_in_csv(tmp_path: Path) -> None:
     query = (
         "select i as id, chr((65 + i % 7)::integer) || (i // 14) || case when i % 3 = 0 then ' ' else '' end "

@@ -566,6 +566,7 @@ def test_a_rule_over_an_unknown_database_is_checked_and_explained_as_run_here(ur
     assert "PARTITION BY" in explained.out
 
 
+@pytest.mark.slow
 def test_a_table_of_an_unknown_database_is_profiled(url: str, tmp_path: Path) -> None:
     execute(url, *CHARGES)
     execute(url, "create table tickets (place int not null, seat varchar(9) not null, primary key (place, seat))")

@@ -230,6 +230,7 @@ def sides(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_comparison_of_two_datasets_is_compared_as_two_runs_find_it(sides: Project) -> None:
     texts = [SIDES.replace("DAYS", days) for days in ("3", "0")]
 
@@ -239,6 +240,7 @@ def test_a_comparison_of_two_datasets_is_compared_as_two_runs_find_it(sides: Pro
     is_as_two_runs(difference, *(runs_of(sides.folder, text) for text in texts))
 
 
+@pytest.mark.slow
 def test_personal_data_of_each_dataset_of_a_rule_is_hidden(sides: Project) -> None:
     sides.write(SIDES.replace("DAYS", "3"), "old.yaml").write(SIDES.replace("DAYS", "0"), "new.yaml")
 
@@ -321,6 +323,7 @@ def test_another_keeper_is_a_change(people: Project) -> None:
     assert answer["findings"][0]["to"]["keeper"] == ["2"]
 
 
+@pytest.mark.slow
 def test_the_most_severe_and_then_the_most_expensive_findings_come_first(people: Project) -> None:
     write(people, "[name]", "old.yaml")
     rules = "rules:\n  urgent: {%s, window: {at: 10m}, severity: critical}\n  twin: {%s}\n"
@@ -417,6 +420,7 @@ def test_only_named_rules_are_compared(people: Project) -> None:
     assert unknown.code == 2
 
 
+@pytest.mark.slow
 def test_personal_data_of_either_release_is_hidden(people: Project) -> None:
     write(people, "[{name: [lower]}]", "new.yaml")
     write(people, "[name]", "old.yaml", more="    pii: [name, paid]\n")
@@ -480,6 +484,7 @@ def test_a_dataset_that_the_releases_read_differently_is_said(people: Project) -
     assert "twin: each release reads people in its own way, one directly after the other" in done.out
 
 
+@pytest.mark.slow
 def test_a_record_left_out_for_a_column_of_one_release_stays_in_the_other(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
@@ -511,6 +516,7 @@ def test_a_diff_writes_nothing(people: Project) -> None:
 # Releases
 
 
+@pytest.mark.slow
 def test_releases_are_named_by_their_hash_or_as_the_active_one(people: Project) -> None:
     people("run")
     first = people("releases", "--json").json[0]["release"]
@@ -538,6 +544,7 @@ def test_two_files_are_compared_without_any_other_configuration(people: Project)
     assert "twin changes" in done.out
 
 
+@pytest.mark.slow
 def test_promote_shows_what_changes_before_it_changes_the_release(people: Project) -> None:
     people("run")
     first = people("promote", "--json").json

@@ -179,6 +179,7 @@ def test_explaining_writes_nothing(people: Project) -> None:
     assert not (people.folder / "reconcile.db").exists()
 
 
+@pytest.mark.slow
 def test_a_cleaning_is_explained_with_its_approval_and_limits(tmp_path: Path) -> None:
     demo = Project(tmp_path)
     demo("demo", "--in", "night")

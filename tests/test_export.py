@@ -16,7 +16,7 @@ import openpyxl
 import pyarrow.parquet as pq
 import pytest
 from cli_support import Answer, Project
-from world_support import DELETE, World
+from world_support import DELETE, Kept, World
 
 from reconcile.sheets import exporting, formats
 from reconcile.tracking import decide
@@ -30,13 +30,18 @@ def customers(groups: int) -> list[tuple[int, str, str]]:
     return [(2 * n + half, f"{n:03}@x", f"Zoë {half}") for n in range(groups) for half in (0, 1)]
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    """Groups of two customers with an e-mail of their own; their plans wait for approval."""
-    world = World.at(tmp_path / "w", *customers(GROUPS), twins=DELETE)
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    world = World.at(tmp_path_factory.mktemp("prepared") / "w", *customers(GROUPS), twins=DELETE)
     world.config = {"datasets": {"customers": SHOWN}}
     world.run()
-    return world
+    return world.kept()
+
+
+@pytest.fixture
+def world(prepared: Kept) -> World:
+    """Groups of two customers with an e-mail of their own; their plans wait for approval."""
+    return prepared.restored()
 
 
 EUR: dict[str, Any] = {"source": "shop", "table": "customers", "id": "id", "money": {"amount": "id", "currency": "EUR"}}
@@ -153,6 +158,7 @@ def test_decisions_come_back_from_each_format_and_the_second_time_change_nothing
     assert world.intact()
 
 
+@pytest.mark.slow
 def test_what_was_done_is_taken_back_in_a_file(world: World) -> None:
     file = export(world, "out.xlsx")
     fill(file, {"decision": "approve"}, {"decision": "dismiss"})

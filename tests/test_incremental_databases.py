@@ -126,6 +126,7 @@ def test_days_and_seconds_of_sqlite_are_times(
     assert outcome.mode_reason.startswith("2 records touched" if kind != "date" else "2 records")
 
 
+@pytest.mark.slow
 def test_texts_that_sqlite_does_not_compare_as_times_make_a_run_full(lite: Callable[..., Judged]) -> None:
     judged = lite().create(LITE).add((1, 1), (2, 2)).add((3, 3), at="datetime('now', '-3 days')").begun()
     assert judged.run().mode == "incremental"

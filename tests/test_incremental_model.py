@@ -131,6 +131,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return url
 
 
+@pytest.mark.slow
 def test_findings_are_those_of_full_runs_whatever_changes(url: str, tmp_path: Path) -> None:
     Machine.modes = Counter()
     Machine.incremental = ChangingTable(url, tmp_path / "incremental").create()

@@ -14,7 +14,7 @@ import filled_support as filled
 import pytest
 import sqlalchemy as sa
 from web_support import PII, Browser, Site, cheap_hashes, site_of
-from world_support import ALONE, DELETE, Killed, World
+from world_support import ALONE, DELETE, Kept, Killed, World
 
 from reconcile.audit.proof import prove
 from reconcile.cleaning import keeping
@@ -42,10 +42,15 @@ THREE = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "a@x", "A."), (9, "b@x", "Bo
 """Three records of one customer, of whom the rule keeps the first, and another customer."""
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return ran(World.at(tmp_path_factory.mktemp("prepared") / "w", *THREE, twins=DELETE)).kept()
+
+
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def world(prepared: Kept) -> World:
     """A group of three whose plan waits for approval."""
-    return ran(World.at(tmp_path / "w", *THREE, twins=DELETE))
+    return prepared.restored()
 
 
 def ran(world: World) -> World:

@@ -130,6 +130,7 @@ def ugly() -> pa.Table:
     return pa.table({"id": pa.array(range(10), pa.int64()), **repeated})
 
 
+@pytest.mark.slow
 def test_every_type_gives_the_findings_that_it_gives_in_parquet(tmp_path: Path) -> None:
     """Times are in a zone with summer time, the tables are partitioned by a text with special characters."""
     table = ugly()
@@ -262,6 +263,7 @@ def test_a_table_is_read_again_after_a_commit_and_its_version_is_recorded(tmp_pa
 # Deleted rows and changed schemas
 
 
+@pytest.mark.slow
 def test_deleted_rows_are_not_read(tmp_path: Path) -> None:
     """By deletion vectors of Delta, and by positions and deletion vectors of Iceberg, in files of several pieces."""
     many = pa.table({"id": range(200_000), "name": [f"{number:020}" for number in range(200_000)]})

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
-from world_support import DELETE, World
+from world_support import DELETE, Kept, World
 
 from reconcile.cli import exits
 from reconcile.cli.commands import app
@@ -27,12 +27,19 @@ from reconcile.tracking import decide
 GROUPS = 22
 
 
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Groups of two customers with an e-mail of their own, the last one of three; their plans wait for approval."""
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     rows = [(2 * n + half, f"{n:02}@x", f"Name {half}") for n in range(GROUPS) for half in (0, 1)]
-    world = World.at(tmp_path / "w", *rows, (99, f"{GROUPS - 1:02}@x", "Name"), twins=DELETE)
+    folder = tmp_path_factory.mktemp("prepared") / "w"
+    world = World.at(folder, *rows, (99, f"{GROUPS - 1:02}@x", "Name"), twins=DELETE)
     world.run()
+    return world.kept()
+
+
+@pytest.fixture
+def world(prepared: Kept, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Groups of two customers with an e-mail of their own, the last one of three; their plans wait for approval."""
+    world = prepared.restored()
     monkeypatch.chdir(world.folder)
     monkeypatch.setenv("RECONCILE_ACTOR", "anna")
     return world

@@ -139,6 +139,7 @@ def write(folder: Path, rows: int) -> None:
     (folder / "people.csv").write_text("\n".join(["id,name,town", *lines, "x,Eve,Hamlet 1", "y,Eve,Hamlet 1"]))
 
 
+@pytest.mark.slow
 def test_nothing_is_written_or_resolved_and_people_hear_why(tmp_path: Path) -> None:
     project = Project(tmp_path).write(PROJECT)
     write(tmp_path, 4)

@@ -62,6 +62,7 @@ def channel(folder: Path, url: str) -> AppriseChannel:
     return AppriseChannel("team", AppriseSettings.model_validate({"type": "apprise", "url": url, "timeout": 5}), folder)
 
 
+@pytest.mark.slow
 def test_a_service_gets_the_headline_as_title_and_the_rest_as_body(service: Service, tmp_path: Path) -> None:
     """One service by JSON, and one that has no title."""
     notice = replace(night(double_charges(1)), project="shop-production")

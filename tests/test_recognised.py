@@ -368,6 +368,7 @@ def test_an_edit_of_the_rule_or_its_dataset_builds_every_group_anew(
     assert reports[0] == reports[1]
 
 
+@pytest.mark.slow
 def test_groups_of_several_datasets_are_recognised(tmp_path: Path, judged: list[int]) -> None:
     text = PROJECT.replace("rules: {twins", f"  people2: {OTHER}\nrules: {{twins")
     project = Project(tmp_path).write(text.replace("dataset: people, key", "datasets: [people, people2], key"))

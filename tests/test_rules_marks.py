@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 from duplicates_support import detect
+from examples_support import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rules_support import Rows
@@ -51,7 +52,7 @@ def groups(found: Detection) -> list[list[Any]]:
     return sorted(sorted(map(str, group)) for group in ids(found))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30, quick=8))
 @given(st.lists(st.tuples(NUMBERS, KEYS), max_size=25), st.sampled_from([1, 4, 10**6]), st.sampled_from([3, 10**6]))
 def test_ids_are_counted_and_keys_found_whatever_the_numbers_are(
     drawn: list[tuple[int | None, str | None]], spread: int, piece: int
@@ -73,7 +74,7 @@ def test_ids_are_counted_and_keys_found_whatever_the_numbers_are(
     assert [sorted(set(group)) for group in groups(found)] == sorted(expected)
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10, quick=4))
 @given(st.lists(st.tuples(NUMBERS, NUMBERS, KEYS), max_size=20))
 def test_an_id_of_two_columns_is_counted(drawn: list[tuple[int | None, int | None, str | None]]) -> None:
     rows = [{"id": first, "part": second, "code": code} for first, second, code in drawn]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from cli_support import Project
+from examples_support import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openpyxl import Workbook
@@ -72,7 +73,7 @@ names = st.sampled_from(["Ann", "Ann ", "Bob", None])
 amounts = st.sampled_from([1, 2, 2.5, "2.50", "much", None])
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10, quick=3))
 @given(st.lists(st.tuples(emails, names, amounts), min_size=1, max_size=12))
 def test_each_rule_finds_what_it_finds_alone(
     tmp_path_factory: pytest.TempPathFactory, people: list[tuple[str | None, str | None, Any]]
@@ -155,6 +156,7 @@ def test_all_rules_see_the_records_of_one_moment(tmp_path: Path) -> None:
     assert [rule.findings.new for rule in later.rules] == [0, 0, 1]
 
 
+@pytest.mark.slow
 def test_a_finding_that_is_cleaned_after_the_copy_was_read_is_not_opened_again(tmp_path: Path) -> None:
     cleaning = {"clean": {"action": "delete"}, "approval": "required"}
     rules = {**RULES, "by-email": RULES["by-email"] | cleaning}

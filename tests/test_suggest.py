@@ -50,6 +50,7 @@ def german(row: int, day: str, reference: str, amount: str) -> str:
     return f"{row};{day};Lieferant {row % 7};{reference};{amount}"
 
 
+@pytest.mark.slow
 def test_a_german_bank_export_with_lines_above_and_below_its_table(tmp_path: Path) -> None:
     rows = [german(n, f"{n % 28 + 1:02}.03.2026", f"RE-{1000 + n}", f"1.{100 + n},50") for n in range(60)]
     rows += [german(60, "14.03.2026", "RE 1013", "1.113,50"), german(61, "20.03.2026", "re-01019", "1.119,50")]
@@ -67,6 +68,7 @@ def test_a_german_bank_export_with_lines_above_and_below_its_table(tmp_path: Pat
     assert {frozenset(each) for each in found(project)} == {frozenset({"13", "60"}), frozenset({"19", "61"})}
 
 
+@pytest.mark.slow
 def test_a_list_of_contacts_with_tabs_in_latin_1(tmp_path: Path) -> None:
     names = ["Müller", "Öztürk", "Groß", "Lévy", "Peña", "Ångström", "Weiß", "Jäger", "Brûlé", "Çelik"]
     people = [(n, f"Vorname{chr(97 + n // 10)}", names[n % 10], f"mail{n}@beispiel.example") for n in range(80)]
@@ -89,6 +91,7 @@ def test_a_list_of_contacts_with_tabs_in_latin_1(tmp_path: Path) -> None:
     assert {frozenset(each) for each in found(project)} == {frozenset({"0", "80"}), frozenset({"13", "81"})}
 
 
+@pytest.mark.slow
 def test_two_digit_years_and_texts_instead_of_values(tmp_path: Path) -> None:
     rows = [[f"T{n:03}", f"{n % 28 + 1:02}/03/26", f"V{n % 9}", f"INV {n}", f"{n}.25"] for n in range(100)]
     rows[7][1] = rows[31][4] = rows[50][2] = "N/A"
@@ -124,6 +127,7 @@ def test_the_layout_of_a_text_file(text: str, expected: Layout | None) -> None:
     assert layout(text, '"', is_whole=True) == expected
 
 
+@pytest.mark.slow
 def test_a_workbook_with_a_title_above_its_table(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     book.active.title = "Members"
@@ -141,6 +145,7 @@ def test_a_workbook_with_a_title_above_its_table(tmp_path: Path) -> None:
     assert found(project) == [{"M7", "M50"}]
 
 
+@pytest.mark.slow
 def test_totals_below_the_table_of_a_sheet_are_left_out(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     book.active.append(["beleg nr", "lieferant", "betrag"])
@@ -290,6 +295,7 @@ def test_without_an_id_the_reason_is_said(tmp_path: Path) -> None:
     assert "# id: []  # no column or pair of columns is unique in 41 records" in suggested.out
 
 
+@pytest.mark.slow
 def test_what_can_be_read_in_several_ways_is_a_question(tmp_path: Path) -> None:
     project = write_csv(tmp_path, "days.csv", "no,day", (f"{n},0{n % 8 + 1}/0{n % 7 + 1}/2026" for n in range(30)))
 
@@ -298,6 +304,7 @@ def test_what_can_be_read_in_several_ways_is_a_question(tmp_path: Path) -> None:
     assert "# columns: {day: date %d/%m/%Y or date %m/%d/%Y}  # choose one" in suggested.out
 
 
+@pytest.mark.slow
 def test_several_files_of_one_kind_are_one_dataset(tmp_path: Path) -> None:
     for month in (1, 2, 3):
         write_csv(
@@ -315,6 +322,7 @@ def test_several_files_of_one_kind_are_one_dataset(tmp_path: Path) -> None:
     assert "# Skipped `broken" in grouped
 
 
+@pytest.mark.slow
 def test_names_with_signs_are_quoted(tmp_path: Path) -> None:
     header = '"Order: No","e\nmail",yes,"# x","a""b"'
     project = write_csv(tmp_path, "odd {name}.csv", header, (f"{n},m{n}@x.example,y,z,1.{n}" for n in range(20)))
@@ -324,6 +332,7 @@ def test_names_with_signs_are_quoted(tmp_path: Path) -> None:
     assert 'id: "Order: No"' in lines(suggested)
 
 
+@pytest.mark.slow
 def test_a_configured_dataset_keeps_its_settings(tmp_path: Path) -> None:
     project = write_csv(
         tmp_path,
@@ -350,6 +359,7 @@ def test_a_configured_dataset_keeps_its_settings(tmp_path: Path) -> None:
 # Personal data
 
 
+@pytest.mark.slow
 def test_no_value_of_a_personal_column_is_printed(tmp_path: Path) -> None:
     rows = (f"{n},Zaphod{n},zaphod{n}@secret.example,+49 30 90{n:05},DE89370400440532013000,n.v." for n in range(40))
     project = write_csv(tmp_path, "people.csv", "id,surname,email,phone,account,birthday", rows)

@@ -158,6 +158,7 @@ def test_a_child_gives_back_what_its_function_returns_and_what_it_wrote(warm: Wa
     assert ended.out.startswith("reconcile ")
 
 
+@pytest.mark.slow
 def test_a_child_whose_function_fails_says_how(warm: Warm) -> None:
     ended = warm.call("json:loads", "{").wait()
 

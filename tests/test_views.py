@@ -80,6 +80,7 @@ def test_a_view_of_a_finding_masks_its_records_and_names_the_next_step(shop: Pro
     assert f"reconcile approve {row.id} --plan-hash" in detail.next_step
 
 
+@pytest.mark.slow
 def test_views_load_nothing_of_a_terminal() -> None:
     code = (
         "import sys\nimport reconcile.views.plans, reconcile.views.findings, reconcile.views.decisions\n"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fastapi.routing import APIRoute
 from web_support import PASSWORD, PEOPLE, PII, Browser, Page, Site, cheap_hashes, site_of
-from world_support import World
+from world_support import Kept, World
 
 from reconcile.audit import log
 from reconcile.people import sessions, tokens, users
@@ -36,12 +36,17 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield site
 
 
-@pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[Site]:
-    """The same of one's own, to decide in."""
-    world = World.at(tmp_path / "w", *ROWS, twins={"clean": {"action": "delete"}})
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    world = World.at(tmp_path_factory.mktemp("prepared") / "w", *ROWS, twins={"clean": {"action": "delete"}})
     world.run()
-    with site_of(world) as site:
+    return world.kept()
+
+
+@pytest.fixture
+def fresh(prepared: Kept) -> Iterator[Site]:
+    """The same of one's own, to decide in."""
+    with site_of(prepared.restored()) as site:
         yield site
 
 

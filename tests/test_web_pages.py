@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from web_support import PASSWORD, PII, Site, cheap_hashes, site_of
-from world_support import World
+from world_support import Kept, World
 
 from reconcile.audit import log
 from reconcile.findings.states import PlanState
@@ -25,13 +25,18 @@ ROWS = ((1, "anna.secret@x", "Anna"), (2, "anna.secret@x", "Ann"), (3, "b@x", "B
 PAGES = ("/", "/review", "/search", "/runs", "/rules", "/rules/twins", "/effects", "/audit", "/account", "/people")
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Site]:
-    """Two groups of twins by a personal column, whose plans wait for approval."""
-    world = World.at(tmp_path / "w", *ROWS, twins={"clean": {"action": "delete"}})
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    world = World.at(tmp_path_factory.mktemp("prepared") / "w", *ROWS, twins={"clean": {"action": "delete"}})
     world.config["datasets"] = {"customers": PII}
     world.run()
-    with site_of(world) as site:
+    return world.kept()
+
+
+@pytest.fixture
+def shop(prepared: Kept) -> Iterator[Site]:
+    """Two groups of twins by a personal column, whose plans wait for approval."""
+    with site_of(prepared.restored()) as site:
         yield site
 
 
@@ -116,6 +121,7 @@ def test_effects_show_what_is_in_quarantine_and_what_is_paused(shop: Site) -> No
 # The audit log
 
 
+@pytest.mark.slow
 def test_the_log_is_searched_paged_from_the_newest_and_verified(shop: Site) -> None:
     finding, other_finding = sorted(shop.world.findings())
     for number in range(60):

@@ -6,7 +6,6 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import openpyxl
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from web_support import PII, Browser, Page, Site, cheap_hashes, site_of
-from world_support import DELETE, World
+from world_support import DELETE, Kept, World
 
 from reconcile.web.console import review, sheets
 from reconcile.web.multipart import parts_of
@@ -25,12 +24,17 @@ GROUPS = 22
 ROWS = [(2 * n + half, f"{n:02}@x", "Anna") for n in range(GROUPS) for half in (0, 1)]
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    world = World.at(tmp_path / "w", *ROWS, twins=DELETE)
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    world = World.at(tmp_path_factory.mktemp("prepared") / "w", *ROWS, twins=DELETE)
     world.config["datasets"] = {"customers": PII}
     world.run()
-    with site_of(world) as site:
+    return world.kept()
+
+
+@pytest.fixture
+def site(prepared: Kept) -> Iterator[Site]:
+    with site_of(prepared.restored()) as site:
         yield site
 
 
@@ -96,6 +100,7 @@ def test_a_reviewer_gives_a_file_back_and_sees_what_became_of_it(site: Site) -> 
     assert "clean" in site.woken
 
 
+@pytest.mark.slow
 def test_a_workbook_comes_back_byte_for_byte(site: Site) -> None:
     browser = site.browser("bob")
     book = openpyxl.load_workbook(io.BytesIO(browser.get("/review/findings.xlsx").body))

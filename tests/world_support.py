@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import json
+import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -73,6 +76,10 @@ class World:
     @property
     def command(self) -> cli_support.Project:
         return cli_support.Project(self.folder)
+
+    def kept(self) -> Kept:
+        """Keep its files as they are, for tests that go on from here."""
+        return Kept(self)
 
     def write(self) -> World:
         base = {"kind": "duplicates", "dataset": "customers", "key": ["email"], "keep": [{"first": "id"}]}
@@ -206,3 +213,29 @@ def asking(tmp_path: Path) -> World:
     world = World.at(tmp_path / "w", *TWO, twins=DELETE)
     world.run()
     return world
+
+
+class Kept:
+    """A world that many tests go on from: each gets it as it was.
+
+    Its files stay the same ones for the file system, in the same folder: by that, plans know their database.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._links = world.folder.with_name(f"{world.folder.name}-kept")
+        self._links.mkdir()
+        self._files: dict[str, tuple[bytes, int]] = {}
+        for file in world.folder.iterdir():
+            os.link(file, self._links / file.name)
+            self._files[file.name] = (file.read_bytes(), file.stat().st_mode)
+
+    def restored(self) -> World:
+        shutil.rmtree(self._world.folder)
+        self._world.folder.mkdir()
+        for name, (content, mode) in self._files.items():
+            link = self._links / name
+            link.write_bytes(content)
+            link.chmod(mode)
+            os.link(link, self._world.folder / name)
+        return World(self._world.folder, *copy.deepcopy((self._world.rules, self._world.config)), url=self._world.url)
