@@ -20,8 +20,12 @@ from typing import Any
 from unittest import mock
 
 from forked_support import SERVER
+from typer import testing
+from typer.testing import CliRunner, Result
 
 from reconcile import cli
+from reconcile.cli import exits
+from reconcile.cli.commands import app, program
 
 ORDERS = "id,order_id,amount,paid_at\nP-1,A-1,20.00,2026-03-01T10:00:00Z\nP-2,A-1,20.00,2026-03-01T10:00:30Z\n"
 """One order paid twice."""
@@ -150,6 +154,17 @@ def _run(
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+def invoked(*arguments: str, typed: str | None = None) -> tuple[int, Result]:
+    """The exit code of a command in this process, and its result, which has the error itself."""
+    with mock.patch.object(testing, "_get_command", return_value=program):  # else all commands are built anew
+        ended = CliRunner().invoke(app, list(arguments), standalone_mode=False, input=typed)
+    error = ended.exception
+    if error is not None and not isinstance(error, SystemExit):
+        assert isinstance(error, Exception)
+        return exits._code(error), ended
+    return ended.return_value if isinstance(ended.return_value, int) else ended.exit_code, ended
 
 
 def _ended_with(door: Callable[[], object]) -> int:

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_support import Project
-from typer.testing import CliRunner, Result
+from cli_support import Project, invoked
 from world_support import DELETE, TWO, World
 
 from reconcile.cli import exits
-from reconcile.cli.commands import app
 
 
 @pytest.fixture
@@ -25,25 +23,14 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return one
 
 
-def _say(*arguments: str) -> tuple[int, Result]:
-    """The command's exit code and what it printed; errors end as `reconcile` itself ends with them."""
-    ended = CliRunner().invoke(app, list(arguments), standalone_mode=False)
-    error = ended.exception
-    if error is not None and not isinstance(error, SystemExit):
-        assert isinstance(error, Exception)
-        return exits._code(error), ended
-    code = ended.return_value if isinstance(ended.return_value, int) else ended.exit_code
-    return code, ended
-
-
 @pytest.mark.slow
 def test_approve_says_what_was_done_and_undo_takes_it_back(world: World) -> None:
     world.run()
     finding = world.only()
 
-    code, approved = _say("approve", finding[:6])
-    again, _ = _say("approve", finding)
-    back, undone = _say("undo", finding)
+    code, approved = invoked("approve", finding[:6])
+    again, _ = invoked("approve", finding)
+    back, undone = invoked("undo", finding)
 
     assert (code, again, back) == (0, exits.REFUSED, 0)
     assert approved.stdout.startswith(f"{finding} is cleaned: ")
@@ -56,11 +43,11 @@ def test_approve_says_what_was_done_and_undo_takes_it_back(world: World) -> None
 def test_why_it_was_approved_and_taken_back_is_in_the_log_and_shown(world: World) -> None:
     world.run()
     finding = world.only()
-    _say("approve", finding, "--note", "one person")
-    _say("undo", finding, "--note", "two people after all")
+    invoked("approve", finding, "--note", "one person")
+    invoked("undo", finding, "--note", "two people after all")
 
-    _, shown = _say("show", finding, "--history")
-    _, logged = _say("audit", "--finding", finding, "--json")
+    _, shown = invoked("show", finding, "--history")
+    _, logged = invoked("audit", "--finding", finding, "--json")
 
     assert "plan." not in shown.stdout
     assert "anna  approved: one person\n" in shown.stdout
@@ -74,19 +61,19 @@ def test_why_it_was_approved_and_taken_back_is_in_the_log_and_shown(world: World
 def test_why_an_undo_was_withdrawn_is_in_the_log(world: World) -> None:
     world.run()
     finding = world.only()
-    _say("approve", finding)
-    _say("pause", "--rule", "twins")
-    assert _say("undo", finding)[0] == exits.REFUSED
+    invoked("approve", finding)
+    invoked("pause", "--rule", "twins")
+    assert invoked("undo", finding)[0] == exits.REFUSED
 
-    _say("reject", finding, "--note", "it was right")
+    invoked("reject", finding, "--note", "it was right")
 
-    assert "anna  note: it was right\n" in _say("show", finding)[1].stdout
+    assert "anna  note: it was right\n" in invoked("show", finding)[1].stdout
 
 
 def test_a_dry_run_says_what_would_be_proposed_and_changes_nothing(world: World) -> None:
     before = sorted(path.name for path in world.folder.iterdir())
 
-    _, ended = _say("run", "--dry-run", "-q")
+    _, ended = invoked("run", "--dry-run", "-q")
 
     assert "twins: 1 would be proposed" in ended.stdout
     assert sorted(path.name for path in world.folder.iterdir()) == before
@@ -97,7 +84,7 @@ def test_a_dry_run_says_what_would_be_cleaned(world: World) -> None:
     world.rules["twins"] = DELETE | {"approval": "none"}
     world.run()
 
-    _, ended = _say("run", "--dry-run", "--json")
+    _, ended = invoked("run", "--dry-run", "--json")
 
     assert json.loads(ended.stdout)["rules"][0]["cleaning"] == {"would_clean": 1, "would_propose": 0}
     assert world.shop.rows() == list(TWO)
@@ -106,10 +93,10 @@ def test_a_dry_run_says_what_would_be_cleaned(world: World) -> None:
 @pytest.mark.slow
 def test_a_run_says_what_it_carried_out_of_the_plans_of_earlier_ones(world: World) -> None:
     world.run()
-    _say("approve", world.only(), "--later")
+    invoked("approve", world.only(), "--later")
 
-    _, ended = _say("run", "-q")
-    _, again = _say("run", "--json")
+    _, ended = invoked("run", "-q")
+    _, again = invoked("run", "--json")
 
     assert "twins: 1 cleaned as planned by earlier runs; undo: reconcile undo --run run1_" in ended.stdout
     assert "of_before" not in json.loads(again.stdout)["rules"][0]["cleaning"]
@@ -118,10 +105,10 @@ def test_a_run_says_what_it_carried_out_of_the_plans_of_earlier_ones(world: Worl
 
 def test_a_preview_shows_what_waits_for_a_decision_and_what_could_not_be_checked(world: World) -> None:
     world.run()
-    _, asked = _say("notify", "preview", "team")
+    _, asked = invoked("notify", "preview", "team")
     world.shop.sql("ALTER TABLE customers RENAME TO elsewhere")
-    _say("run", "-q")
-    _, failed = _say("notify", "preview", "team")
+    invoked("run", "-q")
+    _, failed = invoked("notify", "preview", "team")
 
     assert "1 cleaning needs your decision" in asked.stdout
     assert f"reconcile approve {world.only()}" in asked.stdout
@@ -132,9 +119,9 @@ def test_a_finding_that_waits_for_a_person_says_how_to_answer(world: World) -> N
     world.run()
     finding = world.only()
 
-    _, waits = _say("show", finding)
-    _say("reject", finding)
-    _, rejected = _say("show", finding)
+    _, waits = invoked("show", finding)
+    invoked("reject", finding)
+    _, rejected = invoked("show", finding)
 
     plan = f"--plan-hash {world.plans()[0].plan_hash[:12]}"
     answers = f"reconcile approve {finding} {plan} or reconcile reject {finding} {plan}"
@@ -146,16 +133,16 @@ def test_a_finding_that_waits_for_a_person_says_how_to_answer(world: World) -> N
 def test_show_says_of_an_undo_that_it_waits_and_why_it_was_not_done_in_the_end(world: World) -> None:
     world.run()
     finding = world.only()
-    _say("approve", finding)
-    _say("pause", "--rule", "twins", "--reason", "a look")
-    code, refused = _say("undo", finding)
-    _, waits = _say("show", finding)
-    _, waits_json = _say("show", finding, "--json")
+    invoked("approve", finding)
+    invoked("pause", "--rule", "twins", "--reason", "a look")
+    code, refused = invoked("undo", finding)
+    _, waits = invoked("show", finding)
+    _, waits_json = invoked("show", finding, "--json")
     world.add((2, "z@x", "Zoe"))
-    _say("resume", "--rule", "twins")
-    _, ended = _say("run")
-    _, failed = _say("show", finding)
-    _, failed_json = _say("show", finding, "--json")
+    invoked("resume", "--rule", "twins")
+    _, ended = invoked("run")
+    _, failed = invoked("show", finding)
+    _, failed_json = invoked("show", finding, "--json")
 
     assert code == exits.REFUSED
     assert f"`reconcile reject {finding}` withdraws it" in refused.stdout
@@ -171,19 +158,19 @@ def test_show_says_of_an_undo_that_it_waits_and_why_it_was_not_done_in_the_end(w
 @pytest.mark.slow
 def test_a_run_that_could_not_do_an_undo_that_waited_ends_with_4(world: World) -> None:
     world.run()
-    _say("approve", world.only())
-    _say("pause", "--rule", "twins", "--reason", "a look")
-    _say("undo", world.only())
+    invoked("approve", world.only())
+    invoked("pause", "--rule", "twins", "--reason", "a look")
+    invoked("undo", world.only())
     world.add((2, "z@x", "Zoe"))
-    _say("resume", "--rule", "twins")
+    invoked("resume", "--rule", "twins")
 
-    assert [_say("run", "-q")[0] for _ in range(2)] == [exits.REFUSED, exits.DONE]
+    assert [invoked("run", "-q")[0] for _ in range(2)] == [exits.REFUSED, exits.DONE]
 
 
 def test_reject_leaves_everything_as_it_is(world: World) -> None:
     world.run()
 
-    code, said = _say("reject", world.only(), "--note", "my mother", "--json")
+    code, said = invoked("reject", world.only(), "--note", "my mother", "--json")
 
     assert code == 0
     assert "is rejected" in json.loads(said.stdout)["sentence"]
@@ -205,7 +192,7 @@ def test_reject_leaves_everything_as_it_is(world: World) -> None:
 def test_what_is_not_there_is_refused_in_one_sentence(world: World, command: tuple[str, ...], code: int) -> None:
     world.run()
 
-    ended, said = _say(*command)
+    ended, said = invoked(*command)
 
     assert ended == code
     assert len(str(said.exception)) > 20
@@ -217,7 +204,7 @@ def test_a_decision_about_a_finding_that_is_not_in_quarantine_is_refused(world: 
     finding = world.only()
 
     for identifier in (finding, world.plans(finding)[0].id):
-        code, said = _say("quarantine", identifier, "--done")
+        code, said = invoked("quarantine", identifier, "--done")
 
         assert code == exits.REFUSED
         assert str(said.exception).startswith(f"`{identifier}` is not in quarantine")
@@ -226,7 +213,7 @@ def test_a_decision_about_a_finding_that_is_not_in_quarantine_is_refused(world: 
 def test_a_plan_that_is_not_the_one_that_was_seen_is_refused(world: World) -> None:
     world.run()
 
-    code, said = _say("approve", world.only(), "--plan-hash", "00000000")
+    code, said = invoked("approve", world.only(), "--plan-hash", "00000000")
 
     assert code == exits.REFUSED
     assert "reconcile plan" in str(said.exception)
@@ -237,23 +224,23 @@ def test_a_plan_that_is_not_the_one_that_was_seen_is_refused(world: World) -> No
 def test_a_command_that_a_refusal_names_can_be_typed_as_it_stands(world: World) -> None:
     world.run()
     finding = world.only()
-    _, changed = _say("approve", finding, "--plan-hash", "00000000")
-    _say("approve", finding)
-    _, over = _say("approve", finding)
-    _say("undo", finding)
-    _, settled = _say("reject", finding)
+    _, changed = invoked("approve", finding, "--plan-hash", "00000000")
+    invoked("approve", finding)
+    _, over = invoked("approve", finding)
+    invoked("undo", finding)
+    _, settled = invoked("reject", finding)
 
     for refused, named in ((changed, "plan --finding"), (settled, "reopen"), (over, "undo")):
         command = next(part for part in re.split(r"[`()]", str(refused.exception)) if part.startswith("reconcile "))
         assert command == f"reconcile {named} {finding}"
-    assert _say("reopen", finding)[0] == 0
-    assert _say("plan", "--finding", finding)[0] == 0
+    assert invoked("reopen", finding)[0] == 0
+    assert invoked("plan", "--finding", finding)[0] == 0
 
 
 def test_a_plan_of_one_row_is_told_of_one_row(world: World) -> None:
     world.run()
 
-    _, planned = _say("plan")
+    _, planned = invoked("plan")
 
     assert "\ntwins: 1 plan, 1 surplus, 1 row changes\n" in planned.stdout
 
@@ -263,7 +250,7 @@ def test_a_run_that_limits_stopped_ends_with_4(world: World) -> None:
     world.add((4, "b@x", "Bo"))
     world.run()
 
-    code, said = _say("run", "-q")
+    code, said = invoked("run", "-q")
 
     assert code == exits.REFUSED
     assert "2 proposed" in said.stdout
@@ -273,7 +260,7 @@ def test_a_run_that_limits_stopped_ends_with_4(world: World) -> None:
 def test_allow_says_whether_there_was_anything_to_allow(world: World) -> None:
     world.run()
 
-    code, said = _say("allow", "twins")
+    code, said = invoked("allow", "twins")
 
     assert (code, said.stdout) == (0, "Rule 'twins' was not stopped; nothing was changed.\n")
 
@@ -281,7 +268,7 @@ def test_allow_says_whether_there_was_anything_to_allow(world: World) -> None:
 def test_an_empty_quarantine_is_an_empty_list(world: World) -> None:
     world.run()
 
-    code, said = _say("quarantine", "--json")
+    code, said = invoked("quarantine", "--json")
 
     assert (code, json.loads(said.stdout)) == (0, [])
 
@@ -290,14 +277,14 @@ def test_an_empty_quarantine_is_an_empty_list(world: World) -> None:
 def test_what_was_done_at_once_has_one_name_everywhere(world: World) -> None:
     world.run()
     finding = world.only()
-    _, planned = _say("plan", "--json")
+    _, planned = invoked("plan", "--json")
     plan_hash = json.loads(planned.stdout)[0]["plan_hash"]
 
-    code, approved = _say("approve", finding, "--plan-hash", plan_hash, "--json")
+    code, approved = invoked("approve", finding, "--plan-hash", plan_hash, "--json")
     plan = json.loads(approved.stdout)["plan"]
-    back, _ = _say("undo", "--plan", plan)
-    again, nothing = _say("undo", "--plan", plan)
-    unknown, named = _say("undo", "--plan", plan_hash)
+    back, _ = invoked("undo", "--plan", plan)
+    again, nothing = invoked("undo", "--plan", plan)
+    unknown, named = invoked("undo", "--plan", plan_hash)
 
     assert (code, back, again, unknown) == (0, 0, exits.REFUSED, exits.WRONG)
     assert plan.startswith("P-")
@@ -319,14 +306,14 @@ def test_whoever_decides_about_the_plan_of_a_rule_that_only_reports_hears_what_c
         ("approve", "--plan-hash", "00000000"),
         ("reject", "--plan-hash", "00000000"),
     ):
-        code, refused = _say(words[0], finding, *words[1:])
+        code, refused = invoked(words[0], finding, *words[1:])
 
         assert code == exits.REFUSED
         assert "Rule 'twins'" in str(refused.exception)
         assert "has no `clean`" in str(refused.exception)
         assert f"`reconcile dismiss {finding}`" in str(refused.exception)
         assert "reconcile plan" not in str(refused.exception)
-    assert _say("dismiss", finding)[0] == 0
+    assert invoked("dismiss", finding)[0] == 0
 
 
 def world_at(folder: Path, *rows: tuple[Any, ...], **rules: Any) -> tuple[World, Project]:

@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 from cli_support import FILES, ORDERS, Answer, Project, in_words, sqlite
 from docs_support import ROOT, rows
+from kept_support import KeptFolder
 
 from reconcile.cli import exits, topics
 from reconcile.cli.commands import program
@@ -55,15 +56,21 @@ def orders(tmp_path: Path) -> Project:
     return Project(tmp_path).write(FILES)
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Project:
-    """A project that cleans a database after approval; a run proposed a plan."""
-    with sqlite(tmp_path / "shop.db") as db:
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> KeptFolder:
+    folder = tmp_path_factory.mktemp("prepared") / "shop"
+    folder.mkdir()
+    with sqlite(folder / "shop.db") as db:
         db.execute("create table orders (id text primary key, order_id text, email text, amount numeric)")
         db.executemany("insert into orders values (?, ?, ?, 20)", [(n, ODD, "ada@example.org") for n in ("a", "b")])
-    project = Project(tmp_path).write(CLEANED)
-    assert project("run", "-q").code == exits.DONE
-    return project
+    assert Project(folder).write(CLEANED)("run", "-q").code == exits.DONE
+    return KeptFolder(folder)
+
+
+@pytest.fixture
+def shop(prepared: KeptFolder) -> Project:
+    """A project that cleans a database after approval; a run proposed a plan."""
+    return Project(prepared.restored())
 
 
 def finding_of(project: Project) -> str:

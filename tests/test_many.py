@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from cli_support import invoked
 from world_support import DELETE, Kept, World
 
 from reconcile.cli import exits
-from reconcile.cli.commands import app
 from reconcile.deciding.decisions import decided
 from reconcile.deciding.many import decide_each
 from reconcile.deciding.selection import Selection, selected
@@ -45,15 +44,6 @@ def world(prepared: Kept, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
-def ask(*arguments: str, typed: str | None = None) -> tuple[int, Result]:
-    ended = CliRunner().invoke(app, list(arguments), standalone_mode=False, input=typed)
-    error = ended.exception
-    if error is not None and not isinstance(error, SystemExit):
-        assert isinstance(error, Exception)
-        return exits._code(error), ended
-    return ended.return_value if isinstance(ended.return_value, int) else ended.exit_code, ended
-
-
 def states(world: World) -> dict[str, int]:
     counted: dict[str, int] = {}
     for state in world.findings().values():
@@ -71,7 +61,7 @@ def test_several_ids_are_decided_in_their_order_with_a_summary(world: World) -> 
     names = by_key(world)
     first, second = names["00@x"], names["01@x"]
 
-    code, answer = ask("dismiss", second, first, first, "--note", "two people")
+    code, answer = invoked("dismiss", second, first, first, "--note", "two people")
 
     lines = answer.stdout.splitlines()
     assert (code, [line[:8] for line in lines[:2]]) == (0, [second[:8], first[:8]])
@@ -80,9 +70,9 @@ def test_several_ids_are_decided_in_their_order_with_a_summary(world: World) -> 
 
 
 def test_many_are_handled_with_their_number_and_the_second_time_nothing_changes(world: World) -> None:
-    refused, _ = ask("handle", "--rule", "twins")
-    code, answer = ask("handle", "--rule", "twins", "--confirm", str(GROUPS), "--note", "merged in the shop")
-    again, unchanged = ask("handle", *by_key(world).values(), "--confirm", str(GROUPS))
+    refused, _ = invoked("handle", "--rule", "twins")
+    code, answer = invoked("handle", "--rule", "twins", "--confirm", str(GROUPS), "--note", "merged in the shop")
+    again, unchanged = invoked("handle", *by_key(world).values(), "--confirm", str(GROUPS))
 
     assert (refused, code, answer.stdout.splitlines()[-1]) == (
         exits.REFUSED,
@@ -91,21 +81,21 @@ def test_many_are_handled_with_their_number_and_the_second_time_nothing_changes(
     )
     assert (again, unchanged.stdout.splitlines()[-1]) == (0, f"{GROUPS} findings: {GROUPS} unchanged.")
     assert states(world) == {"handled": GROUPS}
-    assert ask("handle", "--rule", "twins")[1].stdout == "0 findings: nothing to decide.\n"
+    assert invoked("handle", "--rule", "twins")[1].stdout == "0 findings: nothing to decide.\n"
 
 
 def test_a_wrong_id_among_several_stops_everything_before_anything_is_decided(world: World) -> None:
-    code, answer = ask("dismiss", by_key(world)["00@x"], "F-NOBODY1")
+    code, answer = invoked("dismiss", by_key(world)["00@x"], "F-NOBODY1")
 
     assert (code, states(world)) == (exits.WRONG, {"awaiting_approval": GROUPS})
     assert "No finding is called `F-NOBODY1`" in str(answer.exception)
 
 
 def test_more_than_twenty_need_their_number(world: World) -> None:
-    refused, why = ask("dismiss", "--rule", "twins")
-    wrong, why_wrong = ask("dismiss", "--rule", "twins", "--confirm", "21")
+    refused, why = invoked("dismiss", "--rule", "twins")
+    wrong, why_wrong = invoked("dismiss", "--rule", "twins", "--confirm", "21")
     before = states(world)
-    code, answer = ask("dismiss", "--rule", "twins", "--confirm", str(GROUPS))
+    code, answer = invoked("dismiss", "--rule", "twins", "--confirm", str(GROUPS))
 
     assert (refused, wrong, before) == (exits.REFUSED, exits.REFUSED, {"awaiting_approval": GROUPS})
     assert str(why.exception) == f"This is about {GROUPS} findings. Nothing was changed; add --confirm {GROUPS}"
@@ -127,7 +117,7 @@ def test_more_than_twenty_need_their_number(world: World) -> None:
     ],
 )
 def test_a_condition_chooses_by_what_is_known_of_a_finding(world: World, condition: str, keys: list[str]) -> None:
-    code, answer = ask("assign", "--where", condition, "maria", "--json")
+    code, answer = invoked("assign", "--where", condition, "maria", "--json")
 
     decided = sorted(finding["finding"] for finding in json.loads(answer.stdout)["findings"])
     assert (code, decided) == (0, sorted(by_key(world)[key] for key in keys))
@@ -146,7 +136,7 @@ def test_a_condition_chooses_by_what_is_known_of_a_finding(world: World, conditi
     ],
 )
 def test_a_condition_that_makes_no_sense_is_told_and_nothing_is_decided(world: World, condition: str, why: str) -> None:
-    code, answer = ask("dismiss", "--where", condition)
+    code, answer = invoked("dismiss", "--where", condition)
 
     assert code == exits.WRONG
     assert why in str(answer.exception)
@@ -196,8 +186,8 @@ def test_a_name_selects_only_findings_that_have_it(tmp_path: Path, condition: st
 
 
 def test_a_severity_chooses_that_and_worse(world: World) -> None:
-    none, answer = ask("dismiss", "--severity", "critical")
-    unknown, why = ask("dismiss", "--severity", "grave")
+    none, answer = invoked("dismiss", "--severity", "critical")
+    unknown, why = invoked("dismiss", "--severity", "grave")
 
     assert (none, answer.stdout) == (0, "0 findings: nothing to decide.\n")
     assert (unknown, "grave" in str(why.exception)) == (exits.WRONG, True)
@@ -214,7 +204,7 @@ def test_a_severity_chooses_that_and_worse(world: World) -> None:
     ],
 )
 def test_findings_are_chosen_in_exactly_one_way(world: World, arguments: list[str]) -> None:
-    code, answer = ask(*arguments)
+    code, answer = invoked(*arguments)
 
     assert (code, "give" in str(answer.exception) or "needs" in str(answer.exception)) == (exits.WRONG, True)
 
@@ -222,15 +212,15 @@ def test_findings_are_chosen_in_exactly_one_way(world: World, arguments: list[st
 @pytest.mark.slow
 def test_the_plans_of_a_file_are_approved_as_they_were_written_and_undone_together(world: World) -> None:
     """A plan that changed since the file was written is refused; the others are carried out."""
-    _, written = ask("plan", "--json")
+    _, written = invoked("plan", "--json")
     (world.folder / "plans.json").write_text(written.stdout)
     world.shop.sql("INSERT INTO customers VALUES (200, '00@x', 'Name 3')")
     world.run()
 
-    refused, _ = ask("approve", "--plan-file", "plans.json")
-    code, approved = ask("approve", "--plan-file", "plans.json", "--confirm", str(GROUPS), "--json")
+    refused, _ = invoked("approve", "--plan-file", "plans.json")
+    code, approved = invoked("approve", "--plan-file", "plans.json", "--confirm", str(GROUPS), "--json")
     after = states(world)
-    back, undone = ask("undo", "--rule", "twins", "--confirm", str(GROUPS - 1))
+    back, undone = invoked("undo", "--rule", "twins", "--confirm", str(GROUPS - 1))
 
     answer: dict[str, Any] = json.loads(approved.stdout)
     [not_done] = [finding for finding in answer["findings"] if finding["status"] == "not_done"]
@@ -256,7 +246,7 @@ def test_a_file_that_holds_no_plans_is_told(world: World, text: str | None, why:
     if text is not None:
         (world.folder / "plans.json").write_text(text)
 
-    code, answer = ask("approve", "--plan-file", "plans.json")
+    code, answer = invoked("approve", "--plan-file", "plans.json")
 
     assert (code, why in str(answer.exception)) == (exits.WRONG, True)
 
@@ -280,7 +270,7 @@ def test_a_decision_that_changes_nothing_is_counted_by_itself(world: World) -> N
     with world.open() as application:
         decide.dismiss(application.memory, names["00@x"], actor="bob")
 
-    code, answer = ask("dismiss", names["00@x"], names["01@x"])
+    code, answer = invoked("dismiss", names["00@x"], names["01@x"])
 
     assert (code, answer.stdout.splitlines()[-1]) == (0, "2 findings: 1 decided, 1 unchanged.")
 
@@ -313,12 +303,12 @@ def test_at_a_terminal_the_number_is_typed(world: World, typed: str, code: int, 
 def test_an_approval_that_is_sent_again_after_the_cleaning_changes_nothing(world: World) -> None:
     name = by_key(world)["00@x"]
     [plan] = world.plans(name)
-    first, _ = ask("approve", name, "--plan-hash", plan.plan_hash)
-    again, answer = ask("approve", name, "--plan-hash", plan.plan_hash[:12])
-    another, why = ask("approve", name, "--plan-hash", "0" * 12)
-    without, _ = ask("approve", name)
+    first, _ = invoked("approve", name, "--plan-hash", plan.plan_hash)
+    again, answer = invoked("approve", name, "--plan-hash", plan.plan_hash[:12])
+    another, why = invoked("approve", name, "--plan-hash", "0" * 12)
+    without, _ = invoked("approve", name)
     assert world.undo(name).undone
-    undone, _ = ask("approve", name, "--plan-hash", plan.plan_hash)
+    undone, _ = invoked("approve", name, "--plan-hash", plan.plan_hash)
 
     assert (first, again, another, without, undone) == (0, 0, exits.REFUSED, exits.REFUSED, exits.REFUSED)
     assert answer.stdout == f"The plan for {name} was approved and executed before; nothing was changed.\n"
@@ -326,8 +316,10 @@ def test_an_approval_that_is_sent_again_after_the_cleaning_changes_nothing(world
 
 
 def test_a_condition_lists_what_a_decision_with_it_would_be_about(world: World) -> None:
-    listed, answer = ask("findings", "--where", "email in ('03@x', '04@x')", "--state", "awaiting approval", "--json")
-    both, why = ask("findings", "--where", "records > 2", "--search", "x")
+    listed, answer = invoked(
+        "findings", "--where", "email in ('03@x', '04@x')", "--state", "awaiting approval", "--json"
+    )
+    both, why = invoked("findings", "--where", "records > 2", "--search", "x")
 
     assert (listed, sorted(finding["key"]["email"] for finding in json.loads(answer.stdout))) == (0, ["03@x", "04@x"])
     assert both != 0

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import datetime as dt
 import json
-import os
-import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -18,6 +16,7 @@ from typing import Any
 
 import cli_support
 import pytest
+from kept_support import KeptFolder
 from shop_support import LOCAL, Shop
 
 from connectors.target import Outcome, TargetError
@@ -216,26 +215,12 @@ def asking(tmp_path: Path) -> World:
 
 
 class Kept:
-    """A world that many tests go on from: each gets it as it was.
-
-    Its files stay the same ones for the file system, in the same folder: by that, plans know their database.
-    """
+    """A world that many tests go on from: each gets it as it was."""
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._links = world.folder.with_name(f"{world.folder.name}-kept")
-        self._links.mkdir()
-        self._files: dict[str, tuple[bytes, int]] = {}
-        for file in world.folder.iterdir():
-            os.link(file, self._links / file.name)
-            self._files[file.name] = (file.read_bytes(), file.stat().st_mode)
+        self._folder = KeptFolder(world.folder)
 
     def restored(self) -> World:
-        shutil.rmtree(self._world.folder)
-        self._world.folder.mkdir()
-        for name, (content, mode) in self._files.items():
-            link = self._links / name
-            link.write_bytes(content)
-            link.chmod(mode)
-            os.link(link, self._world.folder / name)
-        return World(self._world.folder, *copy.deepcopy((self._world.rules, self._world.config)), url=self._world.url)
+        folder = self._folder.restored()
+        return World(folder, *copy.deepcopy((self._world.rules, self._world.config)), url=self._world.url)
