@@ -160,7 +160,7 @@ class Snapshot(Protocol):
 class Queryable(Protocol):
     """A source that can run our query itself (pushdown)."""
 
-    dialect: str  # SQLAlchemy's name: postgresql, mysql (MariaDB too), sqlite; or spark
+    dialect: str  # SQLAlchemy's name: postgresql, mysql (MariaDB too), sqlite, that of a warehouse; or spark
 
     def relation(self, dataset: Any) -> sa.FromClause:
         """The dataset as a named FROM clause whose columns carry SQLAlchemy types.
@@ -173,6 +173,14 @@ class Queryable(Protocol):
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Every query inside sees the same state of the database."""
+
+
+@runtime_checkable
+class LimitedPushdown(Protocol):
+    """A source that may be unable to run rules inside itself, for a reason of its own."""
+
+    def no_pushdown(self, dataset: Any) -> str | None:
+        """The reason, as a clause, why rules over this dataset do not run there; None if they can."""
 
 
 @runtime_checkable

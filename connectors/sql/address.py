@@ -25,6 +25,13 @@ _DRIVERS = {
     "mariadb": ("mysql+pymysql", "pymysql", "MariaDB's and MySQL's driver PyMySQL", "reconcile-runner[mysql]"),
     "sqlite": ("sqlite+pysqlite", "sqlite3", "Python's sqlite3", "reconcile-runner"),
 }
+EXTRAS = {
+    **{name: f"reconcile-runner[{name}]" for name in ("snowflake", "bigquery", "redshift", "trino")},
+    "redshift_connector": "reconcile-runner[redshift]",
+    "pymssql": "reconcile-runner[mssql]",
+    "oracledb": "reconcile-runner[oracle]",
+}
+"""What to install for a dialect or a driver of other databases, by its name in a URL or its module."""
 _NO_URL = (
     "this is not a database URL; write dialect://user:password@host:port/database, with special characters of the "
     "password %-encoded, or sqlite:///file.db"
@@ -56,6 +63,11 @@ def _must_have_dialect(url: URL) -> None:
     try:
         url.get_dialect()
     except sa.exc.NoSuchModuleError:
+        extra = EXTRAS.get(url.drivername.partition("+")[0])
+        if extra:
+            raise ValueError(
+                f"'{url.drivername}://' needs a package that is not installed: pip install '{extra}'"
+            ) from None
         raise ValueError(
             f"'{url.drivername}://' is not a supported database. Built in are postgresql, mysql, mariadb and sqlite; "
             f"for another one, install its driver and its SQLAlchemy dialect"

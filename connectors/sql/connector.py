@@ -25,14 +25,17 @@ class SqlConnector:
 
     @staticmethod
     def open(name: str, settings: SqlSettings, root: Path) -> SqlSource | GenericSource:
-        """Return the source; a GenericSource, which has no pushdown, for a database without a reader of its own."""
-        if has_own_reader(parsed(settings.url)):
+        """Return the source; for a database without a reader of its own a WarehouseSource or a GenericSource."""
+        url = parsed(settings.url)
+        if has_own_reader(url):
             from connectors.sql.source import SqlSource  # noqa: PLC0415 - see above
 
             return SqlSource(name, settings, root)
         from connectors.sql.generic.source import GenericSource  # noqa: PLC0415 - see above
+        from connectors.sql.generic.warehouse import WAREHOUSES, WarehouseSource  # noqa: PLC0415 - see above
 
-        return GenericSource(name, settings, root)
+        source = WarehouseSource if url.get_backend_name() in WAREHOUSES else GenericSource
+        return source(name, settings, root)
 
     @staticmethod
     def obstacle(settings: SqlSettings, dataset: SqlDataset) -> str | None:

@@ -17,7 +17,17 @@ import pyarrow as pa
 
 import rules.engines.embedded
 import rules.engines.pushdown  # noqa: F401 - loaded here, while a source that began early still works
-from connectors.base import DuckReadable, DuckScan, Keeping, Queryable, Scan, Source, UnreadableCells, Versioned
+from connectors.base import (
+    DuckReadable,
+    DuckScan,
+    Keeping,
+    LimitedPushdown,
+    Queryable,
+    Scan,
+    Source,
+    UnreadableCells,
+    Versioned,
+)
 from connectors.errors import ConnectorError, ValueDoesNotFit
 from reconcile.config.link import columns_of
 from reconcile.config.settings import DatasetConfig
@@ -158,15 +168,15 @@ def fit(rule: Rule, subjects: Subjects) -> Fitted:
 def choose(rule: Rule, fitted: Fitted, subjects: Subjects) -> Choice:
     """Choose the engine that runs the rule. Raises RuleDoesNotFit if `engine: pushdown` cannot give the answer."""
     is_forced = rule.engine in ("pushdown", "spark")
-    compared = (subjects[name] for name in rule.member_datasets)
+    compared = [subjects[name] for name in rule.member_datasets]
     sources = {subject.source.name: subject.source for subject in compared}
-    for name, source in sources.items():
-        if not isinstance(source, Queryable):
+    for subject in compared:
+        if not isinstance(subject.source, Queryable):
+            reason = _runs_no_queries(rule, subject)
             if is_forced:
-                cannot = "is not of type `spark`" if rule.engine == "spark" else "cannot run queries"
-                reason = f"Source {name!r} {cannot}; use `engine: embedded` or remove the setting."
-                raise RuleDoesNotFit(rule, [reason])
-            return Choice("embedded", f"source {name!r} cannot run queries")
+                advice = "use `engine: embedded` or remove the setting."
+                raise RuleDoesNotFit(rule, [f"{reason[0].upper()}{reason[1:]}; {advice}"])
+            return Choice("embedded", reason)
     if rule.engine == "embedded":
         return Choice("embedded", "the rule sets `engine: embedded`")
     source, *other_sources = sources.values()
@@ -176,6 +186,7 @@ def choose(rule: Rule, fitted: Fitted, subjects: Subjects) -> Choice:
             rule, [f"It sets `engine: spark`, but source {source.name!r} is not of type `spark`; remove the setting."]
         )
     obstacle = "its datasets are in several sources" if other_sources else fitted.obstacle(source.dialect)
+    obstacle = obstacle or next(filter(None, map(_no_pushdown, compared)), None)
     if obstacle and is_forced:
         raise RuleDoesNotFit(rule, [f"It sets `engine: {rule.engine}`, but {obstacle}."])
     if obstacle:
@@ -186,6 +197,19 @@ def choose(rule: Rule, fitted: Fitted, subjects: Subjects) -> Choice:
     if source.dialect in SLOW_GROUPERS:
         return Choice("embedded", f"{SLOW_GROUPERS[source.dialect]}; `engine: pushdown` forces it")
     return Choice(inside, f"source {source.name!r} compares these columns exactly as DuckDB does")
+
+
+def _runs_no_queries(rule: Rule, subject: Subject) -> str:
+    """Return the reason why a source that is not Queryable does not run the rule."""
+    if rule.engine == "spark":
+        return f"source {subject.source.name!r} is not of type `spark`"
+    return _no_pushdown(subject) or f"source {subject.source.name!r} cannot run queries"
+
+
+def _no_pushdown(subject: Subject) -> str | None:
+    """Return the reason of the source itself, if it has one, why the dataset is not compared inside it."""
+    source = subject.source
+    return source.no_pushdown(subject.dataset.settings) if isinstance(source, LimitedPushdown) else None
 
 
 def _too_wide(subject: Subject) -> Iterator[str]:

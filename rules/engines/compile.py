@@ -16,14 +16,15 @@ from rules.calendar import ONLY_WEEKENDS, Calendar
 from rules.document.mistakes import listed
 from rules.errors import RuleError
 from rules.expressions import BoundExpression, parse
-from rules.functions import exact, filled, in_calendar, is_ascii, micros_between, plain, strip
+from rules.functions import WAREHOUSES, exact, filled, in_calendar, is_ascii, micros_between, plain, strip
 from rules.models import Distance, KeyPart, Percent
 from rules.normalise import Exactness, chain_function, chain_sql, chain_type, never_blank, never_empty, weakest
 from rules.normalise.shortcuts import simple_forms
 from rules.values import Column, Schema, Type, Value, canonical
 
 DATABASES = {"postgresql": "PostgreSQL", "mysql": "MariaDB or MySQL", "mariadb": "MariaDB", "sqlite": "SQLite"} | {
-    "spark": "Spark"
+    "spark": "Spark",
+    **WAREHOUSES,
 }
 _TIMES = (Type.DATE, Type.INSTANT)
 _MYSQL_PREFIX = 250  # characters: sorting there looks at the first 1,024 bytes of a value only

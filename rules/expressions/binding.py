@@ -216,7 +216,7 @@ def _column(column: Column) -> Typed:
 
     def sql(target: CompileTarget) -> sa.ColumnElement[Any]:
         element = target.columns[column.name]
-        as_number = column.type is Type.BOOLEAN and target.dialect not in ("duckdb", "postgresql", "spark")
+        as_number = column.type is Type.BOOLEAN and target.dialect in ("mysql", "mariadb", "sqlite")
         return element != sa.literal(0, sa.Integer()) if as_number else element
 
     exact: dict[str, Exactness] = {d: "always" for d in DIALECTS if d == "duckdb" or column.pushable}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -16,6 +16,8 @@ from rules.normalise import Exactness
 from rules.normalise.numbers import as_decimal
 from rules.values import Type, Value, canonical_number
 
+# Redshift matches patterns by the collation of a column, and BigQuery's LIKE has no ESCAPE.
+_LIKE: Mapping[str, Exactness] = {d: claim for d, claim in EVERYWHERE.items() if d not in ("redshift", "bigquery")}
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "<>": operator.ne,
@@ -24,7 +26,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_MOST_PLACES, _MOST_DIGITS = 10, 28  # of a literal to which DuckDB and MariaDB can always widen a column
+_MOST_PLACES, _MOST_DIGITS = 10, 28  # of a literal to which a column can always be widened
 
 
 def compare(sign: str, left: Typed, right: Typed) -> Typed:
@@ -76,10 +78,8 @@ def _where(left: Typed, right: Typed) -> dict[str, Exactness]:
         return dict(FLOATS if kinds == {Type.FLOAT} or any(_is_float(t) for t in (left, right)) else NOWHERE)
     if kinds <= {Type.TEXT, Type.INTEGER, Type.BOOLEAN}:
         return dict(EVERYWHERE)
-    own = dict(TYPED)
-    if not all(_fits(t) for t in (left, right)):
-        own.pop("duckdb"), own.pop("mysql"), own.pop("spark")
-    return own
+    # PostgreSQL's decimals have no greatest number of digits.
+    return dict(TYPED) if all(_fits(t) for t in (left, right)) else {"postgresql": "always"}
 
 
 def _fixed(part: Typed) -> Decimal | None:
@@ -169,7 +169,7 @@ def like(operand: Typed, pattern: str) -> Typed:
             return text.op("GLOB", is_comparison=True, return_type=sa.Boolean())(sa.literal(_glob(pattern)))
         return text.like(pattern.replace("|", "||"), escape="|")
 
-    return derived(Type.BOOLEAN, (operand,), run, sql)
+    return derived(Type.BOOLEAN, (operand,), run, sql, _LIKE)
 
 
 def _glob(pattern: str) -> str:

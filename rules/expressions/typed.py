@@ -18,9 +18,9 @@ Run = Callable[[Any, dt.datetime], Value]
 
 NOWHERE: Mapping[str, Exactness] = {}
 EVERYWHERE: Mapping[str, Exactness] = dict.fromkeys(DIALECTS, "always")
-SERVERS: Mapping[str, Exactness] = {d: "always" for d in DIALECTS if d not in ("sqlite", "spark")}
+SERVERS: Mapping[str, Exactness] = dict.fromkeys(("duckdb", "postgresql", "mysql"), "always")
 # Comparisons of decimals and times; SQLite has neither.
-TYPED: Mapping[str, Exactness] = {**SERVERS, "spark": "always"}
+TYPED: Mapping[str, Exactness] = {d: "always" for d in DIALECTS if d != "sqlite"}
 IF_ASCII: Mapping[str, Exactness] = dict.fromkeys(DIALECTS, "ascii")
 # PostgreSQL and DuckDB agree with us on floats, NaN included: it equals itself and is the greatest.
 FLOATS: Mapping[str, Exactness] = {"duckdb": "always", "postgresql": "always"}

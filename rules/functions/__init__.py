@@ -3,10 +3,10 @@
 Text is compared by code point everywhere: `exact` removes a database's collation, padding and case rules. Each
 function's docstring is its meaning; the tests run it on DuckDB, PostgreSQL, MariaDB and SQLite.
 
-Dialects are named `duckdb`, `postgresql`, `mysql` (MariaDB too), `sqlite` and `spark`.
+Dialects are named `duckdb`, `postgresql`, `mysql` (MariaDB too), `sqlite`, `spark`, and as in `WAREHOUSES`.
 """
 
-from rules.functions.dialects import DIALECTS, dialect, render
+from rules.functions.dialects import DIALECTS, WAREHOUSES, dialect, render
 from rules.functions.parts import ending, joined, not_blank, text_part
 from rules.functions.text import (
     WHITE_SPACE,
@@ -36,6 +36,7 @@ from rules.functions.times import (
 
 __all__ = [
     "DIALECTS",
+    "WAREHOUSES",
     "WHITE_SPACE",
     "calendar_field",
     "characters",

@@ -13,10 +13,14 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
-DIALECTS = ("duckdb", "postgresql", "mysql", "sqlite", "spark")
+WAREHOUSES = {"snowflake": "Snowflake", "bigquery": "BigQuery", "redshift": "Redshift", "trino": "Trino"}
+"""Warehouses that rules are pushed into, each with its name for people, which is also the class of its dialect."""
+DIALECTS = ("duckdb", "postgresql", "mysql", "sqlite", "spark", *WAREHOUSES)
 
-# The connector to Spark compiles our statements by this name.
+# The connectors to Spark and to warehouses compile our statements by these names.
 sa.dialects.registry.register("spark", "rules.functions.spark", "SparkDialect")
+for _name, _class in WAREHOUSES.items():
+    sa.dialects.registry.register(f"warehouse.{_name}", "rules.functions.warehouses", _class)
 
 
 class _PostgresCompiler(PGCompiler):
@@ -101,6 +105,8 @@ def dialect(name: str) -> Dialect:
         from rules.functions.spark import SparkDialect  # noqa: PLC0415 - see above
 
         return SparkDialect(paramstyle="named")
+    if name in WAREHOUSES:
+        return sa.dialects.registry.load(f"warehouse.{name}")(paramstyle="named")  # type: ignore[no-any-return]
     raise ValueError(f"{name!r} is not a dialect rules compile to; use one of {', '.join(DIALECTS)}")
 
 

@@ -12,11 +12,15 @@ from rules.normalise.normaliser import Exactness, Normaliser, built_in, no_argum
 from rules.values import Type, Value
 
 _TEXT = {Type.TEXT: Type.TEXT}
-_ALL: Mapping[str, Exactness] = dict.fromkeys(("duckdb", "postgresql", "mysql", "sqlite", "spark"), "always")
+_ALL: Mapping[str, Exactness] = dict.fromkeys(
+    ("duckdb", "postgresql", "mysql", "sqlite", "spark", "snowflake", "bigquery", "redshift", "trino"), "always"
+)
 _ALL_ASCII: Mapping[str, Exactness] = dict.fromkeys(_ALL, "ascii")
 _REGEX = ("duckdb", "postgresql", "mysql", "spark")  # SQLite has no regular expressions
 _REGEX_ALWAYS: Mapping[str, Exactness] = dict.fromkeys(_REGEX, "always")
 _REGEX_ASCII: Mapping[str, Exactness] = dict.fromkeys(_REGEX, "ascii")
+# Redshift's regular expressions follow the collation of a column.
+_CLASSES: Mapping[str, Exactness] = dict.fromkeys((*_REGEX, "snowflake", "bigquery", "trino"), "ascii")
 
 _LEADING_ZEROS = re.compile("(?<![0-9])0+(?=[0-9])")
 # Letters with a stroke and ligatures have no decomposition, but people write them without strokes too.
@@ -209,9 +213,9 @@ TEXT = (
         "nfkc", functools.partial(unicodedata.normalize, "NFKC"), _ALL_ASCII, "with full-width letters as plain ones"
     ),
     _text("unaccent", unaccent, _ALL_ASCII, "without accents"),
-    _text("alnum", alnum, _REGEX_ASCII, "only its letters and numbers"),
-    _text("digits", digits, _REGEX_ASCII, "only its digits"),
-    _text("letters", letters, _REGEX_ASCII, "only its letters"),
+    _text("alnum", alnum, _CLASSES, "only its letters and numbers"),
+    _text("digits", digits, _CLASSES, "only its digits"),
+    _text("letters", letters, _CLASSES, "only its letters"),
     _text("strip_zeros", strip_zeros, _REGEX_ALWAYS, "without leading zeros"),
     _text("docno", docno, _REGEX_ASCII, "as a document number (INV-007 is inv 7)", version=2),
     Normaliser(

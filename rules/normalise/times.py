@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rules.normalise.normaliser import Normaliser, built_in, no_argument
+from rules.normalise.normaliser import Exactness, Normaliser, built_in, no_argument
 from rules.values import Type
 
 _zone = functools.cache(ZoneInfo)
@@ -92,6 +92,9 @@ def _in_utc(_argument: Any, kind: Type, timezone: str) -> bool:
     return timezone == "UTC" and kind is Type.INSTANT
 
 
+_DAY: Mapping[str, Exactness] = dict.fromkeys(
+    ("duckdb", "postgresql", "mysql", "spark", "snowflake", "bigquery", "redshift", "trino"), "always"
+)
 TIMES = (
     Normaliser(
         "day",
@@ -99,7 +102,7 @@ TIMES = (
         {Type.INSTANT: Type.DATE, Type.DATE: Type.DATE},
         no_argument,
         built_in("day"),
-        {"duckdb": "always", "postgresql": "always", "mysql": "always", "spark": "always"},
+        _DAY,
         _in_utc,
         words="its day",
     ),

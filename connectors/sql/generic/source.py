@@ -1,10 +1,11 @@
-"""Every database with a SQLAlchemy dialect but without a reader of its own: SQL Server, Oracle, DuckDB, …
+"""Every database with a SQLAlchemy dialect but without a reader of its own: SQL Server, Oracle, warehouses, …
 
     sources:
       erp: {type: sql, url: "mssql+pyodbc://reader:…@erp.example.com/books?driver=ODBC+Driver+18+for+SQL+Server"}
 
-Install the driver, and the dialect if SQLAlchemy does not include it. Records are read and compared here; the database
-never compares them (no pushdown). `connectors.sql.generic.values` describes the values.
+Install the driver, and the dialect if SQLAlchemy does not include it. Records are read and compared here;
+`connectors.sql.generic.warehouse` has those that compare records themselves, and `connectors.sql.generic.values`
+describes the values.
 
 A read cannot write: a query must be one select, nothing is ever committed, and the session is read-only in PostgreSQL's
 relatives, Oracle, SQLite's relatives and DuckDB. Elsewhere only the rights of the database user prevent writing: use a
@@ -45,7 +46,7 @@ from connectors.errors import (
     SourceUnreachable,
     StatementTimeout,
 )
-from connectors.sql.address import parsed, where
+from connectors.sql.address import EXTRAS, parsed, where
 from connectors.sql.declaring import unique_keys, without_ours
 from connectors.sql.errors import ErrorContext
 from connectors.sql.generic.values import GenericColumn, GenericReading, answer_column, described, inspected
@@ -135,7 +136,14 @@ def without_values(reason: str, sent: str) -> str:
 
 Base = sa.TableClause | sa.TextClause
 _READ_ONLY = {"oracle": "SET TRANSACTION READ ONLY", "sqlite": "PRAGMA query_only = ON"}
-_ARGUMENTS: dict[str, dict[str, Any]] = {"duckdb": {"read_only": True}}  # which also keeps it from creating the file
+_NOT_PUSHED = {
+    "mssql": "SQL Server compares texts by collations that ignore trailing blanks, and often case",
+    "oracle": "Oracle compares texts as settings of the session say, and its numbers may have any scale",
+}
+_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "duckdb": {"read_only": True},  # which also keeps it from creating the file
+    "snowflake": {"session_parameters": {"TIMEZONE": "UTC"}},
+}
 
 
 class GenericSource:
@@ -210,6 +218,10 @@ class GenericSource:
         batches = self._batches(connection, result, reading)
         return Scan(pa.RecordBatchReader.from_batches(reading.schema, batches), reading.problems, release)
 
+    def no_pushdown(self, dataset: SqlDataset) -> str | None:  # noqa: ARG002 - the same for all of its datasets
+        """See connectors.base.LimitedPushdown."""
+        return _NOT_PUSHED.get(self._url.get_backend_name())
+
     def stop(self) -> None:
         """Cancel every current read if the driver can; it ends before its next rows, at the latest.
 
@@ -231,6 +243,14 @@ class GenericSource:
     def _batches(
         self, connection: sa.Connection, result: sa.CursorResult[Any], reading: GenericReading
     ) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._rows(connection, result, reading)
+        finally:
+            close_connection(connection)
+
+    def _rows(
+        self, connection: sa.Connection, result: sa.CursorResult[Any], reading: GenericReading
+    ) -> Iterator[pa.RecordBatch]:
         stops = self._place.underway.stops
         try:
             while True:
@@ -242,7 +262,6 @@ class GenericSource:
                 yield reading.rows(rows)
         finally:
             result.close()
-            close_connection(connection)
 
     def _connected(self) -> sa.Connection:
         if self._opened_engine is None:
@@ -267,7 +286,7 @@ class GenericSource:
         except (ImportError, sa.exc.NoSuchModuleError) as error:
             missing = getattr(error, "name", None) or self._url.get_driver_name()
             needs = f"{missing}, the driver for {self._url.drivername}://"
-            raise DriverMissing(self.name, needs, missing) from error
+            raise DriverMissing(self.name, needs, EXTRAS.get(missing, missing)) from error
 
     @contextmanager
     def _guarded(self, connection: sa.Connection | None) -> Iterator[None]:
@@ -347,7 +366,7 @@ def _inspected(connection: sa.Connection, table: sa.TableClause, zone: str) -> l
     except (NotImplementedError, sa.exc.DBAPIError):
         connection.rollback()
         return []
-    return [GenericColumn(str(column["name"]), inspected(column["type"], zone)) for column in fields]
+    return [GenericColumn(str(column["name"]), inspected(column["type"], zone), column["type"]) for column in fields]
 
 
 def _probed(connection: sa.Connection, base: Base, zone: str) -> list[GenericColumn]:

@@ -42,10 +42,11 @@ class Moment(sa.DateTime):
 
 @dataclass(frozen=True)
 class GenericColumn:
-    """A column of a table or query, under SQLAlchemy's name for it."""
+    """A column of a table or query, under SQLAlchemy's name for it; `reflected` is the inspector's type of it."""
 
     name: str
     kind: Kind
+    reflected: Kind | None = None
 
 
 def inspected(kind: Kind, zone: str) -> Kind:

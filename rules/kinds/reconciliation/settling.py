@@ -15,9 +15,10 @@ from decimal import Decimal
 import sqlalchemy as sa
 
 from rules.engines.base import Pushed
+from rules.engines.compile import DATABASES
 from rules.engines.pushdown import MOST
 from rules.expressions.typed import constant_sql
-from rules.functions import exact
+from rules.functions import WAREHOUSES, exact
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Limits
 from rules.kinds.reconciliation.inside import MYSQL, Days, Select, SideQuery, number, uses
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT
@@ -30,8 +31,8 @@ from rules.values import Type
 def obstacle(bound: BoundRule, dialect: str) -> str | None:
     """Return why a database of this dialect cannot settle keys exactly, as a clause; None if it can."""
     rule = bound.rule
-    if dialect == "spark":
-        return "reconciliations of datasets in Spark are matched in DuckDB"
+    if dialect == "spark" or dialect in WAREHOUSES:
+        return f"reconciliations of datasets in {DATABASES[dialect]} are matched in DuckDB"
     if rule.totals:
         return "sums of `totals` are compared in DuckDB"
     if rule.is_bundled:
