@@ -268,7 +268,9 @@ class GenericSource:
             self._opened_engine = watched(self._engine(), self._place.underway)
         stops = self._place.underway.stops
         with self._guarded(None):
-            connection = self._opened_engine.connect().execution_options(postgresql_readonly=True)  # others ignore it
+            connection = self._opened_engine.connect()
+            with suppress(NotImplementedError):  # databases other than PostgreSQL ignore it, or do not know it
+                connection = connection.execution_options(postgresql_readonly=True)
         try:
             self._place.must_go_on(stops)
             if self._opened_engine.dialect.name in _READ_ONLY:

@@ -1,0 +1,194 @@
+"""Warehouses stood for by DuckDB: each statement is parsed in the warehouse's SQL and run as DuckDB's.
+
+`stand_in("snowflake", folder)` is the URL of such a warehouse. SQLAlchemy knows it as a driver of that warehouse, so
+the product takes it for one. sqlglot parses and translates what the product sends; what sqlglot does not translate is
+defined in DuckDB below.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import duckdb
+import sqlalchemy as sa
+import sqlglot
+from sqlalchemy.dialects.postgresql.base import PGIdentifierPreparer, PGTypeCompiler
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlglot import exp
+
+from connectors.sql.generic.warehouse import WAREHOUSES
+from rules.functions.dialects import DuckDialect
+
+NOW = "2026-03-01 00:00:00.000001 +00:00"
+_MACROS = (
+    "CREATE OR REPLACE TEMP MACRO to_varbyte(x, form) AS encode(x)",
+    "CREATE OR REPLACE TEMP MACRO with_timezone(x, zone) AS timezone(zone, x)",
+)
+_TYPES = (
+    (r"VARCHAR", lambda _: sa.String(256)),
+    (r"BIGINT|INTEGER", lambda _: sa.BigInteger()),
+    (r"DECIMAL\((\d+),(\d+)\)", lambda match: sa.Numeric(int(match[1]), int(match[2]))),
+    (r"DOUBLE", lambda _: sa.Double()),
+    (r"BOOLEAN", lambda _: sa.Boolean()),
+    (r"DATE", lambda _: sa.Date()),
+    (r"TIMESTAMP WITH TIME ZONE", lambda _: sa.TIMESTAMP(timezone=True)),
+    (r"TIMESTAMP", lambda _: sa.DATETIME()),
+)
+
+
+def translated(sql: str, warehouse: str) -> tuple[str, set[str]]:
+    """DuckDB's form of a warehouse's statement, and the times as of which it reads its tables."""
+    [tree] = sqlglot.parse(sql, dialect=warehouse)
+    assert tree is not None
+    times = set()
+    for table in tree.find_all(exp.Table):
+        for travel in (table.args.get("when"), table.args.get("version")):
+            if travel is not None:
+                times.add(next(travel.find_all(exp.Literal)).this)
+        table.set("when", None)
+        table.set("version", None)
+    for cast in tree.find_all(exp.Cast):
+        if cast.to.this in (exp.DataType.Type.BINARY, exp.DataType.Type.VARBINARY):  # DuckDB's cast reads escapes
+            cast.replace(exp.Encode(this=cast.this, charset=exp.Literal.string("utf-8")))
+    for length in tree.find_all(exp.Length, exp.ByteLength, exp.Anonymous):
+        if isinstance(length.this, exp.Encode):  # DuckDB's LENGTH takes no bytes, and its OCTET_LENGTH no text
+            length.replace(exp.func("STRLEN", length.this.this))
+        elif isinstance(length, exp.ByteLength) or length.name == "OCTET_LENGTH":
+            length.replace(exp.func("STRLEN", *(length.expressions or [length.this])))
+    return tree.sql(dialect="duckdb"), times
+
+
+class _Cursor:
+    def __init__(self, raw: Any, warehouse: str, sent: list[tuple[str, set[str]]]) -> None:
+        self._raw, self._warehouse, self._sent = raw, warehouse, sent
+        self.arraysize = 1
+
+    def execute(self, sql: str, parameters: Any = None) -> None:
+        """Statements of our own dialects have no parameters: they are the warehouse's SQL."""
+        if sql == WAREHOUSES[self._warehouse].now:
+            sql = f"SELECT '{NOW}'"
+        elif parameters is None:
+            sql, times = translated(sql, self._warehouse)
+            self._sent.append((sql, times))
+        self._raw.execute(sql, list(parameters or ()))
+
+    def executemany(self, sql: str, rows: Any) -> None:
+        self._raw.executemany(sql, [list(row) for row in rows])
+
+    def close(self) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._raw, name)
+
+
+class _Connection:
+    def __init__(self, path: str, warehouse: str, sent: list[tuple[str, set[str]]]) -> None:
+        self._raw, self._warehouse, self._sent = duckdb.connect(path), warehouse, sent
+        for statement in ("SET TimeZone = 'UTC'", *_MACROS):
+            self._raw.execute(statement)
+
+    def cursor(self) -> _Cursor:
+        return _Cursor(self._raw, self._warehouse, self._sent)
+
+    def commit(self) -> None:
+        pass
+
+    rollback = commit
+
+    def close(self) -> None:
+        self._raw.close()
+
+
+class _Quoting(PGIdentifierPreparer):
+    def _requires_quotes(self, _value: str) -> bool:
+        return True
+
+
+class StandIn(DuckDialect):
+    """DuckDB under a warehouse's name; `sent` are the statements of all connections, with the times they read."""
+
+    driver = "standin"
+    preparer = _Quoting
+    supports_statement_cache = True
+    sent: list[tuple[str, set[str]]]
+
+    @classmethod
+    def import_dbapi(cls) -> Any:
+        return SimpleNamespace(paramstyle="qmark", Error=duckdb.Error)
+
+    def create_connect_args(self, url: sa.URL) -> Any:
+        return [url.database], {}
+
+    def connect(self, *arguments: Any, **_: Any) -> Any:
+        return _Connection(arguments[0], self.name, self.sent)
+
+    def initialize(self, connection: Any) -> None:
+        self.server_version_info = (16,)
+        self.default_schema_name = "main"
+
+    def has_table(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> bool:
+        return table_name in self.get_table_names(connection)
+
+    def get_table_names(self, connection: Any, schema: str | None = None, **_: Any) -> list[str]:
+        rows = connection.exec_driver_sql("SELECT table_name FROM information_schema.tables", ())
+        return [name for (name,) in rows]
+
+    def get_view_names(self, connection: Any, schema: str | None = None, **_: Any) -> list[str]:
+        return []
+
+    def get_columns(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> list[Any]:
+        sql = "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = ?"
+        rows = connection.exec_driver_sql(sql, (table_name,)).all()
+        return [{"name": name, "type": _type(kind), "nullable": True, "default": None} for name, kind in rows]
+
+    def do_begin(self, dbapi_connection: Any) -> None:
+        pass
+
+
+def _type(word: str) -> Any:
+    return next(build(match) for pattern, build in _TYPES if (match := re.fullmatch(pattern, word)))
+
+
+class _VarcharText(PGTypeCompiler):
+    def visit_TEXT(self, type_: Any, **kw: Any) -> str:
+        return "VARCHAR(30000)"
+
+
+class RedshiftOnPostgres(PGDialect_psycopg):
+    """PostgreSQL under Redshift's name: it runs what the product sends, word for word."""
+
+    name = "redshift"
+    driver = "postgres"
+    type_compiler_cls = _VarcharText
+    supports_statement_cache = True
+
+
+STAND_INS: dict[str, type[StandIn]] = {
+    name: type(name, (StandIn,), {"name": name, "sent": [], "supports_statement_cache": True}) for name in WAREHOUSES
+}
+for _name, _class in STAND_INS.items():
+    sa.dialects.registry.impls[f"{_name}.standin"] = lambda stand_in=_class: stand_in
+sa.dialects.registry.register("redshift.postgres", __name__, RedshiftOnPostgres.__name__)
+
+REDSHIFT_FUNCTIONS = (
+    "create or replace function to_varbyte(x text, form text) returns bytea immutable language sql"
+    " as $$ select convert_to(x, 'UTF8') $$",
+    "create or replace function to_hex(x bytea) returns text immutable language sql as $$ select encode(x, 'hex') $$",
+)
+"""Redshift's functions that PostgreSQL lacks."""
+
+
+def stand_in(warehouse: str, folder: Path) -> str:
+    """The URL of a warehouse that DuckDB stands for."""
+    return f"{warehouse}+standin:///{folder}/{warehouse}.duckdb"
+
+
+def on_postgres(url: str) -> str:
+    """The database as Redshift, whose transactions see one snapshot."""
+    address = sa.make_url(url).set(drivername="redshift+postgres")
+    address = address.update_query_dict({"options": r"-c default_transaction_isolation=repeatable\ read"})
+    return address.render_as_string(hide_password=False)
