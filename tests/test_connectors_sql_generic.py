@@ -142,15 +142,20 @@ def test_an_unknown_scheme_is_told_by_its_name_and_nothing_else_of_the_url() -> 
 
 
 @pytest.mark.parametrize(
-    ("url", "module"), [("mssql+pyodbc://u:p@h/d", "pyodbc"), ("oracle+oracledb://u:p@h/d", "oracledb")]
+    ("url", "module", "package"),
+    [
+        ("mssql+pyodbc://u:p@h/d", "pyodbc", "pyodbc"),
+        ("oracle+oracledb://u:p@h/d", "oracledb", "reconcile-runner[oracle]"),
+    ],
 )
 def test_a_missing_driver_is_told_with_the_scheme_and_the_package(
-    url: str, module: str, monkeypatch: pytest.MonkeyPatch
+    url: str, module: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     scheme = url.partition(":")[0].replace("+", r"\+")
 
-    with pytest.raises(DriverMissing, match=rf"{module}, the driver for {scheme}://.*pip install '{module}'"):
+    sentence = rf"{module}, the driver for {scheme}://.*pip install '{re.escape(package)}'"
+    with pytest.raises(DriverMissing, match=sentence):
         source(url).datasets()
 
 

@@ -5,6 +5,8 @@ the product takes it for one. sqlglot parses and translates what the product sen
 defined in DuckDB below.
 """
 
+# ruff: noqa: ARG002, N802 - SQLAlchemy calls the methods of dialects by these names
+
 from __future__ import annotations
 
 import re
@@ -22,6 +24,8 @@ from sqlglot import exp
 from connectors.sql.generic.warehouse import WAREHOUSES
 from rules.functions.dialects import DuckDialect
 
+TIMELESS = "timeless"
+"""A table of this name cannot be read as of a moment."""
 NOW = "2026-03-01 00:00:00.000001 +00:00"
 _MACROS = (
     "CREATE OR REPLACE TEMP MACRO to_varbyte(x, form) AS encode(x)",
@@ -73,6 +77,8 @@ class _Cursor:
         elif parameters is None:
             sql, times = translated(sql, self._warehouse)
             self._sent.append((sql, times))
+            if times and TIMELESS in sql:
+                raise duckdb.NotImplementedException("this table has no versions")
         self._raw.execute(sql, list(parameters or ()))
 
     def executemany(self, sql: str, rows: Any) -> None:
@@ -175,9 +181,8 @@ for _name, _class in STAND_INS.items():
 sa.dialects.registry.register("redshift.postgres", __name__, RedshiftOnPostgres.__name__)
 
 REDSHIFT_FUNCTIONS = (
-    "create or replace function to_varbyte(x text, form text) returns bytea immutable language sql"
-    " as $$ select convert_to(x, 'UTF8') $$",
-    "create or replace function to_hex(x bytea) returns text immutable language sql as $$ select encode(x, 'hex') $$",
+    "create function to_varbyte(x text, form text) returns bytea language sql as $$ select convert_to(x, 'UTF8') $$",
+    "create function to_hex(x bytea) returns text language sql as $$ select encode(x, 'hex') $$",
 )
 """Redshift's functions that PostgreSQL lacks."""
 

@@ -63,11 +63,8 @@ def _must_have_dialect(url: URL) -> None:
     try:
         url.get_dialect()
     except sa.exc.NoSuchModuleError:
-        extra = EXTRAS.get(url.drivername.partition("+")[0])
-        if extra:
-            raise ValueError(
-                f"'{url.drivername}://' needs a package that is not installed: pip install '{extra}'"
-            ) from None
+        if url.get_backend_name() in EXTRAS:
+            return  # reported when the source is read, as a missing driver is
         raise ValueError(
             f"'{url.drivername}://' is not a supported database. Built in are postgresql, mysql, mariadb and sqlite; "
             f"for another one, install its driver and its SQLAlchemy dialect"

@@ -185,8 +185,7 @@ def choose(rule: Rule, fitted: Fitted, subjects: Subjects) -> Choice:
         raise RuleDoesNotFit(
             rule, [f"It sets `engine: spark`, but source {source.name!r} is not of type `spark`; remove the setting."]
         )
-    obstacle = "its datasets are in several sources" if other_sources else fitted.obstacle(source.dialect)
-    obstacle = obstacle or next(filter(None, map(_no_pushdown, compared)), None)
+    obstacle = "its datasets are in several sources" if other_sources else _obstacle(fitted, source.dialect, compared)
     if obstacle and is_forced:
         raise RuleDoesNotFit(rule, [f"It sets `engine: {rule.engine}`, but {obstacle}."])
     if obstacle:
@@ -197,6 +196,11 @@ def choose(rule: Rule, fitted: Fitted, subjects: Subjects) -> Choice:
     if source.dialect in SLOW_GROUPERS:
         return Choice("embedded", f"{SLOW_GROUPERS[source.dialect]}; `engine: pushdown` forces it")
     return Choice(inside, f"source {source.name!r} compares these columns exactly as DuckDB does")
+
+
+def _obstacle(fitted: Fitted, dialect: str, compared: Sequence[Subject]) -> str | None:
+    """Return the reason, of the source or of the rule, why a source that runs queries does not run the rule."""
+    return next(filter(None, map(_no_pushdown, compared)), None) or fitted.obstacle(dialect)
 
 
 def _runs_no_queries(rule: Rule, subject: Subject) -> str:

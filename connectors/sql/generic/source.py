@@ -286,7 +286,7 @@ class GenericSource:
         try:
             return sa.create_engine(self._url, poolclass=NullPool, connect_args=arguments, hide_parameters=True)
         except (ImportError, sa.exc.NoSuchModuleError) as error:
-            missing = getattr(error, "name", None) or self._url.get_driver_name()
+            missing = getattr(error, "name", None) or self._url.get_backend_name()
             needs = f"{missing}, the driver for {self._url.drivername}://"
             raise DriverMissing(self.name, needs, EXTRAS.get(missing, missing)) from error
 

@@ -24,7 +24,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from connectors.base import UnreadableCells
 from connectors.declared import Notation
 from connectors.errors import QueryRefused
-from connectors.sql.generic.source import GenericSource
+from connectors.sql.generic.source import Base, GenericSource
 from connectors.sql.generic.values import GenericColumn, GenericReading, Moment, answer_column
 from connectors.sql.reading import ROWS, AnswerColumn, AsDeclared, Kind
 from connectors.sql.settings import SqlDataset, SqlSettings
@@ -144,7 +144,7 @@ def _name(kind: Kind) -> str:
 
 
 class WarehouseSource(GenericSource):
-    """Tables and queries of a warehouse, which runs rules itself."""
+    """Tables of a warehouse, which runs rules itself, and queries, whose records are compared here."""
 
     def __init__(self, name: str, settings: SqlSettings, root: Path) -> None:
         super().__init__(name, settings, root)
@@ -175,8 +175,7 @@ class WarehouseSource(GenericSource):
             declared = AsDeclared(column.kind, dataset.declared(column.name), dataset.notation)
             shown = _Form(quoted, declared) if form is None else form
             selected.append(sa.literal_column(shown.sql, shown.kind).label(quoted_name(column.name, quote=True)))
-        name = base.name if isinstance(base, sa.TableClause) else "records"
-        return sa.select(*selected).select_from(source).subquery(str(name))
+        return sa.select(*selected).select_from(source).subquery(str(dataset.table).rpartition(".")[2])
 
     def stand_in(self, relation: sa.FromClause, records: pa.Table) -> sa.FromClause:
         """The records as constants, with the column types of the relation."""
@@ -184,10 +183,10 @@ class WarehouseSource(GenericSource):
 
     def no_pushdown(self, dataset: SqlDataset) -> str | None:
         """See connectors.base.LimitedPushdown: the warehouse must read the dataset as of one moment."""
+        if dataset.table is None:
+            return "only a `table` of a warehouse is compared there, not a `query`"
         if not self._warehouse.at:
             return None
-        if dataset.table is None:
-            return "a `query` is not read as of one moment, as a `table` is"
         with self._connected() as connection:
             source = self._from(connection, self._columns(connection, dataset)[0])
             nothing: sa.Select[Any] = (
@@ -233,9 +232,8 @@ class WarehouseSource(GenericSource):
     def _quoted(self, name: str) -> str:
         return str(self._compiler().identifier_preparer.quote_identifier(name))
 
-    def _from(self, connection: sa.Connection, base: Any) -> sa.FromClause:
-        if not isinstance(base, sa.TableClause):
-            return base.columns().subquery("query")  # type: ignore[no-any-return]
+    def _from(self, connection: sa.Connection, base: Base) -> sa.FromClause:
+        assert isinstance(base, sa.TableClause)  # noqa: S101 - `no_pushdown` refuses queries
         parts = [*str(base.schema or "").split("."), base.name]
         table = ".".join(self._stored(connection, part) for part in parts if part)
         return table_at(table, self._warehouse.at)
