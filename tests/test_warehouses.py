@@ -2,12 +2,18 @@
 
 DuckDB stands for the warehouses (`warehouse_support`), and PostgreSQL for Redshift. RECONCILE_ORACLE_PAIRS is how many
 pairs of a table and a rule each is asked about, RECONCILE_SEED where they begin.
+
+The test with fakesnow needs an environment of its own, because fakesnow 0.12 does not work with version 5 of
+Snowflake's connector: install requirements-dev.lock, then `fakesnow[server]`, `snowflake-connector-python<4`, and
+`snowflake-sqlalchemy==2.1.0` with `--no-deps`.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import random
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +190,18 @@ def test_only_types_that_a_warehouse_compares_as_we_do_are_compared_there(
     assert (exact_form(FORMS[warehouse], column, '"c"', "UTC") is not None) is is_exact
 
 
+def test_times_of_snowflake_are_times_although_sqlalchemy_does_not_know_their_types() -> None:
+    class TimestampNtz(sa.types.TypeEngine[Any]):
+        __visit_name__ = "TIMESTAMP_NTZ"
+
+    kind = inspected(TimestampNtz(), "UTC")
+
+    assert isinstance(kind, Moment)
+    form = exact_form(FORMS["snowflake"], GenericColumn("at", kind, TimestampNtz()), '"AT"', "UTC")
+    assert form is not None
+    assert form.sql == "DATE_TRUNC('MICROSECOND', \"AT\")"
+
+
 @pytest.mark.parametrize("warehouse", WAREHOUSES)
 def test_naive_times_are_compared_there_only_in_utc(warehouse: str) -> None:
     column = GenericColumn("at", Moment("UTC"), sa.DATETIME())
@@ -219,3 +237,39 @@ def test_all_queries_of_a_rule_in_redshift_see_one_moment(postgres_url: str) -> 
     source.close()
 
     assert before == after == [{"records": 1}]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_snowflake_is_read_over_its_own_protocol(tmp_path: Path) -> None:
+    fakesnow = pytest.importorskip("fakesnow", exc_type=ImportError)
+    from snowflake.sqlalchemy.snowdialect import SnowflakeDialect  # noqa: PLC0415 - with fakesnow
+
+    class OverHttp(SnowflakeDialect):  # type: ignore[misc]
+        supports_statement_cache = True
+
+        def create_connect_args(self, url: sa.URL) -> Any:
+            arguments, settings = super().create_connect_args(url)
+            return arguments, settings | {"protocol": "http", "host": url.host, "port": url.port, "account": "fake"}
+
+    sa.dialects.registry.impls["snowflake.http"] = lambda: OverHttp
+    with fakesnow.server() as server:
+        url = f"snowflake+http://fake:snow@127.0.0.1:{server['port']}/db/s"
+        engine = sa.create_engine(url)
+        with engine.begin() as connection:
+            for statement in (
+                *("create database if not exists db", "create schema if not exists db.s", "use schema db.s"),
+                "create table orders (id integer, ref varchar, total number(10,2), paid timestamp_ntz, day date)",
+                "insert into orders values (1, 'a', 1.5, '2026-01-01 00:00:00.123456', '2026-01-02')",
+            ):
+                connection.exec_driver_sql(statement)
+        source, orders = opened(url), SqlDataset(table="orders")
+
+        schema = source.describe(orders)
+        [row] = source.scan(orders, schema.names).reader.read_all().to_pylist()
+        reason = source.no_pushdown(orders)
+        source.close()
+        engine.dispose()
+
+    at = dt.datetime(2026, 1, 1, 0, 0, 0, 123456, tzinfo=dt.UTC)
+    assert row == {"id": 1, "ref": "a", "total": Decimal("1.50"), "paid": at, "day": dt.date(2026, 1, 2)}
+    assert reason == "orders cannot be read as of one moment (time travel)"

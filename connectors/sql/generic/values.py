@@ -53,9 +53,11 @@ def inspected(kind: Kind, zone: str) -> Kind:
     """The type in which values of a reflected type are read."""
     if isinstance(kind, (mssql.MONEY, mssql.SMALLMONEY)):
         return sa.Numeric(19, 4)
+    if kind.__visit_name__.upper().startswith("TIMESTAMP"):  # Snowflake's are no DateTime of SQLAlchemy
+        return Moment(zone)
     try:
         generic = kind.as_generic()
-    except NotImplementedError:  # SQLAlchemy's word for a type of that database alone
+    except (NotImplementedError, AssertionError, TypeError):  # SQLAlchemy's words for a type of that database alone
         return sa.Text()
     if isinstance(generic, sa.DateTime):
         return Moment(zone)
