@@ -20,6 +20,7 @@ from typing import Any
 import duckdb
 import pytest
 import sqlalchemy as sa
+import warehouse_matrix_support
 from cli_support import Project
 from oracle_check_support import compare
 from oracle_engines_support import Home
@@ -54,6 +55,31 @@ def test_every_rule_over_every_table_says_what_the_docs_say(warehouse: str, tmp_
     assert not tally.differences, "\n\n".join(map(str, tally.differences[:5]))
     assert tally.pushed >= 0.1 * PAIRS
     assert all(times == ({NOW} if warehouse != "redshift" else set()) for _, times in sent)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("warehouse", WAREHOUSES)
+def test_every_feature_of_a_rule_finds_inside_what_it_finds_here(warehouse: str, tmp_path: Path) -> None:
+    """What it finds here, in DuckDB, is compared with plain Python by test_oracle.py."""
+    url, rules = stand_in(warehouse, tmp_path), warehouse_matrix_support.of(warehouse)
+    warehouse_matrix_support.write(url)
+    groups, counts = {}, {}
+    for engine in ("embedded", "pushdown"):
+        folder = tmp_path / engine
+        folder.mkdir()
+        answer = Project(folder).write(warehouse_matrix_support.config(url, engine, rules))("run", "--json")
+        failed = {rule["rule"]: rule["failed"] for rule in answer.json["rules"] if "failed" in rule}
+        assert not failed
+        assert {rule["engine"] for rule in answer.json["rules"]} == {engine}
+        counts[engine] = [(rule["read"], rule["scanned"], rule["skipped"]) for rule in answer.json["rules"]]
+        groups[engine] = {
+            (finding["rule"], *map(str, (finding["keeper"], finding["surplus"], finding["key"])))
+            for finding in answer.json["findings"]
+        }
+
+    assert groups["pushdown"] == groups["embedded"]
+    assert counts["pushdown"] == counts["embedded"]
+    assert len({rule for rule, *_ in groups["embedded"]}) > 0.8 * len(rules)
 
 
 @pytest.mark.server
