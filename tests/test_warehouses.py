@@ -53,7 +53,7 @@ def test_every_rule_over_every_table_says_what_the_docs_say(warehouse: str, tmp_
 
     print({"pairs": tally.pairs, "inside": tally.pushed, "with groups": tally.with_groups, "statements": len(sent)})
     assert not tally.differences, "\n\n".join(map(str, tally.differences[:5]))
-    assert tally.pushed >= 0.1 * PAIRS
+    assert tally.pushed >= 0.03 * PAIRS
     assert all(times == ({NOW} if warehouse != "redshift" else set()) for _, times in sent)
 
 

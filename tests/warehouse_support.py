@@ -10,6 +10,10 @@ defined in DuckDB below.
 from __future__ import annotations
 
 import re
+import sys
+import warnings
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -69,6 +73,7 @@ class _Cursor:
     def __init__(self, raw: Any, warehouse: str, sent: list[tuple[str, set[str]]]) -> None:
         self._raw, self._warehouse, self._sent = raw, warehouse, sent
         self.arraysize = 1
+        self._rows: Iterator[tuple[Any, ...]] | None = None
 
     def execute(self, sql: str, parameters: Any = None) -> None:
         """Statements of our own dialects have no parameters: they are the warehouse's SQL."""
@@ -80,6 +85,21 @@ class _Cursor:
             if times and TIMELESS in sql:
                 raise duckdb.NotImplementedException("this table has no versions")
         self._raw.execute(sql, list(parameters or ()))
+        self._rows = None
+
+    def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
+        """Rows by way of Arrow: by itself, DuckDB needs another package for times with a zone."""
+        if self._rows is None:
+            with warnings.catch_warnings(action="ignore"):  # of the copy
+                columns = [column.to_pylist() for column in self._raw.to_arrow_table().columns]
+            self._rows = iter(list(zip(*columns, strict=True)))
+        return list(islice(self._rows, size))
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return self.fetchmany(sys.maxsize)
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        return next(iter(self.fetchmany(1)), None)
 
     def executemany(self, sql: str, rows: Any) -> None:
         self._raw.executemany(sql, [list(row) for row in rows])
