@@ -65,12 +65,14 @@ class UnreadableCells:
 class Scan:
     """One pass over a dataset: Arrow batches and, once they are read, the problems with single cells.
 
-    Times are `timestamp[us, UTC]`, decimals decimal128, text utf8. Closing it early releases the source.
+    Times are `timestamp[us, UTC]`, decimals decimal128, text utf8. Closing it early releases the source. `left_out` is
+    the number of records that `Selective.select` did not read.
     """
 
     reader: pa.RecordBatchReader
     problems: Callable[[], tuple[UnreadableCells, ...]] = field(default=lambda: ())
     release: Callable[[], None] = field(default=lambda: None)
+    left_out: int = 0
 
     def close(self) -> None:
         """Stop reading, at any point, and close connections and files. Safe to call twice."""
@@ -127,6 +129,26 @@ class Forewarning(Protocol):
 
     def warnings(self, dataset: Any, columns: Sequence[str] | None) -> tuple[UnreadableCells, ...]:
         """Warnings for readers of these columns, or of any; `column` is `*`. Raises a ConnectorError as a scan."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`column operator value` with one of `= < <= > >=`; `=` means equal to any of the values.
+
+    A value is an int, Decimal, bool, text, date or aware datetime. Null, and a text of white space, is unknown.
+    """
+
+    column: str
+    operator: str
+    values: tuple[Any, ...]
+
+
+@runtime_checkable
+class Selective(Protocol):
+    """A source that can leave out records without reading them."""
+
+    def select(self, dataset: Any, columns: Sequence[str], comparisons: Sequence[Comparison]) -> Scan:
+        """Scan, but without some of the records for which a comparison is false; their number is `left_out`."""
 
 
 @runtime_checkable

@@ -26,8 +26,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, SecretStr, field_validator
 
-from connectors.base import DatasetSettings, Declaration, SourceSettings
+from connectors.base import Comparison, DatasetSettings, Declaration, SourceSettings
 from connectors.errors import ConnectorError, DatasetMissing, DriverMissing, FileRefused, RecordsLost
+from connectors.lake.delta_files import chosen, spans_of
 from connectors.lake.errors import LakePlace, TableRefused, translated
 from connectors.lake.places import (
     beneath,
@@ -38,7 +39,7 @@ from connectors.lake.places import (
     refuse_scheme,
     scheme_of,
 )
-from connectors.lake.source import LakeDataset, LakeSource, PinnedTable, revealed
+from connectors.lake.source import LakeDataset, LakeSource, Part, PinnedTable, revealed
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -175,11 +176,24 @@ class DeltaVersion:
             if root is not None and folder is not None and (file := folder / unquote(path)).exists():
                 beneath(root, self._place, file)
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def select(self, comparisons: Sequence[Comparison]) -> Part:
         """See `PinnedTable`."""
-        expected, returned = self._records(), 0
         with self._translated(self.version):
-            reader = pa.RecordBatchReader.from_stream(self._table.scan(columns=list(columns)))
+            records = self._records()
+            if records is None or not comparisons or _has_other_names(self._table):
+                return Part(partial(self._batches, None if records is None else sum(records), None))
+            partitions, columns = self._table.metadata().partition_columns, [each.column for each in comparisons]
+            numbers, limits = chosen(spans_of(self._files, self.schema, partitions, columns), comparisons)
+        kept = sum(records[number] for number in numbers)
+        conditions = [limit.sql(name, self.schema.field(name).type) for name, limit in limits.items()]
+        batches = partial(self._batches, kept, " and ".join(conditions) if len(numbers) < len(records) else None)
+        return Part(batches if numbers else _nothing, sum(records) - kept)
+
+    def _batches(self, expected: int | None, condition: str | None, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        returned = 0
+        with self._translated(self.version):
+            scan = self._table.scan(columns=list(columns), predicate=condition)
+            reader = pa.RecordBatchReader.from_stream(scan)
         while True:
             with self._translated(self.version):
                 batch = next(reader, None)
@@ -194,14 +208,23 @@ class DeltaVersion:
     def _files(self) -> pa.Table:
         return pa.table(self._table.get_add_actions(flatten=True))
 
-    def _records(self) -> int | None:
-        """The number of records by the log, less those of deletion vectors; None if the log does not say it."""
-        with self._translated(self.version):
-            files = self._files
-            if "num_records" not in files.column_names or files.column("num_records").null_count:
-                return None
-            deleted = 0
-            for batch in pa.RecordBatchReader.from_stream(self._table.deletion_vectors()):
-                kept = pc.list_flatten(batch.column("selection_vector"))
-                deleted += len(kept) - (pc.sum(kept).as_py() or 0)
-            return int(pc.sum(files.column("num_records")).as_py() or 0) - deleted
+    def _records(self) -> list[int] | None:
+        """The number of records of each file, less those of its deletion vector; None if the log does not say it."""
+        files = self._files
+        if "num_records" not in files.column_names or files.column("num_records").null_count:
+            return None
+        records = dict(zip(files.column("path").to_pylist(), files.column("num_records").to_pylist(), strict=True))
+        for batch in pa.RecordBatchReader.from_stream(self._table.deletion_vectors()):
+            for file, kept in zip(batch.column("filepath"), batch.column("selection_vector"), strict=True):
+                path = file.as_py().removeprefix(self._table.table_uri)
+                records[path] -= len(kept) - (pc.sum(kept.values).as_py() or 0)
+        return list(records.values())
+
+
+def _has_other_names(table: DeltaTable) -> bool:
+    """Return True if columns have other names in files than in the table: the library lists them by either."""
+    return table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none"
+
+
+def _nothing(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:  # noqa: ARG001 - no file is read
+    yield from ()

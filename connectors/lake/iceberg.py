@@ -25,11 +25,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, SecretStr, field_validator
 
-from connectors.base import DatasetSettings, SourceSettings
+from connectors.base import Comparison, DatasetSettings, SourceSettings
 from connectors.disk.paths import looking
 from connectors.errors import ConnectorError, DatasetMissing, DriverMissing, RecordsLost, SourceMissing
 from connectors.lake.errors import LakePlace, TableRefused, translated
-from connectors.lake.source import LakeDataset, LakeSource, PinnedTable, revealed
+from connectors.lake.pruning import excluded
+from connectors.lake.source import LakeDataset, LakeSource, Part, PinnedTable, revealed
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 OPENS_FILES = "connectors.lake.confined.ConfinedFileIO"
 _SQLITE = "sqlite:///"
+Deleted = Mapping[str, list[Any]]
+"""The positions of deleted records by file, as pyiceberg reads them."""
 
 
 class IcebergSettings(SourceSettings):
@@ -157,15 +160,31 @@ class IcebergVersion:
         self.content = f"{table.metadata.table_uuid} {self.version}, schema {table.metadata.current_schema_id}"
         self.schema = schema_to_pyarrow(table.metadata.schema(), include_field_ids=False)
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """See `PinnedTable`; one file after the other, which bounds the memory."""
+    def select(self, comparisons: Sequence[Comparison]) -> Part:
+        """See `PinnedTable`."""
         if self._snapshot is None:
-            return
+            return Part(partial(self._batches, (), {}))
         with self._translated(self.version):
             from pyiceberg.io.pyarrow import _read_all_delete_files  # noqa: PLC0415 - see _of_file
 
-            scan, tasks = self._scan(columns), list(self._table.scan(snapshot_id=self._snapshot).plan_files())
+            tasks = list(self._table.scan(snapshot_id=self._snapshot).plan_files())
             deleted = _read_all_delete_files(self._files, tasks)
+            kept = [task for task in tasks if not self._is_excluded(task, comparisons)] if comparisons else tasks
+        return Part(partial(self._batches, kept, deleted), _records(tasks, deleted) - _records(kept, deleted))
+
+    def _is_excluded(self, task: FileScanTask, comparisons: Sequence[Comparison]) -> bool:
+        from connectors.lake.iceberg_files import spans_of  # noqa: PLC0415 - an extra
+
+        metadata, columns = self._table.metadata, [comparison.column for comparison in comparisons]
+        spec = metadata.specs()[task.file.spec_id]
+        return excluded(spans_of(task.file, metadata.schema(), spec, self.schema, columns), comparisons)
+
+    def _batches(
+        self, tasks: Sequence[FileScanTask], deleted: Deleted, columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """One file after the other, which bounds the memory."""
+        with self._translated(self.version):
+            scan = self._scan(columns)
         for task in tasks:
             yield from self._of_file(scan, task, deleted, list(columns))
 
@@ -179,7 +198,7 @@ class IcebergVersion:
         return ArrowScan(metadata, self._files, projected, AlwaysTrue())
 
     def _of_file(
-        self, scan: ArrowScan, task: FileScanTask, deleted: Mapping[str, list[Any]], columns: list[str]
+        self, scan: ArrowScan, task: FileScanTask, deleted: Deleted, columns: list[str]
     ) -> Iterator[pa.RecordBatch]:
         # Not to_record_batches, which reads all files into memory at once.
         batches = scan._record_batches_from_scan_tasks_and_deletes([task], dict(deleted))  # noqa: SLF001 - see above
@@ -191,9 +210,15 @@ class IcebergVersion:
                 break
             returned += batch.num_rows
             yield batch.select(columns)
-        expected = task.file.record_count - _different(deleted.get(task.file.file_path, ()), task.file.record_count)
+        expected = _records([task], deleted)
         if returned != expected:
             raise RecordsLost(self._place, expected, returned)
+
+
+def _records(tasks: Sequence[FileScanTask], deleted: Deleted) -> int:
+    """The number of records of these files, less the deleted ones."""
+    files = [task.file for task in tasks]
+    return sum(file.record_count - _different(deleted.get(file.file_path, ()), file.record_count) for file in files)
 
 
 def _different(positions: Sequence[pa.ChunkedArray], records: int) -> int:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import pyarrow as pa
 from pydantic import SecretStr
 
-from connectors.base import DatasetSettings, Scan, UnreadableCells
+from connectors.base import Comparison, DatasetSettings, Scan, UnreadableCells
 from connectors.batches import gathered, sliced
 from connectors.coerce import Coercion
 from connectors.declared import Declared, Notation, declared
@@ -43,8 +43,20 @@ class PinnedTable(Protocol):
     """Equal for two tables only if they hold the same records under the same names."""
     schema: pa.Schema
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The columns, in this order, in the library's types. Raises a ConnectorError, also in the middle."""
+    def select(self, comparisons: Sequence[Comparison]) -> Part:
+        """Choose the files to read by comparisons of columns of the schema. Raises a ConnectorError."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The files of a table that are read, and the number of records in the others.
+
+    `batches` returns the columns, in this order, in the library's types. It raises a ConnectorError, also in the
+    middle.
+    """
+
+    batches: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+    left_out: int = 0
 
 
 class LakeSource(ABC):
@@ -68,15 +80,20 @@ class LakeSource(ABC):
             return reading.coercion().schema
 
     def scan(self, dataset: LakeDataset, columns: Sequence[str]) -> Scan:
+        return self.select(dataset, columns, ())
+
+    def select(self, dataset: LakeDataset, columns: Sequence[str], comparisons: Sequence[Comparison]) -> Scan:
+        """See connectors.base.Selective."""
         reading = self._reading(dataset, columns)
+        part = reading.table.select(_as_stored(dataset, reading.table.schema, comparisons))
         coercion = reading.coercion()
-        reader = pa.RecordBatchReader.from_batches(coercion.schema, _batches(reading, coercion))
+        reader = pa.RecordBatchReader.from_batches(coercion.schema, _batches(reading, part, coercion))
 
         def release() -> None:
             reading.values.close()
             coercion.close()
 
-        return Scan(reader, coercion.problems, release)
+        return Scan(reader, coercion.problems, release, part.left_out)
 
     def warnings(self, dataset: LakeDataset, columns: Sequence[str] | None) -> tuple[UnreadableCells, ...]:
         header = self._pinned(dataset).schema.names
@@ -134,10 +151,26 @@ class _Reading:
         return Coercion(raw, {**local, **kinds}, notation)
 
 
-def _batches(reading: _Reading, coercion: Coercion) -> Iterator[pa.RecordBatch]:
+def _as_stored(dataset: LakeDataset, schema: pa.Schema, comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """The comparisons by the table's names, of columns whose stored values are those that rules compare."""
+    fields = dict(zip(stable_names(schema.names), schema, strict=True))
+    same = {
+        name: field
+        for name, field in fields.items()
+        if name not in dataset.columns and (not _is_naive(field.type) or dataset.timezone == "UTC")
+    }
+    usable = () if dataset.null_values else comparisons
+    return [replace(each, column=same[each.column].name) for each in usable if each.column in same]
+
+
+def _is_naive(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) and kind.tz is None
+
+
+def _batches(reading: _Reading, part: Part, coercion: Coercion) -> Iterator[pa.RecordBatch]:
     schema = reading.stored
     # A library returns the same column in different types, such as large texts from some files.
-    vectors = (vector.cast(schema) for vector in sliced(reading.table.batches(schema.names), ROWS))
+    vectors = (vector.cast(schema) for vector in sliced(part.batches(schema.names), ROWS))
     for batch in gathered(vectors, ROWS):
         plain = reading.values.batch(batch)
         yield coercion.batch(pa.RecordBatch.from_arrays(plain.columns, names=list(reading.names)))

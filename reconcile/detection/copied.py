@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from connectors.base import DatasetSettings, Forewarning, Scan, Source, SourceSettings, UnreadableCells
+from connectors.base import Comparison, DatasetSettings, Forewarning, Scan, Source, SourceSettings, UnreadableCells
+from reconcile.detection.selection import scan_selected
 
 
 class CopiedSource:
@@ -28,8 +29,11 @@ class CopiedSource:
         columns: Sequence[str],
         path: Path,
         progress: Callable[[int], None] = lambda _read: None,
+        chosen: Sequence[Comparison] = (),
     ) -> None:
-        """Read the columns into the new file `path`. `progress` gets the number of records read so far.
+        """Read the columns into the new file `path`, perhaps without records for which a comparison is false.
+
+        `progress` gets the number of records read so far.
 
         Raises a ConnectorError like a scan.
         """
@@ -40,7 +44,7 @@ class CopiedSource:
         self._warnings = _warnings(source, settings, columns)
         self._path = path
         self.columns = tuple(columns)
-        scan = source.scan(settings, columns)
+        scan = scan_selected(source, settings, columns, chosen)
         try:
             with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, scan.reader.schema, options=_PACKED) as out:
                 self.records = 0
@@ -48,7 +52,7 @@ class CopiedSource:
                     out.write_batch(batch)
                     self.records += batch.num_rows
                     progress(self.records)
-            self._problems = scan.problems()
+            self._problems, self._left_out = scan.problems(), scan.left_out
         finally:
             scan.close()
 
@@ -69,7 +73,7 @@ class CopiedSource:
         schema = pa.schema([stored.field(name) for name in columns])
         reader = pa.RecordBatchReader.from_batches(schema, self._batches(stored, columns))
         problems = tuple(problem for problem in self._problems if problem.skipped or problem.column in (*columns, "*"))
-        return Scan(reader, lambda: problems)
+        return Scan(reader, lambda: problems, left_out=self._left_out)
 
     def warnings(self, dataset: Any, columns: Sequence[str] | None) -> tuple[UnreadableCells, ...]:  # noqa: ARG002 - the port's
         return self._warnings

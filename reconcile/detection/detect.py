@@ -34,6 +34,7 @@ from reconcile.config.settings import DatasetConfig
 from reconcile.detection import increments
 from reconcile.detection.copied import CopiedSource
 from reconcile.detection.increments import Earlier, Increment, Mode
+from reconcile.detection.selection import Selection, counted, scan_selected, selection
 from reconcile.detection.subject import Subject, Subjects
 from reconcile.errors import Wrong
 from reconcile.findings.results import LeftOut
@@ -263,7 +264,8 @@ def detect(
         choice = Choice("pushdown", "only records that may have changed are read")
         unread = dict.fromkeys(subjects, ())
         return Detected(changed, choice, unread, time.monotonic() - begin, definition, subjects, fitted, mode, begin)
-    work = _DetectionWork(rule, fitted, subjects, slot, budget, progress, stop, share)
+    chosen = selection(fitted, subjects, slot)
+    work = _DetectionWork(rule, fitted, subjects, slot, budget, progress, stop, share, chosen)
     try:
         detection, problems = work.detect(choice.engine)
     except ValueDoesNotFit as misfit:
@@ -302,7 +304,7 @@ def explain(rule: Rule, subjects: Subjects, slot: dt.datetime) -> Choice:
     fitted = fit(rule, subjects)
     choice = choose(rule, fitted, subjects)
     work = _DetectionWork(rule, fitted, subjects, slot, Budget(""), lambda _: None, None)
-    with work.records(choice.engine, {name: [] for name in subjects}, {}) as records:
+    with work.records(choice.engine, {name: [] for name in subjects}, {}, {}) as records:
         return Choice(choice.engine, choice.reason, tuple(fitted.explain(records, slot)))
 
 
@@ -330,22 +332,28 @@ class _DetectionWork:
     progress: Callable[[int], None]
     stop: Stop | None
     share: Share | None = None
+    chosen: Selection = field(default_factory=dict)
     copies: list[CopiedSource] = field(default_factory=list)
     """The copies that were read instead of sources."""
 
     def detect(self, engine: str) -> tuple[Detection, Mapping[str, Sequence[UnreadableCells]]]:
         problems = {name: list(subject.warnings(self.fitted.named[name])) for name, subject in self.subjects.items()}
         confirm: dict[str, Callable[[int], None]] = {}
-        with self.records(engine, problems, confirm) as records:
+        unread: dict[str, int] = {}
+        with self.records(engine, problems, confirm, unread) as records:
             budget = self.budget
             detection = self.fitted.detect(records, self.slot, budget.memory, budget.folder, self.stop)
             for name, confirm_read in confirm.items():
                 confirm_read(detection.read_of.get(name, detection.read))
-        return detection, problems
+        return counted(detection, unread), problems
 
     @contextmanager
     def records(
-        self, engine: str, problems: Mapping[str, list[UnreadableCells]], confirm: dict[str, Callable[[int], None]]
+        self,
+        engine: str,
+        problems: Mapping[str, list[UnreadableCells]],
+        confirm: dict[str, Callable[[int], None]],
+        unread: dict[str, int],
     ) -> Iterator[dict[str, Records]]:
         """Provide the records of each dataset; see `_records`. A database shows all that it compares in one snapshot.
 
@@ -369,11 +377,17 @@ class _DetectionWork:
                         problems[name],
                         self.progress,
                         confirm,
+                        functools.partial(self._scan, name, subject, unread),
                         may_scan=name in compared,
                     )
                 )
                 for name, subject in streamed.items()
             }
+
+    def _scan(self, name: str, subject: Subject, unread: dict[str, int], columns: tuple[str, ...]) -> Scan:
+        opened = scan_selected(subject.source, subject.dataset.settings, columns, self.chosen.get(name, ()))
+        unread[name] = opened.left_out
+        return opened
 
     def _copied(self, subjects: Subjects) -> Subjects:
         copy = None if self.share is None else self.share(self.rule, self.fitted, subjects, self.progress)
@@ -423,6 +437,7 @@ def _records(
     problems: list[UnreadableCells],
     progress: Callable[[int], None],
     confirm: dict[str, Callable[[int], None]],
+    scan_stream: Callable[[tuple[str, ...]], Scan],
     *,
     may_scan: bool,
 ) -> Iterator[Records]:
@@ -448,7 +463,7 @@ def _records(
     opened: list[Scan] = []
 
     def stream(columns: tuple[str, ...]) -> pa.RecordBatchReader:
-        opened.append(source.scan(reading, columns))
+        opened.append(scan_stream(columns))
         return _counting(opened[-1].reader, progress, failed)
 
     try:

@@ -71,7 +71,7 @@ def _refuse(
         raise DatasetEmptied(dataset, before.read, "the rule" if is_compared else "it from the rule")
     of_dataset = "" if len(rule.datasets) == 1 else f" of dataset {dataset!r}"
     skipped = [entry for entry in detection.skipped if entry.scanned and entry.whole]
-    if detection.read and detection.identity.nulls == detection.read:
+    if detection.identity.nulls and detection.identity.nulls == detection.read - detection.unread:
         reasons = "; ".join(entry.sentence for entry in detected.unreadable)
         why = f"the id of every record{of_dataset} is empty{f' ({reasons})' if reasons else ''}"
         raise NothingChecked(rule.name, why)

@@ -16,10 +16,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from connectors.base import Comparison
 from connectors.errors import ConnectorError, SourceUnavailable
 from reconcile.config.settings import Project
 from reconcile.detection.copied import CopiedSource
 from reconcile.detection.detect import RuleUnchecked, choose, duck_scan, fit
+from reconcile.detection.selection import common, selection
 from reconcile.detection.subject import Subject, Subjects, subjects_of
 from reconcile.runs.check import Order, Readers
 from reconcile.runs.copies import Place
@@ -65,8 +67,9 @@ class SharedReads:
         place, needed = Place.of(self.project, name), fitted.needed[name]
         if not any(place == read for read, _ in self._copies):
             others = list(self._needed_by_others(rule, place))
-            columns = tuple(dict.fromkeys(itertools.chain(needed, *others)))
-            self._copies.append((place, self._copied(subject, columns, progress) if others else None))
+            columns = tuple(dict.fromkeys(itertools.chain(needed, *(columns for columns, _ in others))))
+            chosen = common([selection(fitted, subjects, self.slot).get(name, ()), *(chosen for _, chosen in others)])
+            self._copies.append((place, self._copied(subject, columns, chosen, progress) if others else None))
         copy = next(copy for read, copy in self._copies if place == read)
         is_same = copy is not None and set(needed) <= set(copy.columns) and not copy.skips_by_any_but(needed)
         return copy if is_same else None
@@ -81,8 +84,8 @@ class SharedReads:
             and duck_scan(subject.source, subject.dataset.settings, fitted.needed[name]) is None
         )
 
-    def _needed_by_others(self, rule: Rule, place: Place) -> Iterator[Sequence[str]]:
-        """Yield what each of the run's other rules reads from that place."""
+    def _needed_by_others(self, rule: Rule, place: Place) -> Iterator[tuple[Sequence[str], Sequence[Comparison]]]:
+        """Yield the columns that each of the run's other rules reads from that place, and of which records."""
         for name in self.rules:
             reader = self.project.rules[name]
             if name == rule.name or place not in (Place.of(self.project, dataset) for dataset in reader.datasets):
@@ -91,18 +94,25 @@ class SharedReads:
                 subjects = subjects_of(reader, self.subject, self.slot)
                 fitted = fit(reader, subjects)
                 if self._may_share(reader, fitted, subjects):
-                    yield fitted.needed[reader.dataset]
+                    chosen = selection(fitted, subjects, self.slot)
+                    yield fitted.needed[reader.dataset], chosen.get(reader.dataset, ())
             except (ConnectorError, RuleUnchecked):
                 continue  # its own check reports this
 
-    def _copied(self, subject: Subject, columns: Sequence[str], progress: Callable[[int], None]) -> CopiedSource | None:
+    def _copied(
+        self,
+        subject: Subject,
+        columns: Sequence[str],
+        chosen: Sequence[Comparison],
+        progress: Callable[[int], None],
+    ) -> CopiedSource | None:
         """Return the copy; None if the rules do better alone: a column of another rule cannot be read, or the disk is
         full."""
         if self._scratch is None:
             self._scratch = tempfile.TemporaryDirectory(prefix="reconcile-", dir=self.folder)
         path = Path(self._scratch.name) / f"{len(self._copies)}.arrow"
         try:
-            return CopiedSource(subject.source, subject.dataset.settings, columns, path, progress)
+            return CopiedSource(subject.source, subject.dataset.settings, columns, path, progress, chosen)
         except SourceUnavailable:
             raise
         except (ConnectorError, OSError):

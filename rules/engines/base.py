@@ -284,7 +284,9 @@ class Detection:
     and the pairs that are `interchangeable` with others. `listed` are the pairs known to be different, by the dataset
     that lists them.
 
-    An incremental detection gives its `scope`: it read only records of these keys, and counts only what it read.
+    `unread_of` are the records of each dataset that were not read, because their `where` is certain to be false; they
+    are counted in `read`. An incremental detection gives its `scope`: it read only records of these keys, and counts
+    only what it read.
     """
 
     rule: str
@@ -304,10 +306,16 @@ class Detection:
     interchangeable: int = 0
     listed: Mapping[str, int] = field(default_factory=dict)
     scope: Scope | None = None
+    unread_of: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def unread(self) -> int:
+        return sum(self.unread_of.values())
 
     def of(self, dataset: str) -> Detection:
         """Return what was counted in one of the rule's datasets, with all groups; what is not told apart stays."""
-        counted = replace(self, read=self.read_of.get(dataset, self.read))
+        unread = {dataset: self.unread_of.get(dataset, 0)}
+        counted = replace(self, read=self.read_of.get(dataset, self.read), unread_of=unread)
         of_dataset = dataset if dataset in self.scanned_of else None
         skipped = tuple(entry for entry in self.skipped if entry.dataset == of_dataset)
         identity = self.identity_of.get(dataset, self.identity)

@@ -351,6 +351,15 @@ class Fitted(Protocol):
 
 
 @runtime_checkable
+class Conditional(Protocol):
+    """A fitted rule that skips records by conditions: one for which any of them is false is only counted."""
+
+    @property
+    def conditions(self) -> Mapping[str, tuple[str, ...]]:
+        """The conditions of the datasets and of the rule, by dataset and in its own columns."""
+
+
+@runtime_checkable
 class Incremental(Protocol):
     """A fitted rule over one dataset that can find the groups that changed without reading all records."""
 

@@ -120,10 +120,15 @@ class BoundRule(Criteria):
         excluded = {*self.relation.id, *PLACE}
         return tuple(KeyPart(column=name) for name in self.relation.schema.names if name not in excluded)
 
+    @property
+    def condition_texts(self) -> tuple[str, ...]:
+        """The filters of the dataset and of the rule, if any."""
+        return tuple(text for text in (self.relation.where, self.where) if text is not None)
+
     @cached_property
     def conditions(self) -> tuple[BoundExpression, ...]:
-        """The filters of the dataset and of the rule, if any."""
-        return tuple(self.condition(text) for text in (self.relation.where, self.where) if text is not None)
+        """The bound `condition_texts`."""
+        return tuple(map(self.condition, self.condition_texts))
 
     def condition(self, text: str) -> BoundExpression:
         return parse(text).condition(self.columns.schema, self.relation.timezone, self.relation.calendar)

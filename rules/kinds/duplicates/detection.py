@@ -58,6 +58,10 @@ class FittedDuplicates:
         return {self.relation.dataset: self.bound.needed}
 
     @property
+    def conditions(self) -> Mapping[str, tuple[str, ...]]:
+        return {self.relation.dataset: self.bound.condition_texts}
+
+    @property
     def deciding(self) -> tuple[str, ...]:
         having = self.bound.rule.having
         return (*self.bound.judged, *(parse_group(having).columns if having else ()))

@@ -72,6 +72,10 @@ class FittedListed:
         return {**self.fitted.needed, self.pairs.relation.dataset: self.pairs.needed}
 
     @property
+    def conditions(self) -> Mapping[str, tuple[str, ...]]:
+        return {**self.fitted.conditions, self.pairs.relation.dataset: ()}
+
+    @property
     def deciding(self) -> tuple[str, ...]:
         return self.fitted.deciding
 

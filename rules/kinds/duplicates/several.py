@@ -74,6 +74,10 @@ class FittedSeveral:
         return {side.relation.dataset: side.needed for side in self.bound.sides}
 
     @property
+    def conditions(self) -> Mapping[str, tuple[str, ...]]:
+        return {side.relation.dataset: side.condition_texts for side in self.bound.sides}
+
+    @property
     def deciding(self) -> tuple[str, ...]:
         first = self.bound.sides[0]
         own = (first.names.of(column) for column in self.bound.of_group)

@@ -64,6 +64,11 @@ class BoundSide:
         dataset, rule = (None if text is None else self.condition(text) for text in texts)
         return dataset, rule
 
+    @property
+    def condition_texts(self) -> tuple[str, ...]:
+        """The filters, if any, as they are written."""
+        return tuple(text for text in (self.relation.where, self.where) if text is not None)
+
     def condition(self, text: str) -> BoundExpression:
         return parse(text).condition(self.columns.schema, self.relation.timezone, self.relation.calendar)
 

@@ -70,6 +70,12 @@ class FittedReconciliation:
     def needed(self) -> Mapping[str, tuple[str, ...]]:
         return self._by_dataset([side.needed for side in self.bound.sides])
 
+    @property
+    def conditions(self) -> Mapping[str, tuple[str, ...]]:
+        """Those of both sides; none if both read one dataset, because each side needs other records of it."""
+        sides = () if self.bound.is_of_one_dataset else self.bound.sides
+        return {side.relation.dataset: side.condition_texts for side in sides}
+
     def _by_dataset(self, columns: Sequence[tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
         relations = [side.relation for side in self.bound.sides]
         if self.bound.is_of_one_dataset:

@@ -1,0 +1,48 @@
+"""Leaves out records that a `where` is certain to exclude, if their source knows them without reading them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from connectors.base import Comparison, Scan, Selective, Source
+from reconcile.detection.subject import Subjects
+from rules.engines.base import Detection, Relation
+from rules.expressions.comparisons import comparisons
+from rules.kinds.base import Conditional, Fitted
+
+Selection = Mapping[str, Sequence[Comparison]]
+"""For each dataset, comparisons of which none is false for a record that the rule compares."""
+
+
+def selection(fitted: Fitted, subjects: Subjects, slot: dt.datetime) -> Selection:
+    """Return the comparisons of a rule's conditions with constants, in columns of the datasets themselves."""
+    conditions = fitted.conditions if isinstance(fitted, Conditional) else {}
+    return {name: tuple(_comparisons(subjects[name].relation, texts, slot)) for name, texts in conditions.items()}
+
+
+def _comparisons(relation: Relation, texts: Sequence[str], slot: dt.datetime) -> Iterator[Comparison]:
+    for text in texts:
+        for column, operator, values in comparisons(text, relation.schema, relation.timezone, slot):
+            yield Comparison(column, operator, values)
+
+
+def scan_selected(source: Source, settings: Any, columns: Sequence[str], chosen: Sequence[Comparison]) -> Scan:
+    """Scan the dataset without records that the source can leave out."""
+    if chosen and isinstance(source, Selective):
+        return source.select(settings, columns, chosen)
+    return source.scan(settings, columns)
+
+
+def counted(detection: Detection, unread: Mapping[str, int]) -> Detection:
+    """Count records that were left out among those that `where` excludes, as if they had been read."""
+    read_of = {name: records + unread.get(name, 0) for name, records in detection.read_of.items()}
+    return replace(detection, read=detection.read + sum(unread.values()), read_of=read_of, unread_of=unread)
+
+
+def common(selections: Sequence[Sequence[Comparison]]) -> Sequence[Comparison]:
+    """Return the comparisons that all readers of a dataset make."""
+    first, *others = selections
+    return [comparison for comparison in first if all(comparison in other for other in others)]
