@@ -31,6 +31,7 @@ from connectors.files.jsonl import JsonLines
 from connectors.files.left_out import numbered, skipped, without_footer
 from connectors.files.parquet import ParquetFile
 from connectors.files.preamble import SkipTo, lines_above
+from connectors.files.tables import refuse_tables
 
 ROWS = 65_536
 FILE: pa.Field[Any] = pa.field("_file", pa.string(), nullable=False)
@@ -164,6 +165,7 @@ class FilesSource(FilesConnector):
     def _files(self, dataset: FilesDataset) -> list[OneFile]:
         paths = matching(self.name, self.root, dataset.path)
         make_room(len(paths))
+        refuse_tables(self.root, (path for path in paths if (dataset.format or format_of(path)) == "parquet"))
         return [self._file(path, dataset) for path in paths]
 
     def _file(self, path: Path, dataset: FilesDataset) -> OneFile:

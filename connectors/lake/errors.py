@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from urllib.parse import quote, quote_plus
 
 from connectors.errors import (
     AccessDenied,
     ConnectorError,
     DriverMissing,
     Reaction,
+    SourceMissing,
     SourceUnreachable,
 )
 
@@ -24,11 +26,14 @@ _GONE = (
     r"|timed? ?out|dns error|name resolution|token request|max retries|service ?unavailable|server ?error|\b50[0234]\b"
 )
 _LOST = r"(?i)object at location .* not found|no such file|filenotfound|path does not exist|does not exist|NoSuchKey"
+_NO_STORE = r"NoSuchBucket|NO_SUCH_BUCKET|bucket does not exist|ContainerNotFound|container does not exist"
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _NESTING = re.compile(r"^(\w+(Error|Invalid|Exception)?: |C Data interface error: |External error: |Kernel error: )+")
 """How libraries name the libraries below them."""
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _LONGEST = 300
+_SHORTEST_SECRET = 4
+"""Shorter values, such as a number of tries, are hidden as whole words only: else they tear texts apart."""
 
 
 class TableRefused(ConnectorError):
@@ -64,8 +69,10 @@ class LakePlace:
 
     def hidden(self, text: str) -> str:
         """The text without secrets and without quotations, which may be values of records."""
-        for secret in self.secrets:
-            text = text.replace(secret, "***")
+        for secret in sorted(self.secrets, key=len, reverse=True):
+            forms = {re.escape(form) for form in (secret, quote(secret), quote(secret, safe=""), quote_plus(secret))}
+            pattern = "|".join(forms) if len(secret) >= _SHORTEST_SECRET else rf"\b{re.escape(secret)}\b"
+            text = re.sub(pattern, "***", text)
         return _QUOTED.sub("…", text)
 
 
@@ -98,10 +105,15 @@ def _connector_error(
         extra = re.search(r"pyiceberg\[[\w-]+\]", text)
         needs = extra[0] if extra else getattr(error, "name", None) or place.library
         return DriverMissing(place.source, needs, needs)
+    if re.search(_NO_STORE, text):
+        return SourceMissing(place.source, place.where, "the object store has no such bucket")
     if re.search(_DENIED, text):
         return AccessDenied(place.source, place.where, "its user has no right to read it")
-    if version is not None and (isinstance(error, FileNotFoundError) or re.search(_LOST, text)):
-        return FilesGone(place.table(dataset), version)
+    if isinstance(error, FileNotFoundError) or re.search(_LOST, text):
+        if version is not None:
+            return FilesGone(place.table(dataset), version)
+        reason = "files with its metadata do not exist; perhaps it was deleted"
+        return TableRefused(place.table(dataset), reason, "check it with the program that writes it")
     if re.search(_GONE, text):
         return SourceUnreachable(place.source, place.where, place.hidden(_last_line(text)))
     return _unreadable(place, dataset, text)

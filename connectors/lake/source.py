@@ -18,7 +18,7 @@ from connectors.base import Comparison, DatasetSettings, Scan, UnreadableCells
 from connectors.batches import gathered, sliced
 from connectors.coerce import Coercion
 from connectors.declared import Declared, Notation, declared
-from connectors.errors import ColumnMissing
+from connectors.errors import ColumnMissing, DatasetMissing
 from connectors.headers import confusable, repeated, stable_names
 from connectors.lake.values import PlainValues
 
@@ -111,6 +111,13 @@ class LakeSource(ABC):
     def content(self, dataset: LakeDataset, progress: Callable[[int], None]) -> str:  # noqa: ARG002 - no file is read
         """See connectors.base.ContentHashed."""
         return self._pinned(dataset).content
+
+    def state(self, dataset: LakeDataset) -> str | None:
+        """See connectors.base.Watchable: the newest version, whichever one runs read."""
+        try:
+            return self._open(dataset).content
+        except DatasetMissing:
+            return None
 
     def close(self) -> None:
         """Forget the open tables."""
