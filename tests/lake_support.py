@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.manifest import (
     DataFile,
@@ -79,6 +79,22 @@ class Delta:
     def require(self, name: str, *features: str) -> None:
         protocol = {"minReaderVersion": 3, "minWriterVersion": 7}
         self.commit(name, {"protocol": {**protocol, "readerFeatures": features, "writerFeatures": features}})
+
+    def rename(self, name: str, names: Mapping[str, str]) -> None:
+        """Give columns other names than they have in files."""
+        table = DeltaTable(self.path(name))
+        schema = json.loads(table.schema().to_json())
+        for number, column in enumerate(schema["fields"], 1):
+            column["metadata"] = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": column["name"]}
+            column["name"] = names.get(column["name"], column["name"])
+        settings = {
+            "delta.columnMapping.mode": "name",
+            "delta.columnMapping.maxColumnId": str(len(schema["fields"])),
+        }
+        metadata = {"id": "x", "format": {"provider": "parquet", "options": {}}, "partitionColumns": []}
+        written = {**metadata, "createdTime": 0, "schemaString": json.dumps(schema), "configuration": settings}
+        self.commit(name, {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}})
+        self.commit(name, {"metaData": written})
 
     def delete_rows(self, name: str, rows: Iterable[int]) -> None:
         """Delete rows of the only file by a deletion vector."""

@@ -165,7 +165,7 @@ class DeltaVersion:
         self._table, self._translated, self._place = table, translated, place
         self.version = f"version {table.version()}"
         self.content = f"{table.metadata().id} {self.version}"
-        self.schema = pa.schema(table.schema().to_arrow())
+        self.schema = pa.schema(_stored(table.schema().to_arrow()))
 
     def refuse_outside(self, root: Path | None, folder: Path | None) -> None:
         """Raise FileRefused if the log names a file outside the table's folder, or a link leads outside the root."""
@@ -192,15 +192,14 @@ class DeltaVersion:
     def _batches(self, expected: int | None, condition: str | None, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         returned = 0
         with self._translated(self.version):
-            scan = self._table.scan(columns=list(columns), predicate=condition)
-            reader = pa.RecordBatchReader.from_stream(scan)
+            reader = iter(self._table.scan(columns=list(columns), predicate=condition))
         while True:
             with self._translated(self.version):
                 batch = next(reader, None)
             if batch is None:
                 break
             returned += batch.num_rows
-            yield batch
+            yield pa.record_batch(batch.with_schema(_stored(batch.schema)))
         if expected is not None and returned != expected:
             raise RecordsLost(self._place, expected, returned)
 
@@ -219,6 +218,11 @@ class DeltaVersion:
                 path = file.as_py().removeprefix(self._table.table_uri)
                 records[path] -= len(kept) - (pc.sum(kept.values).as_py() or 0)
         return list(records.values())
+
+
+def _stored(schema: Any) -> Any:
+    """The schema without the types of programs: Delta stores a UUID of Arrow as bytes and JSON as text."""
+    return type(schema)([field.remove_metadata() for field in schema])
 
 
 def _has_other_names(table: DeltaTable) -> bool:

@@ -20,6 +20,7 @@ from connectors.coerce import Coercion
 from connectors.declared import Declared, Notation, declared
 from connectors.errors import ColumnMissing, DatasetMissing
 from connectors.headers import confusable, repeated, stable_names
+from connectors.lake.errors import LakePlace, TableRefused
 from connectors.lake.values import PlainValues
 
 ROWS = 65_536
@@ -61,6 +62,8 @@ class Part:
 
 class LakeSource(ABC):
     """Tables of one lake. Creating it reads nothing; reading changes nothing."""
+
+    _place: LakePlace
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -136,13 +139,21 @@ class LakeSource(ABC):
                 raise ColumnMissing(f"{dataset.place} of source {self.name!r}", column, list(names))
         selected = {name: names[name] for name in (names if columns is None else columns)}
         stored = pa.schema([pa.field(field.name, field.type) for field in selected.values()])
-        return _Reading(dataset, table, tuple(selected), stored, PlainValues(pa.schema(selected.values())))
+        return _Reading(
+            self._place.table(dataset.place),
+            dataset,
+            table,
+            tuple(selected),
+            stored,
+            PlainValues(pa.schema(selected.values())),
+        )
 
 
 @dataclass(frozen=True)
 class _Reading:
     """A read of some columns of a table: `stored` as the library describes them, `names` as rules call them."""
 
+    place: str
     dataset: LakeDataset
     table: PinnedTable
     names: tuple[str, ...]
@@ -177,10 +188,21 @@ def _is_naive(kind: pa.DataType) -> bool:
 def _batches(reading: _Reading, part: Part, coercion: Coercion) -> Iterator[pa.RecordBatch]:
     schema = reading.stored
     # A library returns the same column in different types, such as large texts from some files.
-    vectors = (vector.cast(schema) for vector in sliced(part.batches(schema.names), ROWS))
+    vectors = (_in_types(reading, vector) for vector in sliced(part.batches(schema.names), ROWS))
     for batch in gathered(vectors, ROWS):
         plain = reading.values.batch(batch)
         yield coercion.batch(pa.RecordBatch.from_arrays(plain.columns, names=list(reading.names)))
+
+
+def _in_types(reading: _Reading, vector: pa.RecordBatch) -> pa.RecordBatch:
+    arrays = []
+    for array, field in zip(vector.columns, reading.stored, strict=True):
+        try:
+            arrays.append(array.cast(field.type))
+        except pa.ArrowException as error:
+            reason = f"column {field.name!r} is of type {field.type}, but a file of it holds {array.type}"
+            raise TableRefused(reading.place, reason, "check it with the program that writes it") from error
+    return pa.RecordBatch.from_arrays(arrays, schema=reading.stored)
 
 
 def revealed(options: Mapping[str, SecretStr]) -> dict[str, str]:
