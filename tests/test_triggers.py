@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import cli_support
+import pyarrow as pa
 import pytest
 import sqlalchemy as sa
+from deltalake import write_deltalake
 from store_support import NOON, FixedClock, in_parallel
 
 from connectors.errors import SourceUnreachable
@@ -481,6 +483,28 @@ def test_a_workbook_is_watched_like_a_file(tmp_path: Path) -> None:
 
     assert before["contacts"].state is None
     assert after["contacts"].state is not None
+
+
+def test_a_table_of_a_lake_is_watched_by_its_version(tmp_path: Path) -> None:
+    """Also after a run, which stays at the version that it read."""
+    (tmp_path / "reconcile.yaml").write_text(
+        "sources: {lake: {type: delta}}\n"
+        "datasets: {orders: {source: lake, path: orders, id: id}}\n"
+        "rules: {twice: {kind: duplicates, dataset: orders, key: mail, max_share: 100%}}\n"
+        "jobs: {b: {rules: all, watch: orders}}\n",
+        encoding="utf-8",
+    )
+    records = pa.table({"id": [1, 2], "mail": ["a", "a"]})
+    with Application(config.load(tmp_path / "reconcile.yaml")) as application:
+        states = [triggers.states(application.project, application.sources)["orders"].state]
+        for _ in range(2):
+            write_deltalake(tmp_path / "orders", records, mode="append")
+            states.append(triggers.states(application.project, application.sources)["orders"].state)
+            application.run_all()
+            states.append(triggers.states(application.project, application.sources)["orders"].state)
+
+    assert states[0] is None
+    assert states[1] == states[2] != states[3] == states[4]
 
 
 # A request

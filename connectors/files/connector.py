@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from connectors.base import DatasetSettings, SourceSettings
 from connectors.disk.paths import format_of, state
@@ -26,6 +26,14 @@ class FilesSettings(SourceSettings):
     type: Literal["files"]
     root: str = "."
     max_unpacked: int | None = Field(default=None, ge=1)
+
+    @field_validator("root")
+    @classmethod
+    def _is_folder(cls, root: str) -> str:
+        if "://" in root:
+            scheme = root.partition("//")[0]
+            raise ValueError(f"files are read from folders, not from '{scheme}'; copy them into one or mount it")
+        return root
 
 
 class FilesDataset(DatasetSettings):
