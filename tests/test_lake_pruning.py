@@ -108,7 +108,7 @@ OF_ICEBERG = {
 }
 """Conditions for which only Iceberg leaves out files, unless a table of Delta is partitioned by the column."""
 SLOT = dt.datetime(2026, 3, 8, tzinfo=dt.UTC)
-PARTITIONS: list[tuple[str, ...]] = [(), ("day",), ("region", "open"), ("at",), ("wall",), ("number",)]
+PARTITIONS: list[tuple[str, ...]] = [(), ("day",), ("region", "open"), ("at", "wall")]
 
 
 @dataclass

@@ -24,7 +24,7 @@ _EXACT = (
     pa.types.is_large_string,
     pa.types.is_string_view,
 )
-_MOST_VALUES = 1_000
+_MOST_RANGES = 1_000
 _MILLISECOND = 1_000
 """Writers cut the microseconds of the least and the greatest time."""
 
@@ -73,40 +73,37 @@ def _plain(files: pa.Table, column: str) -> list[Any]:
 
 @dataclass(frozen=True)
 class Limit:
-    """Some values of a column and its nulls: these, or all from `low` to `high`."""
+    """Some values of a column and its nulls: those in the ranges, from one value to another each, in order."""
 
-    values: frozenset[Any] | None
-    low: Any = None
-    high: Any = None
+    ranges: tuple[tuple[Any, Any], ...]
 
     @classmethod
     def of(cls, spans: Sequence[Span | None]) -> Limit | None:
         """Return the smallest one with all values of these files; None if some of them are unknown."""
-        known = [each for each in spans if each is not None]
-        if len(known) < len(spans):
+        if None in spans:
             return None
-        filled = [each for each in known if each.low is not None]
-        values = frozenset(each.low for each in filled if each.low == each.high)
-        if all(each.low == each.high for each in filled) and len(values) <= _MOST_VALUES:
-            return cls(values)
-        return cls(None, min(each.low for each in filled), max(each.high for each in filled))
+        ranges: list[tuple[Any, Any]] = []
+        for low, high in sorted({(each.low, each.high) for each in spans if each and each.low is not None}):
+            if ranges and low <= ranges[-1][1]:
+                first, last = ranges.pop()
+                ranges.append((first, max(last, high)))
+            else:
+                ranges.append((low, high))
+        return cls(tuple(ranges if len(ranges) <= _MOST_RANGES else [(ranges[0][0], ranges[-1][1])]))
 
     def may_hold(self, values: Span | None) -> bool:
         """Return True if a file with such values can have a record within this limit."""
         if values is None or values.has_nulls:
             return True
-        if self.values is not None:
-            return any(values.low <= value <= values.high for value in self.values)
-        return bool(self.low <= values.high and values.low <= self.high)
+        return any(low <= values.high and values.low <= high for low, high in self.ranges)
 
     def sql(self, name: str, kind: pa.DataType) -> str:
         column = identifier(name)
-        if self.values is None:
-            return (
-                f"({column} is null or {column} between {_constant(self.low, kind)} and {_constant(self.high, kind)})"
-            )
-        listed = ", ".join(sorted(_constant(value, kind) for value in self.values))
-        return f"({column} is null or {column} in ({listed}))" if listed else f"{column} is null"
+        constants = [(_constant(low, kind), _constant(high, kind)) for low, high in self.ranges]
+        single = ", ".join(low for low, high in constants if low == high)
+        conditions = [f"{column} between {low} and {high}" for low, high in constants if low != high]
+        conditions += [f"{column} in ({single})"] if single else []
+        return f"({' or '.join([f'{column} is null', *conditions])})"
 
 
 def chosen(files: Sequence[Spans], comparisons: Sequence[Comparison]) -> tuple[list[int], Mapping[str, Limit]]:

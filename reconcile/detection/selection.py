@@ -44,5 +44,4 @@ def counted(detection: Detection, unread: Mapping[str, int]) -> Detection:
 
 def common(selections: Sequence[Sequence[Comparison]]) -> Sequence[Comparison]:
     """Return the comparisons that all readers of a dataset make."""
-    first, *others = selections
-    return [comparison for comparison in first if all(comparison in other for other in others)]
+    return [each for each in selections[0] if all(each in chosen for chosen in selections)]
