@@ -31,7 +31,7 @@ from connectors.files.jsonl import JsonLines
 from connectors.files.left_out import numbered, skipped, without_footer
 from connectors.files.parquet import ParquetFile
 from connectors.files.preamble import SkipTo, lines_above
-from connectors.files.tables import refuse_tables
+from connectors.files.tables import refuse_tables, without_tables
 
 ROWS = 65_536
 FILE: pa.Field[Any] = pa.field("_file", pa.string(), nullable=False)
@@ -109,8 +109,11 @@ class FilesSource(FilesConnector):
         return self._files(dataset)[0].failure(error)
 
     def candidates(self) -> Sequence[str]:
-        """Files; those whose names differ only in digits, and that have the same header, are one pattern."""
-        return patterns(self.datasets(), self._header)
+        """Files; those whose names differ only in digits, and that have the same header, are one pattern.
+
+        Of files of a table, which are refused, there is only the first.
+        """
+        return patterns(list(without_tables(self.root, self.datasets())), self._header)
 
     def declaration(self, candidate: str) -> Declaration:
         path = matching(self.name, self.root, candidate)[0]
@@ -135,7 +138,7 @@ class FilesSource(FilesConnector):
 
     def content(self, dataset: FilesDataset, progress: Callable[[int], None]) -> str:
         """See connectors.base.ContentHashed."""
-        names = (path.relative_to(self.root).as_posix() for path in matching(self.name, self.root, dataset.path))
+        names = (path.relative_to(self.root).as_posix() for path in self._paths(dataset))
         return digest((open_beneath(self.root, name) for name in names), progress)
 
     def close(self) -> None:
@@ -163,10 +166,15 @@ class FilesSource(FilesConnector):
         return _Opened(files, _with_places(schema), kinds, declared_by_user, notation, folders)
 
     def _files(self, dataset: FilesDataset) -> list[OneFile]:
-        paths = matching(self.name, self.root, dataset.path)
+        paths = self._paths(dataset)
         make_room(len(paths))
-        refuse_tables(self.root, (path for path in paths if (dataset.format or format_of(path)) == "parquet"))
         return [self._file(path, dataset) for path in paths]
+
+    def _paths(self, dataset: FilesDataset) -> list[Path]:
+        """The files of a dataset. Raises FileRefused for those of a table of a lake."""
+        paths = matching(self.name, self.root, dataset.path)
+        refuse_tables(self.root, (path for path in paths if (dataset.format or format_of(path)) == "parquet"))
+        return paths
 
     def _file(self, path: Path, dataset: FilesDataset) -> OneFile:
         name = path.relative_to(self.root).as_posix()

@@ -1,4 +1,4 @@
-"""Refuses Parquet files of a Delta or Iceberg table: which of them count, and which rows, only its log says."""
+"""Refuse Parquet files of a Delta or Iceberg table: which files count, and which of their rows, only the table says."""
 
 from __future__ import annotations
 
@@ -6,24 +6,44 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from connectors.disk.paths import format_of
 from connectors.errors import FileRefused
 
 
 def refuse_tables(root: Path, files: Iterable[Path]) -> None:
-    """Raise FileRefused for a file in a folder of a table, at any depth."""
-    first = {folder: path for path in sorted(files, reverse=True) for folder in path.absolute().parents}
-    for folder, path in sorted(first.items()):
-        for kind, settings in _table(folder):
-            name = path.relative_to(root).as_posix()
-            reason = f"it belongs to the {kind} table in folder {folder.name!r}, whose log says which rows are current"
-            raise FileRefused(name, reason, f"read the table with {settings}")
+    """Raise FileRefused for a file that is in the folder of a table, at any depth."""
+    first = {folder: file for file in reversed(list(files)) for folder in _folders(file)}
+    for folder, file in first.items():
+        for kind, settings in _tables(Path(os.path.realpath(root)), folder):
+            reason = f"it belongs to the {kind} table in {folder}, so its rows may be deleted or outdated"
+            raise FileRefused(file.relative_to(root).as_posix(), reason, f"read the table with {settings}")
 
 
-def _table(folder: Path) -> Iterator[tuple[str, str]]:
+def without_tables(root: Path, names: Iterable[str]) -> Iterator[str]:
+    """Yield the names of files in the root, but of Parquet files only the first if they belong to a table."""
+    is_in_table = False
+    for name in names:
+        if format_of(Path(name)) == "parquet":
+            if is_in_table:
+                continue
+            try:
+                refuse_tables(root, [root / name])
+            except FileRefused:
+                is_in_table = True
+        yield name
+
+
+def _folders(file: Path) -> Iterator[Path]:
+    """Yield the folders that a file is in, by its name and behind links."""
+    for folder in (os.path.realpath(file.parent), os.path.dirname(os.path.realpath(file))):  # noqa: PTH120 - a text
+        yield from (Path(folder), *Path(folder).parents)
+
+
+def _tables(root: Path, folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the kind of a table in the folder, and the settings that read it."""
     if os.path.isdir(folder / "_delta_log"):  # noqa: PTH112 - False, too, where this user may not look
-        yield (
-            "Delta",
-            f"`type: delta` and `root: {folder.parent}` in the source, and `path: {folder.name}` in the dataset",
-        )
+        is_below = folder.is_relative_to(root)
+        base, at = (root, "the same `root`") if is_below else (folder.parent, f"`root: {folder.parent}`")
+        yield "Delta", f"a source of `type: delta` with {at} and a dataset with `path: {folder.relative_to(base)}`"
     if any((folder / "metadata").glob("*.metadata.json")):
-        yield "Iceberg", "`type: iceberg` and its `catalog` in the source, and `table: NAMESPACE.TABLE` in the dataset"
+        yield "Iceberg", "a source of `type: iceberg` with its catalogue and a dataset with `table: NAMESPACE.TABLE`"
