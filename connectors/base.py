@@ -113,7 +113,8 @@ class Source(Protocol):
         """Columns, types, nullability; raises DatasetMissing or ColumnMissing with the nearest names.
 
         Field metadata `pushdown: exact` marks a column that the source compares exactly as we do, and `json: jsonb` one
-        whose texts are PostgreSQL's jsonb, so that its functions find in them what is written there.
+        whose texts are PostgreSQL's jsonb, so that its functions find in them what is written there. `refused` has the
+        reason why a scan refuses a column.
         """
 
     def scan(self, dataset: Any, columns: Sequence[str]) -> Scan:

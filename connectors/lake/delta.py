@@ -30,6 +30,7 @@ from connectors.base import Comparison, DatasetSettings, Declaration, SourceSett
 from connectors.errors import ConnectorError, DatasetMissing, DriverMissing, FileRefused, RecordsLost
 from connectors.lake.delta_files import chosen, spans_of
 from connectors.lake.errors import LakePlace, TableRefused, translated
+from connectors.lake.inexact import Inexact, contains, holds_structs
 from connectors.lake.places import (
     beneath,
     folders_with,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 LOG = "_delta_log"
+_MAPPING = "delta.columnMapping.mode"
 _UNREADABLE_NAME = re.compile(r"[%\\\x00-\x1f\x7f]")
 """Characters that deltalake takes for others, or refuses, in the path of a folder."""
 _FEATURES = (
@@ -155,6 +157,9 @@ class DeltaSource(LakeSource):
             feature = match["several"] or match["single"] or match["catalog"] or f"reader version {match['version']}"
             reason = f"it needs {feature}, which deltalake cannot read"
             return TableRefused(self._place.table(dataset.place), reason, "read it with a source of type `spark`")
+        if "UuidType" in text:
+            reason = "its files mark a binary column as UUIDs, which deltalake cannot read"
+            return TableRefused(self._place.table(dataset.place), reason, "write the column as text")
         return None
 
 
@@ -166,6 +171,7 @@ class DeltaVersion:
         self.version = f"version {table.version()}"
         self.content = f"{table.metadata().id} {self.version}"
         self.schema = pa.schema(_stored(table.schema().to_arrow()))
+        self.inexact: Inexact = dict(self._inexact())
 
     def refuse_outside(self, root: Path | None, folder: Path | None) -> None:
         """Raise FileRefused if the log names a file outside the table's folder, or a link leads outside the root."""
@@ -202,6 +208,17 @@ class DeltaVersion:
             yield pa.record_batch(batch.with_schema(_stored(batch.schema)))
         if expected is not None and returned != expected:
             raise RecordsLost(self._place, expected, returned)
+
+    def _inexact(self) -> Iterator[tuple[str, str]]:
+        metadata = self._table.metadata()
+        for field in self.schema:
+            if field.name in metadata.partition_columns and contains(field.type, pa.types.is_binary):
+                yield (
+                    field.name,
+                    "the table is partitioned by it, and deltalake reads bytes in names of folders as text",
+                )
+            if metadata.configuration.get(_MAPPING, "none") != "none" and holds_structs(field.type, pa.types.is_map):
+                yield field.name, "deltalake confuses fields that were renamed or dropped in structs inside maps"
 
     @property
     def _files(self) -> pa.Table:

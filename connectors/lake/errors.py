@@ -43,6 +43,14 @@ class TableRefused(ConnectorError):
         super().__init__(f"{place} is not read: {reason}; {remedy}")
 
 
+class TableUnreadable(TableRefused):
+    """A table on which the library fails, for a reason of its own."""
+
+    def __init__(self, place: str, library: str, complaint: str) -> None:
+        self.reason = f"{library} could not read it ({complaint})"
+        super().__init__(place, self.reason, "check it with the program that writes it")
+
+
 class FilesGone(ConnectorError):
     """Files of the version that is read no longer exist; nothing of it is used and a later try can succeed."""
 
@@ -119,9 +127,8 @@ def _connector_error(
     return _unreadable(place, dataset, text)
 
 
-def _unreadable(place: LakePlace, dataset: str, text: str) -> TableRefused:
-    reason = f"{place.library} could not read it ({place.hidden(_first_line(text))})"
-    return TableRefused(place.table(dataset), reason, "check it with the program that writes it")
+def _unreadable(place: LakePlace, dataset: str, text: str) -> TableUnreadable:
+    return TableUnreadable(place.table(dataset), place.library, place.hidden(_first_line(text)))
 
 
 def _texts(error: BaseException) -> Iterator[str]:

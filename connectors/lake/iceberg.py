@@ -23,24 +23,38 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import orc
 from pydantic import Field, SecretStr, field_validator
 
 from connectors.base import Comparison, DatasetSettings, SourceSettings
 from connectors.disk.paths import looking
 from connectors.errors import ConnectorError, DatasetMissing, DriverMissing, RecordsLost, SourceMissing
 from connectors.lake.errors import LakePlace, TableRefused, translated
+from connectors.lake.inexact import (
+    ColumnRefused,
+    Inexact,
+    contains,
+    holds_structs,
+    is_list,
+    is_microseconds,
+    is_nanoseconds,
+)
 from connectors.lake.pruning import excluded
 from connectors.lake.source import LakeDataset, LakeSource, Part, PinnedTable, revealed
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.io.pyarrow import ArrowScan
+    from pyiceberg.manifest import DataFile
     from pyiceberg.table import FileScanTask, Table
 
 OPENS_FILES = "connectors.lake.confined.ConfinedFileIO"
 _SQLITE = "sqlite:///"
 Deleted = Mapping[str, list[Any]]
 """The positions of deleted records by file, as pyiceberg reads them."""
+_CUT_TIMES = "files have its times with nanoseconds or as INT96, which pyiceberg cuts"
+_LOST_STRUCTS = "pyiceberg confuses null with empty, and renamed fields, in lists and maps of structs"
 
 
 class IcebergSettings(SourceSettings):
@@ -143,6 +157,9 @@ class IcebergSource(LakeSource):
         if re.search(r"(?i)equality.deletes", text):
             reason = "it has equality deletes, which pyiceberg cannot read"
             return TableRefused(self._place.table(dataset), reason, "compact it first, or read it with Spark")
+        if "TableMetadata" in text:
+            reason = "its format version or the type of a column is unknown to pyiceberg"
+            return TableRefused(self._place.table(dataset), reason, "read it with a source of type `spark`")
         return None
 
 
@@ -159,6 +176,9 @@ class IcebergVersion:
         self.version = "no snapshot" if snapshot is None else f"snapshot {snapshot.snapshot_id}"
         self.content = f"{table.metadata.table_uuid} {self.version}, schema {table.metadata.current_schema_id}"
         self.schema = schema_to_pyarrow(table.metadata.schema(), include_field_ids=False)
+        self.inexact: Inexact = {
+            field.name: _LOST_STRUCTS for field in self.schema if holds_structs(field.type, is_list, pa.types.is_map)
+        }
 
     def select(self, comparisons: Sequence[Comparison]) -> Part:
         """See `PinnedTable`."""
@@ -186,6 +206,8 @@ class IcebergVersion:
         with self._translated(self.version):
             scan = self._scan(columns)
         for task in tasks:
+            with self._translated(self.version):
+                self._refuse_cut_times(task, columns)
             yield from self._of_file(scan, task, deleted, list(columns))
 
     def _scan(self, columns: Sequence[str]) -> ArrowScan:
@@ -196,6 +218,28 @@ class IcebergVersion:
         metadata = self._table.metadata
         projected = Schema(*(field for field in metadata.schema().fields if field.name in columns))
         return ArrowScan(metadata, self._files, projected, AlwaysTrue())
+
+    def _refuse_cut_times(self, task: FileScanTask, columns: Sequence[str]) -> None:
+        """Raise ColumnRefused for times that pyiceberg cuts to the years of nanoseconds, as in files of old Spark."""
+        from pyiceberg.io.pyarrow import pyarrow_to_schema  # noqa: PLC0415 - an extra
+
+        times = [name for name in columns if contains(self.schema.field(name).type, is_microseconds)]
+        if not times:
+            return
+        stored = self._stored(task.file)
+        metadata = self._table.metadata
+        names = pyarrow_to_schema(stored, metadata.name_mapping(), True, metadata.format_version)  # noqa: FBT003 - theirs
+        for column in times:
+            name = names.find_column_name(metadata.schema().find_field(column).field_id)
+            if name is not None and contains(stored.field(name).type, is_nanoseconds):
+                raise ColumnRefused(self._place, column, _CUT_TIMES, "rewrite its files, or leave the column out")
+
+    def _stored(self, file: DataFile) -> pa.Schema:
+        """The schema of a file's footer."""
+        with self._files.new_input(file.file_path).open() as content:
+            if file.file_format == "ORC":
+                return orc.ORCFile(content).schema
+            return pq.read_schema(content)
 
     def _of_file(
         self, scan: ArrowScan, task: FileScanTask, deleted: Deleted, columns: list[str]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+import duckdb
 import pyarrow as pa
 from pydantic import SecretStr
 
@@ -21,6 +22,13 @@ from connectors.declared import Declared, Notation, declared
 from connectors.errors import ColumnMissing, DatasetMissing
 from connectors.headers import confusable, repeated, stable_names
 from connectors.lake.errors import LakePlace, TableRefused
+from connectors.lake.inexact import (
+    ColumnRefused,
+    Inexact,
+    naming_column,
+    refuse_finer_times,
+    without_text,
+)
 from connectors.lake.values import PlainValues
 
 ROWS = 65_536
@@ -43,6 +51,8 @@ class PinnedTable(Protocol):
     content: str
     """Equal for two tables only if they hold the same records under the same names."""
     schema: pa.Schema
+    inexact: Inexact
+    """Columns that the library would change."""
 
     def select(self, comparisons: Sequence[Comparison]) -> Part:
         """Choose the files to read by comparisons of columns of the schema. Raises a ConnectorError."""
@@ -80,7 +90,12 @@ class LakeSource(ABC):
     def describe(self, dataset: LakeDataset) -> pa.Schema:
         reading = self._reading(dataset)
         with reading.values:
-            return reading.coercion().schema
+            schema = reading.coercion().schema
+        reasons = [reading.table.inexact.get(name) for name in reading.stored.names]
+        return pa.schema(
+            field.with_metadata({"refused": reason}) if reason else field
+            for field, reason in zip(schema, reasons, strict=True)
+        )
 
     def scan(self, dataset: LakeDataset, columns: Sequence[str]) -> Scan:
         return self.select(dataset, columns, ())
@@ -88,6 +103,7 @@ class LakeSource(ABC):
     def select(self, dataset: LakeDataset, columns: Sequence[str], comparisons: Sequence[Comparison]) -> Scan:
         """See connectors.base.Selective."""
         reading = self._reading(dataset, columns)
+        reading.refuse_inexact()
         part = reading.table.select(_as_stored(dataset, reading.table.schema, comparisons))
         coercion = reading.coercion()
         reader = pa.RecordBatchReader.from_batches(coercion.schema, _batches(reading, part, coercion))
@@ -99,9 +115,13 @@ class LakeSource(ABC):
         return Scan(reader, coercion.problems, release, part.left_out)
 
     def warnings(self, dataset: LakeDataset, columns: Sequence[str] | None) -> tuple[UnreadableCells, ...]:
-        header = self._pinned(dataset).schema.names
+        table = self._pinned(dataset)
+        header = table.schema.names
         warning = confusable(repeated(header, stable_names(header)), columns)
-        return (UnreadableCells("*", f"{warning}; rename them in the table", 0, dataset.place),) if warning else ()
+        reasons = [f"{warning}; rename them in the table"] if warning else []
+        if columns is None:
+            reasons += [f"column {name!r} cannot be read: {reason}" for name, reason in table.inexact.items()]
+        return tuple(UnreadableCells("*", reason, 0, dataset.place) for reason in reasons)
 
     def version(self, dataset: LakeDataset) -> str:
         """See connectors.base.Versioned."""
@@ -133,15 +153,16 @@ class LakeSource(ABC):
 
     def _reading(self, dataset: LakeDataset, columns: Sequence[str] | None = None) -> _Reading:
         table = self._pinned(dataset)
+        place = f"{dataset.place} of source {self.name!r}"
         names = dict(zip(stable_names(table.schema.names), table.schema, strict=True))
         for column in (*dataset.columns, *(columns or ())):
             if column not in names:
-                raise ColumnMissing(f"{dataset.place} of source {self.name!r}", column, list(names))
+                raise ColumnMissing(place, column, list(names))
         selected = {name: names[name] for name in (names if columns is None else columns)}
         stored = pa.schema([pa.field(field.name, field.type) for field in selected.values()])
         return _Reading(
-            self._place.table(dataset.place),
             dataset,
+            self._place.table(dataset.place),
             table,
             tuple(selected),
             stored,
@@ -153,8 +174,8 @@ class LakeSource(ABC):
 class _Reading:
     """A read of some columns of a table: `stored` as the library describes them, `names` as rules call them."""
 
-    place: str
     dataset: LakeDataset
+    place: str
     table: PinnedTable
     names: tuple[str, ...]
     stored: pa.Schema
@@ -167,6 +188,32 @@ class _Reading:
         kinds = {name: declared(name, word) for name, word in dataset.columns.items() if name in self.names}
         notation = Notation(dataset.decimal, dataset.null_values, dataset.timezone)
         return Coercion(raw, {**local, **kinds}, notation)
+
+    def refuse_inexact(self) -> None:
+        """Raise ColumnRefused for a column that the library would change."""
+        for name in self.stored.names:
+            if name in self.table.inexact:
+                self.values.close()
+                raise ColumnRefused(self.place, name, self.table.inexact[name])
+
+    def vectors(self, part: Part) -> Iterator[pa.RecordBatch]:
+        """The records in the types of the library. Raises a ConnectorError."""
+        batches = naming_column(self.place, part.batches, self.stored.names, self.table.schema.names)
+        # A library returns the same column in different types, such as large texts from some files.
+        return (_in_types(self, vector) for vector in sliced(batches, ROWS))
+
+    def plain(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch as DuckDB reads it from Parquet. Raises ColumnRefused."""
+        refuse_finer_times(self.place, batch)
+        try:
+            return self.values.batch(batch)
+        except duckdb.Error:
+            raise without_text(self.place, batch, _plain_alone) from None
+
+
+def _plain_alone(batch: pa.RecordBatch) -> pa.RecordBatch:
+    with PlainValues(batch.schema) as values:
+        return values.batch(batch)
 
 
 def _as_stored(dataset: LakeDataset, schema: pa.Schema, comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -186,12 +233,8 @@ def _is_naive(kind: pa.DataType) -> bool:
 
 
 def _batches(reading: _Reading, part: Part, coercion: Coercion) -> Iterator[pa.RecordBatch]:
-    schema = reading.stored
-    # A library returns the same column in different types, such as large texts from some files.
-    vectors = (_in_types(reading, vector) for vector in sliced(part.batches(schema.names), ROWS))
-    for batch in gathered(vectors, ROWS):
-        plain = reading.values.batch(batch)
-        yield coercion.batch(pa.RecordBatch.from_arrays(plain.columns, names=list(reading.names)))
+    for batch in gathered(reading.vectors(part), ROWS):
+        yield coercion.batch(pa.RecordBatch.from_arrays(reading.plain(batch).columns, names=list(reading.names)))
 
 
 def _in_types(reading: _Reading, vector: pa.RecordBatch) -> pa.RecordBatch:

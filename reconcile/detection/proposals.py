@@ -220,7 +220,8 @@ def _sampled(subject: Subject, settings: DatasetSettings) -> dict[str, Counter[s
     """Return the texts of the first records with their counts, by column; columns without any text are left out."""
     untyped = settings.model_copy(update={"columns": {}})
     fields = [field for field in subject.source.describe(untyped) if pa.types.is_string(field.type)]
-    names = [field.name for field in fields if field.name != "_file"][:MOST_COLUMNS]
+    readable = [field.name for field in fields if b"refused" not in (field.metadata or {})]
+    names = [name for name in readable if name != "_file"][:MOST_COLUMNS]
     if not names:
         return {}
     scan = subject.source.scan(untyped, names)
