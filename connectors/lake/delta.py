@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -29,7 +28,7 @@ from pydantic import Field, SecretStr, field_validator
 from connectors.base import Comparison, DatasetSettings, Declaration, SourceSettings
 from connectors.errors import ConnectorError, DatasetMissing, DriverMissing, FileRefused, RecordsLost
 from connectors.lake.delta_files import chosen, spans_of
-from connectors.lake.errors import LakePlace, TableRefused, translated
+from connectors.lake.errors import TableRefused
 from connectors.lake.inexact import Inexact, contains, holds_structs
 from connectors.lake.places import (
     beneath,
@@ -40,7 +39,7 @@ from connectors.lake.places import (
     refuse_scheme,
     scheme_of,
 )
-from connectors.lake.source import LakeDataset, LakeSource, Part, PinnedTable, revealed
+from connectors.lake.source import LakeDataset, LakeSource, Part, PinnedTable
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -93,12 +92,10 @@ class DeltaSource(LakeSource):
     Dataset: ClassVar[type[DatasetSettings]] = DeltaDataset
 
     def __init__(self, name: str, settings: DeltaSettings, directory: Path) -> None:
-        super().__init__(name)
+        super().__init__(name, settings.root, "deltalake", settings.options)
         self._is_remote = bool(scheme_of(settings.root))
         self._address = settings.root.rstrip("/")
         self._root = directory / settings.root
-        self._options = revealed(settings.options)
-        self._place = LakePlace(name, settings.root, "deltalake", tuple(filter(None, self._options.values())))
 
     def datasets(self) -> Sequence[str]:
         """Folders with a table, up to three deep; none in an object store."""
@@ -127,9 +124,9 @@ class DeltaSource(LakeSource):
             raise DriverMissing(self.name, "deltalake", "reconcile-runner[delta]") from error
         folder = None if self._is_remote else self._folder(dataset)
         address = f"{self._address}/{dataset.path}" if folder is None else str(folder)
-        with self._translated(dataset, None):
+        with self._translated(dataset.place, None):
             table = DeltaTable(address, storage_options=self._options)
-            opened = DeltaVersion(table, partial(self._translated, dataset), self._place.table(dataset.place))
+            opened = DeltaVersion(table, partial(self._translated, dataset.place), self._place.table(dataset.place))
             opened.refuse_outside(self._root if folder else None, folder)
             return opened
 
@@ -147,19 +144,16 @@ class DeltaSource(LakeSource):
             beneath(self._root, place, path)
         return real
 
-    def _translated(self, dataset: DeltaDataset, version: str | None) -> AbstractContextManager[None]:
-        return translated(self._place, dataset.place, version, partial(self._own_error, dataset))
-
-    def _own_error(self, dataset: DeltaDataset, error: Exception, text: str) -> ConnectorError | None:
+    def _own_error(self, dataset: str, error: Exception, text: str) -> ConnectorError | None:
         if type(error).__name__ == "TableNotFoundError":
-            return DatasetMissing(self.name, dataset.place, [f"table {name}" for name in self.datasets()])
+            return DatasetMissing(self.name, dataset, [f"table {name}" for name in self.datasets()])
         if match := re.search(_FEATURES, text):
             feature = match["several"] or match["single"] or match["catalog"] or f"reader version {match['version']}"
             reason = f"it needs {feature}, which deltalake cannot read"
-            return TableRefused(self._place.table(dataset.place), reason, "read it with a source of type `spark`")
+            return TableRefused(self._place.table(dataset), reason, "read it with a source of type `spark`")
         if "UuidType" in text:
             reason = "its files mark a binary column as UUIDs, which deltalake cannot read"
-            return TableRefused(self._place.table(dataset.place), reason, "write the column as text")
+            return TableRefused(self._place.table(dataset), reason, "write the column as text")
         return None
 
 

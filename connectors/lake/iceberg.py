@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -30,7 +29,7 @@ from pydantic import Field, SecretStr, field_validator
 from connectors.base import Comparison, DatasetSettings, SourceSettings
 from connectors.disk.paths import looking
 from connectors.errors import ConnectorError, DatasetMissing, DriverMissing, RecordsLost, SourceMissing
-from connectors.lake.errors import LakePlace, TableRefused, translated
+from connectors.lake.errors import TableRefused
 from connectors.lake.inexact import (
     ColumnRefused,
     Inexact,
@@ -41,7 +40,7 @@ from connectors.lake.inexact import (
     is_nanoseconds,
 )
 from connectors.lake.pruning import excluded
-from connectors.lake.source import LakeDataset, LakeSource, Part, PinnedTable, revealed
+from connectors.lake.source import LakeDataset, LakeSource, Part, PinnedTable
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -92,12 +91,9 @@ class IcebergSource(LakeSource):
     Dataset: ClassVar[type[DatasetSettings]] = IcebergDataset
 
     def __init__(self, name: str, settings: IcebergSettings, directory: Path) -> None:
-        super().__init__(name)
+        super().__init__(name, f"catalogue {settings.catalog}", "pyiceberg", settings.options)
         self._catalog_name, self._directory = settings.catalog, directory
         self._root = directory / settings.root
-        self._options = revealed(settings.options)
-        secrets = tuple(filter(None, self._options.values()))
-        self._place = LakePlace(name, f"catalogue {settings.catalog}", "pyiceberg", secrets)
         self._catalog: Catalog | None = None
 
     def datasets(self) -> Sequence[str]:
@@ -147,9 +143,6 @@ class IcebergSource(LakeSource):
             if not path.is_file():
                 raise SourceMissing(self.name, str(path))
         return {"uri": f"{_SQLITE}file:{path.resolve()}?mode=ro&uri=true"}
-
-    def _translated(self, dataset: str, version: str | None) -> AbstractContextManager[None]:
-        return translated(self._place, dataset, version, partial(self._own_error, dataset))
 
     def _own_error(self, dataset: str, error: Exception, text: str) -> ConnectorError | None:
         if type(error).__name__ in ("NoSuchTableError", "NoSuchNamespaceError"):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import duckdb
@@ -19,9 +21,9 @@ from connectors.base import Comparison, DatasetSettings, Scan, UnreadableCells
 from connectors.batches import gathered, sliced
 from connectors.coerce import Coercion
 from connectors.declared import Declared, Notation, declared
-from connectors.errors import ColumnMissing, DatasetMissing
+from connectors.errors import ColumnMissing, ConnectorError, DatasetMissing
 from connectors.headers import confusable, repeated, stable_names
-from connectors.lake.errors import LakePlace, TableRefused
+from connectors.lake.errors import LakePlace, TableRefused, translated
 from connectors.lake.inexact import (
     ColumnRefused,
     Inexact,
@@ -73,10 +75,11 @@ class Part:
 class LakeSource(ABC):
     """Tables of one lake. Creating it reads nothing; reading changes nothing."""
 
-    _place: LakePlace
-
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, where: str, library: str, options: Mapping[str, SecretStr]) -> None:
+        """`where` is the lake's address, for people, and `options` are the library's own."""
         self.name = name
+        self._options = {key: value.get_secret_value() for key, value in options.items()}
+        self._place = LakePlace(name, where, library, tuple(filter(None, self._options.values())))
         self._tables: dict[str, PinnedTable] = {}
 
     @abstractmethod
@@ -86,6 +89,13 @@ class LakeSource(ABC):
     @abstractmethod
     def _open(self, dataset: Any) -> PinnedTable:
         """Open the newest version of a table. Raises a ConnectorError."""
+
+    @abstractmethod
+    def _own_error(self, dataset: str, error: Exception, text: str) -> ConnectorError | None:
+        """The connector's own error for one of the library about that dataset; None for any other."""
+
+    def _translated(self, dataset: str, version: str | None) -> AbstractContextManager[None]:
+        return translated(self._place, dataset, version, partial(self._own_error, dataset))
 
     def describe(self, dataset: LakeDataset) -> pa.Schema:
         reading = self._reading(dataset)
@@ -246,8 +256,3 @@ def _in_types(reading: _Reading, vector: pa.RecordBatch) -> pa.RecordBatch:
             reason = f"column {field.name!r} is of type {field.type}, but a file of it holds {array.type}"
             raise TableRefused(reading.place, reason, "check it with the program that writes it") from error
     return pa.RecordBatch.from_arrays(arrays, schema=reading.stored)
-
-
-def revealed(options: Mapping[str, SecretStr]) -> dict[str, str]:
-    """The options as the library takes them."""
-    return {name: value.get_secret_value() for name, value in options.items()}
