@@ -12,8 +12,12 @@ from connectors.errors import FileRefused
 
 def refuse_tables(root: Path, files: Iterable[Path]) -> None:
     """Raise FileRefused for a file that is in the folder of a table, at any depth."""
-    first = {folder: file for file in reversed(list(files)) for folder in _folders(file)}
-    for folder, file in first.items():
+    first: dict[Path, Path] = {}
+    for file in files:
+        for folder in {file.parent, _folder_behind_links(file)}:
+            first.setdefault(folder, file)
+    above = {folder: file for near, file in first.items() for folder in _real(near)}
+    for folder, file in above.items():
         for kind, settings in _tables(Path(os.path.realpath(root)), folder):
             reason = f"it belongs to the {kind} table in {folder}, so its rows may be deleted or outdated"
             raise FileRefused(file.relative_to(root).as_posix(), reason, f"read the table with {settings}")
@@ -33,10 +37,14 @@ def without_tables(root: Path, names: Iterable[str]) -> Iterator[str]:
         yield name
 
 
-def _folders(file: Path) -> Iterator[Path]:
-    """Yield the folders that a file is in, by its name and behind links."""
-    for folder in (os.path.realpath(file.parent), os.path.dirname(os.path.realpath(file))):  # noqa: PTH120 - a text
-        yield from (Path(folder), *Path(folder).parents)
+def _folder_behind_links(file: Path) -> Path:
+    return Path(os.path.realpath(file)).parent if file.is_symlink() else file.parent
+
+
+def _real(folder: Path) -> Iterator[Path]:
+    """Yield the folder behind links, and all above it."""
+    real = Path(os.path.realpath(folder))
+    yield from (real, *real.parents)
 
 
 def _tables(root: Path, folder: Path) -> Iterator[tuple[str, str]]:
