@@ -457,31 +457,6 @@ def test_an_error_while_streaming_is_a_sentence(put):
         scan.reader.read_all()
 
 
-@pytest.mark.parametrize(("root", "path"), [("lake", "orders/*.parquet"), ("lake/orders", "day=1/a.parquet")])
-def test_files_of_a_delta_table_are_refused(put, root, path):
-    """Old and deleted rows would be read as current ones."""
-    put("lake/orders/_delta_log/00000000000000000000.json", "{}")
-    for name in ("a.parquet", "day=1/a.parquet"):
-        put(f"lake/orders/{name}", b"PAR1")
-    lake = put("lake/orders/rates.csv", "a\n1\n") / root
-
-    table = "it belongs to the Delta table in folder 'orders', whose log says which rows are current; read the table"
-    with pytest.raises(FileRefused, match=f"{table} with `type: delta` and `root: .*/lake` in the source, and `path: "):
-        source(lake).describe(FilesDataset(path=path))
-    if root == "lake":
-        assert source(lake).describe(FilesDataset(path="orders/rates.csv")).names[0] == "a"
-
-
-@pytest.mark.parametrize("root", [".", "orders/data"])
-def test_files_of_an_iceberg_table_are_refused(put, root):
-    put("orders/metadata/00001-x.metadata.json", "{}")
-    put("orders/data/a.parquet", b"PAR1")
-    folder = put("metadata/notes.txt", "no table") / root
-
-    with pytest.raises(FileRefused, match=r"Iceberg table in folder 'orders'.*; read the table with `type: iceberg`"):
-        source(folder).describe(FilesDataset(path="**/a.parquet"))
-
-
 def test_files_of_an_object_store_are_refused():
     with pytest.raises(ValidationError, match="files are read from folders, not from 's3:'"):
         FilesSettings.model_validate({"type": "files", "root": "s3://bucket/folder"})

@@ -24,13 +24,13 @@ ORDERS = DeltaDataset(path="orders")
 SHOP_ORDERS = IcebergDataset(table="shop.orders")
 MOMENT = dt.datetime.fromisoformat("2024-10-27 02:30:00.000001")
 NINES = Decimal("9" * 38)
-NESTED = pa.struct({"a": pa.list_(pa.struct({"b": pa.list_(pa.decimal128(38, 2)), "t": pa.timestamp("us")}))})
+NESTED = pa.struct({"a": pa.list_(pa.list_(pa.decimal128(38, 2))), "b": pa.struct({"t": pa.timestamp("us")})})
 UUIDS = [uuid.UUID(int=5).bytes, uuid.UUID(int=7).bytes, None]
 
 IN_BOTH: dict[str, Any] = {
     "fixed": pa.array([b"abcd", b"\x00\xff..", None], pa.binary(4)),
     "map": pa.array([[("a", 1), ("b", None)], [], None], pa.map_(pa.string(), pa.int64())),
-    "nested": pa.array([{"a": [{"b": [Decimal("1.10")], "t": MOMENT}]}, {"a": []}, None], NESTED),
+    "nested": pa.array([{"a": [[Decimal("1.10")]], "b": {"t": MOMENT}}, {"a": []}, None], NESTED),
     "list": pa.array([["a, b", None], [], None], pa.list_(pa.string())),
     "longest": pa.array([NINES, NINES.copy_negate(), None], pa.decimal128(38, 0)),
     "smallest": pa.array([Decimal("0." + "9" * 38), Decimal(0), None], pa.decimal128(38, 38)),
@@ -78,7 +78,9 @@ def test_a_file_with_values_of_another_type_is_refused(tmp_path: Path) -> None:
         log.read_text().replace(r"{\"name\":\"id\",\"type\":\"string\"", r"{\"name\":\"id\",\"type\":\"long\"")
     )
 
-    with pytest.raises(TableRefused, match=r"Table orders of source .lake. is not read: .*; check it with the program"):
+    with pytest.raises(
+        TableRefused, match=r"Column .id. of table orders of source .lake. is not read: .*; leave it out"
+    ):
         read(lake.source(), ORDERS)
     assert len(read(lake.source(), ORDERS, "name")) == 2
 
@@ -141,15 +143,15 @@ def test_a_name_that_was_another_column_s_reads_its_own_values(tmp_path: Path) -
 
 def test_fields_of_a_struct_can_be_added_and_renamed(tmp_path: Path) -> None:
     lake = Iceberg(tmp_path)
-    before = pa.struct({"a": pa.int32(), "b": pa.list_(pa.struct({"x": pa.string()}))})
-    table = lake.write("orders", pa.table({"id": [1], "s": pa.array([{"a": 1, "b": [{"x": "q"}]}], before)}))
+    before = pa.struct({"a": pa.int32(), "b": pa.struct({"x": pa.string()})})
+    table = lake.write("orders", pa.table({"id": [1], "s": pa.array([{"a": 1, "b": {"x": "q"}}], before)}))
     with table.update_schema() as update:
         update.add_column(("s", "c"), StringType())
         update.rename_column("s.a", "first")
         update.add_column(("s", "b", "y"), LongType())
 
     assert [row["s"] for row in read(lake.source(), SHOP_ORDERS)] == [
-        "{'first': 1, 'b': [{'x': q, 'y': NULL}], 'c': NULL}"
+        "{'first': 1, 'b': {'x': q, 'y': NULL}, 'c': NULL}"
     ]
 
 

@@ -246,14 +246,6 @@ def test_a_map_that_has_a_key_twice_is_refused(tmp_path: Path) -> None:
         assert "hidden" not in sentence
 
 
-def test_uuids_that_deltalake_wrote_and_cannot_read_are_refused(tmp_path: Path) -> None:
-    lake = Delta(tmp_path)
-    lake.write("orders", two(ONE.bytes, pa.uuid()))
-
-    with pytest.raises(TableRefused, match="mark a binary column as UUIDs, which deltalake cannot read; write the col"):
-        read(lake.source(), ORDERS)
-
-
 def later_format(lake: Iceberg, kind: str, stored: pa.Array[Any] | None, version: int = 3, **more: Any) -> None:
     """Make the column `value` one of a type that pyiceberg does not write."""
     [data] = (lake.folder / "lake").rglob("data/*.parquet")

@@ -151,9 +151,6 @@ class DeltaSource(LakeSource):
             feature = match["several"] or match["single"] or match["catalog"] or f"reader version {match['version']}"
             reason = f"it needs {feature}, which deltalake cannot read"
             return TableRefused(self._place.table(dataset), reason, "read it with a source of type `spark`")
-        if "UuidType" in text:
-            reason = "its files mark a binary column as UUIDs, which deltalake cannot read"
-            return TableRefused(self._place.table(dataset), reason, "write the column as text")
         return None
 
 
