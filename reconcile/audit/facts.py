@@ -92,6 +92,7 @@ _DUE = "when jobs are due"
 _WORK = "who works on what, and retries"
 _RUNS = "what runs read and reported"
 _SIGN_INS = "sign-ins"
+_ORDER = "the order in which findings are listed"
 _RENEWED = "when a finding or rule was last seen"
 NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
     "anchors": _LOG,
@@ -119,6 +120,7 @@ NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
         "state_since": _RENEWED,  # the log says when
         "last_run": _RENEWED,
         "last_seen": _RENEWED,
+        "amount_rank": _ORDER,
     },
     "holds": _WORK,
     "keyed_requests": _WORK,

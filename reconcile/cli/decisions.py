@@ -48,7 +48,7 @@ _USUAL = 50
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="List unresolved findings, the most severe and oldest first.")(findings)
+    app.command(help="List unresolved findings: the worst, then the largest amount, then the oldest first.")(findings)
     app.command(help="Show one finding with its records and its history.")(show)
     app.command(help="Dismiss a finding: not a duplicate, or accepted as it is.")(dismiss)
     app.command(help="Mark a finding as handled: it is real, and you dealt with it yourself.")(handle)

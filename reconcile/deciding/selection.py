@@ -73,7 +73,7 @@ class Selection:
 
 
 def selected(application: Application, decision: str, selection: Selection, confirmed: int | None = None) -> list[Wish]:
-    """Return a wish for each selected finding, the most severe and oldest first, or in the order of the ids.
+    """Return a wish for each selected finding, the worst first, or in the order of the ids.
 
     Raises NumberNotConfirmed, PlanFileRefused, NameUnknown, ConditionRefused, a FindingError, StoreError.
     """

@@ -102,6 +102,11 @@ def _distance(left: Value, right: Value) -> Decimal:
     return _NOTHING
 
 
+def amount_rank(money: Mapping[str, Decimal]) -> float:
+    """Return minus the largest amount; a debit is as large as a credit, and of several currencies the number counts."""
+    return min((-abs(float(amount)) for amount in money.values()), default=0.0)
+
+
 def peaks(payload: Mapping[str, Any], money: Mapping[str, str]) -> dict[str, Decimal]:
     """Return the largest extents of a stored discrepancy; those of its last run if none are stored."""
     if PEAKS in payload:

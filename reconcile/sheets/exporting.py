@@ -124,7 +124,7 @@ def write(
 
 
 def _chosen(application: Application, tx: Transaction, order: Export) -> tuple[list[str], Counter[str]]:
-    """Return the ids of the findings, the most severe and oldest first, and the currencies of their money."""
+    """Return the ids of the findings, the worst first, and the currencies of their money."""
     if order.where is None:
         chosen = stored.currencies(tx, order.criteria)
     else:

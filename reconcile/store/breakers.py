@@ -49,6 +49,11 @@ def not_closed(tx: Transaction) -> list[BreakerRow]:
     return [BreakerRow(*row) for row in tx.connection.execute(query)]
 
 
+def listed(tx: Transaction) -> list[BreakerRow]:
+    """Return the breakers of all targets where anything ever failed."""
+    return [BreakerRow(*row) for row in tx.connection.execute(sa.select(*_COLUMNS).order_by(breakers.c.target))]
+
+
 def set_values(tx: Transaction, target: str, **values: Any) -> None:
     """Write columns of a breaker that this transaction locked."""
     tx.connection.execute(sa.update(breakers).where(breakers.c.target == target).values(values))

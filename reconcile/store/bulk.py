@@ -296,6 +296,6 @@ def _unfolded(columns: Mapping[str, sa.ColumnClause[Any]]) -> sa.TableValuedAlia
 
 def _plain(column: sa.ColumnClause[Any]) -> sa.types.TypeEngine[Any]:
     """Return the type inside the JSON: text, except for numbers and booleans."""
-    if isinstance(column.type, sa.Boolean):
-        return sa.Boolean()
+    if isinstance(column.type, sa.Boolean | sa.Double):
+        return column.type
     return sa.BigInteger() if isinstance(column.type, sa.Integer) else sa.Text()

@@ -119,6 +119,12 @@ def succeeded(tx: Transaction, keys: Collection[str]) -> set[str]:
     return set(tx.connection.execute(sa.select(effects.c.key).where(effects.c.key.in_(list(keys)), is_done)).scalars())
 
 
+def numbers(tx: Transaction, states: Collection[PlanState]) -> dict[str, int]:
+    """Return the number of operations of each plan in these states that sent any."""
+    query = sa.select(plans.c.id, sa.func.count()).join(effects, effects.c.plan == plans.c.id).group_by(plans.c.id)
+    return dict(tx.connection.execute(query.where(plans.c.state.in_([state.value for state in states]))).tuples().all())
+
+
 _BOUND = (
     sa.select(*(effects.c[name] for name in BoundKey._fields))
     .where(one_of(effects.c.key, "the_keys"))

@@ -1,4 +1,4 @@
-"""Pages of findings: the worst first, then the oldest, each page begun where the last one ended.
+"""Pages of findings in the order WORST_FIRST, each page begun where the last one ended.
 
 A page reads only its own rows, however many findings there are: for each severity, the first rows of each state (and
 rule) come from an index in their order, and are merged.
@@ -25,6 +25,7 @@ class Position(NamedTuple):
     """The place of a finding in the order."""
 
     severity: int
+    amount_rank: float
     first_seen: dt.datetime
     id: str
 
@@ -65,7 +66,7 @@ def _positions(tx: Transaction, criteria: PageFilter, limit: int, after: Positio
     for severity in range(worst, least - 1, -1):
         start = after if after is not None and after.severity == severity else None
         query = _of_severity(criteria, severity, limit - len(positions), start)
-        positions += [Position(severity, row.first_seen, row.id) for row in tx.connection.execute(query)]
+        positions += [Position(severity, *row) for row in tx.connection.execute(query)]
         if len(positions) >= limit:
             break
     return positions
@@ -73,18 +74,21 @@ def _positions(tx: Transaction, criteria: PageFilter, limit: int, after: Positio
 
 def _of_severity(
     criteria: PageFilter, severity: int, limit: int, after: Position | None
-) -> sa.Select[tuple[dt.datetime, str]]:
+) -> sa.Select[tuple[float, dt.datetime, str]]:
     """Return the first rows of one severity: the first of each part, merged."""
-    columns = (findings.c.first_seen, findings.c.id)
+    columns = (findings.c.amount_rank, findings.c.first_seen, findings.c.id)
     parts = []
     for conditions in _parts(criteria):
         query = sa.select(*columns).where(findings.c.severity == severity, *conditions)
         if after is not None:
-            place = sa.tuple_(sa.literal(after.first_seen, findings.c.first_seen.type), sa.literal(after.id))
-            query = query.where(sa.tuple_(*columns) > place)
+            values = zip((after.amount_rank, after.first_seen, after.id), columns, strict=True)
+            position = sa.tuple_(*(sa.literal(value, column.type) for value, column in values))
+            query = query.where(sa.tuple_(*columns) > position)
         parts.append(query.order_by(*columns).limit(limit).subquery())
-    merged = sa.union_all(*(sa.select(part.c.first_seen, part.c.id) for part in parts)).subquery()
-    return sa.select(merged.c.first_seen, merged.c.id).order_by(merged.c.first_seen, merged.c.id).limit(limit)
+    names = [column.name for column in columns]
+    merged = sa.union_all(*(sa.select(*(part.c[name] for name in names)) for part in parts)).subquery()
+    ordered = [merged.c[name] for name in names]
+    return sa.select(*ordered).order_by(*ordered).limit(limit)
 
 
 def _parts(criteria: PageFilter) -> Iterator[Sequence[sa.ColumnElement[bool]]]:

@@ -23,7 +23,7 @@ _MOST_OF_RECORDS = 1_000
 def candidates(
     tx: Transaction, text: str, records: Collection[str], keys: Collection[str], criteria: FindingFilter
 ) -> Iterator[str]:
-    """Yield ids of findings that fit: those of the id or the record, then those of the key, each the worst and oldest
+    """Yield ids of findings that fit: those of the id or the record, then those of the key, each the worst
     first. Nothing may be written meanwhile.
 
     `records` are the names that the text can be of records; for ids of several columns also those that begin with it.

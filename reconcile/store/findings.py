@@ -23,7 +23,7 @@ from reconcile.findings.states import PlanState, State
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key, insert_for
 from reconcile.store.judgements import load_not_same
-from reconcile.store.tables import finding_aliases, finding_members, findings, notified, outbox, plans
+from reconcile.store.tables import WORST_FIRST, finding_aliases, finding_members, findings, notified, outbox, plans
 from rules import values as sums
 from rules.document.mistakes import listed
 from rules.models import Severity
@@ -64,7 +64,7 @@ class FindingFilter:
 
 
 def find(tx: Transaction, criteria: FindingFilter | None = None, *, members: bool = True) -> list[Finding]:
-    """Return findings, the worst first, then the oldest. Without `members` their records are left out."""
+    """Return findings in the order WORST_FIRST. Without `members` their records are left out."""
     return list(each(tx, criteria, members=members))
 
 
@@ -125,7 +125,7 @@ def some(tx: Transaction, ids: Sequence[str], *, members: bool = True) -> list[F
 
 def filtered(query: sa.Select[Any], criteria: FindingFilter) -> sa.Select[Any]:
     """Return a query on findings with the filter, the order and the limit."""
-    query = query.order_by(findings.c.severity.desc(), findings.c.first_seen, findings.c.id).limit(criteria.limit)
+    query = query.order_by(*WORST_FIRST).limit(criteria.limit)
     equal = {findings.c.dataset: criteria.dataset, findings.c.assigned_to: criteria.assigned_to}
     equal[findings.c.last_run] = criteria.run
     conditions = [column == value for column, value in equal.items() if value is not None]
@@ -196,7 +196,7 @@ def unnotified(
     states: Sequence[State] = (State.OPEN, State.STALE),
     fits: Callable[[Mapping[str, Decimal]], bool] = lambda _money: True,
 ) -> Iterator[Finding]:
-    """Yield findings of these rules with news for the channel, the worst and oldest first; as `each`.
+    """Yield findings of these rules with news for the channel; as `each`.
 
     `fits` gets the money at risk of a finding, and leaves out those for which it is False.
 
@@ -240,7 +240,7 @@ def _last_at(channel: str) -> sa.Label[dt.datetime]:
 
 def _since(last: sa.Label[int], which: sa.ColumnElement[bool], rules: Sequence[str]) -> sa.Select[Any]:
     query = sa.select(findings, last).where(which, findings.c.rule.in_(rules), findings.c.version > last)
-    return query.order_by(findings.c.severity.desc(), findings.c.first_seen, findings.c.id)
+    return query.order_by(*WORST_FIRST)
 
 
 def _of_undo(row: sa.RowMapping) -> int:
@@ -270,7 +270,7 @@ class Unanswered:
 
 
 def unanswered(tx: Transaction, criteria: Unanswered) -> Iterator[Finding]:
-    """Yield these findings, the worst and oldest first; as `each`."""
+    """Yield these findings; as `each`."""
     return _shown(tx, _streamed(_unanswered(criteria)), members=True)
 
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from reconcile.findings.states import State
 from reconcile.store.engine import StoreLocation, frozen, locate
-from reconcile.store.tables import findings
+from reconcile.store.tables import WORST_FIRST, findings
 
 _PATIENCE = dt.timedelta(seconds=1)
 _CONNECT = {"connect_timeout": "2"}
@@ -29,7 +29,7 @@ def findings_in(
         findings.c.state.in_([state.value for state in states]), findings.c.id.startswith(beginning, autoescape=True)
     )
     query = query if rules is None else query.where(findings.c.rule.in_(rules))
-    worst_first = query.order_by(findings.c.severity.desc(), findings.c.first_seen, findings.c.id).limit(most)
+    worst_first = query.order_by(*WORST_FIRST).limit(most)
     try:
         with place.engine.connect().execution_options(reconcile_reading=True) as connection:
             return [(row.id, row.rule) for row in connection.execute(worst_first)]

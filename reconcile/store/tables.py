@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0010"
+REVISION = "0011"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 
 metadata = sa.MetaData(
@@ -302,10 +302,17 @@ findings = sa.Table(
     sa.Column("note", sa.Text),
     sa.Column("merged_into", Word, sa.ForeignKey("findings.id")),
     sa.Column("digest", Word),  # of its group, where only this finding can continue it; see reconcile.runs.recognition
-    sa.Index(None, "rule", "state", "severity", "first_seen", "id"),
-    sa.Index(None, "state", "severity", "first_seen", "id"),
+    sa.Column("amount_rank", sa.Double, nullable=False, server_default=sa.text("0")),
+    sa.Index(None, "rule", "state", "severity", "amount_rank", "first_seen", "id"),
+    sa.Index(None, "state", "severity", "amount_rank", "first_seen", "id"),
 )
-"""One group of records over its whole life. `version` rises with every change that is reported."""
+"""One group of records over its whole life. `version` rises with every change that is reported.
+
+`amount_rank` is minus its largest amount, so that rows in ascending order begin with the largest.
+"""
+
+WORST_FIRST = (findings.c.severity.desc(), findings.c.amount_rank, findings.c.first_seen, findings.c.id)
+"""The order of findings in every list: by severity, then the largest amount, then the oldest."""
 
 finding_aliases = sa.Table(
     "finding_aliases",
@@ -411,6 +418,7 @@ effects = sa.Table(
     sa.Column("sent_at", Instant, nullable=False),
     sa.Column("ended_at", Instant),
     sa.Index(None, "record", "target", "effect"),
+    sa.Index(None, "ended_at"),
 )
 """The journal of operations: one row per idempotency key, created when first sent, kept forever as a tombstone."""
 

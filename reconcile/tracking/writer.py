@@ -134,6 +134,7 @@ class Writer:
             "severity": int(self._rule.severity),
             "key": stored_parts.encoded(group.key),
             "money": {currency: str(amount) for currency, amount in group.money.items()},
+            "amount_rank": stored_parts.amount_rank(group.money),
             "records": len(group.members),
             "last_run": self._run,
             "last_seen": self._tx.now,

@@ -1,24 +1,29 @@
-"""What cleaning does right now: plans by state, unknown outcomes, circuit breakers and pauses."""
+"""What cleaning does right now: operations in flight, unknown outcomes, circuit breakers, and how long it takes."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reconcile.coordination import pauses
 from reconcile.coordination.pauses import Pause
 from reconcile.findings.states import PlanState
-from reconcile.store import breakers, plans
+from reconcile.store import Transaction, breakers, plans
+from reconcile.store import effects as stored
 from reconcile.store.breakers import BreakerRow
+from reconcile.store.operation_times import OperationTimes, operation_times
 from reconcile.store.plans import PlanFilter, StoredPlan
+from rules.values import canonical_instant
 
 if TYPE_CHECKING:
     from reconcile.app import Application
 
 LISTED = 50
 """Plans of each kind that are listed; the numbers are of all."""
+WINDOWS: Mapping[str, dt.timedelta] = {"24 hours": dt.timedelta(hours=24), "7 days": dt.timedelta(days=7)}
+"""How far back operations are measured."""
 _WORDS = {
     PlanState.AWAITING: "waiting for an approval",
     PlanState.APPROVED: "approved",
@@ -38,10 +43,11 @@ _IN_FLIGHT = (PlanState.CLAIMED, PlanState.SENT, PlanState.RETRY_WAIT, PlanState
 
 @dataclass(frozen=True)
 class BreakerView:
-    """A circuit breaker that is not closed. `source` is empty for a target that is no longer known."""
+    """A circuit breaker. `source` is empty for a target that is no longer known; `failures` are those in a row."""
 
     source: str
     state: str
+    failures: int
     reason: str
     since: dt.datetime | None
     probe_at: dt.datetime | None
@@ -49,28 +55,98 @@ class BreakerView:
     @classmethod
     def of(cls, row: BreakerRow, source: str) -> BreakerView:
         state = "half open" if row.state == breakers.HALF_OPEN else row.state
-        return cls(source, state, row.reason or "", row.opened_at, row.probe_at)
+        return cls(source, state, row.failures, row.reason or "", row.opened_at, row.probe_at)
+
+    @property
+    def is_closed(self) -> bool:
+        return self.state == breakers.CLOSED
+
+    def to_json(self) -> dict[str, Any]:
+        times = {"since": _instant(self.since), "probe_at": _instant(self.probe_at)}
+        state = {"source": self.source or None, "state": self.state.replace(" ", "_"), "failures": self.failures}
+        return state | {"reason": self.reason or None} | times
+
+
+@dataclass(frozen=True)
+class PlanUnderWay:
+    """A plan that is in flight or in quarantine. `keys` are its operations that were sent."""
+
+    plan: StoredPlan
+    keys: int
+
+    def to_json(self) -> dict[str, Any]:
+        plan = self.plan
+        of_plan = {"plan": plan.id, "finding": plan.finding, "rule": plan.rule, "source": plan.source}
+        of_plan |= {"action": plan.action, "undoes": plan.undoes, "state": plan.state.value, "keys": self.keys}
+        return of_plan | {"attempts": plan.attempts, "reason": plan.reason, "sent_at": _instant(plan.sent_at)}
 
 
 @dataclass(frozen=True)
 class Effects:
-    """The numbers of plans in words, those in flight and in quarantine, breakers that are not closed, and pauses."""
+    """The plans by state, those in flight and in quarantine, the breakers, the pauses, and times of operations.
 
-    numbers: Sequence[tuple[str, int]]
-    in_flight: Sequence[StoredPlan]
-    quarantined: Sequence[StoredPlan]
+    `keys_in_flight` and `keys_quarantined` count the operations of all plans, not only of those listed.
+    """
+
+    counts: Mapping[PlanState, int]
+    keys_in_flight: int
+    keys_quarantined: int
+    in_flight: Sequence[PlanUnderWay]
+    quarantined: Sequence[PlanUnderWay]
     breakers: Sequence[BreakerView]
     pauses: Sequence[Pause]
+    times: Sequence[OperationTimes]
+
+    @property
+    def numbers(self) -> Iterator[tuple[str, int]]:
+        """The number of plans in each state that has any, in words."""
+        return ((words, self.counts[state]) for state, words in _WORDS.items() if self.counts.get(state))
+
+    @property
+    def not_closed(self) -> list[BreakerView]:
+        return [breaker for breaker in self.breakers if not breaker.is_closed]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "plans": {state.value: self.counts[state] for state in PlanState if state in self.counts},
+            "keys": {"in_flight": self.keys_in_flight, "quarantined": self.keys_quarantined},
+            "in_flight": [view.to_json() for view in self.in_flight],
+            "quarantined": [view.to_json() for view in self.quarantined],
+            "breakers": [view.to_json() for view in self.breakers],
+            "pauses": [_pause_json(pause) for pause in self.pauses],
+            "operations": [times._asdict() for times in self.times],
+        }
 
 
 def effects(application: Application) -> Effects:
     """Return what cleaning does now. Raises StoreError."""
     with application.memory.read() as tx:
-        counted = plans.counts(tx)
         sources = breakers.sources(tx)
-        in_flight = list(plans.find(tx, PlanFilter(states=_IN_FLIGHT, limit=LISTED)))
-        quarantined = list(plans.find(tx, PlanFilter(states=(PlanState.QUARANTINED,), limit=LISTED)))
-        tripped = [BreakerView.of(row, sources.get(row.target, "")) for row in breakers.not_closed(tx)]
-        active = sorted(pauses.active(tx).values(), key=lambda pause: pause.subject)
-    numbers = [(words, counted[state]) for state, words in _WORDS.items() if counted.get(state)]
-    return Effects(numbers, in_flight, quarantined, tripped, active)
+        in_flight, keys_in_flight = _listed(tx, _IN_FLIGHT)
+        quarantined, keys_quarantined = _listed(tx, (PlanState.QUARANTINED,))
+        return Effects(
+            counts=plans.counts(tx),
+            keys_in_flight=keys_in_flight,
+            keys_quarantined=keys_quarantined,
+            in_flight=in_flight,
+            quarantined=quarantined,
+            breakers=[BreakerView.of(row, sources.get(row.target, "")) for row in breakers.listed(tx)],
+            pauses=sorted(pauses.active(tx).values(), key=lambda pause: pause.subject),
+            times=operation_times(tx, {name: tx.now - length for name, length in WINDOWS.items()}),
+        )
+
+
+def _listed(tx: Transaction, states: tuple[PlanState, ...]) -> tuple[list[PlanUnderWay], int]:
+    """Return the oldest plans in these states, and the number of operations of all of them."""
+    keys = stored.numbers(tx, states)
+    listed = plans.find(tx, PlanFilter(states=states, limit=LISTED))
+    return [PlanUnderWay(plan, keys.get(plan.id, 0)) for plan in listed], sum(keys.values())
+
+
+def _instant(at: dt.datetime | None) -> str | None:
+    return None if at is None else canonical_instant(at)
+
+
+def _pause_json(pause: Pause) -> dict[str, Any]:
+    shown = {"subject": pause.subject, "reason": pause.reason, "by": pause.by}
+    return shown | {"since": _instant(pause.since), "until": _instant(pause.until)}

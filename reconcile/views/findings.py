@@ -20,8 +20,7 @@ from reconcile.messages.personal import Hidden
 from reconcile.messages.public import finding_json
 from reconcile.messages.records import SideBySide, local, rule_of
 from reconcile.people.roles import Person
-from reconcile.store.findings import FindingFilter, count, get
-from reconcile.store.foremost import foremost
+from reconcile.store.findings import FindingFilter, count, find, get
 from reconcile.store.sealing import RowsUnreadable
 from rules.forms import form_words
 from rules.values import Value
@@ -175,10 +174,10 @@ def _form(application: Application, finding: Finding) -> str:
 def listed(
     application: Application, criteria: FindingFilter, *, show: bool, members: bool
 ) -> tuple[list[FindingView], int]:
-    """Return the foremost findings, and the number of all; `members` also reads their records, for JSON."""
+    """Return the worst findings, and the number of all; `members` also reads their records, for JSON."""
     with application.memory.read() as tx:
         total = count(tx, criteria)
-        return [of(application, finding, show=show) for finding in foremost(tx, criteria, members=members)], total
+        return [of(application, finding, show=show) for finding in find(tx, criteria, members=members)], total
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import datetime as dt
+import hmac
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reconcile.errors import Wrong
 from reconcile.store.finding_pages import PageFilter, Position, page
+from reconcile.store.sealing import RowsUnreadable, Seals
 from reconcile.views.findings import FindingView, of
-from rules.models import Severity
 from rules.values import canonical_instant
 
 if TYPE_CHECKING:
     from reconcile.app import Application
+    from reconcile.store import Transaction
 
 
 class CursorRefused(Wrong):
@@ -37,25 +37,31 @@ class QueuePage:
 def listed(
     application: Application, criteria: PageFilter, *, limit: int, cursor: str | None = None, members: bool = False
 ) -> QueuePage:
-    """Return a page of findings, the worst and oldest first. Raises CursorRefused, StoreError."""
-    after = None if cursor is None else _position(cursor)
+    """Return a page of findings, the worst first. Raises CursorRefused, StoreError."""
     with application.memory.read() as tx:
+        seals = _seals(tx)
+        after = None if cursor is None else _position(seals, cursor)
         answer = page(tx, criteria, limit=limit, after=after, members=members)
-    end = None if answer.end is None else _cursor(answer.end)
+    end = None if answer.end is None else _cursor(seals, answer.end)
     return QueuePage(tuple(of(application, finding) for finding in answer.findings), end)
 
 
-def _cursor(position: Position) -> str:
-    text = json.dumps([position.severity, canonical_instant(position.first_seen), position.id])
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+def _seals(tx: Transaction) -> Seals:
+    """Return what seals cursors: they hold amounts, which may be personal, and are parts of addresses."""
+    return Seals([hmac.digest(tx.store.key, b"reconcile/cursor/1", "sha256")])
 
 
-def _position(cursor: str) -> Position:
+def _cursor(seals: Seals, position: Position) -> str:
+    first_seen = canonical_instant(position.first_seen)
+    return seals.seal(json.dumps([position.severity, position.amount_rank, first_seen, position.id]), _OF)
+
+
+def _position(seals: Seals, cursor: str) -> Position:
     try:
-        severity, first_seen, name = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        position = Position(Severity(severity), dt.datetime.fromisoformat(first_seen), str(name))
-    except (binascii.Error, ValueError, TypeError):
+        severity, amount_rank, first_seen, name = json.loads(seals.open(cursor, _OF))
+    except RowsUnreadable:
         raise CursorRefused from None
-    if position.first_seen.tzinfo is None:
-        raise CursorRefused
-    return position
+    return Position(severity, amount_rank, dt.datetime.fromisoformat(first_seen), name)
+
+
+_OF = "cursor"

@@ -42,7 +42,7 @@ class SearchRefused(Wrong):
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The findings that fit, the worst and oldest first; `is_cut`: there are more."""
+    """The findings that fit, the worst first; `is_cut`: there are more."""
 
     findings: tuple[FindingView, ...]
     is_cut: bool

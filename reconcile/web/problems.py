@@ -13,6 +13,8 @@ from reconcile.cleaning.decisions import RunUnknown
 from reconcile.errors import Failed, Refused, Wrong
 from reconcile.people.roles import NotAllowed
 from reconcile.people.sessions import SignInRefused, TooManyAttempts
+from reconcile.people.tokens import TokenUnknown
+from reconcile.people.users import UserUnknown
 from reconcile.store.findings import FindingUnknown
 from reconcile.store.plans import PlanUnknown
 from reconcile.views.findings import RevealRefused
@@ -21,7 +23,7 @@ PROBLEM = "application/problem+json"
 KNOWN = (Wrong, Refused, Failed, ConnectorError)
 """The errors whose message is a sentence for people."""
 
-_MISSING = (FindingUnknown, PlanUnknown, RunUnknown, NameUnknown)
+_MISSING = (FindingUnknown, PlanUnknown, RunUnknown, NameUnknown, UserUnknown, TokenUnknown)
 _FORBIDDEN = (NotAllowed, RevealRefused)
 
 

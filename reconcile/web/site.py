@@ -15,7 +15,7 @@ from reconcile import __version__
 from reconcile.service.applications import Asgi
 from reconcile.service.serve import Server
 from reconcile.web import errors, gate, slack
-from reconcile.web.api import reading, writing
+from reconcile.web.api import people, reading, writing
 from reconcile.web.console import (
     looking,
     managing,
@@ -43,6 +43,7 @@ ROUTERS = (
     slack.router,
     reading.router,
     writing.router,
+    people.router,
 )
 
 log = structlog.get_logger("reconcile")

@@ -37,7 +37,7 @@ def description(app: FastAPI) -> dict[str, Any]:
     document = get_openapi(
         title="Reconcile",
         version="1",
-        summary="Findings, decisions, rules, runs and the audit log of a Reconcile deployment.",
+        summary="Findings, decisions, rules, runs, effects, users and the audit log of a Reconcile deployment.",
         description="Make a token with `reconcile tokens add NAME --user USER` and send it as a bearer token.",
         routes=app.routes,
     )

@@ -9,9 +9,12 @@ from fastapi import Header
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from reconcile.findings.states import State
+from reconcile.people.roles import Role
 from rules.models import Severity
 
+RoleWord = Annotated[str, Field(pattern=f"^({'|'.join(role.word for role in Role)})$")]
 Text = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00]*$")]
+Password = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 IdempotencyKey = Annotated[
     str | None,
@@ -106,6 +109,37 @@ class PauseRequest(_Request):
     reason: Text = "no reason given"
 
 
+class NewUser(_Request):
+    """A user to add; without a password only a proxy can sign them in."""
+
+    name: Name
+    role: RoleWord = Role.VIEWER.word
+    password: Password | None = None
+    personal_data: bool = False
+
+
+class UserRole(_Request):
+    """What to change of a user: the role, the right to see personal data, or both."""
+
+    role: RoleWord | None = None
+    personal_data: bool | None = None
+
+
+class NewPassword(_Request):
+    """A new password; every session of the user ends."""
+
+    password: Password
+
+
+class NewToken(_Request):
+    """A token to make. `role` is a lesser one than the user's; without `expires` it never expires."""
+
+    name: Name
+    user: Name
+    role: RoleWord | None = None
+    expires: Instant | None = None
+
+
 class Me(_Answer):
     """The user of the token."""
 
@@ -140,7 +174,7 @@ class SearchResult(_Answer):
 
 
 class Findings(_Answer):
-    """A page of findings, the worst and oldest first; `cursor` is that of the next page, null after the last one."""
+    """A page of findings: the worst, then the largest amount, then the oldest first; `cursor` is that of the next page, null after the last one."""
 
     findings: list[Finding]
     cursor: str | None
@@ -266,3 +300,106 @@ class AuditEntries(_Answer):
 
     entries: list[AuditEntry]
     before: int | None
+
+
+class User(_Answer):
+    """A user. `password` is true if they sign in with one, false if a proxy signs them in."""
+
+    user: str
+    role: str
+    personal_data: bool
+    disabled: bool
+    password: bool
+
+
+class Users(_Answer):
+    """All users, by name."""
+
+    users: list[User]
+
+
+class UserChanged(User):
+    """The user after a request; `changed` is false if it was so already."""
+
+    changed: bool
+
+
+class Token(_Answer):
+    """A token, without its secret."""
+
+    name: str
+    user: str
+    role: str
+    expires_at: dt.datetime | None
+    used_at: dt.datetime | None
+
+
+class Tokens(_Answer):
+    """All tokens, by user and name."""
+
+    tokens: list[Token]
+
+
+class TokenMade(Token):
+    """A new token. `secret` is what a program sends; it is null if the request is a repeated one."""
+
+    secret: str | None
+
+
+class TokenRevoked(_Answer):
+    """A token that was revoked."""
+
+    name: str
+    revoked: bool
+
+
+class PlanUnderWay(_Answer):
+    """A plan in flight or in quarantine. `keys` is the number of its operations that were sent."""
+
+    plan: str
+    finding: str
+    rule: str
+    source: str
+    action: str
+    state: str
+    keys: int
+    attempts: int
+    reason: str | None
+
+
+class Breaker(_Answer):
+    """A circuit breaker; `source` is null for a target that is no longer known."""
+
+    source: str | None
+    state: str
+    failures: int
+    reason: str | None
+    since: dt.datetime | None
+    probe_at: dt.datetime | None
+
+
+class OperationTimes(_Answer):
+    """Operations that ended within a window, with percentiles of the seconds that the succeeded ones took."""
+
+    window: str
+    source: str
+    action: str
+    is_undo: bool
+    ended: int
+    failed: int
+    retried: int
+    p50: float | None
+    p95: float | None
+    p99: float | None
+
+
+class Effects(_Answer):
+    """What cleaning does now, and how long it took. `plans` are numbers by state, `keys` those of operations."""
+
+    plans: dict[str, int]
+    keys: dict[str, int]
+    in_flight: list[PlanUnderWay]
+    quarantined: list[PlanUnderWay]
+    breakers: list[Breaker]
+    pauses: list[dict[str, Any]]
+    operations: list[OperationTimes]

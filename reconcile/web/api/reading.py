@@ -13,7 +13,7 @@ from reconcile.service import jobs
 from reconcile.store.audit_log import EntryFilter
 from reconcile.store.finding_pages import PageFilter
 from reconcile.store.findings import FindingFilter
-from reconcile.views import audit, findings, queue, rules, runs
+from reconcile.views import audit, effects, findings, queue, rules, runs
 from reconcile.views.search import search
 from reconcile.web.api import documents
 from reconcile.web.api.description import PATH, answers, description
@@ -51,7 +51,7 @@ def list_findings(
     limit: Limit = 50,
     cursor: Annotated[str | None, Query(max_length=400)] = None,
 ) -> JSONResponse:
-    """List findings, the worst and oldest first; `severity` is that or worse."""
+    """List findings: the worst, then the largest amount, then the oldest first; `severity` is that or worse."""
     with office.application() as application:
         for name in rule or ():
             application.require("rule", name, tuple(application.project.rules))
@@ -129,6 +129,13 @@ def list_jobs(office: At) -> JSONResponse:
     with office.application() as application, application.memory.read() as tx:
         shown = [jobs.look_at(job, tx).to_json() for job in application.project.jobs.values()]
     return JSONResponse({"jobs": shown})
+
+
+@router.get("/effects", responses=answers(documents.Effects), dependencies=[VIEWER])
+def show_effects(office: At) -> JSONResponse:
+    """Return what cleaning does now, and how long it took in the last 24 hours and 7 days."""
+    with office.application() as application:
+        return JSONResponse(effects.effects(application).to_json())
 
 
 @router.get("/audit", responses=answers(documents.AuditEntries), dependencies=[VIEWER])

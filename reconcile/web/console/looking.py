@@ -46,7 +46,8 @@ def rule_page(visit: Viewer, rule: str) -> Response:
 def effects_page(visit: Viewer) -> Response:
     with visit.office.application() as application:
         shown = effects.effects(application)
-    return page(visit, "effects.html", "/effects", effects=shown, most=effects.LISTED)
+    about = {"most": effects.LISTED, "windows": list(effects.WINDOWS)}
+    return page(visit, "effects.html", "/effects", effects=shown, **about)
 
 
 @router.get("/audit")
