@@ -431,6 +431,7 @@ ROWS: Mapping[str, Rows] = {
             }
         ],
     },
+    "0011": {},
 }
 
 REVISIONS = tuple(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 from decimal import Decimal
 from pathlib import Path
 
+import filled_support as filled
 import pytest
 import sqlalchemy as sa
 from cli_support import Project
@@ -12,7 +14,11 @@ from cli_support import Project
 from notifications.wording import words
 from reconcile.app import load
 from reconcile.messages import previews
-from reconcile.store import tables
+from reconcile.store import Store, tables
+from reconcile.store import findings as stored_findings
+from reconcile.store.finding_pages import PageFilter
+from reconcile.tracking import decide
+from reconcile.views import queue
 
 TEXT = """\
 version: 1
@@ -65,6 +71,48 @@ def test_findings_list_the_largest_amount_first_without_its_sign(bank: Project) 
 
     assert amounts == ["900.00", "70.00", "40.00", "10.00", "5.00", "3.00"]
     assert "-" not in "".join(line.split()[-3] for line in bank("findings").out.splitlines()[1:])
+
+
+def test_pages_of_findings_have_the_order_of_the_list_and_their_addresses_hold_no_amount(
+    url: str, bank: Project
+) -> None:
+    """An older finding does not come before a larger one; a decision about a finding moves no other."""
+    bank.write(TEXT.replace("version: 1", f"version: 1\nstate: {url}"))
+    bank("run", "--quiet")
+    with (bank.folder / "entries.csv").open("a") as entries:
+        entries.write("x-1,X,-50.00\nx-2,X,-50.00\n")
+    bank("run", "--quiet")
+    listed = bank("findings", "--json").json
+    amounts, cursors, cursor = [], [], None
+
+    with load(bank.folder / "reconcile.yaml") as application:
+        for _ in listed:
+            page = queue.listed(application, PageFilter(), limit=1, cursor=cursor)
+            [finding] = page.findings
+            amounts.append(finding.money["EUR"])
+            decide.dismiss(application.store, finding.id, actor="ada", note=None, seen=None)
+            cursor = page.cursor
+            cursors += [cursor] if cursor else []
+        with pytest.raises(queue.CursorRefused):
+            queue.listed(application, PageFilter(), limit=1, cursor=cursors[0][:-9] + "AAAAAAAA=")
+
+    assert [Decimal(finding["money"]["EUR"]) for finding in listed] == amounts == [900, 70, 50, 40, 10, 5, 3]
+    assert (len(cursors), cursor) == (6, None)
+    assert not any(base64.urlsafe_b64decode(text.rsplit(".", 1)[1]).count(b"900") for text in cursors)
+
+
+def test_an_upgraded_state_lists_the_findings_it_had_by_their_amounts(url: str, tmp_path: Path) -> None:
+    filled.build(url, tmp_path, "0010")
+    with filled.connected(url, tmp_path) as connection:
+        money = {"F-SNOOZED": {"EUR": "-1000.00"}, "F-DISMISSED": {"EUR": "1", "JPY": "300"}, "F-RESOLVED": {}}
+        for finding, amounts in money.items():
+            row = sa.update(tables.findings).where(tables.findings.c.id == finding)
+            connection.execute(row.values(money=amounts))
+
+    with Store.open(url, tmp_path) as store, store.read() as tx:
+        names = stored_findings.names(tx)
+
+    assert names == ["F-SNOOZED", "F-DISMISSED", "F-HANDLED", "F-MERGED", "F-OPEN", "F-RESOLVED"]
 
 
 @pytest.mark.slow

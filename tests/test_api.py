@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import schemathesis
+import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
@@ -18,7 +19,7 @@ from world_support import Kept, World
 from reconcile.audit import log
 from reconcile.deciding import once
 from reconcile.people import tokens, users
-from reconcile.store import keyed_requests
+from reconcile.store import keyed_requests, tables
 
 __all__ = ["cheap_hashes"]
 
@@ -341,3 +342,95 @@ def test_a_job_is_paused_and_resumed(site: Site) -> None:
         True,
         [True, False],
     )
+
+
+# Effects, users and tokens
+
+
+def test_effects_say_what_is_in_flight_and_how_long_it_took(site: Site) -> None:
+    viewer, operator = program(site, "vic"), program(site, "otto")
+    [first, second] = sorted(site.world.findings())
+    for finding in (first, second):
+        plan = get(operator, f"/findings/{finding}")["plan"]
+        send(operator, f"/findings/{finding}/approve", {"plan_hash": plan["plan_hash"]})
+    waiting = get(viewer, "/effects")
+    site.clean()
+
+    shown = get(viewer, "/effects")
+
+    assert (waiting["plans"], waiting["operations"]) == ({"approved": 2}, [])
+    assert (shown["plans"], shown["keys"]) == ({"succeeded": 2}, {"in_flight": 0, "quarantined": 0})
+    day, week = shown["operations"]
+    assert {day["window"], week["window"]} == {"24 hours", "7 days"}
+    assert (day["source"], day["action"], day["ended"], day["failed"], day["retried"]) == ("shop", "delete", 2, 0, 0)
+    assert 0 <= day["p50"] <= day["p95"] <= day["p99"] < 60
+
+
+def test_an_administrator_manages_users(site: Site) -> None:
+    admin = program(site, "ada")
+    new = {"name": "nora", "role": "reviewer", "password": "a long password", "personal_data": True}
+
+    added, again = (send(admin, "/users", new, key="nora-1") for _ in range(2))
+    taken = send(admin, "/users", new)
+    changed = send(admin, "/users/nora/role", {"role": "viewer"})
+    unchanged = send(admin, "/users/nora/role", {"role": "viewer"})
+    signed_in = site.browser().sign_in("nora", "a long password").status
+    disabled, once_more = (send(admin, "/users/nora/disable", {}) for _ in range(2))
+    shut_out = site.browser().sign_in("nora", "a long password").status
+    enabled = send(admin, "/users/nora/enable", {})
+    send(admin, "/users/nora/password", {"password": "another password"})
+
+    nora = {"user": "nora", "role": "reviewer", "personal_data": True, "disabled": False, "password": True}
+    assert added.json == again.json == nora | {"changed": True}
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert (taken.status, changed.json["role"], unchanged.json["changed"]) == (409, "viewer", False)
+    assert (signed_in, shut_out) == (303, 401)
+    assert (disabled.json["changed"], once_more.json["changed"]) == (True, False)
+    assert (enabled.json["disabled"], site.browser().sign_in("nora", "another password").status) == (False, 303)
+    assert [user["user"] for user in get(admin, "/users")["users"]] == ["ada", "bob", "nora", "otto", "rita", "vic"]
+    assert send(admin, "/users/ada/disable", {}).status == 409
+    assert send(admin, "/users/nobody/enable", {}).status == 404
+    assert send(admin, "/users", new | {"name": "X", "password": "a long password"}).status == 422
+
+
+def test_the_secret_of_a_token_is_answered_once(site: Site) -> None:
+    admin = program(site, "ada")
+    new = {"name": "nightly", "user": "bob", "role": "viewer", "expires": "2099-01-01T00:00:00Z"}
+
+    made, again = (send(admin, "/tokens", new, key="nightly-1") for _ in range(2))
+    nightly = Browser(site.listener.address, {"Authorization": f"Bearer {made.json['secret']}"})
+    me = get(nightly, "/me")
+    listed = get(admin, "/tokens")["tokens"]
+    revoked = send(admin, "/tokens/nightly/revoke", {})
+
+    assert (me["name"], me["role"]) == ("bob", "viewer")
+    assert again.json == made.json | {"secret": None}
+    assert {
+        "name": "nightly",
+        "user": "bob",
+        "role": "viewer",
+        "expires_at": "2099-01-01T00:00:00.000000Z",
+    }.items() <= (next(token for token in listed if token["name"] == "nightly").items())
+    assert (revoked.json, nightly.get("/api/v1/me").status) == ({"name": "nightly", "revoked": True}, 401)
+    assert send(admin, "/tokens/nightly/revoke", {}).status == 404
+    assert made.json["secret"].encode() not in (site.world.folder / "reconcile.db").read_bytes()
+
+
+def test_neither_a_password_nor_what_could_be_compared_with_guesses_is_kept_of_a_request(site: Site) -> None:
+    password = "a password to guess"
+    admin = program(site, "ada")
+    send(admin, "/users", {"name": "nora", "password": password}, key="k")
+
+    with site.store.read() as tx:
+        [row] = tx.connection.execute(sa.select(tables.keyed_requests)).mappings().all()
+    body = {"name": "nora", "role": "viewer", "personal_data": False}
+    guessed = once.digest_of(["add user", body | {"password": password}])
+
+    assert password not in str(row)
+    assert row["digest"] != guessed
+    assert send(admin, "/users", {"name": "nora", "password": "another password"}, key="k").status == 422
+
+
+@pytest.mark.parametrize("path", ["/users", "/tokens"])
+def test_only_an_administrator_reads_users_and_tokens(site: Site, path: str) -> None:
+    assert program(site, "otto").get(f"/api/v1{path}").status == 403

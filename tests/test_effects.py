@@ -17,7 +17,9 @@ from reconcile.findings.states import MoveRefused, PlanState
 from reconcile.journal import effects, holds
 from reconcile.journal.effects import ClaimedPlan, ClaimLost
 from reconcile.schedule import retry
+from reconcile.store import effects as stored_effects
 from reconcile.store import plans, tables
+from reconcile.store.operation_times import operation_times
 from reconcile.store.plans import PlanDamaged, PlanPurged
 from reconcile.store.sealing import SealBroken, Seals
 
@@ -662,3 +664,53 @@ def test_an_owner_is_whoever_claimed(local: Journal) -> None:
         [renewed] = effects.renew(tx, [mine], dt.timedelta(hours=1))
         effects.released(tx, [renewed], "Enough.")
     assert local.get(name).owner is None
+
+
+# How long operations take
+
+
+def test_times_of_operations_are_told_by_source_action_and_window_as_percentiles(journal: Journal) -> None:
+    """A hundred operations of 1 to 100 s ended five days ago; today one succeeded at its second attempt, one failed."""
+    for seconds in range(1, 101):
+        [name] = journal.propose(plan(f"F-{seconds}", f"a{seconds}"))
+        [sent] = journal.send(name).sent
+        journal.tick(seconds=seconds)
+        with journal.begin() as tx:
+            effects.succeeded(tx, [(sent, None)])
+    journal.tick(days=5)
+    retried, failed = journal.propose(plan("F-retried", "b"), plan("F-failed", "c"))
+    [first] = journal.send(retried).sent
+    with journal.begin() as tx:
+        effects.retry(tx, [first], PATIENT, kind="40001", reason="It was locked.")
+    journal.tick(minutes=10)
+    [second] = journal.send(retried).sent
+    journal.tick(seconds=600)
+    with journal.begin() as tx:
+        effects.succeeded(tx, [(second, None)])
+    [sent] = journal.send(failed).sent
+    with journal.begin() as tx:
+        effects.failed(tx, [(sent, "It was refused.")])
+
+    with journal.store.read() as tx:
+        windows = {name: tx.now - dt.timedelta(days=days) for name, days in (("day", 1), ("week", 7))}
+        day, week = operation_times(tx, windows)
+
+    assert (day.source, day.action, day.is_undo) == ("shop", "delete", False)
+    assert (day.window, day.ended, day.failed, day.retried) == ("day", 2, 1, 1)
+    assert (day.p50, day.p95, day.p99) == (600, 600, 600)
+    assert (week.window, week.ended, week.failed, week.retried) == ("week", 102, 1, 1)
+    assert (week.p50, week.p95, week.p99) == (51, 96, 100)
+
+
+def test_no_operation_has_no_times(local: Journal) -> None:
+    with local.store.read() as tx:
+        assert operation_times(tx, {"day": tx.now - dt.timedelta(days=1)}) == []
+
+
+def test_operations_in_flight_are_counted_by_their_plan(local: Journal) -> None:
+    done, sent = local.propose(plan("F-1", "a"), plan("F-2", "b", "c"))
+    local.do(done)
+    local.send(sent)
+
+    with local.store.read() as tx:
+        assert stored_effects.numbers(tx, [PlanState.SENT]) == {sent: 2}

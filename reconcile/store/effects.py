@@ -122,7 +122,8 @@ def succeeded(tx: Transaction, keys: Collection[str]) -> set[str]:
 def numbers(tx: Transaction, states: Collection[PlanState]) -> dict[str, int]:
     """Return the number of operations of each plan in these states that sent any."""
     query = sa.select(plans.c.id, sa.func.count()).join(effects, effects.c.plan == plans.c.id).group_by(plans.c.id)
-    return dict(tx.connection.execute(query.where(plans.c.state.in_([state.value for state in states]))).tuples().all())
+    rows = tx.connection.execute(query.where(plans.c.state.in_([state.value for state in states])))
+    return {row[0]: row[1] for row in rows}
 
 
 _BOUND = (

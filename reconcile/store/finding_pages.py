@@ -66,7 +66,9 @@ def _positions(tx: Transaction, criteria: PageFilter, limit: int, after: Positio
     for severity in range(worst, least - 1, -1):
         start = after if after is not None and after.severity == severity else None
         query = _of_severity(criteria, severity, limit - len(positions), start)
-        positions += [Position(severity, *row) for row in tx.connection.execute(query)]
+        positions += [
+            Position(severity, row.amount_rank, row.first_seen, row.id) for row in tx.connection.execute(query)
+        ]
         if len(positions) >= limit:
             break
     return positions

@@ -20,9 +20,8 @@ PERCENTILES = (50, 95, 99)
 class OperationTimes(NamedTuple):
     """The operations of one source and action that ended since a time, which `window` names.
 
-    `retried` took more than one attempt. The percentiles are of the succeeded ones, in seconds from the first sending
-    to the end, waits between attempts included; None if none succeeded. Undone operations are left out: their first
-    end is not kept.
+    `retried` took more than one attempt. The percentiles are of the succeeded ones, in seconds from the sending of the
+    last attempt to the end; None if none succeeded. Undone operations are left out: their first end is not kept.
     """
 
     window: str

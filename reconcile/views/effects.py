@@ -63,7 +63,11 @@ class BreakerView:
 
     def to_json(self) -> dict[str, Any]:
         times = {"since": _instant(self.since), "probe_at": _instant(self.probe_at)}
-        state = {"source": self.source or None, "state": self.state.replace(" ", "_"), "failures": self.failures}
+        state: dict[str, Any] = {
+            "source": self.source or None,
+            "state": self.state.replace(" ", "_"),
+            "failures": self.failures,
+        }
         return state | {"reason": self.reason or None} | times
 
 
@@ -76,7 +80,7 @@ class PlanUnderWay:
 
     def to_json(self) -> dict[str, Any]:
         plan = self.plan
-        of_plan = {"plan": plan.id, "finding": plan.finding, "rule": plan.rule, "source": plan.source}
+        of_plan: dict[str, Any] = {"plan": plan.id, "finding": plan.finding, "rule": plan.rule, "source": plan.source}
         of_plan |= {"action": plan.action, "undoes": plan.undoes, "state": plan.state.value, "keys": self.keys}
         return of_plan | {"attempts": plan.attempts, "reason": plan.reason, "sent_at": _instant(plan.sent_at)}
 

@@ -174,7 +174,7 @@ class SearchResult(_Answer):
 
 
 class Findings(_Answer):
-    """A page of findings: the worst, then the largest amount, then the oldest first; `cursor` is that of the next page, null after the last one."""
+    """A page of findings, the worst first; `cursor` is that of the next page, null after the last one."""
 
     findings: list[Finding]
     cursor: str | None
@@ -379,7 +379,7 @@ class Breaker(_Answer):
 
 
 class OperationTimes(_Answer):
-    """Operations that ended within a window, with percentiles of the seconds that the succeeded ones took."""
+    """Operations that ended within a window, with percentiles of the seconds of the succeeded ones' last attempts."""
 
     window: str
     source: str

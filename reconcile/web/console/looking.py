@@ -46,8 +46,8 @@ def rule_page(visit: Viewer, rule: str) -> Response:
 def effects_page(visit: Viewer) -> Response:
     with visit.office.application() as application:
         shown = effects.effects(application)
-    about = {"most": effects.LISTED, "windows": list(effects.WINDOWS)}
-    return page(visit, "effects.html", "/effects", effects=shown, **about)
+    windows = list(effects.WINDOWS)
+    return page(visit, "effects.html", "/effects", effects=shown, most=effects.LISTED, windows=windows)
 
 
 @router.get("/audit")
