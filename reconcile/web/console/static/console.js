@@ -32,7 +32,7 @@
     const shown = document.querySelector("[data-ticked]");
     const count = () => {
       const ticked = ticks().filter((tick) => tick.checked).length;
-      if (shown) shown.textContent = ticked ? `${ticked} selected` : "None selected";
+      if (shown) shown.textContent = ticked ? `${ticked} selected` : "Select all";
       all.checked = ticked > 0 && ticked === ticks().length;
       all.indeterminate = ticked > 0 && !all.checked;
     };
