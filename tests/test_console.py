@@ -297,6 +297,39 @@ def test_everything_works_without_javascript(chromium: Browser, site: Site) -> N
     assert states(site) == ["awaiting_approval"] * (GROUPS - 3) + ["dismissed", "snoozed", "snoozed"]
 
 
+@pytest.mark.parametrize("has_script", [True, False])
+def test_one_bar_at_a_time_decides_about_the_finding_or_about_all_that_are_ticked(
+    has_script: bool, chromium: Browser, site: Site
+) -> None:
+    person = Person.at(chromium, site.url, java_script_enabled=has_script).sign_in("bob")
+    person.go("/review")
+    of_one, of_many = person.page.locator(".decide"), person.page.locator(".many")
+    at_first = of_one.is_visible(), of_many.is_visible()
+    person.page.check(".items li:nth-child(2) input")
+    ticked = of_one.is_visible(), of_many.is_visible()
+    if has_script:
+        person.page.keyboard.press("n")
+    person.page.uncheck(".items li:nth-child(2) input")
+
+    assert (at_first, ticked) == ((True, False), (False, True))
+    assert (of_one.is_visible(), of_many.is_visible()) == (True, False)
+
+
+def test_on_a_phone_the_note_is_with_the_buttons_and_no_page_of_the_menu_is_hidden(
+    chromium: Browser, site: Site
+) -> None:
+    person = Person.at(chromium, site.url, viewport=PHONE).sign_in("ada")
+    person.go(f"/review?finding={min(site.world.findings())}")
+    shown = {}
+    for selector in ("#note", ".decide button.primary", ".nav a:has-text('People')"):
+        box = person.page.locator(selector).bounding_box()
+        assert box is not None
+        shown[selector] = box["y"] > 0 and box["y"] + box["height"] <= PHONE["height"]
+        shown[selector] &= box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
+
+    assert set(shown.values()) == {True}, shown
+
+
 def test_another_record_is_kept_at_a_press_and_the_new_plan_is_shown(chromium: Browser, site: Site) -> None:
     """Without JavaScript."""
     person = Person.at(chromium, site.url, java_script_enabled=False)

@@ -41,7 +41,7 @@ MOST = 200
 _Given = dict[str, Any]
 
 GROUPS: Mapping[str, tuple[str, tuple[State, ...]]] = {
-    "waiting": ("Waiting for a decision", WAITING),
+    "waiting": ("Waiting", WAITING),
     "progress": ("In progress", (State.APPROVED, State.CLEANING, State.PARTLY)),
     "snoozed": ("Snoozed", (State.SNOOZED,)),
     "dismissed": ("Dismissed", (State.DISMISSED,)),

@@ -13,7 +13,7 @@
     if (areOff() || isTyping(event.target)) return;
     const withKey = (name) => [...document.querySelectorAll(`[data-${name}]`)].find((element) => element.dataset[name] === event.key);
     const areTicked = document.querySelector('.list input[name="finding"]:checked') !== null;
-    const wanted = withKey(areTicked && "adhsu".includes(event.key) ? "many" : "key");
+    const wanted = withKey(areTicked && "adhsun".includes(event.key) ? "many" : "key");
     if (!wanted) return;
     event.preventDefault();
     if (wanted.matches("input:not([type=checkbox]), select, textarea")) wanted.focus();
