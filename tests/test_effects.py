@@ -695,7 +695,7 @@ def test_times_of_operations_are_told_by_source_action_and_window_as_percentiles
         windows = {name: tx.now - dt.timedelta(days=days) for name, days in (("day", 1), ("week", 7))}
         day, week = operation_times(tx, windows)
 
-    assert (day.source, day.action, day.is_undo) == ("shop", "delete", False)
+    assert (day.source, day.action) == ("shop", "delete")
     assert (day.window, day.ended, day.failed, day.retried) == ("day", 2, 1, 1)
     assert (day.p50, day.p95, day.p99) == (600, 600, 600)
     assert (week.window, week.ended, week.failed, week.retried) == ("week", 102, 1, 1)

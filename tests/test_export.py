@@ -645,6 +645,7 @@ def test_the_filters_are_those_of_the_list(copied: World, options: tuple[str, ..
         (("out.csv", "--where", "nmae = 1"), "`nmae` is not known here"),
         (("out.csv", "--rule", "twinz"), "twinz"),
         (("out.csv", "--state", "closed"), "closed"),
+        (("out.xlsx", "--records"), "out.xlsx is a workbook, which has the records in its sheet `records`"),
     ],
 )
 def test_an_export_that_cannot_be_is_told_and_leaves_nothing(
@@ -656,6 +657,16 @@ def test_an_export_that_cannot_be_is_told_and_leaves_nothing(
 
     assert (answer.code in (2, 3), sentence in answer.err) == (True, True), answer.said
     assert sorted(copied.folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_records_are_exported_one_a_row_as_in_the_sheet_of_a_workbook(copied: World, form: str) -> None:
+    rows = read(export(copied, f"out.{form}", "--records"))
+    of_workbook = read(export(copied, "out.xlsx"), "records")
+
+    assert len(rows) == 2 * GROUPS
+    assert [list(row.items()) for row in rows] == [list(row.items()) for row in of_workbook]
+    assert {row["role"] for row in rows} == {"keeper", "surplus"}
 
 
 def test_a_file_is_replaced_only_on_request_and_only_its_owner_can_read_it(copied: World) -> None:

@@ -43,6 +43,9 @@ def export(
     severity: Severity = None,
     where: Where = None,
     show: Show = False,
+    records: Annotated[
+        bool, typer.Option("--records", help="A row for each record, not for each finding; for .csv and .parquet.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -58,7 +61,7 @@ def export(
     with load_for_state(config) as application, progress(out, "exporting to", "findings") as watch:
         for name in criteria.rules:
             application.require("rule", name, tuple(application.project.rules))
-        order = exporting.Export(criteria, where, show)
+        order = exporting.Export(criteria, where, show, records)
         exported = exporting.export(
             application, sheet, order, overwrite=overwrite, watch=lambda done: watch(str(sheet), done)
         )

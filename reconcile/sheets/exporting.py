@@ -14,7 +14,7 @@ from reconcile.app import Application
 from reconcile.cleaning.chunks import in_chunks
 from reconcile.deciding.selection import fitting
 from reconcile.errors import Failed, Wrong
-from reconcile.sheets.formats import FORMATS, Format
+from reconcile.sheets.formats import FORMATS, Format, RecordsFormat
 from reconcile.sheets.rows import Rows, columns
 from reconcile.store import Transaction, private_files
 from reconcile.store import findings as stored
@@ -29,6 +29,16 @@ class FormatUnknown(Wrong):
 
     def __init__(self, file: Path) -> None:
         super().__init__(f"{file} ends in no known format; use {', '.join(FORMATS)}. No file was written")
+
+
+class RecordsHaveASheet(Wrong):
+    """A row for each record was asked for in a workbook."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(
+            f"{file} is a workbook, which has the records in its sheet `records`; leave out --records, or use .csv or "
+            ".parquet. No file was written"
+        )
 
 
 class FileExists(Wrong):
@@ -48,11 +58,12 @@ class FileNotWritten(Failed):
 
 @dataclass(frozen=True)
 class Export:
-    """The findings to export; `show` masks nothing."""
+    """The findings to export; `show` masks nothing. `by_record`: a row for each record, not for each finding."""
 
     criteria: FindingFilter
     where: str | None = None
     show: bool = False
+    by_record: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,10 +79,13 @@ def export(
 ) -> Exported:
     """Write the findings to a file that only its owner can read. `watch` gets the number of findings so far.
 
-    Raises FormatUnknown, FileExists, FileNotWritten, TooManyRows, PackageMissing, ConditionRefused, StoreError.
+    Raises FormatUnknown, RecordsHaveASheet, FileExists, FileNotWritten, TooManyRows, PackageMissing,
+    ConditionRefused, StoreError.
     """
     if file.suffix.lower() not in FORMATS:
         raise FormatUnknown(file)
+    if order.by_record and file.suffix.lower() == ".xlsx":
+        raise RecordsHaveASheet(file)
     if not overwrite and os.path.lexists(file):
         raise FileExists(file)
     try:
@@ -114,7 +128,12 @@ def write(
     with application.memory.read() as tx:
         names, currencies = _chosen(application, tx, order)
         rows = Rows(application, columns(currencies), order.show)
-        file = FORMATS[suffix](out, rows.columns, application.project.timezone, scratch)
+        timezone = application.project.timezone
+        file: Format = (
+            RecordsFormat(out, suffix, timezone, scratch)
+            if order.by_record
+            else FORMATS[suffix](out, rows.columns, timezone, scratch)
+        )
         exported = Exported(0, is_masked=False)
         for chunk in in_chunks(names, _CHUNK):
             watch(exported.findings)

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Protocol
@@ -56,6 +56,32 @@ class Format(Protocol):
         """Write what is left; the file stays open."""
 
 
+class RecordRows:
+    """Rows for records, whose columns are known only at the end; until then they wait in a file of `scratch`."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._file: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8", dir=scratch)  # noqa: SIM115 - until `rows`
+        self._fields = dict.fromkeys(OF_RECORDS)
+
+    def add(self, records: Records) -> None:
+        for record in records:
+            self._fields |= dict.fromkeys(record)
+            self._file.write(json.dumps(record) + "\n")
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of all records so far."""
+        return list(self._fields)
+
+    def rows(self) -> Iterator[list[str | None]]:
+        """Yield the rows, with a cell for each of `names`, and drop the file."""
+        self._file.seek(0)
+        with self._file:
+            for line in self._file:
+                record = json.loads(line)
+                yield [record.get(name) for name in self._fields]
+
+
 class CsvFormat:
     """UTF-8 with a mark at the beginning, without which Excel reads another encoding."""
 
@@ -81,10 +107,7 @@ class CsvFormat:
 
 
 class XlsxFormat:
-    """A workbook with the sheets `findings` and `records`. Texts are written as texts: none becomes a formula.
-
-    The columns of `records` are known only at the end, so its rows wait in a file of `scratch`.
-    """
+    """A workbook with the sheets `findings` and `records`. Texts are written as texts: none becomes a formula."""
 
     def __init__(self, out: BinaryIO, columns: Sequence[Column], timezone: str, scratch: Path) -> None:
         try:
@@ -101,16 +124,13 @@ class XlsxFormat:
         _head(self._sheet, [column.name for column in columns], self._bold)
         for number, column in enumerate(columns):
             self._sheet.set_column(number, number, column.width)
-        self._records: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8", dir=scratch)  # noqa: SIM115 - until `finish`
-        self._fields = dict.fromkeys(OF_RECORDS)
+        self._records = RecordRows(scratch)
 
     def add(self, row: Sequence[Cell], records: Records) -> None:
         self._rows = _next(self._rows, "findings")
         for number, (column, cell) in enumerate(zip(self._columns, row, strict=True)):
             self._write(number, column, cell)
-        for record in records:
-            self._fields |= dict.fromkeys(record)
-            self._records.write(json.dumps(record) + "\n")
+        self._records.add(records)
 
     def _write(self, number: int, column: Column, cell: Cell) -> None:
         at = (self._rows, number)
@@ -144,17 +164,14 @@ class XlsxFormat:
             raise OSError(*getattr(error.args[0], "args", error.args)) from error
 
     def _write_records(self) -> None:
-        sheet, names, row = self._book.add_worksheet("records"), list(self._fields), 0
+        sheet, names, row = self._book.add_worksheet("records"), self._records.names, 0
         _head(sheet, names, self._bold)
         sheet.set_column(0, len(names) - 1, 18)
-        self._records.seek(0)
-        with self._records:
-            for line in self._records:
-                row = _next(row, "records")
-                record = json.loads(line)
-                for number, name in enumerate(names):
-                    if text := record.get(name):
-                        sheet.write_string(row, number, plain(text))
+        for cells in self._records.rows():
+            row = _next(row, "records")
+            for number, text in enumerate(cells):
+                if text:
+                    sheet.write_string(row, number, plain(text))
         _filter(sheet, row, len(names))
 
 
@@ -233,3 +250,21 @@ FORMATS: Mapping[str, Callable[[BinaryIO, Sequence[Column], str, Path], Format]]
     ".parquet": ParquetFormat,
 }
 """The formats by the suffix of a file."""
+
+
+class RecordsFormat:
+    """A row for each record instead of each finding, in a format that has one sheet."""
+
+    def __init__(self, out: BinaryIO, suffix: str, timezone: str, scratch: Path) -> None:
+        self._records = RecordRows(scratch)
+        self._out, self._suffix, self._timezone, self._scratch = out, suffix, timezone, scratch
+
+    def add(self, row: Sequence[Cell], records: Records) -> None:  # noqa: ARG002 - as all formats
+        self._records.add(records)
+
+    def finish(self) -> None:
+        columns = [Column(name) for name in self._records.names]
+        file = FORMATS[self._suffix](self._out, columns, self._timezone, self._scratch)
+        for row in self._records.rows():
+            file.add(row, ())
+        file.finish()

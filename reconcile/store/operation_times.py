@@ -27,7 +27,6 @@ class OperationTimes(NamedTuple):
     window: str
     source: str
     action: str
-    is_undo: bool
     ended: int
     failed: int
     retried: int
@@ -42,14 +41,14 @@ def operation_times(tx: Transaction, windows: Mapping[str, dt.datetime]) -> list
     A percentile is the smallest time that at least so many percent of the operations did not exceed.
     """
     ranked = _ranked(windows).subquery()
-    group = (ranked.c.window, ranked.c.source, ranked.c.action, ranked.c.is_undo)
+    group = (ranked.c.window, ranked.c.source, ranked.c.action)
     numbers = (
         sa.func.count(),
         sa.func.sum(sa.case((ranked.c.is_done, 0), else_=1)),
         sa.func.sum(sa.case((ranked.c.attempts > 1, 1), else_=0)),
     )
     query = sa.select(*group, *numbers, *(_percentile(ranked, percent) for percent in PERCENTILES))
-    order = (ranked.c.source, ranked.c.action, ranked.c.is_undo, ranked.c.window)
+    order = (ranked.c.source, ranked.c.action, ranked.c.window)
     return [OperationTimes(*row) for row in tx.connection.execute(query.group_by(*group).order_by(*order))]
 
 
@@ -62,11 +61,10 @@ def _ranked(windows: Mapping[str, dt.datetime]) -> sa.Select[Any]:
     window = sa.union_all(*each).subquery()
     seconds = _Seconds(effects.c.sent_at, effects.c.ended_at)
     is_done = (effects.c.state == PlanState.SUCCEEDED.value).label("is_done")
-    is_undo = plans.c.undoes.is_not(None).label("is_undo")
-    alike = [window.c.window, plans.c.source, plans.c.action, is_undo.element, is_done.element]
+    alike = [window.c.window, plans.c.source, plans.c.action, is_done.element]
     place = sa.func.row_number().over(partition_by=alike, order_by=seconds).label("place")
     number = sa.func.count().over(partition_by=alike).label("number")
-    columns = (window.c.window, plans.c.source, plans.c.action, is_undo, is_done, plans.c.attempts)
+    columns = (window.c.window, plans.c.source, plans.c.action, is_done, plans.c.attempts)
     return (
         sa.select(*columns, seconds.label("seconds"), place, number)
         .join(plans, effects.c.plan == plans.c.id)

@@ -384,7 +384,6 @@ class OperationTimes(_Answer):
     window: str
     source: str
     action: str
-    is_undo: bool
     ended: int
     failed: int
     retried: int
