@@ -113,6 +113,10 @@ class Application:
 
             seals = Seals(self.project.encryption_keys)
             self._store = Store.open(self.project.state.get_secret_value(), self.project.directory, seals=seals)
+            if self._store.was_upgraded:
+                from reconcile.runs import ranks  # noqa: PLC0415 - once per release
+
+                ranks.unrank_masked(self._store, self.project)
         return self._store
 
     @property

@@ -60,6 +60,7 @@ class RuleIdentity:
     making it another rule. `unversioned` is that hash without the versions of the normalisers: if only it is the
     same, another release wrote the keys. `by_records`: one key can hold several groups (`gap`, `window`), so a
     finding is recognised by its records. `datasets` are those whose records its groups hold.
+    `hides_amounts`: its amounts are personal data, so they order nothing.
     """
 
     name: str
@@ -72,6 +73,7 @@ class RuleIdentity:
     existing: Existing = Existing.SUMMARY
     unversioned: str = ""
     datasets: tuple[str, ...] = ()
+    hides_amounts: bool = False
 
     @classmethod
     def of(cls, rule: Rule, *, existing: Existing = Existing.SUMMARY, dataset_definition: str = "") -> RuleIdentity:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -104,7 +105,7 @@ def _distance(left: Value, right: Value) -> Decimal:
 
 def amount_rank(money: Mapping[str, Decimal]) -> float:
     """Return minus the largest amount; a debit is as large as a credit, and of several currencies the number counts."""
-    return min((-abs(float(amount)) for amount in money.values()), default=0.0)
+    return -min(max((abs(float(amount)) for amount in money.values()), default=0.0), sys.float_info.max)
 
 
 def peaks(payload: Mapping[str, Any], money: Mapping[str, str]) -> dict[str, Decimal]:

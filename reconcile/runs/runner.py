@@ -28,7 +28,7 @@ from reconcile.findings.states import Event, PlanState, State
 from reconcile.journal import effects, limits
 from reconcile.messages import delivery, escalation
 from reconcile.messages.telling import EndedRun, tell
-from reconcile.runs import history, plausible, recognition
+from reconcile.runs import history, plausible, ranks, recognition
 from reconcile.runs.check import ACTOR, Order, Readers, check, result_of
 from reconcile.runs.report import RunReport
 from reconcile.runs.shared import SharedReads
@@ -263,6 +263,7 @@ class _Run:
     ) -> RuleResult:
         detection = answer.detection
         expected = None if answer.mode is None else answer.mode.expected
+        identity = replace(identity, hides_amounts=ranks.hides_amounts(self.tools.project, rule))
         outcome = remember.record(
             tx, self.id, identity, detection.groups, read_at=read_at, scope=detection.scope, expected=expected
         )

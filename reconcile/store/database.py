@@ -81,6 +81,7 @@ class Store:
         self.id = ""
         self.epoch = 0
         self.revision = ""
+        self.was_upgraded = False
         self.key = b""
         """The store's secret (32 bytes). It is for HMACs only and never leaves the process."""
         self.seals = seals or Seals()
@@ -335,6 +336,7 @@ class Store:
         from reconcile.store import migrations  # noqa: PLC0415 - Alembic takes 0.2 s to import, and is needed once per release
 
         migrations.upgrade(connection, tables.REVISION)
+        self.was_upgraded = True
         connection.execute(sa.update(tables.meta).values(revision=tables.REVISION))
 
     def _christen(self, connection: sa.Connection, key_override: bytes | None) -> None:

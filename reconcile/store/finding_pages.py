@@ -76,7 +76,7 @@ def _positions(tx: Transaction, criteria: PageFilter, limit: int, after: Positio
 
 def _of_severity(
     criteria: PageFilter, severity: int, limit: int, after: Position | None
-) -> sa.Select[tuple[float, dt.datetime, str]]:
+) -> sa.Select[float, dt.datetime, str]:
     """Return the first rows of one severity: the first of each part, merged."""
     columns = (findings.c.amount_rank, findings.c.first_seen, findings.c.id)
     parts = []

@@ -178,3 +178,13 @@ _SETTLE = (
         )
     )
 )
+
+
+def rules_with_findings(tx: Transaction) -> list[str]:
+    return list(tx.connection.execute(sa.select(findings.c.rule).distinct()).scalars())
+
+
+def unrank(tx: Transaction, rules: Collection[str]) -> None:
+    """Take the amounts of the rules' findings out of the order of findings."""
+    ranked = findings.c.rule.in_(rules) & (findings.c.amount_rank != 0)
+    tx.connection.execute(sa.update(findings).where(ranked).values(amount_rank=0.0))

@@ -15,7 +15,7 @@ from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.judgement import FindingChange, Judgement, Verdict, judge
 from reconcile.findings.known import NotSame, Outline, parts, slices
 from reconcile.journal import effects
-from reconcile.store import Transaction, carried, judgements, recognised
+from reconcile.store import Transaction, carried, finding_states, judgements, recognised
 from reconcile.store import finding_memory as memory
 from reconcile.store.carried import Carried
 from reconcile.store.finding_memory import Entered, Memory
@@ -87,6 +87,8 @@ def record(
     log.touch(tx, facts.FINDING, memory.renamed_with(tx, rule))
     entered = memory.enter(tx, rule, run, read_at or tx.now)
     effects.lock_standing(tx, rule.name)
+    if rule.hides_amounts:
+        finding_states.unrank(tx, [rule.name])
     complete = complete and not entered.overtaken
     if entered.renamed:
         body = {"run": run, "rule": rule.name, "was": rule.was, "findings": entered.renamed}

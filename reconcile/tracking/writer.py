@@ -134,7 +134,7 @@ class Writer:
             "severity": int(self._rule.severity),
             "key": stored_parts.encoded(group.key),
             "money": {currency: str(amount) for currency, amount in group.money.items()},
-            "amount_rank": stored_parts.amount_rank(group.money),
+            "amount_rank": 0.0 if self._rule.hides_amounts else stored_parts.amount_rank(group.money),
             "records": len(group.members),
             "last_run": self._run,
             "last_seen": self._tx.now,
@@ -202,7 +202,7 @@ class Writer:
                     self._without_choice[finding] = "finding.keeper_left"
 
 
-_SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "records", "digest")
+_SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "amount_rank", "records", "digest")
 
 
 def _member_rows(group: Group) -> Iterator[Row]:

@@ -63,12 +63,8 @@ class BreakerView:
 
     def to_json(self) -> dict[str, Any]:
         times = {"since": _instant(self.since), "probe_at": _instant(self.probe_at)}
-        state: dict[str, Any] = {
-            "source": self.source or None,
-            "state": self.state.replace(" ", "_"),
-            "failures": self.failures,
-        }
-        return state | {"reason": self.reason or None} | times
+        state = {"state": self.state.replace(" ", "_"), "failures": self.failures, "reason": self.reason or None}
+        return {"source": self.source or None, **state, **times}
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,10 @@ class SearchResult(_Answer):
 
 
 class Findings(_Answer):
-    """A page of findings, the worst first; `cursor` is that of the next page, null after the last one."""
+    """A page of findings: the worst, then the largest amount, then the oldest first.
+
+    `cursor` is that of the next page, null after the last one.
+    """
 
     findings: list[Finding]
     cursor: str | None
