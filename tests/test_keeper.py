@@ -210,6 +210,21 @@ def test_whoever_approves_the_choice_of_another_person_names_the_plan_they_saw(w
     assert world.shop.ids() == [2, 9]
 
 
+@pytest.mark.parametrize("chosen", [("--rule", "twins"), ("--where", "records = 3"), ("--severity", "low")])
+def test_nobody_approves_the_choice_of_another_person_among_many(world: World, chosen: tuple[str, ...]) -> None:
+    keep(world, 2, by="ada")
+
+    answer = world.command("approve", *chosen, "--json")
+
+    assert (answer.code, answer.json["not_done"]) == (4, 1)
+    assert "ada chose another keeper" in answer.json["findings"][0]["sentence"]
+    assert world.shop.ids() == [1, 2, 3, 9]
+
+    (world.folder / "plans.json").write_text(world.command("plan", "--json").out)
+    assert world.command("approve", "--plan-file", "plans.json").code == 0
+    assert world.shop.ids() == [2, 9]
+
+
 def test_who_chose_the_keeper_has_seen_its_plan(world: World) -> None:
     keep(world, 2, by="ada")
 

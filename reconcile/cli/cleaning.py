@@ -65,7 +65,7 @@ def approve(
 
         def act(wish: Wish) -> DecisionResult:
             if not chosen.is_single:
-                check_shown(application, wish)
+                check_shown(application, wish, names_it=False)
             return decisions.approve(
                 wish.finding, plan_hash=wish.plan, note=note, later=later, over_limit=over_limit, overrule=overrule
             )

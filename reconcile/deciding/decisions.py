@@ -162,14 +162,16 @@ DECISIONS: Mapping[str, tuple[Role, Deciding]] = {
 """Every decision about a finding with the role it needs."""
 
 
-def check_shown(application: Application, wish: Wish) -> None:
-    """Raise PlanNotShown for an approval that names no plan."""
+def check_shown(application: Application, wish: Wish, *, names_it: bool = True) -> None:
+    """Raise PlanNotShown for an approval that names no plan, or, without `names_it`, for a finding without a plan."""
     if wish.plan is not None:
         return
     with application.memory.read() as tx:
         finding = get(tx, wish.finding)
         plan = standing(tx, finding.id)
-    raise PlanNotShown(finding, waits=plan is not None and plan.undoes is None)
+    waits = plan is not None and plan.undoes is None
+    if names_it or not waits:
+        raise PlanNotShown(finding, waits=waits)
 
 
 def decided(application: Application, person: Person, decision: str, wish: Wish) -> Answer:

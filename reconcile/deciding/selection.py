@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from reconcile.deciding.terms import matching
 from reconcile.errors import Refused, Wrong
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import SETTLED, State
-from reconcile.store import Transaction
+from reconcile.store import Transaction, finding_states
 from reconcile.store.findings import FindingFilter, each, get
 from reconcile.store.plans import standing
 from reconcile.views.decisions import possible
@@ -81,6 +81,9 @@ def selected(application: Application, decision: str, selection: Selection, conf
         application.require("rule", name, tuple(application.project.rules))
     with application.memory.read() as tx:
         wishes = {wish.finding: wish for wish in _wishes(application, tx, decision, selection)}
+        if decision == "approve" and selection.plan_file is None:
+            for name in finding_states.chosen(tx, wishes):  # the person did not see this plan, which keeps another
+                wishes[name] = replace(wishes[name], plan=None)
     number = len(wishes)
     if confirmed != number and (number > MOST_UNCONFIRMED or confirmed is not None):
         raise NumberNotConfirmed(number, confirmed)

@@ -180,6 +180,13 @@ _SETTLE = (
 )
 
 
+def chosen(tx: Transaction, names: Iterable[str]) -> list[str]:
+    """Return those of the findings whose keeper a person chose."""
+    is_chosen = bulk.one_of(finding_members.c.finding, "ids") & finding_members.c.chosen_by.is_not(None)
+    query = sa.select(finding_members.c.finding).where(is_chosen).distinct()
+    return list(tx.connection.execute(query, {"ids": list(names)}).scalars())
+
+
 def rules_with_findings(tx: Transaction) -> list[str]:
     return list(tx.connection.execute(sa.select(findings.c.rule).distinct()).scalars())
 
