@@ -71,19 +71,17 @@ def test_findings_come_worst_first_and_filters_narrow_them(shop: Project) -> Non
 
 
 def test_of_one_day_the_largest_amount_comes_first_and_a_limit_keeps_it(tmp_path: Path) -> None:
-    """By value, not as text; a refund by its size; a personal amount is hidden but still orders."""
+    """By value, not as text; a refund by its size."""
     charges = ((9, 1), (100, 2), (-5000, 3), (20, 4), (0.5, 5))
     lines = "".join(f"{order}-{n},{order},{amount}\n" for amount, order in charges for n in (1, 2))
-    dataset = (
-        "path: orders.csv, id: id, columns: {amount: decimal}, money: {amount: amount, currency: EUR}, pii: [amount]"
-    )
+    dataset = "path: orders.csv, id: id, columns: {amount: decimal}, money: {amount: amount, currency: EUR}"
     written = PROJECT.replace("path: orders.csv, id: id", dataset).replace(
         "  twin: {kind: duplicates, dataset: orders, key: [name], severity: low}\n", ""
     )
     shop = Project(tmp_path).write(written).write(f"id,order_id,amount\n{lines}", "orders.csv")
     assert shop("run").code == 0
 
-    listed = shop("findings", "--json", "--show").json
+    listed = shop("findings", "--json").json
 
     assert [one["key"]["order_id"] for one in listed] == ["3", "2", "4", "1", "5"]
     assert ids(shop("findings", "--json", "--limit", "2")) == [one["id"] for one in listed[:2]]

@@ -180,7 +180,7 @@ def test_runs_that_nothing_points_at_go_and_the_last_ones_stay(store: Store, url
     assert names(after["outbox"], "message") == ["m-queued", "m-sending", "m-sent"]
     assert names(after["slots"], "status") == ["due", "running"]
     assert names(after["releases"], "hash") == [filled.RELEASE, "cd" * 32]  # with runs, and the newest
-    assert len(after["findings"]) == 5
+    assert len(after["findings"]) == 6
 
 
 def test_the_last_run_and_the_last_success_of_a_job_stay_for_ever(store: Store, url: str, tmp_path: Path) -> None:

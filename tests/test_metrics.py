@@ -309,7 +309,7 @@ def test_counting_never_walks_through_what_is_over_and_reads_no_finding(server: 
             plans += [str(row[3]) for row in plan]
     assert len(plans) > 4
     scans = [plan for plan in plans if re.match(r"SCAN (slots|outbox|runs|findings)\b", plan)]
-    assert scans == ["SCAN findings USING COVERING INDEX ix_findings_rule_state_severity_first_seen_id"]
+    assert scans == ["SCAN findings USING COVERING INDEX ix_findings_rule_state_severity_amount_rank_first_seen_id"]
 
 
 @pytest.mark.server

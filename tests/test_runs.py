@@ -533,7 +533,7 @@ def test_the_report_of_a_run_has_the_documented_shape(shop: ChargesProject) -> N
     assert rule["skipped"] == [{"column": "order_id", "reason": "null", "records": 1}]
     assert rule["money"] == {"EUR": "40.00"}
     finding = report["findings"][0]
-    documented = {"id", "fingerprint", "rule", "kind", "status", "severity", "keeper", "surplus", "key"}
+    documented = {"id", "fingerprint", "rule", "kind", "state", "severity", "keeper", "surplus", "key"}
     assert documented <= set(finding)
     by_order = {one["key"]["order_id"]: one for one in report["findings"]}
     assert by_order["A-1"]["keeper"] == ["ch_00001"]

@@ -249,7 +249,8 @@ def unpacked_limit(size: int) -> int:
 def make_room(files: int) -> None:
     """Raise this process's limit of open files for so many files, as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = 2 * files + SPARE  # DuckDB opens each again while it reads
+    held = len(os.listdir("/dev/fd"))  # noqa: PTH208 - a count; a server holds connections of people and databases
+    needed = held + 2 * files + SPARE  # DuckDB opens each again while it reads
     if soft != resource.RLIM_INFINITY and soft < needed:
         most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))

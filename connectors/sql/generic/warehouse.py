@@ -233,7 +233,7 @@ class WarehouseSource(GenericSource):
         return str(self._compiler().identifier_preparer.quote_identifier(name))
 
     def _from(self, connection: sa.Connection, base: Base) -> sa.FromClause:
-        assert isinstance(base, sa.TableClause)  # noqa: S101 - `no_pushdown` refuses queries
+        assert isinstance(base, sa.TableClause)  # noqa: S101 - queries have no pushdown
         parts = [*str(base.schema or "").split("."), base.name]
         table = ".".join(self._stored(connection, part) for part in parts if part)
         return table_at(table, self._warehouse.at)
