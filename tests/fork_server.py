@@ -33,7 +33,7 @@ from crash_points import Fault, arm
 from connectors.workbook.isolated import search_path
 
 PRELOAD = (
-    *("reconcile.service.fork_server", "reconcile.cli.commands", "reconcile.app", "reconcile.audit.log"),
+    *("reconcile.service.fork_server", "reconcile.cli.commands", "reconcile.cli.opening", "reconcile.app"),
     *("connectors.sql.source", "notifications.file", "rules.engines.embedded", "rules.engines.pushdown"),
     *("sqlalchemy.dialects.postgresql.psycopg", "sqlalchemy.dialects.sqlite.pysqlite"),
 )

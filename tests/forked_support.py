@@ -10,7 +10,17 @@ import multiprocessing
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(
     [
-        *("__main__", "cli_support", "runs_support", "store_support", "psycopg", "pymysql", "alembic.command"),
+        *(
+            "reconcile.service.fork_server",
+            "reconcile.cli.opening",
+            "__main__",
+            "cli_support",
+            "runs_support",
+            "store_support",
+            "psycopg",
+            "pymysql",
+            "alembic.command",
+        ),
         *(
             "reconcile.app",
             "reconcile.audit.log",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 import xlsxwriter
@@ -62,6 +65,16 @@ version: 1
 sources: {shop: {type: sql, url: "sqlite:///shop.db"}}
 datasets: {orders: {source: shop, table: orders, id: id}}
 rules: {twice: {kind: duplicates, dataset: orders, key: [order_id]}}
+"""
+CLEANED = """\
+version: 1
+sources: {shop: {type: sql, url: "sqlite:///shop.db"}}
+datasets: {orders: {source: shop, table: orders, id: id}, bookings: {source: shop, table: bookings, id: id}}
+rules:
+  twice: {kind: duplicates, dataset: orders, key: [order_id], clean: {action: delete}, approval: none}
+  booked: {kind: reconciliation, left: orders, right: bookings, key: id}
+channels: {ops: {type: file, path: told.txt}}
+jobs: {nightly: {rules: [twice, booked]}}
 """
 
 
@@ -187,3 +200,25 @@ def test_a_process_waits_for_a_thread_that_is_still_at_work(tmp_path: Path) -> N
     )
 
     assert answer(code, tmp_path) == "finished"
+
+
+def test_a_run_of_serve_imports_no_module_of_ours_that_its_server_could_have_loaded(tmp_path: Path) -> None:
+    """Commands import late to start soon; a process from which runs are forked imports early, once for all of them."""
+    (tmp_path / "reconcile.yaml").write_text(CLEANED)
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as database, database:
+        for table in ("orders", "bookings"):
+            database.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, order_id TEXT NOT NULL)")
+            database.executemany(f"INSERT INTO {table} VALUES (?, ?)", [(n, f"o{n // 2}") for n in range(9)])
+    code = """
+        import sys, datetime
+        import reconcile.service.fork_server
+        import reconcile
+        before = set(sys.modules)
+        with reconcile.load() as application:
+            ended = application.run_slot("nightly", datetime.datetime.now(datetime.UTC), "schedule")
+        assert ended.status == "succeeded", ended
+        ours = ("reconcile", "rules", "connectors", "notifications")
+        print(sorted(name for name in set(sys.modules) - before if name.split(".")[0] in ours))
+    """
+
+    assert answer(dedent(code), tmp_path) == "['notifications.file']"
