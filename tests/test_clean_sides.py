@@ -227,6 +227,30 @@ def test_an_approved_plan_waits_while_the_other_side_cannot_be_read(shop: Sides)
     assert shop.invoices.status["I-2"] == "cancelled"
 
 
+@pytest.mark.parametrize("decision", ["dismiss", "handle"])
+def test_of_a_record_that_a_person_decided_about_nothing_is_cleaned_without_asking(shop: Sides, decision: str) -> None:
+    """The decision was about other values, or about a discrepancy of another form: a person decides again."""
+    clean = {"dataset": "invoices", "forms": ["mismatch", "left_only"], "action": "set", "values": {"status": "paid"}}
+    shop.payments.add(("2", "INV-2", "50.00", "paid"), ("3", "INV-3", "70.00", "paid"))
+    shop.rule |= {"where": {}, "compare": ["status"], "clean": clean, "approval": "none", "report": clean["forms"]}
+    shop.run()
+    for record in ("I-1", "I-2"):
+        assert shop.decide(decision, shop.of_record(record)).code == 0
+    shop.payments.set("1", status="refunded")
+    shop.payments.remove("2")
+    dry = shop.write().command("run", "--dry-run", "--json").json["rules"][0]["cleaning"]
+
+    cleaning = shop.cleaning()
+
+    assert (dry["would_clean"], dry["would_propose"]) == (1, 2)
+    assert cleaning == {"cleaned": 1, "proposed": 2}
+    assert shop.invoices.status == {"I-1": "open", "I-2": "open", "I-3": "paid"}
+    states = {finding["state"] for finding in shop.command("findings", "--json").json}
+    assert states == {"awaiting_approval"}
+    shop.run()
+    assert shop.invoices.status == {"I-1": "open", "I-2": "open", "I-3": "paid"}
+
+
 def test_the_right_side_is_cleaned_in_its_own_database(tmp_path: Path, postgres_url: str, mariadb_url: str) -> None:
     clean = {"dataset": "payments", "forms": ["right_only"], "action": "set", "values": {"status": "unknown"}}
     both = Sides.at(tmp_path, postgres_url, mariadb_url, where={"right": "status = 'paid'"}, clean=clean)

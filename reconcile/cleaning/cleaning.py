@@ -227,10 +227,10 @@ class _Proposer:
         earlier = len(self.automatic)
         with self.tools.begin() as tx:
             effects.lock_findings(tx, [finding.id for finding, _ in planned])  # nobody rejects a plan in between
-            asked = stored.decided_in_vain(tx, [finding.id for finding, _ in planned])
+            decided = self.tools.terms.decided(tx, [finding for finding, _ in planned])
             for finding, plan in _unchanged(tx, planned):
                 policy = self.tools.terms.policy(
-                    tx, finding, plan, self.caps.group, was_decided=finding.id in asked, knows=self.knows
+                    tx, finding, plan, self.caps.group, was_decided=finding.id in decided, knows=self.knows
                 )
                 kind = policy, bool(plan.uncounted)
                 by_policy.setdefault(kind, []).append((finding, plan))

@@ -23,7 +23,6 @@ from reconcile.journal import effects
 from reconcile.messages.personal import Hidden
 from reconcile.store import Transaction
 from reconcile.store import findings as stored_findings
-from reconcile.store import plans as stored_plans
 from reconcile.store.plans import StoredPlan
 from reconcile.tracking import keeper, progress
 from reconcile.tracking.progress import Transition
@@ -174,9 +173,9 @@ class _Choice:
     ) -> Policy:
         """Return the stricter policy of the plan that waited and of the new one."""
         terms, name = self.decisions.terms, self.rule.name
-        asked = bool(stored_plans.decided_in_vain(tx, [chosen.id]))
+        decided = bool(terms.decided(tx, [chosen]))
         group = terms.caps(tx, name).group
-        policy = terms.policy(tx, chosen, plan, group, was_decided=asked, knows=planner.knows)
+        policy = terms.policy(tx, chosen, plan, group, was_decided=decided, knows=planner.knows)
         if chosen.state not in _PLANNED_BY_RUNS:
             policy = stricter(policy, "required")
         return policy if waiting is None else terms.at_least(policy, waiting.policy)

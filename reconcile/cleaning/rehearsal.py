@@ -24,7 +24,6 @@ from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
 from reconcile.store import Store, finding_memory
 from reconcile.store import findings as stored
-from reconcile.store import plans as stored_plans
 from rules.engines.base import Group
 from rules.kinds.base import Rule
 
@@ -59,7 +58,7 @@ def would(
         asked: set[str] = set()
         group = rule.limits.caps(scanned).group
         next_run = NextRun()
-        for finding, planned in planner.plans(_findings(rule, verdicts, store, slot, asked)):
+        for finding, planned in planner.plans(_findings(rule, verdicts, store, slot, terms, asked)):
             if isinstance(planned, Plan):
                 asks = finding.id in asked or terms.asks(planned) != "none" or terms.is_unusual(finding, planned, group)
                 if is_first and not asks:
@@ -79,24 +78,29 @@ def would(
 
 
 def _findings(
-    rule: Rule, verdicts: Iterable[Verdict], store: Store | None, slot: dt.datetime, asked: set[str]
+    rule: Rule, verdicts: Iterable[Verdict], store: Store | None, slot: dt.datetime, terms: Terms, asked: set[str]
 ) -> Iterator[Finding]:
     """Yield the groups that need action as findings, with earlier decisions about their records.
 
-    Findings that people were already asked about are added to `asked`.
+    Findings that people were asked or decided about are added to `asked`.
     """
     actionable = (verdict for verdict in verdicts if verdict.group is not None and verdict.change not in _NOBODY)
     for chunk in in_chunks(actionable, _CHUNK):
-        known_findings: dict[str, Finding] = {}
+        known: dict[str, Finding] = {}
         if store is not None:
             with store.read() as tx:
-                findings = stored.some(tx, [verdict.finding for verdict in chunk if verdict.finding is not None])
-                known_findings = {finding.id: finding for finding in findings}
-                asked |= stored_plans.decided_in_vain(tx, known_findings)
-            asked.update(finding.id for finding in findings if finding.state is State.AWAITING)
-        for verdict in chunk:
-            if verdict.group is not None:
-                yield _finding(rule, verdict.group, known_findings.get(verdict.finding or ""), verdict.change, slot)
+                ids = [verdict.finding for verdict in chunk if verdict.finding is not None]
+                known = {finding.id: finding for finding in stored.some(tx, ids)}
+        findings = [
+            _finding(rule, verdict.group, known.get(verdict.finding or ""), verdict.change, slot)
+            for verdict in chunk
+            if verdict.group is not None
+        ]
+        if store is not None:
+            with store.read() as tx:
+                asked |= terms.decided(tx, findings)
+        asked.update(finding.id for finding in known.values() if finding.state is State.AWAITING)
+        yield from findings
 
 
 def _finding(rule: Rule, group: Group, earlier: Finding | None, change: FindingChange, slot: dt.datetime) -> Finding:

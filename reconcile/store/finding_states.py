@@ -187,6 +187,17 @@ def chosen(tx: Transaction, names: Iterable[str]) -> list[str]:
     return list(tx.connection.execute(query, {"ids": list(names)}).scalars())
 
 
+def decided_records(tx: Transaction, rules: Sequence[str], records: Iterable[str]) -> set[str]:
+    """Return those of the records that a decision of a person covers in any finding of these rules."""
+    query = (
+        sa.select(finding_members.c.record)
+        .join(findings, findings.c.id == finding_members.c.finding)
+        .where(bulk.one_of(finding_members.c.record, "records"), finding_members.c.settled_at.is_not(None))
+        .where(findings.c.rule.in_(rules))
+    )
+    return set(tx.connection.execute(query, {"records": list(records)}).scalars())
+
+
 def rules_with_findings(tx: Transaction) -> list[str]:
     return list(tx.connection.execute(sa.select(findings.c.rule).distinct()).scalars())
 

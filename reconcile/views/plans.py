@@ -282,10 +282,10 @@ class RulePlans:
         """Return the approval policy that the next run gives each plan, by finding."""
         with self.application.memory.read() as tx:
             group = self.terms.caps(tx, self.rule.name).group
-            asked = stored_plans.decided_in_vain(tx, [finding.id for finding, _ in plans])
+            decided = self.terms.decided(tx, [finding for finding, _ in plans])
             return {
                 finding.id: self.terms.policy(
-                    tx, finding, plan, group, was_decided=finding.id in asked, knows=planner.knows
+                    tx, finding, plan, group, was_decided=finding.id in decided, knows=planner.knows
                 )
                 for finding, plan in plans
                 if isinstance(plan, Plan)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
 from reconcile.cleaning.planning.binding import binding_of
 from reconcile.config.settings import Project
 from reconcile.coordination import pauses
+from reconcile.findings.identity import member_name
 from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.journal import effects
 from reconcile.schedule import retry
-from reconcile.store import Transaction
+from reconcile.store import Transaction, finding_states
+from reconcile.store import plans as stored_plans
 from reconcile.store import runs as stored_runs
 from reconcile.upkeep import erasure
 from rules.cleaning import Caps, Policy, stricter
@@ -86,6 +89,20 @@ class Terms:
         counted = {} if plan.uncounted else plan.money  # an uncounted part could be any amount
         money = {currency: Decimal(amount) for currency, amount in counted.items()}
         return rule.approval.asks(surplus=len(plan.surplus), records=plan.group, money=money)
+
+    def decided(self, tx: Transaction, findings: Sequence[Finding]) -> set[str]:
+        """Return the ids of those of one rule's findings that a person decided about, or about a record of theirs.
+
+        A decision about a record may have been made in another finding, such as a discrepancy of another form.
+        """
+        if not findings:
+            return set()
+        rule = self.project.rules[findings[0].rule]
+        names = [name for name in (rule.name, rule.was) if name is not None]
+        records = {finding.id: list(map(member_name, finding.members)) for finding in findings}
+        decided = finding_states.decided_records(tx, names, itertools.chain.from_iterable(records.values()))
+        in_vain = stored_plans.decided_in_vain(tx, list(records))
+        return in_vain | {name for name, members in records.items() if not decided.isdisjoint(members)}
 
     def policy(
         self,
