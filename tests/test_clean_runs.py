@@ -409,6 +409,42 @@ def test_of_a_handled_finding_only_what_joins_is_cleaned_and_only_with_an_approv
     assert world.intact()
 
 
+@pytest.mark.parametrize("undone", [False, True])
+def test_a_handled_finding_stays_silent_after_what_joined_was_cleaned_or_its_cleaning_undone(
+    tmp_path: Path, *, undone: bool
+) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=ALONE)
+    world.run()
+    name = world.only()
+    assert world.command("handle", name, "--note", "merged in the shop").code == 0
+    world.add((9, "a@x", "Annie"))
+    world.run()
+    assert world.approve(name).ok
+
+    runs = [world.run()]
+    if undone:
+        assert world.command("undo", name).code == 0
+    runs += [world.run(), world.run()]
+
+    told = [(of.new, of.grown, of.reopened, of.resolved) for report in runs for of in [report.rules[0].findings]]
+    assert told == [(0, 0, 0, 0)] * 3
+    assert [world.cleaning(report) for report in runs] == [{}] * 3
+    assert world.findings() == {name: "undone" if undone else "cleaned"}
+    assert world.shop.ids() == ([1, 2, 3, 9] if undone else [1, 2, 3])
+    assert world.intact()
+
+
+def test_what_was_cleaned_before_without_a_decision_is_cleaned_again_without_asking(tmp_path: Path) -> None:
+    """A cleaning covers its records too; nobody decided about them."""
+    world = World.at(tmp_path / "w", *TWO, twins=ALONE)
+    world.run()
+    assert world.cleaning(world.run()) == {"cleaned": 1}
+    world.add((9, "a@x", "Annie"))
+
+    assert world.cleaning(world.run()) == {"cleaned": 1}
+    assert world.intact()
+
+
 def test_of_two_who_must_approve_one_may_have_handled_it_elsewhere(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=DELETE | {"approval": "two_person"})
     world.run()

@@ -106,7 +106,7 @@ def _on_group(matched: Match, at: dt.datetime, read_at: dt.datetime) -> Verdict:
     finding, group = matched.finding, matched.group
     if finding is not None and _is_in_hand(finding, read_at):
         return Verdict(FindingChange.IN_HAND, finding.id, group)
-    if finding is not None and matched.settled and finding.state is State.CLEANED:
+    if finding is not None and matched.settled and finding.state is State.CLEANED and not matched.judged:
         return Verdict(FindingChange.REOPENED, finding.id, group, Event.CAME_BACK, reason=NOT_CLEAN)
     if finding is None and matched.settled:
         return Verdict(FindingChange.SETTLED, group=group)

@@ -202,10 +202,14 @@ class NotSame:
 
 @dataclass(frozen=True)
 class Match:
-    """A group of today and the finding it continues. `settled`: a decision covers it, or each of its pairs."""
+    """A group of today and the finding it continues.
+
+    `settled`: a decision covers it, or each of its pairs, which is `judged`.
+    """
 
     group: Group
     settled: bool
+    judged: bool
     finding: Known | None
     candidates: tuple[Known, ...]
 
@@ -236,7 +240,9 @@ def match(groups: Sequence[Group], known: Sequence[Known], not_same: NotSame, *,
     group and finding would both prefer each other.)
     """
     if not known and not not_same.pairs and not not_same.crowds:
-        return Matching(tuple(Match(group, settled=False, finding=None, candidates=()) for group in groups), (), {})
+        return Matching(
+            tuple(Match(group, settled=False, judged=False, finding=None, candidates=()) for group in groups), (), {}
+        )
     reach = _by_record(known) if by_records else _by_key(known)
     wishes = [_wish(group, reach(group), not_same) for group in groups]
     matched = _stable(wishes)
@@ -244,7 +250,7 @@ def match(groups: Sequence[Group], known: Sequence[Known], not_same: NotSame, *,
     matches = []
     for wish in wishes:
         finding = next((k for k, _ in wish.candidates if k.id == finding_of.get(id(wish))), None)
-        matches.append(Match(wish.group, wish.settled, finding, tuple(k for k, _ in wish.candidates)))
+        matches.append(Match(wish.group, wish.settled, wish.judged, finding, tuple(k for k, _ in wish.candidates)))
     left = tuple(sorted((k for k in known if k.id not in matched), key=lambda k: (k.first_seen, k.id)))
     return Matching(tuple(matches), left, _absorbed(matches, left))
 
@@ -256,6 +262,7 @@ class _Wish:
     group: Group
     records: tuple[str, ...]
     settled: bool
+    judged: bool
     candidates: tuple[tuple[Known, int], ...]
 
 
@@ -289,8 +296,9 @@ def _wish(group: Group, within_reach: Iterable[Known], not_same: NotSame) -> _Wi
         rank = (not covered, -shared, finding.state is State.RESOLVED, finding.first_seen, finding.id)
         ranked.append((rank, finding, shared))
     ranked.sort(key=lambda candidate: candidate[0])
-    settled = any(not rank[0] for rank, _, _ in ranked) or not_same.settles_all(records, values)
-    return _Wish(group, records, settled, tuple((finding, shared) for _, finding, shared in ranked))
+    judged = not_same.settles_all(records, values)
+    settled = judged or any(not rank[0] for rank, _, _ in ranked)
+    return _Wish(group, records, settled, judged, tuple((finding, shared) for _, finding, shared in ranked))
 
 
 def _keeps_apart(finding: Known, form: str, records: tuple[str, ...]) -> bool:

@@ -15,6 +15,9 @@ from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import FORMER
 from reconcile.store.tables import finding_members, findings
 
+DECIDED = "decided"
+"""In the payload of a finding: a person decided about its settled records. A cleaning settles records too."""
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -108,9 +111,16 @@ def decide(
 
 
 def settle_values(tx: Transaction, finding: str) -> None:
-    """Record the values of the finding that a decision settles."""
+    """Record the values of the finding that a decision of a person settles."""
     row = tx.connection.execute(sa.select(findings.c.key, findings.c.payload).where(findings.c.id == finding)).one()
-    _write(tx, finding, {"payload": row.payload | {"settled_key": row.payload.get("judged", row.key)}})
+    settled = {"settled_key": row.payload.get("judged", row.key), DECIDED: True}
+    _write(tx, finding, {"payload": row.payload | settled})
+
+
+def forget_decision(tx: Transaction, finding: str) -> None:
+    """Record that no decision of a person covers records of the finding any more."""
+    payload = tx.connection.execute(sa.select(findings.c.payload).where(findings.c.id == finding)).scalar_one()
+    _write(tx, finding, {"payload": {name: value for name, value in payload.items() if name != DECIDED}})
 
 
 def name_decider(tx: Transaction, finding: str, *, by: str, note: str | None) -> None:
@@ -190,12 +200,13 @@ def chosen(tx: Transaction, names: Iterable[str]) -> list[str]:
 def decided_records(tx: Transaction, rules: Sequence[str], records: Iterable[str]) -> set[str]:
     """Return those of the records that a decision of a person covers in any finding of these rules."""
     query = (
-        sa.select(finding_members.c.record)
+        sa.select(finding_members.c.record, findings.c.payload)
         .join(findings, findings.c.id == finding_members.c.finding)
         .where(bulk.one_of(finding_members.c.record, "records"), finding_members.c.settled_at.is_not(None))
         .where(findings.c.rule.in_(rules))
     )
-    return set(tx.connection.execute(query, {"records": list(records)}).scalars())
+    rows = tx.connection.execute(query, {"records": list(records)})
+    return {record for record, payload in rows if payload.get(DECIDED)}
 
 
 def rules_with_findings(tx: Transaction) -> list[str]:

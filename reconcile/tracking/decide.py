@@ -191,6 +191,7 @@ def reopen(store: Store, finding_id: str, *, actor: str, note: str | None = None
         if finding.state in SETTLED:
             details["pairs"] = judgements.forget_judgements(tx, finding.id)
             finding_memory.settle(tx, finding.id, None)
+            finding_states.forget_decision(tx, finding.id)
         _move(tx, finding, Event.DECISION_UNDONE, actor, note, details=details)
         return _done(tx, finding, f"{finding.id} is open again.")
 

@@ -125,7 +125,7 @@ def _payload_changes(row: stored.Whole, move: Transition, version: int) -> dict[
         return {"not_undone": [version, move.why]}
     changes: dict[str, Any] = {} if move.why is None else {"reason": move.why}
     if move.event is Event.UNDONE:
-        changes["not_undone"] = None
+        changes |= {"not_undone": None, stored.DECIDED: True}
     return changes | ({"settled_key": row.payload.get("judged", row.key)} if move.event in _SETTLING else {})
 
 
