@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from world_support import DELETE, World
 
 from reconcile.cli import exits
 from reconcile.people import tokens, users
+from reconcile.store.finding_search import MARKS, SPECIAL, folded
 from reconcile.store.findings import FindingFilter
 from reconcile.views.search import SearchRefused, search
 from rules.models import Severity
@@ -74,10 +76,34 @@ def test_an_i_with_or_without_its_dot_is_the_same_letter(tmp_path: Path, url: st
     world = World.at(tmp_path / "w", *rows, config={"state": url}, **rules)
     world.run()
 
-    for text in ("istanbul", "ISTANBUL", "İstanbul", "İSTAN", "stanbul@X"):
+    for text in ("istanbul", "ISTANBUL", "İstanbul", "i\u0307stanbul", "I\u0307STANBUL", "İSTAN", "stanbul@X"):
         assert sorted(emails(world, text)) == ["i̇stanbul@x", "İSTANBUL@x"], text
     assert sorted(emails(world, "izmir")) == ["Izmir@x", "izmir@x"]
     assert emails(world, "istambul") == []
+
+
+def test_letters_that_become_others_without_case_are_found_from_either_side(tmp_path: Path, url: str) -> None:
+    keys = ("Hauptstraße İ", "HAUPTSTRASSE I", "ﬁsch\u030c", "FISCH", "ŉ K ẖ", "ʼN k h\u0331")
+    rows = [(number, key, "A") for number, key in enumerate((*keys, *keys))]
+    world = World.at(tmp_path / "w", *rows, config={"state": url}, twins={})
+    world.run()
+
+    texts = [*keys, "hauptstrasse", "raße", "sse i\u0307", "fi", "ﬁ", "isc", "\u030c", "ʼ", "n k"]
+    fitting = {text: sorted(key for key in keys if folded(text) in folded(key)) for text in texts}
+    assert {text: sorted(emails(world, text)) for text in texts} == fitting
+    assert all(fitting.values())
+
+
+def test_every_character_whose_fold_is_in_ascii_is_known() -> None:
+    every = (chr(number) for number in range(128, sys.maxunicode + 1))
+    folds = {character: character.casefold() for character in every if character.casefold() != character}
+    in_ascii = {character: set(filter(str.isascii, fold)) for character, fold in folds.items()}
+    caseless = {part for fold in folds.values() for part in fold if part.lower() == part.upper()}
+
+    assert {character: set(letters) for character, letters in SPECIAL.items() if character != "\u0307"} == {
+        character: letters for character, letters in in_ascii.items() if letters
+    }
+    assert caseless == MARKS
 
 
 def test_an_exact_id_comes_before_parts_of_keys_and_a_finding_is_listed_once(world: World) -> None:

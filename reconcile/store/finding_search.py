@@ -90,7 +90,8 @@ def _begins(text: str) -> Iterator[sa.ColumnElement[bool]]:
 def _holds(tx: Transaction, text: str, keys: Collection[str]) -> Iterator[sa.ColumnElement[bool]]:
     """Yield conditions on the key as it is stored, where a value is a pair of a type's letter and a text in ASCII.
 
-    They may fit too much: the databases fold the case of ASCII letters only, so any other letter fits all.
+    They may fit too much: the databases fold the case of ASCII letters only, so any other letter fits all. They must
+    fit all that `in_key` does, which folds both texts.
     """
     key = sa.type_coerce(findings.c.key, sa.Text)
 
@@ -98,15 +99,24 @@ def _holds(tx: Transaction, text: str, keys: Collection[str]) -> Iterator[sa.Col
         is_shared = tx.store.is_shared  # that collation makes it twice as fast
         return sa.collate(key, "C").ilike(pattern, escape="!") if is_shared else key.like(pattern, escape="!")
 
-    for inside in (f"%{_pattern(text)}%", *map(_pattern, keys)):
+    wanted = folded(text)
+    for inside in (f"%{_pattern(wanted)}%", *map(_pattern, keys)):
         yield like(f'%["_","{inside}"]%')
-    if (parts := re.split("[iI]", text))[1:]:
-        any_i = "%".join(map(_pattern, parts))
-        yield sa.and_(sa.or_(*map(like, _DOTTED)), like(f'%["_","%{any_i}%"]%'))
+    special = [character for character, letters in SPECIAL.items() if set(letters).intersection(wanted)]
+    if special:
+        replaced = {letter for character in special for letter in SPECIAL[character]}
+        loose = "".join("%" if character in replaced else _of_character(character) for character in wanted)
+        holds_special = sa.or_(*(like(f"%{json_text(character)[1:-1]}%") for character in special))
+        yield sa.and_(holds_special, like(f'%["_","%{loose}%"]%'))
 
 
-_DOTTED = (r"%\u0130%", r"%\u0307%")
-"""Keys with an İ, or with a dot above that it left, where an i may be several characters."""
+SPECIAL = dict.fromkeys("\u0130\u0307", "i") | dict.fromkeys("\u017f\u00df\u1e9e", "s")
+SPECIAL |= {"\u0149": "n", "\u01f0": "j", "\u1e96": "h", "\u1e97": "t", "\u1e98": "w", "\u1e99": "y", "\u1e9a": "a"}
+SPECIAL |= {"\u212a": "k", "\ufb00": "f"} | dict.fromkeys("\ufb01\ufb03", "fi") | dict.fromkeys("\ufb02\ufb04", "fl")
+SPECIAL |= dict.fromkeys("\ufb05\ufb06", "st")
+"""Characters of a key that `folded` turns into these ASCII letters, like ß into ss. A dot above an i is removed."""
+MARKS = frozenset("\u02bc\u02be\u0300\u0301\u0307\u0308\u030a\u030c\u0313\u0331\u0342")
+"""Characters without case that `folded` makes part of others, like the caron of \u01f0."""
 
 
 def _pattern(text: str) -> str:
@@ -114,6 +124,6 @@ def _pattern(text: str) -> str:
 
 
 def _of_character(character: str) -> str:
-    if not character.isascii() and character.lower() != character.upper():
+    if not character.isascii() and (character in MARKS or character.lower() != character.upper()):
         return "%"
     return re.sub(r"([!%_])", r"!\1", json_text(character)[1:-1])
