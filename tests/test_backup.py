@@ -668,18 +668,20 @@ def test_the_commands_say_what_they_did_and_what_they_refuse(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_restore_says_in_words_what_is_gone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("decision", ["dismiss", "handle"])
+def test_a_restore_says_in_words_what_is_gone(decision: str, tmp_path: Path) -> None:
+    """A pair that was handled is the same: it is not listed as one that is not."""
     shop = ChargesProject.at(tmp_path / "shop").add(*twice(1, "A-1"))
     shop.run("--slot", START)
     shop.cli("backup", "b.db")
     shop.add(*twice(11, "A-2")).run("--slot", NEXT)
     newest = shop.findings()[-1]["id"]
-    assert shop.cli("dismiss", newest).code == 0
+    assert shop.cli(decision, newest).code == 0
 
     done = shop.cli("restore", "b.db", "--yes")
 
     [gone] = [line for line in done.out.splitlines() if line.startswith("lost: ")]
-    assert gone.startswith("lost: 1 run, 1 finding, 1 pair judged not to be the same, ")
+    assert gone.startswith("lost: 1 run, 1 finding, 1 decision about a pair of records, ")
     assert re.search(r", \d+ log entries, \d+ related rows$", gone)
     assert "_" not in gone, "no name of a table"
 

@@ -68,7 +68,7 @@ def _held(rows: Mapping[str, int]) -> str:
 _WORDS = {
     "runs": ("run", "runs"),
     "findings": ("finding", "findings"),
-    "not_same": ("pair judged not to be the same", "pairs judged not to be the same"),
+    "not_same": ("decision about a pair of records", "decisions about pairs of records"),
     "plans": ("plan", "plans"),
     "approvals": ("approval", "approvals"),
     "effects": ("record of a cleaning", "records of cleanings"),
