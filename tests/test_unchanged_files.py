@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,21 @@ def test_a_snooze_that_ends_reads_the_files(files: Files) -> None:
     outcome = files.run()
 
     assert (outcome.mode, outcome.mode_reason, outcome.findings.reopened) == ("full", "a snooze ended", 1)
+
+
+@pytest.mark.parametrize("decision", [decide.dismiss, decide.handle])
+def test_after_a_decision_a_run_reads_the_files_once_and_says_why(
+    files: Files, decision: Callable[..., decide.Decision]
+) -> None:
+    [finding] = files.findings()
+    for decide_now in (decision, decide.reopen):
+        with load(files.write(), {}) as application:
+            decide_now(application.store, finding.id, actor="ann")
+
+        outcome = files.run()
+
+        assert (outcome.mode, outcome.mode_reason) == ("full", "a person decided about a finding")
+        assert files.run().mode == "unchanged"
 
 
 def test_a_full_run_is_due_for_unchanged_files_too(files: Files) -> None:

@@ -49,7 +49,7 @@ def _why_read(project: Project, rule: Rule, known_runs: Earlier) -> str | None:
     if why is not None:
         return why
     try:
-        return "a snooze ended" if any(finding.due for finding in known_runs.findings.open()) else None
+        return next((finding.due for finding in known_runs.findings.open() if finding.due), None)
     except Unscoped as unscoped:
         return str(unscoped)
 

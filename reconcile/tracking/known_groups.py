@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from notifications.wording import words
 from reconcile.findings.identity import id_of, is_erased, record_of
 from reconcile.findings.states import State
 from reconcile.store import Store, judgements, watermarks
@@ -24,7 +25,7 @@ class StoredGroups:
     def open(self) -> Sequence[KnownGroup]:
         with self.store.read() as tx:
             return [
-                _known(finding.key, finding.records, due=_is_due(finding, tx.now))
+                _known(finding.key, finding.records, due=_why_due(finding, tx.now))
                 for finding in watermarks.open_findings(tx, self.rule)
             ]
 
@@ -45,12 +46,18 @@ _STEADY = (State.OPEN, State.SNOOZED, State.DISMISSED, State.HANDLED)
 """States that a run leaves as they are while the records are the same."""
 
 
-def _is_due(finding: OpenFinding, now: dt.datetime) -> bool:
-    is_awake = finding.snoozed_until is not None and finding.snoozed_until <= now
-    return is_awake or finding.decided or finding.has_nearby or finding.state not in _STEADY
+def _why_due(finding: OpenFinding, now: dt.datetime) -> str:
+    """Return why the next run looks at the finding again, as a clause; empty if it need not."""
+    if finding.snoozed_until is not None and finding.snoozed_until <= now:
+        return "a snooze ended"
+    if finding.decided:
+        return "a person decided about a finding"
+    if finding.state not in _STEADY:
+        return f"a finding is {words.state(finding.state.value)}"
+    return "a finding shows records near its own" if finding.has_nearby else ""
 
 
-def _known(key: Mapping[str, Value], names: Iterable[str], *, due: bool = False) -> KnownGroup:
+def _known(key: Mapping[str, Value], names: Iterable[str], *, due: str = "") -> KnownGroup:
     records = tuple(map(id_of, names))
     if any(map(is_erased, records)):
         raise Unscoped("records of a finding were erased")

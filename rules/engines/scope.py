@@ -21,11 +21,14 @@ class Scope:
 
 @dataclass(frozen=True)
 class KnownGroup:
-    """A finding with a group: its key and records. `due`: it must be looked at again, whatever its records are now."""
+    """A finding with a group: its key and records.
+
+    `due` says, as a clause, why it must be looked at again, whatever its records are now; it is empty if it need not.
+    """
 
     key: Mapping[str, Value]
     records: tuple[RecordId, ...]
-    due: bool = False
+    due: str = ""
 
 
 class KnownGroups(Protocol):
