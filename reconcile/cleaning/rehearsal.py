@@ -86,20 +86,20 @@ def _findings(
     """
     actionable = (verdict for verdict in verdicts if verdict.group is not None and verdict.change not in _NOBODY)
     for chunk in in_chunks(actionable, _CHUNK):
-        known: dict[str, Finding] = {}
+        earlier: dict[str, Finding] = {}
         if store is not None:
             with store.read() as tx:
                 ids = [verdict.finding for verdict in chunk if verdict.finding is not None]
-                known = {finding.id: finding for finding in stored.some(tx, ids)}
+                earlier = {finding.id: finding for finding in stored.some(tx, ids)}
         findings = [
-            _finding(rule, verdict.group, known.get(verdict.finding or ""), verdict.change, slot)
+            _finding(rule, verdict.group, earlier.get(verdict.finding or ""), verdict.change, slot)
             for verdict in chunk
             if verdict.group is not None
         ]
         if store is not None:
             with store.read() as tx:
                 asked |= terms.decided(tx, findings)
-        asked.update(finding.id for finding in known.values() if finding.state is State.AWAITING)
+        asked.update(finding.id for finding in earlier.values() if finding.state is State.AWAITING)
         yield from findings
 
 
