@@ -434,6 +434,23 @@ def test_a_handled_finding_stays_silent_after_what_joined_was_cleaned_or_its_cle
     assert world.intact()
 
 
+def test_an_undo_leaves_what_was_handled_before_as_it_was(tmp_path: Path) -> None:
+    """It says that the record which was cleaned is another one, and nothing about the others."""
+    world = World.at(tmp_path / "w", *TWO, twins=ALONE)
+    world.run()
+    name = world.only()
+    assert world.command("handle", name, "--note", "merged in the shop").code == 0
+    world.add((9, "a@x", "Annie"))
+    world.run()
+    assert world.approve(name).ok
+
+    assert world.command("undo", name).code == 0
+
+    shown = world.command("show", name, "--json").json
+    assert (shown["handled_pairs"], shown["settled_pairs"]) == ([[[1], [2]]], [[[1], [9]], [[2], [9]]])
+    assert world.intact()
+
+
 def test_what_was_cleaned_before_without_a_decision_is_cleaned_again_without_asking(tmp_path: Path) -> None:
     """A cleaning covers its records too; nobody decided about them."""
     world = World.at(tmp_path / "w", *TWO, twins=ALONE)

@@ -44,16 +44,26 @@ def judged_before(tx: Transaction, names: Iterable[str]) -> set[str]:
     return judged
 
 
-def judge(tx: Transaction, names: Iterable[str], *, by: str, note: str | None = None, are_handled: bool = False) -> int:
+def judge(
+    tx: Transaction,
+    names: Iterable[str],
+    *,
+    by: str,
+    note: str | None = None,
+    are_handled: bool = False,
+    keep_handled: bool = False,
+) -> int:
     """Judge all pairs of these findings' present records to be different, or to be handled, in their rule; return the
     number of pairs.
 
-    Each pair is stored with the values of the judgement; a later judgement replaces an earlier one.
+    Each pair is stored with the values of the judgement; a later judgement replaces an earlier one, but with
+    `keep_handled` none that it was handled: an undo says nothing about records that the cleaning left alone.
     """
     insert = insert_for(tx, not_same)
     which = ("rule", "record_a", "record_b")
     update = {name: insert.excluded[name] for name in not_same.c.keys() if name not in which}  # noqa: SIM118
-    statement = insert.on_conflict_do_update(index_elements=which, set_=update)
+    replaced = not_same.c.decision.is_distinct_from(_HANDLED) if keep_handled else None
+    statement = insert.on_conflict_do_update(index_elements=which, set_=update, where=replaced)
     judged = 0
     for chunk in chunks(names):
         records: dict[str, list[str]] = defaultdict(list)

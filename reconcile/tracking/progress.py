@@ -88,7 +88,7 @@ def _move_whole(tx: Transaction, moves: Sequence[Transition], by: str, run: str 
     stored.settle(tx, [move.finding for move in applied if move.event in _SETTLING])
     undone = [move.finding for move in applied if move.event is Event.UNDONE]
     log.touch(tx, facts.FINDING, judged_before(tx, undone))
-    judge(tx, undone, by=by)
+    judge(tx, undone, by=by, keep_handled=True)
     return applied
 
 
