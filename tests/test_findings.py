@@ -7,7 +7,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -561,20 +561,6 @@ def test_a_new_record_reopens_a_dismissed_finding_and_shows_the_settled_pair(off
     assert list(map(ids, now.settled_pairs)) == [[1, 2]]
     assert [one.settled_at is not None for one in now.members] == [True, True, False]
     assert now.reason == "a new record joined that no decision covers"
-
-
-def test_when_only_settled_records_are_left_the_finding_is_resolved(office: FindingsOffice) -> None:
-    office.record(group("A", 1, 2))
-    decide.dismiss(office.store, office.only().id, actor="anna")
-    office.record(group("A", 1, 2, 3))
-
-    outcome = office.record(group("A", 1, 2))
-    later = office.record(group("A", 1, 2))
-
-    assert (outcome.resolved, outcome.settled, outcome.groups) == (1, 1, 1)
-    assert (later.resolved, later.settled, later.reopened) == (0, 1, 0)
-    assert office.only().reason == "only records with an earlier decision are left"
-    assert office.record(group("A", 1, 2, 3)).reopened == 1
 
 
 def test_a_settled_pair_returns_when_its_values_change(office: FindingsOffice) -> None:
@@ -1146,8 +1132,57 @@ def test_a_further_charge_reopens_a_handled_finding_and_shows_what_was_handled(a
     assert (now.reason, now.settled_pairs) == ("a new record joined that no decision covers", ())
     assert list(map(ids, now.handled_pairs)) == [[1, 2]]
     assert [one.settled_at is not None for one in now.members] == [True, True, False]
-    gone = office.record(group("A", 1, 2))
-    assert (gone.resolved, office.record(group("A", 1, 2)).settled, office.last_heard) == (1, 1, [])
+
+
+@pytest.mark.parametrize("decision", [decide.handle, decide.dismiss])
+def test_a_decision_covers_its_finding_again_once_what_joined_has_left(
+    any_office: FindingsOffice, decision: Callable[..., decide.Decision]
+) -> None:
+    office = any_office
+    office.record(group("A", 1, 2))
+    name = office.only().id
+    decision(office.store, name, actor="anna", note=HANDLED)
+    decided = office.only()
+    office.record(group("A", 1, 2, 3))
+    office.happens(name, Event.PROPOSED)
+
+    left = office.record(group("A", 1, 2))
+
+    now = office.only()
+    assert (left.settled, left.resolved, office.last_heard) == (1, 0, [])
+    assert (now.state, now.state_since, now.decided_by) == (decided.state, decided.state_since, "anna")
+    assert (now.reason, now.note) == ("only records with an earlier decision are left", HANDLED)
+    assert ids(now.members) == [1, 2]
+    assert office.record(group("A", 1, 2)).settled == 1
+    assert office.record(group("A", 1, 2, 4)).reopened == 1
+    assert log.verify(office.store).intact
+
+
+def test_when_only_what_was_dismissed_in_another_is_left_the_finding_is_resolved(office: FindingsOffice) -> None:
+    office.record(group("A", 1, 2, start=1), group("A", 3, 4, 5, start=9), rule=SPAN)
+    decide.dismiss(office.store, next(one.id for one in office.all() if ids(one.members) == [1, 2]), actor="anna")
+    office.record(group("A", 1, 2, 3, 4, 5, start=1), rule=SPAN)
+
+    outcome = office.record(group("A", 1, 2, start=1), rule=SPAN)
+    later = office.record(group("A", 1, 2, start=1), rule=SPAN)
+
+    assert (outcome.resolved, outcome.settled, outcome.groups) == (1, 1, 1)
+    assert (later.resolved, later.settled, later.reopened) == (0, 1, 0)
+    [resolved] = [one for one in office.all() if one.state is State.RESOLVED]
+    assert resolved.reason == "only records with an earlier decision are left"
+    assert office.record(group("A", 1, 2, 3, start=1), rule=SPAN).reopened == 1
+
+
+def test_a_finding_that_took_in_a_handled_one_is_handled_once_only_that_is_left(any_office: FindingsOffice) -> None:
+    office = any_office
+    office.record(group("A", 1, 2, start=1), group("A", 3, 4, 5, start=9), rule=SPAN)
+    handled = _handled(office, 1, 2)
+    office.record(group("A", 1, 2, 3, 4, 5, start=1), rule=SPAN)
+    [taking] = [one.id for one in office.all() if one.state is State.OPEN]
+
+    office.record(group("A", 1, 2, start=1), rule=SPAN)
+
+    assert {one.id: one.state for one in office.all()} == {handled: State.MERGED, taking: State.HANDLED}
 
 
 def test_a_handled_finding_comes_back_with_other_values(office: FindingsOffice) -> None:

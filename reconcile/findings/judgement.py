@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reconcile.findings.identity import RuleIdentity
+from reconcile.findings.identity import RuleIdentity, judged_values
 from reconcile.findings.known import Known, Match, NotSame, match
 from reconcile.findings.payload import extents
 from reconcile.findings.states import IN_HAND, LIVE, Event, State
@@ -91,7 +91,7 @@ def judge(
     continues, oldest first.
     """
     matching = match(groups, known, not_same, by_records=rule.by_records)
-    verdicts = [_on_group(matched, at, read_at or at) for matched in matching.matches]
+    verdicts = [_on_group(matched, not_same, at, read_at or at) for matched in matching.matches]
     reason = RULE_CHANGED if edited else NO_LONGER_MATCH
     for finding in matching.left:
         if finding.id in matching.absorbed:
@@ -102,7 +102,7 @@ def judge(
     return Judgement(tuple(verdicts))
 
 
-def _on_group(matched: Match, at: dt.datetime, read_at: dt.datetime) -> Verdict:
+def _on_group(matched: Match, not_same: NotSame, at: dt.datetime, read_at: dt.datetime) -> Verdict:
     finding, group = matched.finding, matched.group
     if finding is not None and _is_in_hand(finding, read_at):
         return Verdict(FindingChange.IN_HAND, finding.id, group)
@@ -113,12 +113,24 @@ def _on_group(matched: Match, at: dt.datetime, read_at: dt.datetime) -> Verdict:
     if finding is None:
         return Verdict(FindingChange.NEW, group=group, event=Event.OPENED)
     if matched.settled and finding.state in LIVE:
+        if (event := _decided_again(matched, finding, not_same)) is not None:
+            return Verdict(FindingChange.SETTLED, finding.id, group, event, reason=ONLY_SETTLED)
         return Verdict(FindingChange.RESOLVED, finding.id, group, Event.VANISHED, reason=ONLY_SETTLED)
     if matched.settled:
         return Verdict(FindingChange.SETTLED, finding.id, group)
     if finding.state in LIVE:
         return _on_live(matched, finding, at)
     return Verdict(FindingChange.REOPENED, finding.id, group, Event.CAME_BACK, reason=_why_back(matched, finding))
+
+
+def _decided_again(matched: Match, finding: Known, not_same: NotSame) -> Event | None:
+    """Return the event of the decision that covers a finding again, now that what joined it has left."""
+    if finding.covers(matched.records, judged_values(matched.group)):
+        return _EVENTS.get(finding.decided)
+    return Event.HANDLED if matched.judged and not_same.are_all_handled(matched.records) else None
+
+
+_EVENTS: Mapping[State | None, Event] = {State.HANDLED: Event.HANDLED, State.DISMISSED: Event.DISMISSED}
 
 
 def _is_in_hand(finding: Known, read_at: dt.datetime) -> bool:

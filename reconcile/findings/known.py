@@ -121,7 +121,8 @@ class Known:
     """A finding as the last run left it. Records are canonical names.
 
     `anchor` is its first record, like the keeper. `members` are its records then, `former` others it once had,
-    `settled` those covered by a decision, made about the values `settled_key`. `peaks` are the largest `extents` of a
+    `settled` those covered by a decision, made about the values `settled_key`; `decided` is the state that a person
+    gave it by that decision. `peaks` are the largest `extents` of a
     discrepancy since it was new or came back. `snoozed_until` is None for a snooze that lasts until it grows. `since`
     is the time of its state. `is_being_undone`: an undo of its cleaning was claimed, and it is not known to be done or
     not done.
@@ -136,6 +137,7 @@ class Known:
     former: frozenset[str] = frozenset()
     settled: frozenset[str] = frozenset()
     settled_key: Mapping[str, Value] = field(default_factory=dict)
+    decided: State | None = None
     peaks: Mapping[str, Decimal] = field(default_factory=dict)
     snoozed_until: dt.datetime | None = None
     since: dt.datetime | None = None
@@ -194,6 +196,10 @@ class NotSame:
         else:
             possible = itertools.combinations(sorted(among), 2)
         return sorted(pair for pair in possible if self._is_valid(pair, key))
+
+    def are_all_handled(self, records: Sequence[str]) -> bool:
+        """Return True if every pair of these records was handled."""
+        return self.handled.issuperset(itertools.combinations(sorted(records), 2))
 
     def _is_valid(self, pair: Pair, key: Mapping[str, Value]) -> bool:
         judged = self.pairs.get(pair)

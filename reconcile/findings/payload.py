@@ -16,6 +16,8 @@ from rules.values import EXACT, Value
 
 DUPLICATE = "duplicate"
 """The form of a group that has a keeper; it is not stored."""
+DECIDED = "decided"
+"""The state that a person gave a finding by the decision about its settled records. A cleaning settles records too."""
 PARTS = ("span", "nearby", "form", "datasets", "differing", "form_reason", "links", "judged")
 """The names that `written` may use; a finding that is found again gets them anew."""
 PEAKS = "peaks"

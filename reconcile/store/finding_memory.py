@@ -13,7 +13,7 @@ from sqlalchemy.dialects import sqlite
 
 from reconcile.findings.identity import RuleIdentity, decode, key_text
 from reconcile.findings.known import Known, Outline
-from reconcile.findings.payload import peaks
+from reconcile.findings.payload import DECIDED, peaks
 from reconcile.findings.states import HOLDING, PlanState, State
 from reconcile.store import bulk
 from reconcile.store.bulk import StoredRows
@@ -280,6 +280,7 @@ def _known_finding(row: Row, members: Mapping[str, Row], *, is_being_undone: boo
         former=former,
         settled=frozenset(record for record, member in members.items() if member["settled_at"] is not None),
         settled_key=decode_key(row["payload"].get("settled_key", ())),
+        decided=State(row["payload"][DECIDED]) if DECIDED in row["payload"] else None,
         peaks=peaks(row["payload"], row["money"]),
         snoozed_until=row["snoozed_until"],
         since=row["state_since"],

@@ -9,14 +9,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from reconcile.findings.payload import DECIDED
 from reconcile.findings.states import State
 from reconcile.store import bulk
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import FORMER
 from reconcile.store.tables import finding_members, findings
-
-DECIDED = "decided"
-"""In the payload of a finding: a person decided about its settled records. A cleaning settles records too."""
 
 
 @dataclass(frozen=True)
@@ -110,17 +108,24 @@ def decide(
     _write(tx, finding, values, note)
 
 
-def settle_values(tx: Transaction, finding: str) -> None:
-    """Record the values of the finding that a decision of a person settles."""
-    row = tx.connection.execute(sa.select(findings.c.key, findings.c.payload).where(findings.c.id == finding)).one()
-    settled = {"settled_key": row.payload.get("judged", row.key), DECIDED: True}
+def settle_values(tx: Transaction, finding: str, state: State) -> None:
+    """Record the values of the finding that a decision of a person settles, and the state that it gives."""
+    row = tx.connection.execute(_VALUES.where(findings.c.id == finding)).one()
+    settled = {"settled_key": row.payload.get("judged", row.key), DECIDED: state.value}
     _write(tx, finding, {"payload": row.payload | settled})
 
 
 def forget_decision(tx: Transaction, finding: str) -> None:
     """Record that no decision of a person covers records of the finding any more."""
-    payload = tx.connection.execute(sa.select(findings.c.payload).where(findings.c.id == finding)).scalar_one()
-    _write(tx, finding, {"payload": {name: value for name, value in payload.items() if name != DECIDED}})
+    row = tx.connection.execute(_VALUES.where(findings.c.id == finding)).one()
+    _write(tx, finding, {"payload": _without(row.payload, DECIDED)})
+
+
+def _without(payload: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in payload.items() if name not in names}
+
+
+_VALUES: sa.Select[Any] = sa.select(findings.c.key, findings.c.payload)
 
 
 def name_decider(tx: Transaction, finding: str, *, by: str, note: str | None) -> None:

@@ -324,7 +324,7 @@ def _settle(store: Store, finding_id: str, event: Event, actor: str, note: str |
         log.touch(tx, facts.FINDING, judgements.judged_before(tx, [finding.id]))
         pairs = judgements.judge(tx, [finding.id], by=actor, note=note, are_handled=state is State.HANDLED)
         finding_memory.settle(tx, finding.id, tx.now)
-        finding_states.settle_values(tx, finding.id)
+        finding_states.settle_values(tx, finding.id, state)
         _move(tx, finding, event, actor, note, details={"pairs": pairs})
         return _done(tx, finding, f"{finding.id} is {state.value}: {_settled_text(finding, state)}.")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reconcile.audit import facts, log
+from reconcile.findings.payload import DECIDED
 from reconcile.findings.states import TRANSITIONS, Event, State
 from reconcile.store import Transaction
 from reconcile.store import finding_states as stored
@@ -125,7 +126,7 @@ def _payload_changes(row: stored.Whole, move: Transition, version: int) -> dict[
         return {"not_undone": [version, move.why]}
     changes: dict[str, Any] = {} if move.why is None else {"reason": move.why}
     if move.event is Event.UNDONE:
-        changes |= {"not_undone": None, stored.DECIDED: True}
+        changes |= {"not_undone": None, DECIDED: State.UNDONE.value}
     return changes | ({"settled_key": row.payload.get("judged", row.key)} if move.event in _SETTLING else {})
 
 

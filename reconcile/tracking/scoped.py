@@ -14,7 +14,7 @@ from reconcile.store.finding_memory import Memory, decode_key
 from rules.engines.base import Group
 from rules.engines.scope import Scope
 
-_DIFFERENT = (Event.OPENED, Event.GREW, Event.SHRANK, Event.VANISHED, Event.CAME_BACK)
+_DIFFERENT = (Event.OPENED, Event.GREW, Event.SHRANK, Event.VANISHED, Event.CAME_BACK, Event.HANDLED, Event.DISMISSED)
 
 
 class KeyTexts:

@@ -80,7 +80,7 @@ class Writer:
             self._log(row, None, verdict, created[row["id"]])
 
     def _apply(self, verdict: Verdict, new_id: str | None, mark: str, *, is_own: bool) -> None:
-        if verdict.change is FindingChange.SETTLED:
+        if verdict.change is FindingChange.SETTLED and verdict.event is None:
             self._on_settled(verdict)
         elif verdict.change is FindingChange.IN_HAND:
             self._seen.append(verdict.finding or "")
@@ -156,6 +156,8 @@ class Writer:
         payload |= stored_parts.with_peaks(stored_parts.written(group, self._rule.datasets), group, former)
         if verdict.change.is_told:
             payload |= {"change": verdict.change.value, "summary": self._summary, "reason": verdict.reason}
+        elif verdict.change is FindingChange.SETTLED:
+            payload["reason"] = verdict.reason
         return payload
 
     def _changed_by(self, row: Row, before: Row, verdict: Verdict) -> None:
@@ -172,11 +174,18 @@ class Writer:
         if earlier in _PLANNED and state is not earlier:
             self.planless.append(row["id"])
         if state is not earlier:
-            row |= {"state_since": self._tx.now, "snoozed_until": None}
+            row |= {"state_since": self._decided_at(row["id"], verdict), "snoozed_until": None}
         if verdict.change.is_told and not self._silent:
             row["version"] += 1
             self.news.append(row["id"])
         return row
+
+    def _decided_at(self, finding: str, verdict: Verdict) -> dt.datetime:
+        """Return the time of the new state: that of the decision if it covers the finding again."""
+        if verdict.change is not FindingChange.SETTLED:
+            return self._tx.now
+        times = (row["settled_at"] for row in self._known.members[finding].values() if row["settled_at"] is not None)
+        return max(times, default=self._tx.now)
 
     def _log(self, row: Row, earlier: State | None, verdict: Verdict, created: facts.Changed | None = None) -> None:
         assert verdict.event is not None  # noqa: S101 - only called for a verdict with an event
