@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from rules import values as sums
 from rules.distances import apart, is_near, number
-from rules.engines.base import Group, Member, MoneyColumns, Relation
+from rules.engines.base import DuplicateGroup, Group, Member, MoneyColumns, Relation
 from rules.models import Distance
 from rules.values import PLACE, RecordId, Value, canonical, canonical_json, order_key, sameness
 
@@ -230,6 +230,15 @@ def money_at_risk(surplus: Iterable[Valued], relation: Relation) -> dict[str, De
 def amounts(records: Iterable[Valued], money: MoneyColumns) -> dict[str, Decimal]:
     """Return the same for records whose `values` have the columns of `money`."""
     return dict(sorted(sums.of(_amounts(records, money)).items()))
+
+
+def money_of(group: DuplicateGroup, records: Iterable[Member]) -> dict[str, Decimal]:
+    """Return the sum over some records of the group, as its `money` is the sum over its surplus."""
+    of_dataset: dict[str | None, list[Member]] = defaultdict(list)
+    for record in records:
+        of_dataset[record.dataset].append(record)
+    priced = ((group.priced.get(dataset), alike) for dataset, alike in of_dataset.items())
+    return dict(sorted(sums.of(amounts(alike, money) for money, alike in priced if money is not None).items()))
 
 
 def money_moved(surplus: Iterable[Valued], relation: Relation) -> dict[str, Decimal]:

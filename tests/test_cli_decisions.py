@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import re
 import shutil
 from pathlib import Path
 
@@ -236,6 +237,78 @@ def test_what_was_handled_is_real_and_its_money_neither_at_risk_nor_recovered(tm
     assert "handled outside Reconcile: refunded 4711" in shop("show", name).out
     shop("reopen", name)
     assert shop("status", "--json").json["at_risk"] == "20.00 EUR"
+
+
+MONEY = "id,order_id,name,amount\n"
+CHARGES = {1: "P-1,A-1,Ada,20.00\n", 2: "P-2,A-1,Bob,20.00\n", 3: "P-3,A-1,Cid,7.00\n", 0: "P-0,A-1,Dan,5.00\n"}
+
+
+def charged(folder: Path, *charges: int) -> Project:
+    """A shop that was run once, in which the first charges are handled."""
+    dataset = (
+        "{source: shop, path: orders.csv, id: id, money: {amount: amount, currency: EUR}, columns: {amount: decimal}}"
+    )
+    written = PROJECT.replace("{source: shop, path: orders.csv, id: id}", dataset)
+    told = "jobs: {nightly: {rules: all, notify: [team], existing: report}}\n"
+    told += "channels: {team: {type: file, path: messages.txt}}\n"
+    shop = Project(folder).write(written.replace("jobs: {nightly: {rules: all}}\n", told))
+    charging(shop, *charges)
+    assert shop("run").code == 0
+    assert shop("handle", first(shop), "--note", "refunded 4711").code == 0
+    return shop
+
+
+def charging(shop: Project, *charges: int) -> None:
+    shop.write(MONEY + "".join(CHARGES[number] for number in charges), "orders.csv")
+
+
+def sums(shop: Project) -> tuple[str, str, float | None]:
+    rule = {rule["rule"]: rule for rule in shop("rules", "--json").json}["twice"]
+    return rule["at_risk"], rule["handled"], rule["precision"]
+
+
+@pytest.mark.parametrize(("joining", "amount"), [(3, "7.00"), (0, "20.00")], ids=["surplus", "keeper"])
+def test_of_a_handled_finding_only_what_joins_is_at_risk_until_it_leaves(
+    tmp_path: Path, joining: int, amount: str
+) -> None:
+    """A new keeper leaves one of the handled records: whoever handled them kept it."""
+    shop = charged(tmp_path, 1, 2)
+    name, heard = first_of_any_state(shop), (tmp_path / "messages.txt").read_text()
+    assert sums(shop) == ("", "20.00 EUR", 1.0)
+    charging(shop, *sorted((1, 2, joining)))
+
+    dry = shop("run", "--dry-run", "--json").json["rules"][0]
+    told = shop("run", "--json").json["rules"][0]
+
+    message = (tmp_path / "messages.txt").read_text().removeprefix(heard)
+    assert (dry["money"], told["money"], told["findings"]["reopened"]) == ({"EUR": amount}, {"EUR": amount}, 1)
+    assert sums(shop) == (f"{amount} EUR", "20.00 EUR", None)
+    assert shop("status", "--json").json["at_risk"] == f"{amount} EUR"
+    assert f"came back, {amount} EUR at risk" in message
+    assert re.search(r"^Since today .*: 1 surplus record\.$", message, re.MULTILINE)
+    assert shop("run", "--json").json["rules"][0]["money"] == {"EUR": amount}
+    charging(shop, 1, 2)
+    assert shop("run", "--json").json["rules"][0]["money"] == {}
+    assert (sums(shop), states(shop)) == (("", "20.00 EUR", 1.0), {name: "handled"})
+
+
+def test_what_is_handled_again_is_handled_as_a_whole_and_reopened_as_a_whole(tmp_path: Path) -> None:
+    shop = charged(tmp_path, 1, 2)
+    name = first_of_any_state(shop)
+    charging(shop, 1, 2, 3)
+    assert shop("run").code == 0
+
+    assert shop("handle", name).code == 0
+    assert sums(shop) == ("", "27.00 EUR", 1.0)
+    assert shop("run", "--json").json["rules"][0]["money"] == {}
+    assert shop("reopen", name).code == 0
+    assert sums(shop) == ("27.00 EUR", "", None)
+    assert shop("run", "--json").json["rules"][0]["money"] == {"EUR": "27.00"}
+
+
+def first_of_any_state(shop: Project) -> str:
+    [name] = states(shop)
+    return name
 
 
 def test_without_a_name_handed_on_it_is_the_user_of_the_terminal(

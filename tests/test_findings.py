@@ -42,7 +42,7 @@ from reconcile.store import findings as stored
 from reconcile.store.findings import FindingAmbiguous, FindingUnknown
 from reconcile.tracking import decide
 from reconcile.tracking.remember import preview, record
-from rules.engines.base import DuplicateGroup, Member
+from rules.engines.base import DuplicateGroup, Member, MoneyColumns
 from rules.kinds.duplicates import DuplicatesRule
 from rules.models import Severity
 from rules.values import Value
@@ -1171,6 +1171,33 @@ def test_when_only_what_was_dismissed_in_another_is_left_the_finding_is_resolved
     [resolved] = [one for one in office.all() if one.state is State.RESOLVED]
     assert resolved.reason == "only records with an earlier decision are left"
     assert office.record(group("A", 1, 2, 3, start=1), rule=SPAN).reopened == 1
+
+
+def _charges(*ids: int) -> DuplicateGroup:
+    """A group in which each record, except the keeper, is one euro too much."""
+    keeper, *surplus = (Member((one,), {"id": one, "order": "A", "amount": Decimal(1)}) for one in ids)
+    money = {"EUR": Decimal(len(surplus))}
+    priced = {None: MoneyColumns("amount", currency="EUR")}
+    return DuplicateGroup({"order": "A"}, keeper, tuple(surplus), money=money, priced=priced)
+
+
+@pytest.mark.parametrize("size", [2, judgements.MOST_PAIRS_OF + 1], ids=["pair", "crowd"])
+def test_the_money_of_what_joins_is_counted_alone_and_with_the_rest_once_all_is_decided(
+    any_office: FindingsOffice, size: int
+) -> None:
+    office = any_office
+    handled = tuple(range(size))
+    office.record(_charges(*handled))
+    name = _handled(office, *handled)
+
+    joined = office.record(_charges(*handled, 1000, 1001))
+    again = office.record(_charges(*handled, 1000, 1001))
+
+    assert (joined.money, again.money) == ({"EUR": Decimal(2)}, {"EUR": Decimal(2)})
+    assert (joined.reopened, again.known, office.get(name).money) == (1, 1, {"EUR": Decimal(2)})
+    decide.dismiss(office.store, name, actor="anna")
+    assert office.get(name).money == {"EUR": Decimal(size + 1)}
+    assert log.verify(office.store).intact
 
 
 def test_a_finding_that_took_in_a_handled_one_is_handled_once_only_that_is_left(any_office: FindingsOffice) -> None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 import datetime as dt
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 
+from reconcile.findings.handled import without_handled
 from reconcile.findings.identity import RuleIdentity, judged_values
 from reconcile.findings.known import Known, Match, NotSame, match
 from reconcile.findings.payload import extents
 from reconcile.findings.states import IN_HAND, LIVE, Event, State
-from rules.engines.base import Discrepancy, Group
+from rules.engines.base import Discrepancy, DuplicateGroup, Group
 
 
 class FindingChange(enum.Enum):
@@ -42,7 +44,8 @@ class Verdict:
 
     `finding` is None for a new one, and for a group whose pairs were all judged different, which is not a finding.
     `group` is None if the records are gone. `event` is None if nothing happened to it. `into` is the finding that took
-    in a merged one. `reason` is for people.
+    in a merged one. `reason` is for people. The money of `group` is that of the records nobody handled yet, and
+    `handled` that of the others.
     """
 
     change: FindingChange
@@ -51,6 +54,7 @@ class Verdict:
     event: Event | None = None
     into: str | None = None
     reason: str | None = None
+    handled: Mapping[str, Decimal] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,10 @@ def judge(
     continues, oldest first.
     """
     matching = match(groups, known, not_same, by_records=rule.by_records)
-    verdicts = [_on_group(matched, not_same, at, read_at or at) for matched in matching.matches]
+    verdicts = [
+        _less_handled(_on_group(matched, not_same, at, read_at or at), matched, not_same)
+        for matched in matching.matches
+    ]
     reason = RULE_CHANGED if edited else NO_LONGER_MATCH
     for finding in matching.left:
         if finding.id in matching.absorbed:
@@ -100,6 +107,18 @@ def judge(
         elif complete and finding.state in LIVE:
             verdicts.append(Verdict(FindingChange.RESOLVED, finding.id, event=Event.VANISHED, reason=reason))
     return Judgement(tuple(verdicts))
+
+
+def _less_handled(verdict: Verdict, matched: Match, not_same: NotSame) -> Verdict:
+    """Return the verdict without the money of what was handled, unless the finding as a whole is decided."""
+    finding = matched.finding
+    is_handled = finding is not None and finding.decided is State.HANDLED
+    if verdict.change is FindingChange.SETTLED or not isinstance(verdict.group, DuplicateGroup):
+        return verdict
+    if not (is_handled or not_same.handled):
+        return verdict
+    group, handled = without_handled(verdict.group, matched.records, finding, not_same)
+    return replace(verdict, group=group, handled=handled)
 
 
 def _on_group(matched: Match, not_same: NotSame, at: dt.datetime, read_at: dt.datetime) -> Verdict:

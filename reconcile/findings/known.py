@@ -152,6 +152,10 @@ class Known:
         """Return True if a decision about this finding already covers all of these records with this key."""
         return bool(self.settled) and self.settled.issuperset(records) and holds(self.settled_key, key)
 
+    def stands_for(self, key: Mapping[str, Value]) -> bool:
+        """Return True if no value is known to differ that the decision was about."""
+        return bool(self.settled) and stands(self.settled_key, key)
+
 
 Pair = tuple[str, str]
 
@@ -196,6 +200,10 @@ class NotSame:
         else:
             possible = itertools.combinations(sorted(among), 2)
         return sorted(pair for pair in possible if self._is_valid(pair, key))
+
+    def handled_within(self, records: Iterable[str], key: Mapping[str, Value]) -> list[Pair]:
+        """Return those of `within` that were handled."""
+        return [pair for pair in self.within(records, key) if pair in self.handled]
 
     def are_all_handled(self, records: Sequence[str]) -> bool:
         """Return True if every pair of these records was handled."""

@@ -16,9 +16,11 @@ from rules.values import EXACT, Value
 
 DUPLICATE = "duplicate"
 """The form of a group that has a keeper; it is not stored."""
+HANDLED_MONEY = "handled_money"
+"""The money of the records of an undecided finding that were handled; `money` is that of the others."""
 DECIDED = "decided"
 """The state that a person gave a finding by the decision about its settled records. A cleaning settles records too."""
-PARTS = ("span", "nearby", "form", "datasets", "differing", "form_reason", "links", "judged")
+PARTS = ("span", "nearby", "form", "datasets", "differing", "form_reason", "links", "judged", HANDLED_MONEY)
 """The names that `written` may use; a finding that is found again gets them anew."""
 PEAKS = "peaks"
 """The largest extents of a discrepancy since it was new or came back."""

@@ -9,6 +9,8 @@ from decimal import Decimal
 from itertools import pairwise
 
 from reconcile.config.settings import Project
+from reconcile.findings.handled import dealt_with
+from reconcile.findings.identity import member_name
 from reconcile.findings.judgement import FindingChange
 from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.shown import Finding
@@ -75,7 +77,7 @@ class RuleNews:
         self.states[finding.state] += 1
         if finding.form != DUPLICATE:
             self.forms[finding.form] += 1
-        self.records += sum(record.settled_at is None for record in finding.surplus)
+        self.records += _surplus_at_risk(finding)
         values.add(self.money, finding.money)
         self.summary = self.summary or finding.summary
         self._examine(finding, rule)
@@ -117,3 +119,13 @@ def gaps(finding: Finding, rule: Rule) -> tuple[float, ...]:
         time for member in finding.members if isinstance(time := member.values.get(rule.ordered_by), dt.datetime)
     )
     return tuple((later - earlier).total_seconds() for earlier, later in pairwise(times))
+
+
+def _surplus_at_risk(finding: Finding) -> int:
+    """Return the number of surplus records that no decision covers; of handled ones without their keeper, one is."""
+    names = list(map(member_name, finding.members))
+    pairs = [(member_name(first), member_name(second)) for first, second in finding.handled_pairs]
+    handled = dealt_with(names, pairs) if pairs else frozenset()
+    one_stays = {name for pair in pairs for name in pair} - handled
+    surplus = ((member_name(record), record) for record in finding.surplus)
+    return sum(record.settled_at is None or name in one_stays for name, record in surplus if name not in handled)

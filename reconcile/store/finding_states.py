@@ -5,16 +5,18 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile.findings.payload import DECIDED
+from reconcile.findings.payload import DECIDED, HANDLED_MONEY, amount_rank
 from reconcile.findings.states import State
 from reconcile.store import bulk
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import FORMER
 from reconcile.store.tables import finding_members, findings
+from rules import values as sums
 
 
 @dataclass(frozen=True)
@@ -112,20 +114,28 @@ def settle_values(tx: Transaction, finding: str, state: State) -> None:
     """Record the values of the finding that a decision of a person settles, and the state that it gives."""
     row = tx.connection.execute(_VALUES.where(findings.c.id == finding)).one()
     settled = {"settled_key": row.payload.get("judged", row.key), DECIDED: state.value}
-    _write(tx, finding, {"payload": row.payload | settled})
+    _write(tx, finding, _with_all_money(row) | {"payload": _without(row.payload, HANDLED_MONEY) | settled})
 
 
 def forget_decision(tx: Transaction, finding: str) -> None:
     """Record that no decision of a person covers records of the finding any more."""
     row = tx.connection.execute(_VALUES.where(findings.c.id == finding)).one()
-    _write(tx, finding, {"payload": _without(row.payload, DECIDED)})
+    _write(tx, finding, _with_all_money(row) | {"payload": _without(row.payload, DECIDED, HANDLED_MONEY)})
+
+
+def _with_all_money(row: sa.Row[Any]) -> dict[str, Any]:
+    """Return the money of a finding that is decided as a whole: also that of the records that were handled before."""
+    handled = row.payload.get(HANDLED_MONEY, {})
+    money = sums.of({name: Decimal(amount) for name, amount in part.items()} for part in (row.money, handled))
+    rank = amount_rank(money) if handled and row.amount_rank else row.amount_rank  # 0: the rule hides amounts
+    return {"money": {name: str(amount) for name, amount in sorted(money.items())}, "amount_rank": rank}
 
 
 def _without(payload: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in payload.items() if name not in names}
 
 
-_VALUES: sa.Select[Any] = sa.select(findings.c.key, findings.c.payload)
+_VALUES: sa.Select[Any] = sa.select(findings.c.key, findings.c.payload, findings.c.money, findings.c.amount_rank)
 
 
 def name_decider(tx: Transaction, finding: str, *, by: str, note: str | None) -> None:

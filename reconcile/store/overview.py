@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from reconcile.findings.payload import HANDLED_MONEY
 from reconcile.findings.states import PlanState, State
 from reconcile.store.database import Transaction
 from reconcile.store.tables import failures, findings, plans
@@ -35,6 +36,23 @@ def money_of_findings(
     if since is not None:
         query = query.where(findings.c.state_since >= since)
     yield from _streamed(tx, _of(query, findings, rule))
+
+
+def money_handled(
+    tx: Transaction, since: dt.datetime, rule: str | None = None
+) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the rule and the money of what was handled in each finding whose state is as old as a time, as above.
+
+    If a record joined a handled finding, that is the money of its other records. A merged finding is counted where its
+    records are now.
+    """
+    yield from money_of_findings(tx, (State.HANDLED,), rule, since=since)
+    payload = findings.c.payload
+    is_partly = sa.type_coerce(payload, sa.Text).like(f'%"{HANDLED_MONEY}":{{%')
+    query = sa.select(findings.c.rule, payload).where(is_partly, findings.c.state_since >= since)
+    query = query.where(findings.c.state.not_in((State.HANDLED.value, State.MERGED.value)))
+    for name, parts in _streamed(tx, _of(query, findings, rule)):
+        yield name, parts[HANDLED_MONEY]
 
 
 def money_cleaned(

@@ -153,6 +153,8 @@ class Writer:
         payload = {name: value for name, value in kept.items() if name not in stored_parts.PARTS}
         goes_on = verdict.change is FindingChange.GROWN or not verdict.change.is_told
         former = stored_parts.peaks(kept, before["money"]) if before and goes_on else {}
+        if verdict.handled:
+            payload[stored_parts.HANDLED_MONEY] = {name: str(amount) for name, amount in verdict.handled.items()}
         payload |= stored_parts.with_peaks(stored_parts.written(group, self._rule.datasets), group, former)
         if verdict.change.is_told:
             payload |= {"change": verdict.change.value, "summary": self._summary, "reason": verdict.reason}

@@ -162,7 +162,7 @@ class _Sums:
             seconds[name].append((decided - first_seen).total_seconds())
         at_risk = sums_of(overview.money_of_findings(tx, WAITING, rule))
         recovered = sums_of(overview.money_cleaned(tx, _since(tx), rule))
-        handled = sums_of(overview.money_of_findings(tx, (State.HANDLED,), rule, since=_since(tx)))
+        handled = sums_of(overview.money_handled(tx, _since(tx), rule))
         return cls(_numbers(tx), seconds, at_risk, recovered, handled)
 
     def view(self, application: Application, rule: Rule) -> RuleView:

@@ -73,7 +73,7 @@ def today(application: Application) -> Today:
         counts = findings.counts(tx)
         at_risk = sums_of(overview.money_of_findings(tx, WAITING))
         recovered = sums_of(overview.money_cleaned(tx, since))
-        handled = sums_of(overview.money_of_findings(tx, (State.HANDLED,), since=since))
+        handled = sums_of(overview.money_handled(tx, since))
         days = by_day(overview.new_by_day(tx, since), since.date())
         lasting, failing = tuple(troubles.ongoing(tx)), tuple(overview.failing(tx))
     waiting = [count for count in counts if count.state in WAITING]

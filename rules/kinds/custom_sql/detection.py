@@ -19,6 +19,7 @@ from rules.engines.base import (
     DuplicateGroup,
     Group,
     Member,
+    MoneyColumns,
     Records,
     Relation,
     Skipped,
@@ -166,6 +167,7 @@ class FittedSql:
             keeper=self._member(keeper),
             surplus=tuple(map(self._member, surplus)),
             money=self._at_risk(surplus or records),
+            priced=self._priced,
         )
 
     def _member(self, record: grouping.Record) -> Member:
@@ -183,9 +185,13 @@ class FittedSql:
 
     def _at_risk(self, records: Sequence[grouping.Record]) -> dict[str, Decimal]:
         """Return the sum of the records' amounts, if the query returns the columns of `money`."""
+        return grouping.money_at_risk(records, self.relation) if self._priced else {}
+
+    @cached_property
+    def _priced(self) -> Mapping[str | None, MoneyColumns]:
         money = self.relation.money
         columns = {money.amount, money.currency_column or money.amount} if money else set()
-        return grouping.money_at_risk(records, self.relation) if columns <= set(self._considered) else {}
+        return {None: money} if money is not None and columns <= set(self._considered) else {}
 
 
 def _misfits(rule: SqlRule, own: Schema, relation: Relation, answer: Schema) -> Iterator[str]:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from rules import grouping, survivorship
-from rules.engines.base import DuplicateGroup, Group, Link, Nearby, Positions
+from rules.engines.base import DuplicateGroup, Group, Link, MoneyColumns, Nearby, Positions
 from rules.kinds.base import Sample
 from rules.kinds.duplicates import encoded, splitting
 from rules.kinds.duplicates.bound import BoundRule, Criteria
@@ -68,6 +68,11 @@ class Grouping(ABC):
     @abstractmethod
     def money(self, surplus: Sequence[grouping.Record]) -> dict[str, Decimal]:
         """Return the sum of the surplus per currency."""
+
+    @property
+    @abstractmethod
+    def priced(self) -> Mapping[str | None, MoneyColumns]:
+        """The columns of amounts in the records' values, by dataset."""
 
     def groups(self, members: pa.Table, limit: ShareLimit, instead_of: pa.Table | None = None) -> Sequence[Group]:
         """Group the members, and those records of `instead_of` whose key no member has. Raises KeyTooCommon."""
@@ -235,6 +240,7 @@ class Grouping(ABC):
             span=(places[0], places[-1]) if places else None,
             links=links,
             excepted=self.bound.excepted.within(ordered),
+            priced=self.priced,
         )
 
     def _matches(self, records: list[grouping.Record]) -> bool:
@@ -268,6 +274,11 @@ class DatasetGrouping(Grouping):
 
     def money(self, surplus: Sequence[grouping.Record]) -> dict[str, Decimal]:
         return grouping.money_at_risk(surplus, self.bound.relation)
+
+    @cached_property
+    def priced(self) -> Mapping[str | None, MoneyColumns]:
+        money = self.bound.relation.money
+        return {} if money is None else {None: money}
 
     @cached_property
     def normal(self) -> Sequence[Callable[[Value], Value]]:

@@ -17,6 +17,7 @@ from rules.engines import embedded
 from rules.engines.base import (
     Detection,
     Group,
+    MoneyColumns,
     Readable,
     RecordCounts,
     Records,
@@ -233,6 +234,12 @@ class SeveralGrouping(Grouping):
             for number, side in enumerate(self.bound.sides)
         )
         return dict(sorted(sums.of(amounts).items()))
+
+    @cached_property
+    def priced(self) -> Mapping[str | None, MoneyColumns]:
+        relations = [side.relation_in_rule for side in self.bound.sides]
+        named = ((each.dataset if number else None, each.money) for number, each in enumerate(relations))
+        return {dataset: money for dataset, money in named if money is not None}
 
     @cached_property
     def _columns(self) -> Sequence[Sequence[tuple[str, str]]]:
