@@ -18,16 +18,20 @@ from world_support import ALONE, DELETE, MARK, TWO, World, asking
 from connectors.sql.source import SqlSource
 from connectors.target import Outcome, TargetError
 from reconcile import points
+from reconcile.cleaning import cleaning
 from reconcile.cleaning.actions.base import NotPlannable
 from reconcile.cleaning.decisions import BeyondLimits
 from reconcile.cleaning.execution import executor
+from reconcile.cli import exits
 from reconcile.coordination import lease, pauses
+from reconcile.findings.results import CleaningResult
 from reconcile.findings.states import PlanState
 from reconcile.journal.approvals import PlanChanged
 from reconcile.service.serve import Server
 from reconcile.store import troubles as stored_troubles
 from reconcile.tracking import decide
 from reconcile.tracking.decide import NothingProposed, NotYours
+from rules.kinds.base import Rule
 
 __all__ = ["asking"]
 
@@ -389,6 +393,34 @@ def test_a_decision_that_settles_takes_the_plan_with_it(asking: World, settle: C
 
     assert asking.shop.ids() == [1, 2, 3]
     assert [plan.state for plan in asking.plans()] == [PlanState.SKIPPED]
+
+
+def test_a_defect_in_the_cleaning_of_one_rule_stops_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    rows = (*TWO, (8, "c@x", "Same"), (9, "d@x", "Same"))
+    world = World.at(tmp_path / "w", *rows, broken=ALONE | {"key": ["name"], "severity": "high"}, twins=ALONE)
+    world.run()
+    clean = cleaning.clean
+
+    def falls_over(rule: Rule, *given: Any) -> CleaningResult:
+        if rule.name == "broken":
+            raise ZeroDivisionError
+        return clean(rule, *given)
+
+    monkeypatch.setattr(cleaning, "clean", falls_over)
+
+    answer = world.command("run", "--json")
+
+    broken, twins = (outcome["cleaning"] for outcome in answer.json["rules"])
+    assert (answer.code, answer.json["status"]) == (exits.DEFECT, "failed")
+    assert (broken["defect"], broken["cleaned"], twins["cleaned"]) == (True, 0, 1)
+    assert "Reconcile itself failed (ZeroDivisionError)" in world.messages()
+    assert world.shop.ids() == [1, 3, 8, 9]
+    monkeypatch.undo()
+    assert world.command("run").code == exits.DONE
+    assert world.shop.ids() == [1, 3, 8]
+    assert world.intact()
 
 
 def test_of_a_handled_finding_only_what_joins_is_cleaned_and_only_with_an_approval(tmp_path: Path) -> None:

@@ -9,12 +9,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_support import FILES, ORDERS, Project, in_words, sqlite
 
 import reconcile
 from reconcile.cli import exits
+from reconcile.detection.detect import Detected
+from reconcile.runs import check
+from rules.kinds.base import Rule
 
 RECONCILE = [sys.executable, "-m", "reconcile"]
 CHANNEL = FILES + "channels: {team: {type: file, path: told.txt}}\njobs: {nightly: {rules: all, notify: [team]}}\n"
@@ -353,6 +357,40 @@ def test_check_says_of_a_file_channel_what_a_run_would_meet_and_makes_nothing(sh
     assert made == []
     assert "error  channel team: Channel 'team' cannot write to notes/told.txt: is a directory" in folder.out
     assert (untold.code, "error  channel team: Template none.txt: cannot be read" in untold.out) == (3, True)
+
+
+def test_a_defect_in_one_rule_stops_no_other_and_gives_its_code(
+    shop: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A message of such an error can hold data, so neither the run nor the file repeats it."""
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    shop.write(CHANNEL.replace("rules: {", "rules: {broken: {kind: duplicates, dataset: orders, key: [paid_at]}, "))
+    detected = check.detected
+
+    def falls_over(rule: Rule, *given: Any, **more: Any) -> Detected:
+        if rule.name == "broken":
+            raise ZeroDivisionError("Mrs Petersen")
+        return detected(rule, *given, **more)
+
+    monkeypatch.setattr(check, "detected", falls_over)
+    dry = shop("run", "--dry-run", "--json")
+
+    done = shop("run", "--json")
+
+    assert (dry.code, done.code) == (exits.DEFECT, exits.DEFECT)
+    for answer in (dry, done):
+        broken, twice = answer.json["rules"]
+        assert (broken["defect"], twice["findings"]["new"]) == (True, 1)
+        assert "Reconcile itself failed (ZeroDivisionError)" in broken["failed"]
+        assert "Petersen" not in answer.said
+        [file] = [word for word in broken["failed"].split() if word.endswith(".txt")]
+        assert "falls_over" in Path(file).read_text()
+    assert done.json["status"] == "failed"
+    assert "Reconcile itself failed" in (shop.folder / "told.txt").read_text()
+    monkeypatch.undo()
+    assert shop("run").code == exits.DONE
+    assert len(shop("findings", "--json").json) == 1
 
 
 def test_check_tells_each_trouble_with_its_code(shop: Project) -> None:

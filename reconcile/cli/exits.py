@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import datetime as dt
 import importlib
 import os
 import sys
-import tempfile
 import threading
-import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from reconcile.errors import Failed, Refused, Wrong
-from reconcile.telemetry import visible
+from reconcile.telemetry import defects, visible
 
 DONE = 0
 FOUND = 1
@@ -103,42 +100,13 @@ def misused(error: Any) -> int:
 
 def sentence(error: Exception) -> str:
     """Return the sentence for an error; a defect of ours is written to a file that the sentence names."""
-    if _code(error) != DEFECT:
-        return str(error)
-    return (
-        f"Reconcile itself failed ({type(error).__name__}), which is a defect; finished work is kept. "
-        f"Please report it with the file {_report(error)}"
-    )
+    return defects.sentence(error) if defects.is_defect(error) else str(error)
 
 
 def _code(error: Exception) -> int:
     """Return the exit code that the error's class carries; without one of ours it is a defect."""
-    code: int = getattr(type(error), "exit_code", DEFECT)
-    return code if code in (WRONG, FAILED, REFUSED) else DEFECT
-
-
-_HARMLESS = (TypeError, AttributeError, NameError, ImportError)
-"""Their messages hold names from our code; messages of other errors can hold data and are left out."""
-
-
-def _report(error: Exception) -> str:
-    """Write the traceback to a file that only this user can read; it holds code, no records and no secrets."""
-    stamp = dt.datetime.now(dt.UTC).strftime("%Y%m%dT%H%M%S")
-    handle, path = tempfile.mkstemp(prefix=f"reconcile-defect-{stamp}-", suffix=".txt")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.writelines(_traceback(error))
-    return path
-
-
-def _traceback(error: BaseException) -> Iterator[str]:
-    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    if before is not None:
-        yield from _traceback(before)
-        yield "\nand then\n\n"
-    yield from traceback.format_tb(error.__traceback__)
-    kind = type(error)
-    message = str(error) if isinstance(error, _HARMLESS) else "(its message may hold data, so it is left out)"
-    yield f"{kind.__module__}.{kind.__qualname__}: {message}\n"
+    code: int = DEFECT if defects.is_defect(error) else getattr(type(error), "exit_code", DEFECT)
+    return code
 
 
 def after_the_last_word(code: int) -> int:

@@ -92,6 +92,7 @@ def _code(report: RunReport, severity: Any) -> int:
     open_findings = exits.FOUND if severity is not None and report.has_open(severity) else exits.DONE
     failed = exits.FAILED if report.failed else exits.DONE
     failed = exits.WRONG if report.misfits else failed
+    failed = exits.DEFECT if report.has_defect else failed
     return exits.first_that_applies(exits.REFUSED if report.refused else exits.DONE, failed, open_findings)
 
 

@@ -83,7 +83,8 @@ class CleaningResult:
     many plans of earlier runs this run executed, for example approved in between. `binding`: the plans were made with
     it, if any could be made. `next_run`: a sentence about the plans left to the next run, because no
     run has reported findings under this binding yet. `uncounted`: why people are asked about findings whose money is
-    limited but cannot be counted. `of_killed` counts findings cleaned by earlier runs that were killed.
+    limited but cannot be counted. `of_killed` counts findings cleaned by earlier runs that were killed. `defect`:
+    Reconcile itself failed, as `stopped` says.
     """
 
     would_clean: int | None = None
@@ -104,6 +105,7 @@ class CleaningResult:
     next_run: str | None = None
     uncounted: str | None = None
     of_killed: Mapping[str, int] = field(default_factory=dict)
+    defect: bool = False
 
     @property
     def is_done(self) -> bool:
@@ -177,7 +179,8 @@ class RuleResult:
 class RuleFailure:
     """The result of a rule that could not be checked: `failed` is why, `subject` the rule or the whole source.
 
-    `misfit`: the rule does not fit its datasets, so it fails until one of them is corrected.
+    `misfit`: the rule does not fit its datasets, so it fails until one of them is corrected. `defect`: Reconcile itself
+    failed.
     """
 
     skipped: ClassVar[tuple[LeftOut, ...]] = ()
@@ -189,6 +192,7 @@ class RuleFailure:
     subject: Ours[str]
     cleaning: CleaningResult = CleaningResult()
     misfit: bool = False
+    defect: bool = False
 
 
 Outcome = RuleResult | RuleFailure

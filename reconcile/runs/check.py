@@ -27,6 +27,7 @@ from reconcile.detection.subject import Subject
 from reconcile.findings.identity import Existing, RuleIdentity, public
 from reconcile.findings.results import FindingCounts, RuleFailure, RuleResult
 from reconcile.messages.personal import Hidden
+from reconcile.telemetry import defects
 from reconcile.tracking.remember import RuleOutcome
 from rules.engines.base import Choice, Detection, Unanswerable
 from rules.engines.scope import Scope
@@ -97,8 +98,9 @@ def check(
     `earlier` is what the state holds of the rule's runs, if its dataset asks for incremental ones. `share` gives copies
     of datasets that other rules of the run read too.
 
-    A rule that cannot be checked is a failure, so that it never looks like a clean result; `fail` stores it. The
-    detection thread does not write to the store.
+    A rule that cannot be checked is a failure, so that it never looks like a clean result; `fail` stores it. So is a
+    defect of ours, which may be in this rule alone: the others are still checked. The detection thread does not write
+    to the store.
     """
     try:
         mark = None if earlier is None else _content(rule, order, tools, alive, earlier)
@@ -111,18 +113,26 @@ def check(
             why = earlier.why_full or "its files changed"
             answer = replace(answer, mode=Mode("full", why, mark if is_same else None))
         return judge(rule, identity, answer)
-    except (ConnectorError, RuleUnchecked, Unanswerable) as error:
+    except Exception as error:
+        is_defect = not isinstance(error, _UNCHECKED) and defects.is_defect(error)
+        if not (is_defect or isinstance(error, _UNCHECKED)):
+            raise
         tools.watch(rule.name, 0)  # raises after Ctrl-C, which can look like an error of the engine
         failure = RuleFailure(
             rule=rule.name,
             dataset=rule.dataset,
             severity=rule.severity.name,
-            failed=_sentence(rule, tools.project, error),
+            failed=defects.sentence(error, left=_LEFT) if is_defect else _sentence(rule, tools.project, error),
             subject=f"source {error.source}" if isinstance(error, SourceUnavailable) else f"rule {rule.name}",
             misfit=isinstance(error, RuleDoesNotFit),
+            defect=is_defect,
         )
         fail(failure, error)
         return failure
+
+
+_UNCHECKED = (ConnectorError, RuleUnchecked, Unanswerable)
+_LEFT = "the findings of this rule are unchanged, and the other rules are checked"
 
 
 def _sentence(rule: Rule, project: Project, error: Exception) -> str:

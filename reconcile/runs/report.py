@@ -40,7 +40,8 @@ class HeldMessage:
 class RunReport:
     """A run's result. `findings` is empty unless requested; those of a dry run are Foreseen.
 
-    `status`: succeeded, failed (some rule could not be checked), running (in another process), dry_run.
+    `status`: succeeded, failed (some rule could not be checked, or Reconcile itself failed), running (in another
+    process), dry_run.
     `repeated`: the slot was run before, and nothing was done now. `undelivered` holds sentences about messages, and
     `held` about those that wait for their channel's time;
     `watchdog` is the reason why the job's watchdog could not be called after a success.
@@ -108,6 +109,11 @@ class RunReport:
         """True if rules do not fit their datasets, and nothing else failed that another run could put right."""
         others = any(rule.cleaning.held_up for rule in self.rules) or bool(self.undelivered)
         return bool(self.failures) and all(failure.misfit for failure in self.failures) and not others
+
+    @property
+    def has_defect(self) -> bool:
+        """True if Reconcile itself failed in one of the rules, or in its cleaning."""
+        return any(failure.defect for failure in self.failures) or any(rule.cleaning.defect for rule in self.rules)
 
     @property
     def refused(self) -> bool:

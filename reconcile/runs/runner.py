@@ -37,7 +37,7 @@ from reconcile.store import Store, Transaction, finding_memory, plans
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
 from reconcile.store import slots as stored_slots
-from reconcile.telemetry import traces
+from reconcile.telemetry import defects, traces
 from reconcile.tracking import apart, progress, remember
 from rules.implausible import KeyTooCommon
 from rules.kinds.base import Rule
@@ -137,10 +137,26 @@ class _Run:
             result = self.outcomes[rule.name]
             if isinstance(result, RuleResult) and not result.cleaning.is_done:
                 self.check_paused()
-                cleaned = replace(result, cleaning=self.traced_cleaning(rule, result))
+                cleaned = replace(result, cleaning=self._cleaning_or_defect(rule, result))
                 self.outcomes[rule.name] = cleaned
+                if cleaned.cleaning.defect:
+                    continue  # another attempt of this run goes on with its cleaning
                 with self.owned() as tx:
                     stored.checkpoint(tx, self.id, rule.name, "done", results.to_json(cleaned))
+
+    def _cleaning_or_defect(self, rule: Rule, result: RuleResult) -> CleaningResult:
+        """Clean; a defect of ours ends the cleaning of this rule alone. Its plans are resolved like those of a kill."""
+        try:
+            return self.traced_cleaning(rule, result)
+        except Exception as error:
+            if not defects.is_defect(error):
+                raise
+            with self.owned() as tx:
+                done = plans.counts(tx, rule.name, run=self.id).get(PlanState.SUCCEEDED, 0)
+                body = {"run": self.id, "rule": rule.name, "error": type(error).__name__}
+                log.append(tx, ACTOR, "rule.failed", rule.name, body)
+            stopped = defects.sentence(error, left="the cleaning of this rule ended there, and other rules are cleaned")
+            return replace(result.cleaning, cleaned=done, stopped=stopped, defect=True)
 
     def traced_cleaning(self, rule: Rule, result: RuleResult) -> CleaningResult:
         from reconcile.cleaning import cleaning  # noqa: PLC0415 - most runs clean nothing
@@ -285,7 +301,7 @@ class _Run:
     def end(self, attempt: int) -> RunReport:
         """Queue messages, record failures that began or ended, and end the run, in one transaction."""
         project = self.tools.project
-        failed = [name for name, outcome in self.outcomes.items() if isinstance(outcome, RuleFailure)]
+        failed = [name for name, outcome in self.outcomes.items() if _has_failed(outcome)]
         with self.tools.store.begin() as tx:
             lease.check(tx, self.held)
             stored.take_turns(tx, self.order.chosen)
@@ -339,6 +355,10 @@ class _Run:
         """Return the run's findings, without those that an earlier attempt found and this one resolved."""
         findings = stored_findings.each(tx, stored_findings.FindingFilter(rules=tuple(rules), run=self.id))
         return _listed(finding for finding in findings if finding.state not in (State.RESOLVED, State.MERGED))
+
+
+def _has_failed(outcome: Outcome) -> bool:
+    return isinstance(outcome, RuleFailure) or outcome.cleaning.defect
 
 
 def _seen_by(tx: Transaction, run: stored.RunRow, summary: RunSummary) -> Packed[Finding]:
