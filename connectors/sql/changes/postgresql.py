@@ -62,6 +62,20 @@ _MARK = sa.text(
             (select string_agg(concat_ws(':', relation, pg_relation_filenode(relation)), ',' order by relation)
             from concerned)
         ) as place,
+        (
+            select encode(sha256(convert_to(string_agg(cast(json_build_array(
+                a.attnum, a.attname, cast(a.atttypid as text), a.atttypmod, cast(a.attcollation as text),
+                cast(a.attmissingval as text), case when a.attgenerated <> '' then pg_get_expr(d.adbin, d.adrelid) end,
+                (
+                    select array_agg(e.enumlabel order by e.enumsortorder) from pg_enum e
+                    where e.enumtypid in (t.oid, t.typbasetype, t.typelem)
+                )
+            ) as text), ',' order by a.attnum), 'UTF8')), 'hex')
+            from pg_attribute a
+            join pg_type t on t.oid = a.atttypid
+            left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+            where a.attrelid = to_regclass(:name) and a.attnum > 0
+        ) as columns,
         row_security_active(cast(to_regclass(:name) as oid)) as secured
     """
 ).columns(at=sa.DateTime(timezone=True), began=sa.DateTime(timezone=True))
@@ -123,7 +137,8 @@ def prepared(connection: sa.Connection, table: ChangingTable) -> Callable[[SqlSn
 
 def _mark(row: sa.Row[Any]) -> Mapping[str, Any]:
     began = row.at if row.began is None else min(row.began, row.at)
-    return {"at": written(row.at), "began": written(began), "next": row.next, "open": row.open, "place": row.place}
+    names = ("next", "open", "place", "columns")
+    return {"at": written(row.at), "began": written(began)} | {name: getattr(row, name) for name in names}
 
 
 def _indexes(connection: sa.Connection, base: sa.TableClause, columns: Iterable[str], records: float) -> TableIndexes:
@@ -164,6 +179,8 @@ class PostgresChanges(TableChanges):
         now = self._facts.mark
         if mark.get("place") != now["place"]:
             return "the table or one of its partitions was added, replaced or emptied since"
+        if mark.get("columns") != now["columns"]:  # PostgreSQL alters most without writing a row
+            return "a column of the table, or the labels of its type, was altered since"
         if int(now["next"]) < int(mark["next"]):
             return "the database was restored since"
         return "too many transactions ran since" if int(now["next"]) - int(mark["next"]) > HALF_OF_ALL else None
