@@ -203,14 +203,17 @@ class Application:
         rules: Sequence[str] = (),
         slot: str | dt.datetime | None = None,
         dry_run: bool = False,
+        full: bool = False,
         watch: Callable[[str, int], None] = lambda _rule, _read: None,
     ) -> RunReport:
         """Run a job now, or for a slot; see reconcile.runs.runner. If a person holds another release, run that release.
 
+        `full`: read all records, even of datasets with `incremental`; a dry run always does.
+
         Raises NameUnknown, SlotRefused, StoreError, and the errors of releases.project_of. The report holds the
         failures of sources and channels.
         """
-        return self._or_held(lambda: self._run(job, rules, slot, watch, dry_run=dry_run), dry_run=dry_run)
+        return self._or_held(lambda: self._run(job, rules, slot, watch, dry_run=dry_run, full=full), dry_run=dry_run)
 
     def run_all(
         self,
@@ -219,6 +222,7 @@ class Application:
         *,
         slot: str | dt.datetime | None = None,
         dry_run: bool = False,
+        full: bool = False,
         watch: Callable[[str, int], None] = lambda _rule, _read: None,
         lists: bool = True,
     ) -> list[RunReport]:
@@ -228,7 +232,7 @@ class Application:
         def go_on() -> list[RunReport]:
             for name, named in self.chosen(jobs, rules):
                 if name not in reports:
-                    reports[name] = self._run(name, named, slot, watch, dry_run=dry_run, lists=lists)
+                    reports[name] = self._run(name, named, slot, watch, dry_run=dry_run, full=full, lists=lists)
             return list(reports.values())
 
         return self._or_held(go_on, dry_run=dry_run)
@@ -266,6 +270,7 @@ class Application:
         watch: Callable[[str, int], None],
         *,
         dry_run: bool,
+        full: bool,
         lists: bool = True,
     ) -> RunReport:
         chosen = self.job(job)
@@ -283,7 +288,7 @@ class Application:
         from reconcile.runs.check import Order  # noqa: PLC0415 - see above
 
         trigger = "manual" if len(named) in (0, len(chosen.rules)) else "rules"
-        order = Order(chosen, slot_time, trigger if slot is None else "slot", named)
+        order = Order(chosen, slot_time, trigger if slot is None else "slot", named, full=full)
         report = self._call_watchdog(order, runner.run(order, self._equipment(watch, lists=lists)))
         self.anchor()
         return report

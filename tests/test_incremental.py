@@ -229,6 +229,24 @@ def test_a_run_is_full_where_the_database_cannot_find_what_changed(
     assert (outcome.mode, outcome.mode_reason[: len(reason)]) == ("full", reason)
 
 
+def test_a_full_run_can_be_asked_for_and_finds_what_was_written_with_an_old_time(table: ChangingTable) -> None:
+    table.sql(f"insert into charges values (91, 1, 'restored', 1, 'ok', {OLD}), (92, 1, 'restored', 1, 'ok', {OLD})")
+    assert (outcome := table.run()).mode == "incremental"
+    assert outcome.findings.new == 0
+
+    with table.application() as application:
+        report = application.run("default", slot=table.slot + dt.timedelta(minutes=1), full=True)
+
+    [outcome] = report.rules
+    assert (outcome.mode, outcome.mode_reason, outcome.missed, outcome.findings.new) == (
+        "full",
+        "it was asked for",
+        1,
+        1,
+    )
+    assert table.run(table.slot + dt.timedelta(minutes=2)).mode == "incremental"
+
+
 def test_a_run_is_full_after_the_label_of_a_value_was_renamed(table: ChangingTable) -> None:
     table.sql(
         "create type progress as enum ('ok', 'void'); "

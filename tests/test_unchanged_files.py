@@ -12,6 +12,7 @@ from typing import Any
 
 import cli_support
 import pytest
+from cli_support import Project
 
 from reconcile.app import load
 from reconcile.findings.results import RuleFailure, RuleResult
@@ -147,6 +148,14 @@ def test_a_snooze_that_ends_reads_the_files(files: Files) -> None:
     outcome = files.run()
 
     assert (outcome.mode, outcome.mode_reason, outcome.findings.reopened) == ("full", "a snooze ended", 1)
+
+
+def test_the_files_are_read_for_a_full_run_that_somebody_asks_for(files: Files) -> None:
+    slot = (files.slot + dt.timedelta(minutes=1)).isoformat()
+
+    [rule] = Project(files.folder)("run", "--full", "--slot", slot, "--json").json["rules"]
+
+    assert (rule["mode"], rule["mode_reason"], rule["read"]) == ("full", "it was asked for", 3)
 
 
 @pytest.mark.parametrize("decision", [decide.dismiss, decide.handle])

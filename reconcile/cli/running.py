@@ -51,6 +51,9 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only detect: store nothing, notify nobody, take no lease.")
     ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Read all records, even of datasets with `incremental`.")
+    ] = False,
     fail_on: Annotated[
         str | None,
         typer.Option("--fail-on", help="Exit with 1 if a finding this severe is open.", metavar="SEVERITY"),
@@ -70,7 +73,9 @@ def run(
         raise typer.BadParameter(str(error), param_hint="--fail-on") from error
     with load(config) as application, progress(out) as watch, _only_json_on_standard_output(json=json):
         with_lists = json or severity is not None
-        reports = application.run_all(jobs or (), rule or (), slot=slot, dry_run=dry_run, watch=watch, lists=with_lists)
+        reports = application.run_all(
+            jobs or (), rule or (), slot=slot, dry_run=dry_run, full=full, watch=watch, lists=with_lists
+        )
         if application.held:
             out.note(application.held)
     if json:

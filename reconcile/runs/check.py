@@ -44,7 +44,7 @@ class Order:
     """An order to run a job, or some of its rules, for one slot.
 
     `trigger` is what made it due: `manual`, `rules` (only some of them) or `slot` by hand; `schedule`, `after`,
-    `file` or `request` under `serve`.
+    `file` or `request` under `serve`. `full`: all records are read, whatever the datasets say of incremental runs.
     """
 
     job: JobConfig
@@ -52,6 +52,7 @@ class Order:
     trigger: str = "manual"
     rules: tuple[str, ...] = ()
     actor: str = ACTOR
+    full: bool = False
 
     @classmethod
     def to_read(cls, project: Project, rule: str, slot: dt.datetime) -> Order:

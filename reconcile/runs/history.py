@@ -30,14 +30,26 @@ FORM = 2
 
 
 def earlier(
-    store: Store, project: Project, rule: Rule, slot: dt.datetime, run: str, source: Callable[[str], Source]
+    store: Store,
+    project: Project,
+    rule: Rule,
+    slot: dt.datetime,
+    run: str,
+    source: Callable[[str], Source],
+    *,
+    full: bool = False,
 ) -> Earlier | None:
-    """Return what is known of the rule's earlier runs; None if no dataset of it asks for incremental runs."""
+    """Return what is known of the rule's earlier runs; None if no dataset of it asks for incremental runs.
+
+    `full`: a person asked for a full run.
+    """
     entry = entry_of(rule, project.datasets)
     if entry is None:
         return None
     contents = contents_of([project.datasets[name] for name in rule.datasets], source)
     known_runs = _earlier(store, project, rule, entry, slot, run)
+    if full and known_runs.why_full is None:
+        known_runs = replace(known_runs, why_full="it was asked for", compares=True)
     if contents is None or known_runs.why_full is not None:
         return replace(known_runs, contents=contents)
     return replace(known_runs, contents=contents, why_full=_why_read(project, rule, known_runs))

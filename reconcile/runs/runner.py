@@ -233,7 +233,8 @@ class _Run:
         """Check a rule: detect, then update its findings and store the checkpoint in one transaction."""
         start = time.monotonic()
         tools = self.tools
-        earlier = history.earlier(tools.store, tools.project, rule, self.order.slot, self.id, tools.source)
+        order = self.order
+        earlier = history.earlier(tools.store, tools.project, rule, order.slot, self.id, tools.source, full=order.full)
 
         def judge(rule: Rule, identity: RuleIdentity, answer: Detected) -> RuleResult:
             with self.owned() as tx:
