@@ -207,7 +207,14 @@ class HeadersDiffer(ConnectorError):
     """Files of one dataset have different columns."""
 
     def __init__(self, path: str, column: str, other: str) -> None:
-        super().__init__(
-            f"{path} has a column {column!r} that {other} does not have; files of one dataset have the same columns: "
-            f"narrow `path` or make two datasets"
-        )
+        super().__init__(f"{path} has a column {column!r} that {other} does not have; {_SAME_COLUMNS}")
+
+
+class TypesDiffer(ConnectorError):
+    """A column has different types in the files of one dataset."""
+
+    def __init__(self, path: str, column: str, kind: str, other: str, kind_there: str) -> None:
+        super().__init__(f"Column {column!r} is {kind} in {path} and {kind_there} in {other}; {_SAME_COLUMNS}")
+
+
+_SAME_COLUMNS = "files of one dataset have the same columns, of the same types: narrow `path` or make two datasets"

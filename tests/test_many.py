@@ -102,6 +102,11 @@ def test_more_than_twenty_need_their_number(world: World) -> None:
     assert f"This is about {GROUPS} findings, not 21." in str(why_wrong.exception)
     assert (code, answer.stdout.splitlines()[-1]) == (0, f"{GROUPS} findings: {GROUPS} decided.")
     assert states(world) == {"dismissed": GROUPS}
+    late, why_late = invoked("dismiss", "--rule", "twins", "--confirm", str(GROUPS))
+    assert (late, str(why_late.exception)) == (
+        exits.REFUSED,
+        f"This is about no finding, not {GROUPS}. Nothing was changed; `reconcile status` says what waits",
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ import xlwt
 from files_support import by_duckdb, records, source
 from xlwt.CompoundDoc import XlsDoc
 
-from connectors.errors import ConnectorError, FileRefused, FileUnreadable, HeadersDiffer
+from connectors.errors import ConnectorError, FileRefused, FileUnreadable, HeadersDiffer, TypesDiffer
 from connectors.files.source import FilesDataset
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 
@@ -400,3 +400,11 @@ def test_folders_that_differ_or_are_named_like_a_column_are_refused(tmp_path: Pa
     with pytest.raises(FileRefused, match="its folder and the file both have a column 'id'"):
         records(tmp_path, f"id=1/f.{form}", partitions=True)
     assert records(tmp_path, f"id=1/f.{form}")[0] == [("1",)]
+
+
+def test_a_column_with_another_type_in_another_parquet_file_is_refused_with_both(tmp_path: Path) -> None:
+    for name, kind in (("a", pa.int64()), ("b", pa.int32())):
+        pq.write_table(pa.table({"id": pa.array([1], kind)}), tmp_path / f"{name}.parquet")
+
+    with pytest.raises(TypesDiffer, match=r"Column 'id' is int32 in b\.parquet and int64 in a\.parquet; files of one"):
+        records(tmp_path, "*.parquet")

@@ -18,7 +18,7 @@ from connectors.coerce import Coercion
 from connectors.declared import Declared, Notation, declared
 from connectors.disk.opened_file import digest, make_room, open_beneath, unpacked_limit
 from connectors.disk.paths import folder_columns, format_of, listed, matching, patterns, refuse_other_folders
-from connectors.errors import ColumnMissing, ConnectorError, FileRefused, HeadersDiffer
+from connectors.errors import ColumnMissing, ConnectorError, FileRefused, HeadersDiffer, TypesDiffer
 from connectors.files import parquet as parquet_files
 from connectors.files.bank import formats as bank
 from connectors.files.bank.statement import BankFile
@@ -285,5 +285,5 @@ def _same(first: str, schema: pa.Schema, name: str, columns: pa.Schema) -> None:
     for field in schema:
         if field.name not in columns.names:
             raise HeadersDiffer(first, field.name, name)
-        if columns.field(field.name).type != field.type:
-            raise HeadersDiffer(name, f"{field.name} of type {columns.field(field.name).type}", first)
+        if (kind := columns.field(field.name).type) != field.type:
+            raise TypesDiffer(name, field.name, str(kind), first, str(field.type))

@@ -36,9 +36,10 @@ class NumberNotConfirmed(Refused):
 
     def __init__(self, number: int, confirmed: int | None) -> None:
         self.number = number
-        findings = plural(number, "finding", "findings")
+        findings = plural(number, "finding", "findings") if number else "no finding"
         wrong = "" if confirmed is None else f", not {confirmed:,}"
-        super().__init__(f"This is about {findings}{wrong}. Nothing was changed; add --confirm {number}")
+        remedy = f"add --confirm {number}" if number else "`reconcile status` says what waits"
+        super().__init__(f"This is about {findings}{wrong}. Nothing was changed; {remedy}")
 
 
 class PlanFileRefused(Wrong):

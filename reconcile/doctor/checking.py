@@ -101,7 +101,9 @@ def _source(application: Application, name: str) -> Look:
     except ConnectorError as error:
         return Look(f"source {name}", str(error), _code_for(error))
     names = ", ".join(datasets[:5]) + (f" and {len(datasets) - 5} more" if len(datasets) > 5 else "")
-    return Look(f"source {name}", f"reachable; it contains {names}" if datasets else "reachable; it is empty")
+    is_used = any(dataset.source == name for dataset in application.project.datasets.values())
+    empty = "reachable" if is_used else "reachable; it is empty"  # its datasets can be in folders of it
+    return Look(f"source {name}", f"reachable; it contains {names}" if datasets else empty)
 
 
 def _dataset(application: Application, name: str, subjects: dict[str, Subject]) -> Look:

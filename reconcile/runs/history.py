@@ -76,7 +76,7 @@ def _earlier(
     if last_run is None:
         return Earlier(findings, begun, why_full="it is the rule's first")
     if watermark is None:
-        return Earlier(findings, begun, why_full="the last run left no watermark")
+        return Earlier(findings, begun, why_full="the last run could not keep where it ended")
     if last_run == run:
         return Earlier(findings, begun, why_full="an earlier attempt of this run updated the findings")
     if last_run != watermark.run:
