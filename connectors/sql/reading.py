@@ -131,9 +131,13 @@ class Reading:
 
 def misfit(place: ErrorContext, name: str, unfit: Unfit) -> ValueDoesNotFit:
     """The error for a value that would make an answer wrong, here or in a comparison by the database."""
-    kinds = "integer}`" if unfit.reason == NOT_BOOLEAN else "text}`, integer, decimal(38,20)"
+    declare = f"nothing is rounded or cut; declare `columns: {{{name}: "
+    if unfit.reason == NOT_BOOLEAN:
+        declare += "integer}`"
+    else:
+        declare += "text}`, which holds any value (integer or decimal(38,20) hold more digits, but no NaN)"
     remedy = (
-        f"nothing is rounded or cut: declare its type: `columns: {{{name}: {kinds}"
+        declare
         if unfit.fatal
         else "correct the data, leave those records out in the dataset's query, or use `engine: embedded`, which "
         "counts them as unreadable"
