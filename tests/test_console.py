@@ -315,6 +315,35 @@ def test_one_bar_at_a_time_decides_about_the_finding_or_about_all_that_are_ticke
     assert (of_one.is_visible(), of_many.is_visible()) == (True, False)
 
 
+def test_ticks_stay_from_finding_to_finding_until_they_are_decided_about(chromium: Browser, site: Site) -> None:
+    person = Person.at(chromium, site.url).sign_in("bob")
+    person.go("/review")
+    ticks = person.page.locator(".items input[name=finding]").all()[:3]
+    first = [str(tick.get_attribute("value")).partition(":")[0] for tick in ticks]
+    for _ in range(2):
+        person.page.keyboard.press("x")
+        person.press("j")
+    person.page.keyboard.press("x")
+    counted = person.page.inner_text("[data-ticked]")
+    person.page.keyboard.press("h")
+    person.page.wait_for_selector("text=3 findings: 3 decided.")
+
+    assert counted == "3 selected"
+    assert {name for name, state in site.world.findings().items() if state == "handled"} == set(first)
+    assert person.page.locator(".list input[name=finding]:checked").count() == 0
+
+
+def test_a_page_opens_at_its_heading_wherever_its_finding_is_in_the_list(chromium: Browser, site: Site) -> None:
+    person = Person.at(chromium, site.url, viewport=PHONE).sign_in("bob")
+    person.go("/review")
+    links = [link.get_attribute("href") for link in person.page.locator(".items li a").all()]
+    assert len(links) == GROUPS
+
+    for link in (links[0], links[GROUPS // 2], links[-1]):
+        person.go(str(link))
+        assert person.page.evaluate("window.scrollY") == 0, link
+
+
 def test_on_a_phone_the_note_is_with_the_buttons_and_no_page_of_the_menu_is_hidden(
     chromium: Browser, site: Site
 ) -> None:

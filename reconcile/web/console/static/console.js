@@ -27,11 +27,21 @@
     button.addEventListener("click", () => { localStorage.setItem(OFF, areOff() ? "0" : "1"); show(); });
   }
 
+  // The next finding is another page: ticks stay until they are decided about or the list is left.
+  const TICKED = "reconcile-ticked";
+  if (!document.querySelector("[data-ticks]")) sessionStorage.removeItem(TICKED);
   for (const all of document.querySelectorAll("[data-ticks]")) {
     const ticks = () => [...document.querySelectorAll(`input[name="${all.dataset.ticks}"]`)];
+    const before = new Set(JSON.parse(sessionStorage.getItem(TICKED) ?? "[]"));
+    for (const tick of ticks()) tick.checked ||= before.has(tick.value);
+    document.addEventListener("submit", (event) => {
+      if (new FormData(event.target, event.submitter).has(all.dataset.ticks)) sessionStorage.removeItem(TICKED);
+    });
     const shown = document.querySelector("[data-ticked]");
     const count = () => {
-      const ticked = ticks().filter((tick) => tick.checked).length;
+      const values = ticks().filter((tick) => tick.checked).map((tick) => tick.value);
+      const ticked = values.length;
+      sessionStorage.setItem(TICKED, JSON.stringify(values));
       if (shown) shown.textContent = ticked ? `${ticked} selected` : "Select all";
       all.checked = ticked > 0 && ticked === ticks().length;
       all.indeterminate = ticked > 0 && !all.checked;
@@ -54,7 +64,14 @@
   for (const select of document.querySelectorAll("select[data-submits]"))
     select.addEventListener("change", () => select.form.requestSubmit());
 
-  document.querySelector(".items .current")?.scrollIntoView({ block: "nearest" });
+  // Only the list moves: the page stays where its heading and the answer to the last decision are.
+  const row = document.querySelector(".items .current");
+  for (let box = row?.parentElement; box && box !== document.body; box = box.parentElement) {
+    if (getComputedStyle(box).overflowY === "visible" || box.scrollHeight <= box.clientHeight) continue;
+    const [inside, outside] = [row.getBoundingClientRect(), box.getBoundingClientRect()];
+    box.scrollTop += Math.max(0, inside.bottom - outside.bottom) + Math.min(0, inside.top - outside.top);
+    break;
+  }
 
   const again = document.querySelector("[data-refresh]");
   if (again) {
