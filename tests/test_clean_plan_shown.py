@@ -136,9 +136,9 @@ def test_the_counts_are_those_of_the_changes(shop: PlannedShop) -> None:
 def test_what_is_over_a_limit_is_said() -> None:
     caps = Caps(records=100, share=10, group=5, money={"EUR": Decimal(50)})
 
-    said, over = shown.limits_said(caps, rows=11, group=5, money={"EUR": Decimal(60), "USD": Decimal(1)})
+    said, over = shown.limits_said(caps, rows=11, group=6, money={"EUR": Decimal(60), "USD": Decimal(1)})
 
-    assert said == ("11 of 100 rows, 11 of 10 rows (`share`), 5 of 5 records in one group, 60 of 50 EUR, 1 of 0 USD")
+    assert said == ("11 of 100 rows, 11 of 10 rows (`share`), 6 of 5 records in one group, 60 of 50 EUR, 1 of 0 USD")
     assert over == "rows (`share`) and EUR and USD"
 
 

@@ -132,10 +132,13 @@ def test_a_condition_chooses_by_what_is_known_of_a_finding(world: World, conditi
     ("condition", "why"),
     [
         ("rule = twins", "`twins` is not known here at column 8 of `rule = twins`; for a text write 'twins'; use rule"),
-        ("email = DHL", "No finding has money in `DHL` at column 9 of `email = DHL`; for a text write 'DHL'; nothing"),
+        (
+            "email = DHL",
+            "No finding to choose from has money in `DHL` at column 9 of `email = DHL`; for a text write 'DHL'",
+        ),
         ("nmae = 'x'", "`nmae` is not known here at column 1 of `nmae = 'x'`; use rule, state, form"),
         ("email > 3", "email"),
-        ("EUX < 3", "No finding has money in `EUX` at column 1"),
+        ("EUX < 3", "No finding to choose from has money in `EUX` at column 1"),
         ("records >", "at column"),
         ("records", "condition"),
     ],

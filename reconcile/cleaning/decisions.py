@@ -385,10 +385,12 @@ def _in_words(plan: StoredPlan, tally: ExecutionResult, *, for_a_person: bool) -
         case PlanState.QUARANTINED | PlanState.UNKNOWN:
             sentence = f"It is unknown whether {plan.finding} was {becomes}: {reason}"
             return f"{sentence}. `reconcile quarantine` shows details", False
-    reason = reason or "another process is working on it"
     if plan.undoes:
+        reason = reason or "another process is working on it"
         return f"The undo of {plan.finding} waits: {reason.rstrip('.')}. {undo.withdrawing(plan.finding)}", False
-    return f"{plan.finding} is approved and waits: {reason}", False
+    if not reason and plan.state in (PlanState.CLAIMED, PlanState.SENT):
+        return f"{plan.finding} is approved, and another process cleans it now", True
+    return f"{plan.finding} is approved and waits: {reason or 'another process is working on it'}", False
 
 
 def _records(number: int) -> str:

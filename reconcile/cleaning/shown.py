@@ -199,14 +199,17 @@ def _linked(plan: Plan) -> Mapping[str, frozenset[str]]:
 
 
 def limits_said(caps: Caps, *, rows: int, group: int, money: Mapping[str, Decimal]) -> tuple[str, str]:
-    """Return the use of a rule's limits for one run, and the limits it exceeds; both in words."""
+    """Return the use of a rule's limits for one run, and the limits beyond which no approval is enough; both in words.
+
+    A group that is larger than `group` only needs an approval.
+    """
     used = [
         ("rows", rows, caps.records),
         ("rows (`share`)", rows, caps.share),
         ("records in one group", group, caps.group),
     ]
     parts = [f"{amount:,} of {cap:,} {label}" for label, amount, cap in used if cap is not None]
-    exceeded = [label for label, amount, cap in used if cap is not None and amount > cap]
+    exceeded = [label for label, amount, cap in used[:2] if cap is not None and amount > cap]
     for currency, amount in sorted(money.items()):
         cap = caps.money.get(currency, Decimal(0)) if caps.money else None
         if cap is not None:

@@ -93,7 +93,9 @@ class _Names:
             return Column(name, Type.DECIMAL)
         quotes = quotes_advice(name, text, node.at)
         if CURRENCY.fullmatch(name):
-            raise ExpressionError(text, node.at, f"No finding has money in `{name}`", f"{quotes}nothing can match")
+            raise ExpressionError(
+                text, node.at, f"No finding to choose from has money in `{name}`", f"{quotes}nothing can match"
+            )
         advice = f"{quotes}use {', '.join(_OF_FINDINGS)}, currencies like EUR, or columns of the key"
         raise ExpressionError(text, node.at, f"`{name}` is not known here", advice)
 

@@ -31,7 +31,9 @@ class NotSignedIn(Refused):
     """The request needs a user."""
 
     def __init__(self) -> None:
-        super().__init__("Sign in first; a program sends `Authorization: Bearer TOKEN`. Nothing was changed")
+        super().__init__(
+            "Sign in first; a program sends `Authorization: Bearer TOKEN` with a valid token. Nothing was changed"
+        )
 
 
 class FormRefused(Refused):
