@@ -25,7 +25,7 @@ demo: $(RUNTIME) ## build a small shop with duplicates, find them, show what peo
 
 test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), up to 45 minutes on two cores
 	@$(IN_MEMORY) $(BIN)/pytest -q -m "not spark" -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/test_soak.py \
-		-o tmp_path_retention_policy=failed
+		--hypothesis-profile test -o tmp_path_retention_policy=failed
 	@$(BIN)/pytest -q tests/test_soak.py # alone: what it sees of others' load it would take for its own
 
 quick: $(DEV) ## the inner loop: no servers, about two minutes on two cores

@@ -98,8 +98,8 @@ def test_when_the_reply_to_a_commit_of_the_target_is_lost_the_receipt_says_it_wa
 
 def test_when_the_reply_to_any_commit_of_the_store_is_lost_nothing_is_done_twice(places: Places, warm: Warm) -> None:
     dropped = 0
-    for skip in range(0, 16, 2):
+    for skip in range(0, 16, 3):
         proxy = _met(places, warm, "store", "postgres", lambda one, skip=skip: one.drop_reply_to(b"commit", skip=skip))
         dropped += proxy.dropped
 
-    assert dropped >= 6, "hardly a COMMIT was said"
+    assert dropped >= 4, "hardly a COMMIT was said"

@@ -1,7 +1,7 @@
 """Whatever a database does by itself, a cleaning is what its plan says, and its undo brings back what was there.
 
 Random tables with foreign keys of every kind, collations, REPLACE, row-level security and triggers, against random
-rules. RECONCILE_SCHEMAS is how many a database (50; `make chaos` goes on for minutes), RECONCILE_SEED where they begin
+rules. RECONCILE_SCHEMAS is how many a database (35; `make chaos` goes on for minutes), RECONCILE_SEED where they begin
 (printed). A failure prints the smallest case that breaks the same promise.
 """
 
@@ -22,7 +22,7 @@ from anyschema_random_support import random_case
 from anyschema_support import HOMES, MAIN, TRAIL, Case, Server
 from storm_support import REPORT, lasting
 
-SCHEMAS = int(os.environ.get("RECONCILE_SCHEMAS") or 50)
+SCHEMAS = int(os.environ.get("RECONCILE_SCHEMAS") or 35)
 SEED = int(os.environ.get("RECONCILE_SEED") or random.randrange(10**6))
 SHOWN = 5
 """So many failures are made smaller; the others are counted, with their seeds."""

@@ -120,7 +120,7 @@ def table(data: list[tuple[Any, ...]]) -> str:
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(rows, rules, rules, st.sampled_from(["", "", "paid > 20"]))
 def test_a_diff_turns_the_findings_of_the_one_run_into_those_of_the_other(
     data: list[tuple[Any, ...]], before: Json, after: Json, where: str

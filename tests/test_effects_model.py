@@ -241,7 +241,7 @@ def test_whatever_happens_to_workers_and_replies_no_key_is_done_twice_or_lost() 
     run_state_machine_as_test(
         Work,
         settings=settings(
-            max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=30, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )
 

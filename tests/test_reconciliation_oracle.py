@@ -151,7 +151,7 @@ def found(detection: Detection) -> Answer:
     return given
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(rules(), seeds)
 def test_the_answer_is_that_of_the_oracle_in_any_order(rule: tuple[str, Case], seed: int) -> None:
     text, case = rule
@@ -175,7 +175,7 @@ def test_the_answer_is_that_of_the_oracle_in_any_order(rule: tuple[str, Case], s
         assert line.explained == sum(line.by_form.values())
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seeds, st.sampled_from([None, "0.01", "5"]), st.booleans(), st.booleans())
 def test_totals_are_those_of_the_oracle(seed: int, by: str | None, money: bool, by_currency: bool) -> None:
     left, right = datasets(seed)

@@ -137,7 +137,7 @@ def shuffled(case: Case, seed: int) -> Case:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(cases(), st.integers(0, 9))
 def test_rules_over_several_datasets_find_what_plain_python_finds_in_any_order_of_records(
     case: Case, seed: int
