@@ -216,6 +216,7 @@ class CleaningNotice:
     owner: Ours[str | None] = None
     not_undone: int = 0
     next_run: str | None = None
+    runbook: Ours[str | None] = None
 
     @property
     def asks(self) -> int:

@@ -434,3 +434,12 @@ def test_a_cleaning_that_stopped_never_looks_like_an_all_clear() -> None:
     notice = replace(night(), rules=(), failures=(), cleaning=(stopped,))
 
     assert headline(notice) == "🟡 Medium: cleaning of twins stopped"
+
+
+def test_the_runbook_stands_below_the_commands_of_open_decisions() -> None:
+    notice = replace(night(), cleaning=(replace(ASKING, runbook="https://wiki.example/twins"),))
+
+    lines = document.text(render.document(notice, render.SLACK)).splitlines()
+
+    [place] = [number for number, line in enumerate(lines) if "What to do: https://wiki.example/twins" in line]
+    assert place > max(number for number, line in enumerate(lines) if "needs a decision" in line)

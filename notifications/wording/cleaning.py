@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from notifications.base import NOT_UNDONE, CleaningNotice, GroupNotice, Notice
 from notifications.wording import words
-from notifications.wording.document import Line, Section, TextSpan
+from notifications.wording.document import Line, Section, TextSpan, what_to_do
 
 _RULES = 10
 _RUNS = 5
@@ -120,6 +120,8 @@ def _commands(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Li
             TextSpan("Details of the undo: "),
             TextSpan(f"reconcile show {words.visible(shlex.quote(unfinished), 40)}", "code"),
         )
+    if rule.runbook:
+        yield what_to_do(rule.runbook)
 
 
 def completed(notice: Notice) -> Iterator[Section]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from notifications.base import GroupNotice
-from notifications.wording.words import units
+from notifications.wording.words import units, visible
 
 
 @dataclass(frozen=True)
@@ -70,3 +71,15 @@ def _plain(section: Section) -> str:
 def line_text(line: Line) -> str:
     """Render a line as plain text, with the address of a link after its text."""
     return "".join(span.text if span.link in (None, span.text) else f"{span.text} {span.link}" for span in line)
+
+
+def what_to_do(runbook: str) -> Line:
+    """Return the line with a rule's runbook, as a link if it is an address."""
+    shown = visible(runbook, 300)
+    is_link = shown == runbook and is_address(runbook)
+    return (TextSpan("What to do: "), TextSpan(shown, link=runbook) if is_link else TextSpan(shown))
+
+
+def is_address(text: str) -> bool:
+    """Return True for an http(s) address that a browser reads exactly as it is shown."""
+    return len(text) <= 2_000 and re.fullmatch(r"https?://[!-~]+", text) is not None

@@ -5,14 +5,13 @@ Everything that comes from data passes `words.visible`, so a line stays one line
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice
 from notifications.wording import cleaning, groups, trouble, words
-from notifications.wording.document import Document, Line, Section, TextSpan
+from notifications.wording.document import Document, Line, Section, TextSpan, is_address, what_to_do
 from notifications.wording.headline import SIGNS, at_risk, changes, counted, headline, with_news
 
 _FAILURES = 8
@@ -114,7 +113,7 @@ def _rest(notice: Notice, rules: Sequence[RuleNotice]) -> Iterator[Section]:
     if notice.test:
         example = " The content above is an example." if notice.rules or notice.failures else ""
         lines.append((TextSpan(f"This is a test of the channel; nothing was checked.{example}"),))
-    if notice.link and _is_address(notice.link):
+    if notice.link and is_address(notice.link):
         lines.append((TextSpan("Open in the console", link=notice.link),))
     if lines:
         yield Section("note", tuple(lines))
@@ -245,17 +244,7 @@ def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> It
             not_twice,
         )
     if rule.runbook:
-        yield (TextSpan("What to do: "), _runbook(rule.runbook))
-
-
-def _runbook(address: str) -> TextSpan:
-    shown = words.visible(address, 300)
-    return TextSpan(shown, link=address) if shown == address and _is_address(address) else TextSpan(shown)
-
-
-def _is_address(address: str) -> bool:
-    """Return True for an http(s) address that a browser reads exactly as it is shown."""
-    return len(address) <= 2_000 and re.fullmatch(r"https?://[!-~]+", address) is not None
+        yield what_to_do(rule.runbook)
 
 
 def _argument(text: str) -> str:

@@ -138,6 +138,7 @@ def _cleaning(letter: Letter, outcome: Outcome, asking: RuleNews, not_undone: Ru
             *(_asking(letter, finding, rule) for finding in asking.largest()),
         ),
         owner=rule.owner,
+        runbook=rule.runbook,
     )
 
 
