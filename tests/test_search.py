@@ -157,6 +157,17 @@ def test_what_a_record_shows_finds_the_key_that_the_rule_makes_of_it(tmp_path: P
     assert emails(world, "+shop") == []
 
 
+def test_a_part_with_accents_finds_the_key_that_the_rule_made_without_them(tmp_path: Path, url: str) -> None:
+    rows = [(n, text, "A") for n, text in enumerate(("José Núñez", "JOSE NUNEZ", "Anna Żółć", "anna zolc"))]
+    rules = {"twins": {"key": [{"email": ["lower", "unaccent"]}]}}
+    world = World.at(tmp_path / "w", *rows, config={"state": url}, **rules)
+    world.run()
+
+    assert [emails(world, text) for text in ("Núñez", "NÚÑEZ", "nunez", "é N")] == [["jose nunez"]] * 4
+    assert [emails(world, text) for text in ("Żółć", "zolc")] == [["anna zolc"]] * 2
+    assert emails(world, "Ñandú") == []
+
+
 def test_a_record_of_a_second_dataset_is_found_with_and_without_its_name(tmp_path: Path) -> None:
     crm = COMPOSITE | {"id": "id", "where": "id = 1"}
     world = World.at(tmp_path / "w", *ROWS)

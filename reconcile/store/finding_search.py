@@ -18,6 +18,7 @@ from rules.values import Value
 _ID = re.compile(r"f-[0-9a-z]{1,51}|[0-9a-z]{6,51}", re.IGNORECASE)
 _MOST_OF_RECORDS = 1_000
 """Findings of one record id."""
+_SHORTEST_PART = 3
 
 
 def candidates(
@@ -47,16 +48,24 @@ def folded(text: str) -> str:
 def in_key(values: Collection[Value], text: str, keys: Collection[str]) -> bool:
     """Return True if a text of a key contains this one, in upper or lower case, or another value begins with it.
 
-    A text of a key that is one of `keys` fits too.
+    A text of a key that is one of `keys` fits too, or that contains one of `parts`.
     """
-    wanted = folded(text)
+    wanted, inside = folded(text), parts(text, keys)
     return any(
-        wanted in folded(value) or value in keys
+        wanted in folded(value) or value in keys or any(part in value for part in inside)
         if isinstance(value, str)
         else folded(str(public(value))).startswith(wanted)
         for value in values
         if value is not None
     )
+
+
+def parts(text: str, keys: Collection[str]) -> list[str]:
+    """Return those of `keys` that a text of a key may contain: what rules make of letters with accents.
+
+    Others fit as a whole: a rule may make very little of a text, such as its digits.
+    """
+    return [] if text.isascii() else [key for key in keys if len(key) >= _SHORTEST_PART]
 
 
 def begins_with(finding: str, text: str) -> bool:
@@ -100,7 +109,8 @@ def _holds(tx: Transaction, text: str, keys: Collection[str]) -> Iterator[sa.Col
         return sa.collate(key, "C").ilike(pattern, escape="!") if is_shared else key.like(pattern, escape="!")
 
     wanted = folded(text)
-    for inside in (f"%{_pattern(wanted)}%", *map(_pattern, keys)):
+    contained = [f"%{_pattern(part)}%" for part in (wanted, *parts(text, keys))]
+    for inside in (*contained, *map(_pattern, keys)):
         yield like(f'%["_","{inside}"]%')
     special = [character for character, letters in SPECIAL.items() if set(letters).intersection(wanted)]
     if special:
