@@ -234,7 +234,9 @@ def test_what_was_handled_is_real_and_its_money_neither_at_risk_nor_recovered(tm
     assert "20.00 EUR" in shop("rules").out
     assert shop("status", "--json").json["findings"] == {}
     assert "note: refunded 4711" in shop("show", name).out
-    assert "handled outside Reconcile: refunded 4711" in shop("show", name).out
+    shown = shop("show", name).out
+    assert "handled outside Reconcile: refunded 4711" in shown
+    assert "20.00 EUR was at risk" in " ".join(shown.split())
     shop("reopen", name)
     assert shop("status", "--json").json["at_risk"] == "20.00 EUR"
 

@@ -198,7 +198,7 @@ def _tell_finding(view: FindingDetail, out: Output) -> None:
     """Print what the finding is, why its records belong together, and the records."""
     from notifications.wording import words
 
-    risk = f", {view.at_risk} at risk" if view.at_risk else ""
+    risk = f", {view.at_risk} {view.risk}" if view.at_risk else ""
     records = words.plural(view.records, "record", "records")
     out.wrapped(f"{view.id}  {view.severity}  {view.rule}  {words.state(view.state)}  {records}{risk}")
     if not view.is_duplicate:

@@ -14,7 +14,7 @@ from reconcile.findings.identity import public
 from reconcile.findings.keeper import CHOOSABLE, handle_of
 from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import PlanState, State
+from reconcile.findings.states import IN_HAND, LIVE, PlanState, State
 from reconcile.messages import records
 from reconcile.messages.personal import Hidden
 from reconcile.messages.public import finding_json
@@ -98,6 +98,12 @@ class FindingView:
     @property
     def assigned_to(self) -> str | None:
         return self._finding.assigned_to
+
+    @property
+    def risk(self) -> str:
+        """What its amount means: "at risk", or "was at risk" once it is over."""
+        is_over = self._finding.state not in (*LIVE, *IN_HAND)
+        return "was at risk" if is_over else "at risk"
 
     @property
     def decided(self) -> str | None:
