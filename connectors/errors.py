@@ -213,8 +213,8 @@ class HeadersDiffer(ConnectorError):
 class TypesDiffer(ConnectorError):
     """A column has different types in the files of one dataset."""
 
-    def __init__(self, path: str, column: str, kind: str, other: str, kind_there: str) -> None:
-        super().__init__(f"Column {column!r} is {kind} in {path} and {kind_there} in {other}; {_SAME_COLUMNS}")
+    def __init__(self, path: str, column: str, kind: str, there: str, kind_there: str) -> None:
+        super().__init__(f"Column {column!r} is {kind} in {path} and {kind_there} in {there}; {_SAME_COLUMNS}")
 
 
 _SAME_COLUMNS = "files of one dataset have the same columns, of the same types: narrow `path` or make two datasets"

@@ -38,7 +38,10 @@ def without_tables(root: Path, names: Iterable[str]) -> Iterator[str]:
 
 
 def _folder_behind_links(file: Path) -> Path:
-    return Path(os.path.realpath(file)).parent if file.is_symlink() else file.parent
+    try:
+        return Path(os.path.realpath(file)).parent if file.is_symlink() else file.parent
+    except OSError:  # it is no link any more, or leads nowhere: opening it says so
+        return file.parent
 
 
 def _real(folder: Path) -> Iterator[Path]:
