@@ -28,6 +28,8 @@ from rules.expressions import parse
 from rules.expressions.comparisons import comparisons
 from rules.values import schema_from_arrow
 
+pytestmark = pytest.mark.slow
+
 UTC = pa.timestamp("us", "UTC")
 ORDERS = DeltaDataset(path="orders")
 SHOP_ORDERS = IcebergDataset(table="shop.orders")

@@ -31,7 +31,10 @@ from connectors.lake.iceberg import IcebergDataset, IcebergSettings, IcebergSour
 KEY, SECRET = "AKIA0123456789", "hunter2/hunter2+=#ä"
 ORDERS = DeltaDataset(path="orders of 2026")
 SHOP_ORDERS = IcebergDataset(table="shop.orders")
-pytestmark = pytest.mark.skipif(shutil.which("moto_server") is None, reason="moto_server is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("moto_server") is None, reason="moto_server is not installed"),
+]
 
 
 class SmallFileIO(PyArrowFileIO):

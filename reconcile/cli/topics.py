@@ -35,7 +35,8 @@ STATES: Mapping[State, str] = {
     State.SNOOZED: "not reported until a time, or until it grows",
     State.DISMISSED: "you decided: not the same",
     State.HANDLED: "you decided: real, and handled outside Reconcile",
-    State.RESOLVED: "its records no longer match, the rule was edited, or only settled records are left",
+    State.RESOLVED: "its records no longer match, the rule was edited, or only records are left that you dismissed in "
+    "another finding",
     State.MERGED: "continues in another finding",
 }
 
