@@ -20,8 +20,8 @@ def dealt_with(records: Sequence[str], pairs: Iterable[Pair]) -> frozenset[str]:
     """
     first = {record: place for place, record in enumerate(records)}
     connected = {record: {record} for record in records}
-    for one, second in pairs:
-        joined = connected[one] | connected[second]
+    for record, partner in pairs:
+        joined = connected[record] | connected[partner]
         connected |= dict.fromkeys(joined, joined)
     return frozenset(record for record in records if min(connected[record], key=first.__getitem__) != record)
 
