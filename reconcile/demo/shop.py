@@ -35,7 +35,7 @@ datasets:
   contacts: {source: crm, sheet: Contacts, id: contact_id, pii: [email, phone]}
   payments: {source: bank, path: "payments-*.csv", id: entry, decimal: ",",
              columns: {amount: decimal, booked: "date %d.%m.%Y"}, money: {amount: amount, currency: EUR}}
-  customers: {source: shop, table: customers, id: id, where: merged_into is null}
+  customers: {source: shop, table: customers, id: id, where: merged_into is null, display: [name, email]}
 
 rules:
   double-charge:                      # a client that timed out and tried again
