@@ -82,7 +82,7 @@ def test_white_space_says_what_null_says_in_every_use_on_every_engine(
     rule = DuplicatesRule(name="twins", dataset="things", **USES[use])
     folder = tmp_path_factory.getbasetemp()
 
-    @settings(max_examples=12)
+    @settings(max_examples=6)
     @given(data=tables())
     @example(data=[_record(n, name="a", code=text, other=text) for n, text in enumerate((None, "", " ", "a", "\xa0"))])
     @example(data=[_record(n, name=text) for n, text in enumerate((*WHITE_SPACE, *NOT_WHITE, *NOT_WHITE))])

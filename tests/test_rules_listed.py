@@ -362,7 +362,7 @@ def people(draw: st.DrawFn, name: str) -> Dataset:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     data=st.tuples(people("crm"), people("shop")),
     of=st.sampled_from(("crm", "shop")),

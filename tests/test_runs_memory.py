@@ -88,15 +88,15 @@ def test_ten_times_the_groups_take_little_more_memory(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_ten_times_the_plans_take_little_more_memory(tmp_path: Path) -> None:
-    few, many = shop(tmp_path / "few", 1_500, cleaned=True), shop(tmp_path / "many", 15_000, cleaned=True)
+    few, many = shop(tmp_path / "few", 800, cleaned=True), shop(tmp_path / "many", 8_000, cleaned=True)
 
     (small, _), (large, would) = megabytes(few, "--dry-run"), megabytes(many, "--dry-run")
     assert large - small < MORE
     (small, _), (large, shown) = megabytes(few), megabytes(many)
 
     assert large - small < MORE + OF_STATE
-    assert "twin: 15,000 would be proposed" in would
-    assert "twin: 15,000 proposed" in shown
+    assert "twin: 8,000 would be proposed" in would
+    assert "twin: 8,000 proposed" in shown
     assert "notified ops" in shown
 
 
