@@ -68,7 +68,7 @@ def test_from_the_code_on_the_terminal_to_a_decision(chromium: Browser, tmp_path
             person.page.wait_for_selector("h1:text('Today')")
             person.page.click("a:text('Review')")
             person.page.fill("#note", "two people")
-            person.page.click("text=Not a duplicate")
+            person.page.click(".decide button:text('Dismiss')")
             person.page.wait_for_selector("text=is dismissed")
         finally:
             process.terminate()
@@ -150,7 +150,7 @@ def test_one_and_many_are_handled_with_a_key(chromium: Browser, site: Site) -> N
 
     assert "is handled." in told
     assert after != first
-    assert f"{GROUPS - 1} findings: {GROUPS - 1} decided." in many
+    assert f"{GROUPS - 1} findings handled: " in many
     assert states(site) == ["handled"] * GROUPS
     assert person.trouble == []
 
@@ -217,7 +217,7 @@ def test_all_that_are_selected_are_decided_at_once(chromium: Browser, site: Site
         person.page.click(".list .foot button:text('Dismiss')")
 
     assert (counted, one_less) == (f"{GROUPS} selected", f"{GROUPS - 1} selected")
-    assert f"{GROUPS - 1} findings: {GROUPS - 1} decided." in person.page.inner_text("[role=status]")
+    assert f"{GROUPS - 1} findings dismissed: " in person.page.inner_text("[role=status]")
     assert states(site) == ["awaiting_approval"] + ["dismissed"] * (GROUPS - 1)
 
 
@@ -287,12 +287,12 @@ def test_everything_works_without_javascript(chromium: Browser, site: Site) -> N
     person.page.select_option("#severity", "medium")
     person.page.click("text=Filter")
     person.page.fill("#note", "two people")
-    person.page.click("button:text('Not a duplicate')")
+    person.page.click(".decide button:text('Dismiss')")
     person.page.wait_for_selector("text=is dismissed")
     for number in (1, 2):
         person.page.check(f".items li:nth-child({number}) input")
     person.page.click(".list .foot button:text('Snooze')")
-    person.page.wait_for_selector("text=2 findings: 2 decided.")
+    person.page.wait_for_selector("text=2 findings snoozed: ")
 
     assert states(site) == ["awaiting_approval"] * (GROUPS - 3) + ["dismissed", "snoozed", "snoozed"]
 
@@ -326,7 +326,7 @@ def test_ticks_stay_from_finding_to_finding_until_they_are_decided_about(chromiu
     person.page.keyboard.press("x")
     counted = person.page.inner_text("[data-ticked]")
     person.page.keyboard.press("h")
-    person.page.wait_for_selector("text=3 findings: 3 decided.")
+    person.page.wait_for_selector("text=3 findings handled: ")
 
     assert counted == "3 selected"
     assert {name for name, state in site.world.findings().items() if state == "handled"} == set(first)
@@ -405,5 +405,5 @@ def test_keys_decide_about_all_that_are_ticked(chromium: Browser, site: Site) ->
     person.page.keyboard.press("u")
     person.press("d")
 
-    assert "2 findings: 2 decided." in person.page.inner_text("[role=status]")
+    assert "2 findings dismissed: " in person.page.inner_text("[role=status]")
     assert states(site) == ["awaiting_approval"] * (GROUPS - 2) + ["dismissed"] * 2

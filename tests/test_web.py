@@ -414,11 +414,42 @@ def test_many_are_decided_at_once_each_with_its_own_checks(fresh: Site) -> None:
     answer = browser.send("/review/decide", "/review", finding=chosen, decision="dismiss", note="no twins")
 
     assert answer.status == 200
-    assert "3 findings: 1 decided, 2 not done." in answer.text
+    assert f"1 finding dismissed: {first} ." in answer.text
+    assert "2 findings not decided:" in answer.text
     assert f"{second} changed since it was shown" in answer.text
     assert f"{second} {second}" not in answer.text
     assert "No finding is called `F-NOBODY`" in answer.text
     assert fresh.world.findings() == {first: "dismissed", second: "awaiting_approval"}
+
+
+def test_the_answer_to_many_decisions_links_the_first_five_and_counts_the_rest(tmp_path: Path) -> None:
+    rows = [(number, f"p{number // 2}@x", "Pat") for number in range(2, 16)]
+    world = World.at(tmp_path / "w", *rows, twins={"clean": {"action": "delete"}, "approval": "two_person"})
+    world.run()
+    with site_of(world) as site:
+        browser = site.browser("bob")
+        ticks = re.findall(r'name="finding" value="([^"]+)"', browser.get("/review").body.decode())
+        names = [tick.partition(":")[0] for tick in ticks]
+
+        approved = browser.send("/review/decide", "/review", finding=ticks, decision="approve")
+        dismissed = browser.send("/review/decide", "/review", finding=ticks[:2], decision="dismiss")
+
+        [note] = re.findall(r'<div class="note good" role="status">(.*?)</div>', approved.body.decode(), re.DOTALL)
+        assert re.findall(r'<a href="/findings/([^"]+)"', note) == names[:5]
+        assert "7 findings approved by the first of two people: " in approved.text
+        assert f"{names[4]} and 2 more." in approved.text
+        assert f"2 findings dismissed: {names[0]} , {names[1]} ." in dismissed.text
+
+
+def test_decisions_about_many_are_called_as_those_about_one(fresh: Site) -> None:
+    page = fresh.browser("bob").get("/review").body.decode()
+    single, many = (
+        set(re.findall(rf"<button[^>]*{mark}[^>]*>(\w+)", page))
+        for mark in ('formaction="/findings/', 'name="decision"')
+    )
+
+    assert many == {"Approve", "Dismiss", "Handled", "Snooze"}
+    assert many <= single
 
 
 # Personal data
