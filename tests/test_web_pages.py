@@ -80,6 +80,19 @@ def test_a_run_shows_its_rules_the_run_before_what_happened_and_what_could_not_b
     assert (missing.status, "Unknown run run1_x" in missing.text) == (404, True)
 
 
+def test_a_run_leads_to_the_plans_that_it_left_waiting(shop: Site) -> None:
+    browser = shop.browser("vic")
+
+    waiting = browser.get(f"/runs/{run_of(shop)}")
+    for finding in shop.world.findings():
+        decide.dismiss(shop.store, finding, actor="bob")
+    over = browser.get(f"/runs/{run_of(shop)}")
+
+    assert "Next: 2 plans wait for approval." in waiting.text
+    assert 'href="/review?rule=twins"' in waiting.body.decode()
+    assert "Next:" not in over.text
+
+
 def test_a_rule_shows_its_definition_its_numbers_and_when_people_mostly_reject_it(shop: Site) -> None:
     browser = shop.browser("vic")
     before = browser.get("/rules/twins").text
