@@ -386,6 +386,22 @@ def test_a_plan_is_approved_exactly_as_it_was_seen_and_carried_out_by_the_duty(f
     assert (approval["by"], approval["system"]) == ("bob", "bob@console")
 
 
+def test_an_undone_finding_says_who_undid_it_and_what_can_be_done_next(fresh: Site) -> None:
+    [first, _] = findings(fresh)
+    fresh.world.approve(first, actor="ada")
+    with fresh.application() as application:
+        application.decisions("otto").undo(first, note="two people after all")
+
+    page = fresh.browser("bob").get(f"/findings/{first}")
+
+    assert re.search(r"The cleaning was undone by otto on [\d: -]+ UTC \(two people after all\)\.", page.text)
+    assert (
+        "Its records count as dismissed: runs report nothing until a record joins or a key value changes." in page.text
+    )
+    assert "To clean it with a new plan, or to decide otherwise, reopen it first." in page.text
+    assert f'formaction="/findings/{first}/reopen"' in page.body.decode()
+
+
 def test_two_people_approve_and_one_person_with_a_browser_and_a_token_is_one(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *ROWS, twins={"clean": {"action": "delete"}, "approval": "two_person"})
     world.run()

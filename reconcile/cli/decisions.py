@@ -219,7 +219,7 @@ def _tell_finding(view: FindingDetail, out: Output) -> None:
     if view.comparison is not None and not view.comparison.is_of_two:
         out.table(("differs", view.comparison.left, view.comparison.right), view.comparison.fields, fit=True)
     draw_records(out, view.side_by_side)
-    for text in (*itertools.islice(view.links, _LINKS), *view.remarks):
+    for text in (*itertools.islice(view.links, _LINKS), *view.remarks, *view.after_undo):
         out.wrapped(text)
 
 

@@ -29,6 +29,7 @@ from rules.values import Value
 if TYPE_CHECKING:
     from reconcile.app import Application
     from reconcile.store import Transaction
+    from reconcile.store.audit_log import LogEntry
     from reconcile.store.plans import StoredPlan
     from reconcile.views.history import EventView
     from reconcile.views.plans import PlanView
@@ -37,8 +38,9 @@ _NEXT = {
     "awaiting_approval": "reconcile approve {0}{1} or reconcile reject {0}{1}",
     "quarantined": "check the records, then reconcile quarantine {0} with --done, --not-done or --abandon",
     "failed": "reconcile plan --finding {0}, then reconcile retry {0}",
+    "undone": "reconcile reopen {0}, then reconcile plan --finding {0}",
 }
-"""The next command for a finding whose cleaning waits for a person."""
+"""The next command for a finding whose cleaning waits for a person, or was undone."""
 _NEXT_OF_UNDO = {
     "approved": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
     "retry_wait": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
@@ -252,8 +254,21 @@ class UndoView:
 
 
 @dataclass(frozen=True)
+class UndoneView:
+    """The undo that a finding is left with: when it was done, who asked for it, and their note.
+
+    `by` is None if the plan of the undo is no longer kept.
+    """
+
+    at: dt.datetime
+    by: str | None
+    note: str | None
+
+
+@dataclass(frozen=True)
 class FindingDetail(FindingView):
-    """A finding with its records, its history, its undo, and the next command for a person, if any.
+    """A finding with its records, its history, its undo, and the next command for a person, if any. `undone` is the
+    undo that it is left with, if its cleaning was undone.
 
     `why` says in a sentence why its records belong together. `plan` is the one that waits or is being executed; without
     one, `prospect` says what would happen, unless the finding is over.
@@ -262,6 +277,7 @@ class FindingDetail(FindingView):
     side_by_side: SideBySide
     history: tuple[EventView, ...]
     undo: UndoView | None
+    undone: UndoneView | None
     next_step: str | None
     why: str | None = None
     plan: PlanView | None = None
@@ -346,6 +362,17 @@ class FindingDetail(FindingView):
         return f"nearby, not in the group  {', '.join([*near, *([f'{rest:,} more'] if rest else [])])}"
 
     @property
+    def after_undo(self) -> Iterator[str]:
+        """Who undid the cleaning and when, what its state means, and what can be done next; nothing without an undo."""
+        if self.undone is None:
+            return
+        by = "" if self.undone.by is None else f" by {self.undone.by}"
+        note = f" ({self.undone.note})" if self.undone.note else ""
+        yield f"The cleaning was undone{by} on {words.to_the_minute(self.undone.at, self.timezone)}{note}."
+        yield "Its records count as dismissed: runs report nothing until a record joins or a key value changes."
+        yield "To clean it with a new plan, or to decide otherwise, reopen it first."
+
+    @property
     def not_undone(self) -> str | None:
         """The reason why the last requested undo was not done."""
         return self._finding.not_undone
@@ -361,12 +388,13 @@ class FindingDetail(FindingView):
 def detail(application: Application, identifier: str, *, show: bool) -> FindingDetail:
     """Return one finding by its id or the beginning of it. Raises a FindingError, StoreError."""
     from reconcile.audit import log  # noqa: PLC0415 - a list needs no history and no plans
-    from reconcile.store.plans import standing, undo_of  # noqa: PLC0415 - see above
+    from reconcile.store.plans import last_undo, standing, undo_of  # noqa: PLC0415 - see above
     from reconcile.views.history import EventView  # noqa: PLC0415 - see above
 
     with application.memory.read() as tx:
         finding = get(tx, identifier)
-        events = tuple(map(EventView.of, log.entries(tx, finding=finding.id)))
+        entries = list(log.entries(tx, finding=finding.id))
+        done = last_undo(tx, finding.id) if finding.state is State.UNDONE else None
         undo, stored = undo_of(tx, finding.id), standing(tx, finding.id)
         view = of(application, tx, finding, show=show)
     hidden, project = view._hidden, application.project  # noqa: SLF001 - the view's own
@@ -377,8 +405,9 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
     return FindingDetail(
         *(finding, hidden, view.form, view.timezone, view.approvals),
         side_by_side=records.side_by_side(project, finding, hidden),
-        history=events,
+        history=tuple(map(EventView.of, entries)),
         undo=undo_view,
+        undone=_undone(finding, done, entries),
         next_step=_next(finding, undo, waiting),
         why=None if rule is None else rule.because(finding.form),
         plan=plan,
@@ -386,6 +415,17 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
         alternatives=() if rule is None else rule.alternatives,
         handles=_handles(application, finding),
     )
+
+
+def _undone(finding: Finding, undo: StoredPlan | None, entries: Sequence[LogEntry]) -> UndoneView | None:
+    """Return the undo that the finding is left with; `undo` is its plan, None if that is no longer kept."""
+    if finding.state is not State.UNDONE:
+        return None
+    if undo is None:
+        return UndoneView(finding.state_since, None, None)
+    bodies = [entry.body or {} for entry in entries if entry.event == "plan.proposed"]
+    note = next((body.get("note") for body in bodies if body.get("plan") == undo.id), None)
+    return UndoneView(finding.state_since, undo.proposed_by, note)
 
 
 def _handles(application: Application, finding: Finding) -> tuple[str, ...]:
@@ -441,6 +481,8 @@ def detail_to_json(view: FindingDetail) -> dict[str, Any]:
         optional["plan"] = plans.to_json(view.plan)
     if view.undo is not None:
         optional["undo"] = dict(vars(view.undo))
+    if view.undone is not None:
+        optional["undone"] = dict(vars(view.undone)) | {"at": view.undone.at.isoformat()}
     shown = {"side_by_side": records.to_json(view.side_by_side), "history": list(map(history.to_json, view.history))}
     return to_json(view) | shown | {name: value for name, value in optional.items() if value is not None}
 
