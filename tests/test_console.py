@@ -407,3 +407,24 @@ def test_keys_decide_about_all_that_are_ticked(chromium: Browser, site: Site) ->
 
     assert "2 findings dismissed: " in person.page.inner_text("[role=status]")
     assert states(site) == ["awaiting_approval"] * (GROUPS - 2) + ["dismissed"] * 2
+
+
+@pytest.mark.parametrize("records", [2, 6])
+def test_on_a_phone_the_records_scroll_in_their_own_box(records: int, chromium: Browser, tmp_path: Path) -> None:
+    rows = [(number, "anna@example.com", f"Anna Katharina of a Long Name {number}") for number in range(records)]
+    world = World.at(tmp_path / "w", *rows, twins={"clean": {"action": "delete"}})
+    world.run()
+    with site_of(world) as site:
+        person = Person.at(chromium, site.url, viewport=PHONE).sign_in("bob")
+        wide = {}
+        for path in (f"/findings/{world.only()}", f"/review?finding={world.only()}"):
+            person.go(path)
+            wide[path] = person.is_too_wide()
+        table, box = (
+            person.page.locator(selector).bounding_box() for selector in (".compare", ".scroll:has(.compare)")
+        )
+
+        assert set(wide.values()) == {False}, wide
+        assert table is not None
+        assert box is not None
+        assert (table["width"] > box["width"], box["width"] <= PHONE["width"]) == (True, True)
