@@ -428,3 +428,72 @@ def test_on_a_phone_the_records_scroll_in_their_own_box(records: int, chromium: 
         assert table is not None
         assert box is not None
         assert (table["width"] > box["width"], box["width"] <= PHONE["width"]) == (True, True)
+
+
+def listed_keys(person: Person) -> dict[str, str]:
+    """What the help says of this page; it is closed again."""
+    person.page.keyboard.press("?")
+    lines = person.page.locator("dialog dl > *").all_inner_texts()
+    person.page.keyboard.press("Escape")
+    person.page.wait_for_selector("dialog", state="hidden")
+    return dict(zip(lines[::2], lines[1::2], strict=True))
+
+
+def test_the_help_lists_the_keys_that_work_on_the_page(chromium: Browser, site: Site) -> None:
+    everywhere = {"/": "search", "?": "show the keys of this page"}
+    deciding = {"n": "write a note", "a": "approve", "d": "dismiss", "h": "handled", "s": "snooze"}
+    person, viewer = (Person.at(chromium, site.url).sign_in(name) for name in ("bob", "vic"))
+    listed = {}
+    for path in ("/account", "/rules", f"/findings/{min(site.world.findings())}", "/review"):
+        person.go(path)
+        listed[path] = listed_keys(person)
+    person.page.click(".items li:nth-child(2) input")
+    of_many = listed_keys(person)
+    viewer.go("/review")
+
+    assert listed["/account"] == listed["/rules"] == everywhere
+    assert listed[f"/findings/{min(site.world.findings())}"] == everywhere | deciding
+    assert listed["/review"] == everywhere | deciding | {"j": "next finding", "x": "select this finding"}
+    assert of_many == listed["/review"] | {"n": "write a note for all selected"}
+    assert listed_keys(viewer) == everywhere | {"j": "next finding"}
+    assert person.violations() == []
+
+
+def test_no_key_decides_behind_the_help(chromium: Browser, site: Site) -> None:
+    person = Person.at(chromium, site.url).sign_in("bob")
+    person.go("/review")
+
+    person.page.keyboard.press("?")
+    person.page.keyboard.press("d")
+    person.page.wait_for_timeout(300)
+
+    assert person.page.locator("dialog").is_visible()
+    assert states(site) == ["awaiting_approval"] * GROUPS
+
+
+def test_u_takes_back_the_decision_that_was_just_made(chromium: Browser, site: Site) -> None:
+    person = Person.at(chromium, site.url).sign_in("bob")
+    person.go("/review")
+    finding = person.page.inner_text(".about .mono")
+    person.press("d")
+    listed = listed_keys(person)
+
+    person.press("u")
+
+    assert listed["u"] == f"reopen {finding}"
+    assert f"{finding} is open." in person.page.inner_text("[role=status]")
+    assert site.world.findings()[finding] == "open"
+
+
+def test_an_undone_finding_is_reopened_by_its_key(chromium: Browser, site: Site) -> None:
+    finding = min(site.world.findings())
+    site.world.approve(finding, actor="ada")
+    site.world.undo(finding)
+    person = Person.at(chromium, site.url).sign_in("bob")
+    person.go(f"/findings/{finding}")
+    listed = listed_keys(person)
+
+    person.press("u")
+
+    assert listed["u"] == "reopen"
+    assert site.world.findings()[finding] == "open"
