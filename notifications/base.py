@@ -107,7 +107,8 @@ class GroupNotice:
     money. `version` counts what was reported of the finding. With a `proof` the message may have buttons: a press
     carries it back. `outcome` is what became of the finding since the message was written, for one that is updated, and
     `link` its page in the console. `kept_by` is who chose the keeper, if a person did. `display` are the first records
-    of each side, or keeper and surplus, if their datasets say which columns people see.
+    of each side, or keeper and surplus, if their datasets say which columns people see. `approvals` says who approved a
+    plan that waits for another person.
     """
 
     finding: Ours[str]
@@ -138,6 +139,7 @@ class GroupNotice:
     link: Ours[str | None] = None
     kept_by: Ours[str | None] = None
     display: tuple[RecordNotice, ...] = ()
+    approvals: Ours[str | None] = None
 
 
 @dataclass(frozen=True)

@@ -38,12 +38,16 @@ class Chat:
 
     @classmethod
     @contextmanager
-    def at(cls, folder: Path, slack: SlackServer, *, clean: Json | None = None, **channel: Any) -> Iterator[Chat]:
+    def at(
+        cls, folder: Path, slack: SlackServer, *, clean: Json | None = None, approval: str = "required", **channel: Any
+    ) -> Iterator[Chat]:
         """A shop in which nothing was run yet; with `clean` its rule proposes to delete surplus."""
         with sqlite3.connect(folder / "shop.db") as shop:
             shop.execute("create table orders (id integer primary key, name text, note text)")
         shop.close()
-        (folder / "reconcile.yaml").write_text(json.dumps(cls.written(slack, clean, channel)), encoding="utf-8")
+        (folder / "reconcile.yaml").write_text(
+            json.dumps(cls.written(slack, clean, channel, approval)), encoding="utf-8"
+        )
         with Application(config.load(folder / "reconcile.yaml", {}), sleep=lambda _: None) as application:
             chat = cls(folder, slack, application)
             with application.store.begin() as tx:
@@ -52,7 +56,9 @@ class Chat:
             yield chat
 
     @staticmethod
-    def written(slack: SlackServer, clean: Json | None = None, channel: Json | None = None) -> Json:
+    def written(
+        slack: SlackServer, clean: Json | None = None, channel: Json | None = None, approval: str = "required"
+    ) -> Json:
         rule = {"kind": "duplicates", "dataset": "orders", "key": ["name"], "keep": [{"first": "id"}]}
         team = {"type": "slack", "token": slack.token, "channel": "C0FINANCE1", "base_url": slack.base_url}
         team |= {"signing_secret": slack.signing_secret, "team": "T000TESTS", "app": "A000TESTS"}
@@ -62,7 +68,9 @@ class Chat:
             "listen": "none",
             "sources": {"shop": {"type": "sql", "url": "sqlite:///shop.db"}},
             "datasets": {"orders": {"source": "shop", "table": "orders", "id": "id"}},
-            "rules": {"double-order": rule | ({"clean": clean, "limits": _LIMITS} if clean else {})},
+            "rules": {
+                "double-order": rule | ({"clean": clean, "limits": _LIMITS, "approval": approval} if clean else {})
+            },
             "channels": {"team": team | (channel or {})},
             "jobs": {"nightly": {"rules": "all", "notify": ["team"], "existing": "report"}},
         }

@@ -95,3 +95,22 @@ def test_what_asks_nobody_needs_no_approval(local: Journal) -> None:
     [name] = local.propose(plan("F-1", "a"), policy="none")
     with local.store.read() as tx:
         assert approvals.satisfied(tx, plans.get(tx, name))
+
+
+def test_who_approved_is_counted_for_plans_that_wait_for_several_people(journal: Journal) -> None:
+    two, alone, over = (
+        journal.propose(plan(f"F-{number}", record), policy=policy)[0]
+        for number, record, policy in ((1, "a", "two_person"), (2, "b", "required"), (3, "c", "two_person"))
+    )
+    for name, by in ((two, "eve"), (over, "eve"), (over, "noah")):
+        say(journal, name, by)
+    with journal.begin() as tx:
+        effects.approved(tx, [over], by="noah")
+
+    with journal.store.read() as tx:
+        given = approvals.of_waiting(tx, ["F-1", "F-2", "F-3", "F-NONE"])
+
+    assert {finding: of_plan.by for finding, of_plan in given.items()} == {"F-1": ("eve",)}
+    assert given["F-1"].sentence == "1 of 2 approvals: eve; needs another person"
+    assert (given["F-1"].has(" EVE"), given["F-1"].has("noah")) == (True, False)
+    assert journal.get(alone).policy == "required"

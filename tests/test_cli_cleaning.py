@@ -39,6 +39,38 @@ def test_approve_says_what_was_done_and_undo_takes_it_back(world: World) -> None
     assert world.shop.rows() == list(TWO)
 
 
+def test_a_run_that_leaves_plans_waiting_ends_with_how_to_approve_them(world: World) -> None:
+    _, proposed = invoked("run")
+    invoked("approve", world.only())
+    world.add((4, "d@x", "Di"), (5, "d@x", "Dee"), (6, "e@x", "Eve"), (7, "e@x", "Evi"))
+    _, more = invoked("run")
+    _, dry = invoked("run", "--dry-run")
+
+    plans = "Next: reconcile plan, reconcile approve ID, reconcile dismiss ID"
+    assert proposed.stderr.splitlines()[-1] == f"{plans} (1 plan waits for approval)"
+    assert more.stderr.splitlines()[-1] == f"{plans} (2 plans wait for approval)"
+    assert "Next:" not in dry.stderr
+
+
+def test_show_says_that_a_cleaning_was_undone_and_what_to_do_next(world: World) -> None:
+    world.run()
+    finding = world.only()
+    invoked("approve", finding)
+    invoked("undo", finding, "--note", "two people")
+
+    _, shown = invoked("show", finding)
+    _, document = invoked("show", finding, "--json")
+    commands = re.findall(r"reconcile ([^,\n]+)", shown.stderr)
+    done = [invoked(*command.split())[0] for command in commands]
+
+    assert re.search(r"The cleaning was undone by anna on [\d: -]+ UTC \(two people\)\.\n", shown.stdout)
+    assert "reopen it first." in shown.stdout
+    assert shown.stderr == f"Next: reconcile reopen {finding}, then reconcile plan --finding {finding}\n"
+    undone = json.loads(document.stdout)["undone"]
+    assert (undone["by"], undone["note"]) == ("anna", "two people")
+    assert (done, world.findings()) == ([0, 0], {finding: "open"})
+
+
 @pytest.mark.slow
 def test_why_it_was_approved_and_taken_back_is_in_the_log_and_shown(world: World) -> None:
     world.run()

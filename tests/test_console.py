@@ -68,7 +68,7 @@ def test_from_the_code_on_the_terminal_to_a_decision(chromium: Browser, tmp_path
             person.page.wait_for_selector("h1:text('Today')")
             person.page.click("a:text('Review')")
             person.page.fill("#note", "two people")
-            person.page.click("text=Not a duplicate")
+            person.page.click(".decide button:text('Dismiss')")
             person.page.wait_for_selector("text=is dismissed")
         finally:
             process.terminate()
@@ -150,7 +150,7 @@ def test_one_and_many_are_handled_with_a_key(chromium: Browser, site: Site) -> N
 
     assert "is handled." in told
     assert after != first
-    assert f"{GROUPS - 1} findings: {GROUPS - 1} decided." in many
+    assert f"{GROUPS - 1} findings handled: " in many
     assert states(site) == ["handled"] * GROUPS
     assert person.trouble == []
 
@@ -217,7 +217,7 @@ def test_all_that_are_selected_are_decided_at_once(chromium: Browser, site: Site
         person.page.click(".list .foot button:text('Dismiss')")
 
     assert (counted, one_less) == (f"{GROUPS} selected", f"{GROUPS - 1} selected")
-    assert f"{GROUPS - 1} findings: {GROUPS - 1} decided." in person.page.inner_text("[role=status]")
+    assert f"{GROUPS - 1} findings dismissed: " in person.page.inner_text("[role=status]")
     assert states(site) == ["awaiting_approval"] + ["dismissed"] * (GROUPS - 1)
 
 
@@ -287,12 +287,12 @@ def test_everything_works_without_javascript(chromium: Browser, site: Site) -> N
     person.page.select_option("#severity", "medium")
     person.page.click("text=Filter")
     person.page.fill("#note", "two people")
-    person.page.click("button:text('Not a duplicate')")
+    person.page.click(".decide button:text('Dismiss')")
     person.page.wait_for_selector("text=is dismissed")
     for number in (1, 2):
         person.page.check(f".items li:nth-child({number}) input")
     person.page.click(".list .foot button:text('Snooze')")
-    person.page.wait_for_selector("text=2 findings: 2 decided.")
+    person.page.wait_for_selector("text=2 findings snoozed: ")
 
     assert states(site) == ["awaiting_approval"] * (GROUPS - 3) + ["dismissed", "snoozed", "snoozed"]
 
@@ -326,7 +326,7 @@ def test_ticks_stay_from_finding_to_finding_until_they_are_decided_about(chromiu
     person.page.keyboard.press("x")
     counted = person.page.inner_text("[data-ticked]")
     person.page.keyboard.press("h")
-    person.page.wait_for_selector("text=3 findings: 3 decided.")
+    person.page.wait_for_selector("text=3 findings handled: ")
 
     assert counted == "3 selected"
     assert {name for name, state in site.world.findings().items() if state == "handled"} == set(first)
@@ -405,5 +405,95 @@ def test_keys_decide_about_all_that_are_ticked(chromium: Browser, site: Site) ->
     person.page.keyboard.press("u")
     person.press("d")
 
-    assert "2 findings: 2 decided." in person.page.inner_text("[role=status]")
+    assert "2 findings dismissed: " in person.page.inner_text("[role=status]")
     assert states(site) == ["awaiting_approval"] * (GROUPS - 2) + ["dismissed"] * 2
+
+
+@pytest.mark.parametrize("records", [2, 6])
+def test_on_a_phone_the_records_scroll_in_their_own_box(records: int, chromium: Browser, tmp_path: Path) -> None:
+    rows = [(number, "anna@example.com", f"Anna Katharina of a Long Name {number}") for number in range(records)]
+    world = World.at(tmp_path / "w", *rows, twins={"clean": {"action": "delete"}})
+    world.run()
+    with site_of(world) as site:
+        person = Person.at(chromium, site.url, viewport=PHONE).sign_in("bob")
+        wide = {}
+        for path in (f"/findings/{world.only()}", f"/review?finding={world.only()}"):
+            person.go(path)
+            wide[path] = person.is_too_wide()
+        table, box = (
+            person.page.locator(selector).bounding_box() for selector in (".compare", ".scroll:has(.compare)")
+        )
+
+        assert set(wide.values()) == {False}, wide
+        assert table is not None
+        assert box is not None
+        assert (table["width"] > box["width"], box["width"] <= PHONE["width"]) == (True, True)
+
+
+def listed_keys(person: Person) -> dict[str, str]:
+    """What the help says of this page; it is closed again."""
+    person.page.keyboard.press("?")
+    lines = person.page.locator("dialog dl > *").all_inner_texts()
+    person.page.keyboard.press("Escape")
+    person.page.wait_for_selector("dialog", state="hidden")
+    return dict(zip(lines[::2], lines[1::2], strict=True))
+
+
+def test_the_help_lists_the_keys_that_work_on_the_page(chromium: Browser, site: Site) -> None:
+    everywhere = {"/": "search", "?": "show the keys of this page"}
+    deciding = {"n": "write a note", "a": "approve", "d": "dismiss", "h": "handled", "s": "snooze"}
+    person, viewer = (Person.at(chromium, site.url).sign_in(name) for name in ("bob", "vic"))
+    listed = {}
+    for path in ("/account", "/rules", f"/findings/{min(site.world.findings())}", "/review"):
+        person.go(path)
+        listed[path] = listed_keys(person)
+    person.page.click(".items li:nth-child(2) input")
+    of_many = listed_keys(person)
+    viewer.go("/review")
+
+    assert listed["/account"] == listed["/rules"] == everywhere
+    assert listed[f"/findings/{min(site.world.findings())}"] == everywhere | deciding
+    assert listed["/review"] == everywhere | deciding | {"j": "next finding", "x": "select this finding"}
+    assert of_many == listed["/review"] | {"n": "write a note for all selected"}
+    assert listed_keys(viewer) == everywhere | {"j": "next finding"}
+    assert person.violations() == []
+
+
+def test_no_key_decides_behind_the_help(chromium: Browser, site: Site) -> None:
+    person = Person.at(chromium, site.url).sign_in("bob")
+    person.go("/review")
+
+    person.page.keyboard.press("?")
+    person.page.keyboard.press("d")
+    person.page.wait_for_timeout(300)
+
+    assert person.page.locator("dialog").is_visible()
+    assert states(site) == ["awaiting_approval"] * GROUPS
+
+
+def test_u_takes_back_the_decision_that_was_just_made(chromium: Browser, site: Site) -> None:
+    person = Person.at(chromium, site.url).sign_in("bob")
+    person.go("/review")
+    finding = person.page.inner_text(".about .mono")
+    person.press("d")
+    listed = listed_keys(person)
+
+    person.press("u")
+
+    assert listed["u"] == f"reopen {finding}"
+    assert f"{finding} is open." in person.page.inner_text("[role=status]")
+    assert site.world.findings()[finding] == "open"
+
+
+def test_an_undone_finding_is_reopened_by_its_key(chromium: Browser, site: Site) -> None:
+    finding = min(site.world.findings())
+    site.world.approve(finding, actor="ada")
+    site.world.undo(finding)
+    person = Person.at(chromium, site.url).sign_in("bob")
+    person.go(f"/findings/{finding}")
+    listed = listed_keys(person)
+
+    person.press("u")
+
+    assert listed["u"] == "reopen"
+    assert site.world.findings()[finding] == "open"

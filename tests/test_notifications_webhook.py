@@ -193,6 +193,7 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "added",
         "kept_by",
         "display",
+        "approvals",
         "link",
     } == set(document["rules"][0]["largest"][0])
     assert document["version"] == base.VERSION == 1

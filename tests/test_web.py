@@ -386,6 +386,22 @@ def test_a_plan_is_approved_exactly_as_it_was_seen_and_carried_out_by_the_duty(f
     assert (approval["by"], approval["system"]) == ("bob", "bob@console")
 
 
+def test_an_undone_finding_says_who_undid_it_and_what_can_be_done_next(fresh: Site) -> None:
+    [first, _] = findings(fresh)
+    fresh.world.approve(first, actor="ada")
+    with fresh.application() as application:
+        application.decisions("otto").undo(first, note="two people after all")
+
+    page = fresh.browser("bob").get(f"/findings/{first}")
+
+    assert re.search(r"The cleaning was undone by otto on [\d: -]+ UTC \(two people after all\)\.", page.text)
+    assert (
+        "Its records count as dismissed: runs report nothing until a record joins or a key value changes." in page.text
+    )
+    assert "To clean it with a new plan, or to decide otherwise, reopen it first." in page.text
+    assert f'formaction="/findings/{first}/reopen"' in page.body.decode()
+
+
 def test_two_people_approve_and_one_person_with_a_browser_and_a_token_is_one(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *ROWS, twins={"clean": {"action": "delete"}, "approval": "two_person"})
     world.run()
@@ -414,11 +430,42 @@ def test_many_are_decided_at_once_each_with_its_own_checks(fresh: Site) -> None:
     answer = browser.send("/review/decide", "/review", finding=chosen, decision="dismiss", note="no twins")
 
     assert answer.status == 200
-    assert "3 findings: 1 decided, 2 not done." in answer.text
+    assert f"1 finding dismissed: {first} ." in answer.text
+    assert "2 findings not decided:" in answer.text
     assert f"{second} changed since it was shown" in answer.text
     assert f"{second} {second}" not in answer.text
     assert "No finding is called `F-NOBODY`" in answer.text
     assert fresh.world.findings() == {first: "dismissed", second: "awaiting_approval"}
+
+
+def test_the_answer_to_many_decisions_links_the_first_five_and_counts_the_rest(tmp_path: Path) -> None:
+    rows = [(number, f"p{number // 2}@x", "Pat") for number in range(2, 16)]
+    world = World.at(tmp_path / "w", *rows, twins={"clean": {"action": "delete"}, "approval": "two_person"})
+    world.run()
+    with site_of(world) as site:
+        browser = site.browser("bob")
+        ticks = re.findall(r'name="finding" value="([^"]+)"', browser.get("/review").body.decode())
+        names = [tick.partition(":")[0] for tick in ticks]
+
+        approved = browser.send("/review/decide", "/review", finding=ticks, decision="approve")
+        dismissed = browser.send("/review/decide", "/review", finding=ticks[:2], decision="dismiss")
+
+        [note] = re.findall(r'<div class="note good" role="status">(.*?)</div>', approved.body.decode(), re.DOTALL)
+        assert re.findall(r'<a href="/findings/([^"]+)"', note) == names[:5]
+        assert "7 findings approved by the first of two people: " in approved.text
+        assert f"{names[4]} and 2 more." in approved.text
+        assert f"2 findings dismissed: {names[0]} , {names[1]} ." in dismissed.text
+
+
+def test_decisions_about_many_are_called_as_those_about_one(fresh: Site) -> None:
+    page = fresh.browser("bob").get("/review").body.decode()
+    single, many = (
+        set(re.findall(rf"<button[^>]*{mark}[^>]*>(\w+)", page))
+        for mark in ('formaction="/findings/', 'name="decision"')
+    )
+
+    assert many == {"Approve", "Dismiss", "Handled", "Snooze"}
+    assert many <= single
 
 
 # Personal data

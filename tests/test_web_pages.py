@@ -80,6 +80,34 @@ def test_a_run_shows_its_rules_the_run_before_what_happened_and_what_could_not_b
     assert (missing.status, "Unknown run run1_x" in missing.text) == (404, True)
 
 
+def test_a_run_leads_to_the_plans_that_it_left_waiting(shop: Site) -> None:
+    browser = shop.browser("vic")
+
+    waiting = browser.get(f"/runs/{run_of(shop)}")
+    for finding in shop.world.findings():
+        decide.dismiss(shop.store, finding, actor="bob")
+    over = browser.get(f"/runs/{run_of(shop)}")
+
+    assert "Next: 2 plans wait for approval." in waiting.text
+    assert 'href="/review?rule=twins"' in waiting.body.decode()
+    assert "Next:" not in over.text
+
+
+def test_whoever_chooses_a_password_reads_what_it_needs(shop: Site) -> None:
+    rule = "At least 12 characters, 4 of them different. It must not contain the user's name."
+    ada = shop.browser("ada")
+
+    refused = [
+        ada.send("/people", "/people", name="eve", role="viewer", password=password).text
+        for password in ("the password of eve", "ababababababab")
+    ]
+
+    assert rule in ada.get("/people").text
+    assert rule in ada.get("/account").text
+    assert "it contains the user's name" in refused[0]
+    assert "it has fewer than 4 different characters" in refused[1]
+
+
 def test_a_rule_shows_its_definition_its_numbers_and_when_people_mostly_reject_it(shop: Site) -> None:
     browser = shop.browser("vic")
     before = browser.get("/rules/twins").text

@@ -37,6 +37,8 @@ def _lines(group: GroupNotice, notice: Notice) -> Iterator[Line]:
         yield (TextSpan(f"Nearby, not in the group: {_listed(group.nearby, group.nearby_records)}"),)
     if group.history:
         yield (TextSpan(words.visible(group.history, 200)),)
+    if group.approvals:
+        yield (TextSpan(words.visible(group.approvals, 200), "bold"),)
     if group.outcome:
         yield (TextSpan("✅ "), TextSpan(words.visible(group.outcome, 200), "bold"))
 

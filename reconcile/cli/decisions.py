@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -101,11 +102,7 @@ def findings(
     if not views:
         out.note("No findings." if search is None else _NOTHING_FITS)
         return
-    headings = ("id", "severity", "rule", "state", "key", "records", "at risk", "since")
-    if all(view.is_duplicate for view in views):
-        out.table(headings, list(map(_row, views)), right=(5, 6))
-    else:
-        out.table((*headings, "form"), [(*_row(view), view.form) for view in views], right=(5, 6))
+    _list(out, views)
     if any(view.is_masked for view in views):
         out.note(HIDDEN)
 
@@ -150,12 +147,25 @@ class _Order:
         """Return the findings that a decision with this condition would be about, and the number of all of them."""
         from reconcile.deciding.selection import fitting
         from reconcile.store.findings import some
-        from reconcile.views.findings import of
+        from reconcile.views.findings import of_all
 
         with application.memory.read() as tx:
             names = [finding.id for finding in fitting(application, tx, criteria, where)]
             shown = some(tx, names[: self.limit], members=members)
-            return [of(application, finding, show=show) for finding in shown], len(names)
+            return of_all(application, tx, shown, show=show), len(names)
+
+
+def _list(out: Output, views: Sequence[FindingView]) -> None:
+    """Print a line per finding, with its form unless all are duplicates, and with approvals if any were given."""
+    headings, rows = ["id", "severity", "rule", "state", "key", "records", "at risk", "since"], list(map(_row, views))
+    if not all(view.is_duplicate for view in views):
+        headings.append("form")
+        rows = [(*row, view.form) for row, view in zip(rows, views, strict=True)]
+    given = [view.approvals.count if view.approvals and view.approvals.by else "" for view in views]
+    if any(given):
+        headings.append("approvals")
+        rows = [(*row, count) for row, count in zip(rows, given, strict=True)]
+    out.table(headings, rows, right=(5, 6))
 
 
 def _row(view: FindingView) -> tuple[Cell, ...]:
@@ -209,7 +219,7 @@ def _tell_finding(view: FindingDetail, out: Output) -> None:
     if view.comparison is not None and not view.comparison.is_of_two:
         out.table(("differs", view.comparison.left, view.comparison.right), view.comparison.fields, fit=True)
     draw_records(out, view.side_by_side)
-    for text in (*itertools.islice(view.links, _LINKS), *view.remarks):
+    for text in (*itertools.islice(view.links, _LINKS), *view.remarks, *view.after_undo):
         out.wrapped(text)
 
 

@@ -78,13 +78,14 @@ def run(
         )
         if application.held:
             out.note(application.held)
+        waiting = [_plans_waiting(report, application) for report in reports]
     if json:
         hiding = _hiding(None if show else application)
         documents = [report.to_stream(hiding, application.project) for report in reports]
         out.emit(documents[0] if len(documents) == 1 else documents)
     else:
-        for report in reports:
-            tell(report, out, application, show=show)
+        for report, number in zip(reports, waiting, strict=True):
+            tell(report, out, application, show=show, waiting=number)
     raise typer.Exit(exits.first_that_applies(*(_code(report, severity) for report in reports)))
 
 
@@ -110,8 +111,18 @@ def _hiding(application: Application | None) -> Callable[[str, str], Hidden]:
     return functools.partial(Hidden.of, application.project)
 
 
-def tell(report: RunReport, out: Output, application: Application, *, show: bool = False) -> None:
-    """Print a run: one line per rule, then the next steps; personal data is hidden without `show`."""
+def _plans_waiting(report: RunReport, application: Application) -> int:
+    """Return the number of plans that wait for approval after a run; a dry run leaves none."""
+    from reconcile.views.runs import plans_waiting
+
+    return 0 if report.run is None else plans_waiting(application, [rule.rule for rule in report.rules])
+
+
+def tell(report: RunReport, out: Output, application: Application, *, show: bool = False, waiting: int = 0) -> None:
+    """Print a run: one line per rule, then the next steps; personal data is hidden without `show`.
+
+    `waiting` counts the plans that wait for approval.
+    """
     from reconcile.findings.results import RuleResult
     from reconcile.schedule.slots import slot_text
 
@@ -140,7 +151,17 @@ def tell(report: RunReport, out: Output, application: Application, *, show: bool
         for entry in rule.skipped:
             out.note(f"{rule.rule}: {entry.sentence}")
     _tell_delivery(report, out)
-    if report.run is not None and any(result.groups for result in report.checked):
+    _tell_next(report, waiting, out)
+
+
+def _tell_next(report: RunReport, waiting: int, out: Output) -> None:
+    """Print the next step: about the plans that wait, or else about the findings of a run that was no dry run."""
+    from notifications.wording.words import plural
+
+    if waiting:
+        plans = plural(waiting, "plan waits", "plans wait")
+        out.note(f"Next: reconcile plan, reconcile approve ID, reconcile dismiss ID ({plans} for approval)")
+    elif report.run is not None and any(result.groups for result in report.checked):
         out.note("Next: reconcile findings, reconcile show ID, reconcile dismiss ID")
 
 

@@ -242,6 +242,9 @@ def _role(word: str | None) -> Role | None:
 
 def _password() -> str:
     """Ask twice without an echo; a script writes it as the only line of standard input."""
+    from reconcile.people.passwords import RULE
+
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\n")
+    typer.echo(f"Choose a password. {RULE}", err=True)
     return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))

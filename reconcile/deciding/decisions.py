@@ -13,6 +13,7 @@ from reconcile.cleaning.decisions import DecisionResult
 from reconcile.cleaning.undo import Undone
 from reconcile.errors import Refused, Wrong
 from reconcile.findings.shown import Finding
+from reconcile.findings.states import PlanState
 from reconcile.people.roles import Person, Role
 from reconcile.store.findings import get
 from reconcile.store.plans import standing
@@ -63,17 +64,18 @@ class NotDone(Refused):
 
 @dataclass(frozen=True)
 class Answer:
-    """A sentence, and True if something changed."""
+    """A sentence, and True if something changed. `became` is what the finding is now, like "dismissed"."""
 
     sentence: str
     changed: bool
+    became: str = "decided"
 
     @classmethod
-    def of(cls, result: DecisionResult) -> Answer:
+    def of(cls, result: DecisionResult, became: str = "decided") -> Answer:
         """Return the answer of a service. Raises NotDone."""
         if not result.ok:
             raise NotDone(result.sentence)
-        return cls(result.sentence, result.changed)
+        return cls(result.sentence, result.changed, became)
 
     @classmethod
     def of_undo(cls, undone: Undone) -> Answer:
@@ -81,18 +83,20 @@ class Answer:
         sentence = " ".join(undone_in_words(undone))
         if undone.failed:
             raise NotDone(sentence)
-        return cls(sentence, bool(undone.undone))
+        return cls(sentence, bool(undone.undone), "undone")
 
 
 Deciding = Callable[[Application, Person, Wish], Answer]
 
 
 def _dismiss(application: Application, person: Person, wish: Wish) -> Answer:
-    return _of(decide.dismiss(application.memory, wish.finding, actor=person.name, note=wish.note, seen=wish.version))
+    done = decide.dismiss(application.memory, wish.finding, actor=person.name, note=wish.note, seen=wish.version)
+    return _of(done, "dismissed")
 
 
 def _handle(application: Application, person: Person, wish: Wish) -> Answer:
-    return _of(decide.handle(application.memory, wish.finding, actor=person.name, note=wish.note, seen=wish.version))
+    done = decide.handle(application.memory, wish.finding, actor=person.name, note=wish.note, seen=wish.version)
+    return _of(done, "handled")
 
 
 def _snooze(application: Application, person: Person, wish: Wish) -> Answer:
@@ -105,34 +109,38 @@ def _snooze(application: Application, person: Person, wish: Wish) -> Answer:
         seen=wish.version,
         timezone=application.project.timezone,
     )
-    return _of(done)
+    return _of(done, "snoozed")
 
 
 def _reopen(application: Application, person: Person, wish: Wish) -> Answer:
-    return _of(decide.reopen(application.memory, wish.finding, actor=person.name, note=wish.note, seen=wish.version))
+    done = decide.reopen(application.memory, wish.finding, actor=person.name, note=wish.note, seen=wish.version)
+    return _of(done, "reopened")
 
 
 def _assign(application: Application, person: Person, wish: Wish) -> Answer:
     done = decide.assign(
         application.memory, wish.finding, actor=person.name, to=wish.to, note=wish.note, seen=wish.version
     )
-    return _of(done)
+    return _of(done, f"assigned to {wish.to or 'nobody'}")
 
 
 def _approve(application: Application, person: Person, wish: Wish) -> Answer:
     decisions = application.decisions(person.name, person.origin)
     check_shown(application, wish)
-    return Answer.of(decisions.approve(wish.finding, plan_hash=wish.plan, note=wish.note, later=wish.later))
+    result = decisions.approve(wish.finding, plan_hash=wish.plan, note=wish.note, later=wish.later)
+    is_first = result.state is PlanState.AWAITING
+    return Answer.of(result, "approved by the first of two people" if is_first else "approved")
 
 
 def _reject(application: Application, person: Person, wish: Wish) -> Answer:
     decisions = application.decisions(person.name, person.origin)
-    return Answer.of(decisions.reject(wish.finding, plan_hash=wish.plan, note=wish.note))
+    return Answer.of(decisions.reject(wish.finding, plan_hash=wish.plan, note=wish.note), "with a rejected plan")
 
 
 def _keep(application: Application, person: Person, wish: Wish) -> Answer:
     decisions = application.decisions(person.name, person.origin)
-    return Answer.of(keeping.keep(decisions, wish.finding, wish.keeper, seen=wish.version, note=wish.note))
+    result = keeping.keep(decisions, wish.finding, wish.keeper, seen=wish.version, note=wish.note)
+    return Answer.of(result, "with another keeper")
 
 
 def _undo(application: Application, person: Person, wish: Wish) -> Answer:
@@ -140,11 +148,11 @@ def _undo(application: Application, person: Person, wish: Wish) -> Answer:
 
 
 def _retry(application: Application, person: Person, wish: Wish) -> Answer:
-    return Answer.of(application.decisions(person.name, person.origin).retry(wish.finding, note=wish.note))
+    return Answer.of(application.decisions(person.name, person.origin).retry(wish.finding, note=wish.note), "retried")
 
 
-def _of(decision: decide.Decision) -> Answer:
-    return Answer(decision.sentence, decision.changed)
+def _of(decision: decide.Decision, became: str) -> Answer:
+    return Answer(decision.sentence, decision.changed, became)
 
 
 DECISIONS: Mapping[str, tuple[Role, Deciding]] = {

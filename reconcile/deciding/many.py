@@ -12,15 +12,31 @@ from reconcile.deciding.decisions import Answer, Wish
 from reconcile.errors import Failed, Refused, Wrong
 
 _STATUSES = {"decided": "decided", "unchanged": "unchanged", "not_done": "not done"}
+_NAMED = 5
+"""The most findings of an outcome that are named."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one decision: `decided`, `unchanged`, or `not_done` with the reason as its sentence."""
+    """What became of one decision: `decided`, `unchanged`, or `not_done` with the reason as its sentence.
+
+    `became` is what the finding is now, like "dismissed".
+    """
 
     finding: str
     status: str
     sentence: str
+    became: str = ""
+
+
+@dataclass(frozen=True)
+class OutcomeGroup:
+    """Findings with the same outcome: their number in words like "12 findings dismissed", the first five, and how many
+    more there are."""
+
+    words: str
+    findings: tuple[str, ...]
+    more: int
 
 
 @dataclass(frozen=True)
@@ -41,11 +57,27 @@ class Outcomes:
         return f"{plural(len(self.each), 'finding', 'findings')}: {shown}."
 
     @property
+    def groups(self) -> list[OutcomeGroup]:
+        """The findings that were decided, by what they are now, then those that were so before."""
+        by_outcome: dict[str, list[str]] = {}
+        for outcome in sorted(self.each, key=lambda outcome: outcome.status):
+            if outcome.status != "not_done":
+                became = outcome.became if outcome.status == "decided" else "unchanged"
+                by_outcome.setdefault(became, []).append(outcome.finding)
+        return [
+            OutcomeGroup(
+                f"{plural(len(names), 'finding', 'findings')} {became}", tuple(names[:_NAMED]), len(names[_NAMED:])
+            )
+            for became, names in by_outcome.items()
+        ]
+
+    @property
     def _counts(self) -> dict[str, int]:
         return {status: sum(outcome.status == status for outcome in self.each) for status in _STATUSES}
 
     def to_json(self) -> dict[str, Any]:
-        return self._counts | {"findings": [dict(vars(outcome)) for outcome in self.each]}
+        named = [{name: getattr(outcome, name) for name in ("finding", "status", "sentence")} for outcome in self.each]
+        return self._counts | {"findings": named}
 
 
 def decide_each(wishes: Iterable[Wish], act: Callable[[Wish], Answer]) -> Iterator[Outcome]:
@@ -58,4 +90,4 @@ def _outcome(wish: Wish, act: Callable[[Wish], Answer]) -> Outcome:
         answer = act(wish)
     except (Wrong, Refused, Failed, ConnectorError) as error:
         return Outcome(wish.finding, "not_done", str(error))
-    return Outcome(wish.finding, "decided" if answer.changed else "unchanged", answer.sentence)
+    return Outcome(wish.finding, "decided" if answer.changed else "unchanged", answer.sentence, answer.became)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-import unicodedata
+from collections.abc import Collection
 
 from reconcile.audit import facts, log
 from reconcile.errors import Refused
+from reconcile.findings.approval import NEEDED, GivenApprovals, person
 from reconcile.findings.states import PlanState
 from reconcile.store import Transaction, approvals
 from reconcile.store.approvals import Approval, Decision
 from reconcile.store.plans import StoredPlan
-
-_NEEDED = {"none": 0, "required": 1, "two_person": 2}
 
 
 class PlanChanged(Refused):
@@ -88,11 +87,6 @@ def give(
     return satisfied(tx, plan)
 
 
-def person(name: str) -> str:
-    """A person's name in one form: names that differ only in case, blanks or width of letters are the same person."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-
-
 def satisfied(tx: Transaction, plan: StoredPlan) -> bool:
     """Return True if the plan has the approvals its policy needs, for its exact hash, and no rejection."""
     decisions = [approval for approval in approvals.of(tx, plan.id) if approval.plan_hash == plan.plan_hash]
@@ -101,7 +95,19 @@ def satisfied(tx: Transaction, plan: StoredPlan) -> bool:
     persons = {person(approval.by) for approval in decisions if approval.decision == "approved"}
     if plan.policy == "two_person":
         persons.discard(person(plan.proposed_by))
-    return len(persons) >= _NEEDED[plan.policy]
+    return len(persons) >= NEEDED[plan.policy]
+
+
+def of_waiting(tx: Transaction, of_findings: Collection[str]) -> dict[str, GivenApprovals]:
+    """Return the approvals of the plans that wait for several people, by finding; findings without one are missing."""
+    policies = [policy for policy, needed in NEEDED.items() if needed > 1]
+    people: dict[str, dict[str, str]] = {}
+    needed = {}
+    for row in approvals.of_waiting(tx, of_findings, policies) if of_findings else ():
+        of_plan, needed[row.finding] = people.setdefault(row.finding, {}), NEEDED[row.policy]
+        if row.by is not None and person(row.by) != person(row.proposed_by):  # as `satisfied` counts
+            of_plan.setdefault(person(row.by), row.by)
+    return {finding: GivenApprovals(tuple(names.values()), needed[finding]) for finding, names in people.items()}
 
 
 def systems(tx: Transaction, plan: str) -> set[str | None]:

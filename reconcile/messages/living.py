@@ -22,7 +22,9 @@ from reconcile.config.settings import Project
 from reconcile.coordination.lease import Owner, is_dead
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
+from reconcile.journal import approvals
 from reconcile.messages import records
+from reconcile.messages.notices import in_words
 from reconcile.messages.outbox import log, notice_of
 from reconcile.messages.personal import Hidden
 from reconcile.schedule import retry
@@ -143,7 +145,7 @@ def keep_alive(tx: Transaction, notice: Notice) -> None:
 def digest(notice: Notice) -> str:
     """Return what identifies the state of a notice's findings."""
     states = [
-        [group.finding, group.version, group.plan_hash, group.outcome, *filter(None, [group.kept_by])]
+        [group.finding, group.version, group.plan_hash, group.outcome, *filter(None, [group.kept_by, group.approvals])]
         for group in groups(notice)
     ]
     return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:32]
@@ -157,10 +159,10 @@ def groups(notice: Notice) -> list[GroupNotice]:
 
 def current(tx: Transaction, project: Project, notice: Notice, show: Collection[str] = ()) -> Notice:
     """Return the notice with what became of its findings since, with the keepers that people chose, and with the plans
-    that wait now. `show` are the personal columns that the channel may show."""
+    that wait now and their approvals. `show` are the personal columns that the channel may show."""
     names = [group.finding for group in groups(notice)]
     standing = {each.id: each for each in stored_findings.standing(tx, names)}
-    waiting = plans.waiting_plans(tx, names)
+    waiting, given = plans.waiting_plans(tx, names), approvals.of_waiting(tx, names)
     was_chosen = [group.finding for group in groups(notice) if group.kept_by is not None]
     chosen = stored_findings.some(tx, sorted({*was_chosen, *stored_findings.with_choice(tx, names)}))
     kept = {finding.id: _kept(project, finding, show) for finding in chosen}
@@ -168,10 +170,11 @@ def current(tx: Transaction, project: Project, notice: Notice, show: Collection[
     def now(group: GroupNotice) -> GroupNotice:
         finding = standing.get(group.finding)
         if finding is None:
-            return replace(group, proof=None, outcome="no longer kept")
+            return replace(group, proof=None, outcome="no longer kept", approvals=None)
         plan = waiting.get(group.finding)
         group = replace(group, **kept.get(group.finding, {}))
         changed = replace(group, version=finding.version, plan_hash=plan, outcome=_outcome(finding, project))
+        changed = replace(changed, approvals=in_words(given.get(group.finding)))
         if group.proof is None or changed.outcome is not None:
             return replace(changed, proof=None)
         state = State.AWAITING.value if plan else group.state

@@ -12,6 +12,7 @@ from itertools import islice
 from notifications.base import MASK, BalanceNotice, DifferenceNotice, GroupNotice, RuleNotice
 from notifications.wording.words import plural
 from reconcile.config.settings import Project
+from reconcile.findings.approval import GivenApprovals
 from reconcile.findings.identity import public
 from reconcile.findings.judgement import FindingChange
 from reconcile.findings.results import RuleResult
@@ -34,7 +35,8 @@ _MOST_VALUES = 6  # values that link the records of a group
 class Letter:
     """Data that every part of a message needs: its origin, and the masked columns it may show.
 
-    `plans` holds the hashes of plans that wait for approval, by finding. `again` is when failed checks are repeated.
+    `plans` holds the hashes of plans that wait for approval, by finding, and `approvals` those that several people must
+    give and some gave. `again` is when failed checks are repeated.
     `tells_why`: it says why something could not be checked; otherwise another channel does.
     """
 
@@ -49,6 +51,7 @@ class Letter:
     again: dt.datetime | None = None
     tells_why: bool = True
     plans: Mapping[str, str] = field(default_factory=dict)
+    approvals: Mapping[str, GivenApprovals] = field(default_factory=dict)
 
 
 def rule_notice(letter: Letter, result: RuleResult, news: RuleNews) -> RuleNotice:
@@ -164,6 +167,11 @@ def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         kept_by=finding.kept_by,
         display=records.displayed(letter.project, finding, hidden),
     )
+
+
+def in_words(given: GivenApprovals | None) -> str | None:
+    """Return who approved a plan and what is missing; None before the first approval, or if one is enough."""
+    return given.sentence if given is not None and given.by else None
 
 
 def _differences(finding: Finding, hidden: Hidden) -> Iterator[DifferenceNotice]:

@@ -23,7 +23,7 @@ from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.messages import outbox
 from reconcile.messages.news import News, RuleNews
-from reconcile.messages.notices import Letter, group_notice, rule_notice
+from reconcile.messages.notices import Letter, group_notice, in_words, rule_notice
 from reconcile.messages.personal import Hidden
 from reconcile.store import Transaction
 from reconcile.store import runs as stored
@@ -145,7 +145,10 @@ def _cleaning(letter: Letter, outcome: Outcome, asking: RuleNews, not_undone: Ru
 def _asking(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
     """Describe a finding that waits for a person, with its plan or the reason why its cleaning failed."""
     group = replace(
-        group_notice(letter, finding, rule), state=finding.state.value, plan_hash=letter.plans.get(finding.id)
+        group_notice(letter, finding, rule),
+        state=finding.state.value,
+        plan_hash=letter.plans.get(finding.id),
+        approvals=in_words(letter.approvals.get(finding.id)),
     )
     return group if finding.state is State.AWAITING else replace(group, history=finding.reason)
 

@@ -13,6 +13,7 @@ from reconcile.findings.judgement import FindingChange
 from reconcile.findings.results import Outcome, RuleFailure, summary_of
 from reconcile.findings.shown import Finding, FindingMember, Foreseen
 from reconcile.findings.states import State
+from reconcile.journal import approvals
 from reconcile.messages import notify
 from reconcile.messages.news import News
 from reconcile.messages.notices import NO_ID, Letter
@@ -63,6 +64,7 @@ def next_message(
         show=project.channels[channel].settings.show,
         tells_why=notify.tells_why(project, channel),
         plans=plans.waiting_plans(tx, contents.asking.shown),
+        approvals=approvals.of_waiting(tx, contents.asking.shown),
     )
     outcomes = [outcome for outcome in summary_of(last.summary).rules if outcome.rule in _rules(project, job, channel)]
     parts = (contents.opened, contents.failures, contents.asking, contents.undos)

@@ -11,6 +11,7 @@ from notifications.base import Notice
 from reconcile.config.settings import JobConfig, Project
 from reconcile.findings import results
 from reconcile.findings.results import Outcome, RuleResult
+from reconcile.journal import approvals
 from reconcile.messages import living, notify, outbox, routing, timing
 from reconcile.messages.combined import combined
 from reconcile.messages.news import News
@@ -69,7 +70,8 @@ class _Telling:
         is_quiet = project.channels[channel].settings.quiet
         if not versions and not news and not notify.says_something(outcomes, before) and is_quiet and not held:
             return
-        letter = replace(self._letter(channel), plans=plans.waiting_plans(tx, asking.shown))
+        given = approvals.of_waiting(tx, asking.shown)
+        letter = replace(self._letter(channel), plans=plans.waiting_plans(tx, asking.shown), approvals=given)
         notice = combined(held, notify.digest(letter, outcomes, untold, news, asking, not_undone), checked)
         if held and is_quiet and not notify.has_news(notice):
             return

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 SHORTEST = 12
 LONGEST = 1_000
+_DIFFERENT = SHORTEST // 3
+"""The fewest different characters."""
+RULE = f"At least {SHORTEST} characters, {_DIFFERENT} of them different. It must not contain the user's name."
+"""What a password needs, for people who choose one."""
 
 _AT_ONCE = threading.Semaphore(2)
 """Each computation takes 64 MiB."""
@@ -38,8 +42,10 @@ def hashed(password: str, user: str) -> str:
         raise PasswordRefused(f"is shorter than {SHORTEST} characters")
     if len(password) > LONGEST:
         raise PasswordRefused(f"is longer than {LONGEST:,} characters")
-    if len(set(password)) < SHORTEST // 3 or user in password.casefold():
-        raise PasswordRefused("is easy to guess: it repeats few characters, or contains the user's name")
+    if len(set(password)) < _DIFFERENT:
+        raise PasswordRefused(f"is easy to guess: it has fewer than {_DIFFERENT} different characters")
+    if user in password.casefold():
+        raise PasswordRefused("is easy to guess: it contains the user's name")
     with _AT_ONCE:
         return _hasher().hash(password)
 

@@ -155,8 +155,7 @@ def _chosen(application: Application, tx: Transaction, order: Export) -> tuple[l
 def _add(tx: Transaction, rows: Rows, file: Format, chunk: Sequence[str], before: Exported) -> Exported:
     plans, is_masked = stored_plans.awaiting(tx, chunk), before.is_masked
     findings = stored.some(tx, chunk)
-    for finding in findings:
-        view = rows.view(finding)
+    for finding, view in zip(findings, rows.views(tx, findings), strict=True):
         file.add(rows.finding(finding, view, plans.get(finding.id)), rows.records(finding, view))
         is_masked = is_masked or view.is_masked
     return Exported(before.findings + len(findings), is_masked)

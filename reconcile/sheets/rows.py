@@ -16,10 +16,11 @@ from reconcile.deciding.decisions import DECISIONS
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.messages import records
+from reconcile.store import Transaction
 from reconcile.store.columns import json_text
 from reconcile.store.plans import StoredPlan
 from reconcile.store.sealing import RowsUnreadable
-from reconcile.views.findings import FindingView, of, records_of
+from reconcile.views.findings import FindingView, of_all, records_of
 from rules.values import canonical_instant
 
 Cell = str | int | Decimal | dt.datetime | None
@@ -90,8 +91,8 @@ class Rows:
     columns: Sequence[Column]
     show: bool
 
-    def view(self, finding: Finding) -> FindingView:
-        return of(self.application, finding, show=self.show)
+    def views(self, tx: Transaction, findings: Sequence[Finding]) -> list[FindingView]:
+        return of_all(self.application, tx, findings, show=self.show)
 
     def finding(self, finding: Finding, view: FindingView, plan: StoredPlan | None) -> list[Cell]:
         """Return the cells of a finding; `plan` is the one that waits for approval."""
@@ -102,7 +103,7 @@ class Rows:
             **{role: _some(view.names(role)) for role in ROLES},
             **{f"money {currency}": amount for currency, amount in view.money.items()},
             "why": None if rule is None else rule.because(finding.form),
-            "would_happen": None if plan is None else _title(plan),
+            "would_happen": None if plan is None else _title(plan, view),
             "link": self.application.project.page(f"/findings/{finding.id}"),
             "plan": None if plan is None else plan.plan_hash,
             "seen": mark(finding),
@@ -126,9 +127,10 @@ def _some(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else shown
 
 
-def _title(plan: StoredPlan) -> str:
-    """Return a plan in a few words, or why its rows cannot be read."""
+def _title(plan: StoredPlan, view: FindingView) -> str:
+    """Return a plan in a few words, or why its rows cannot be read; and who approved it, if it waits for several."""
+    given = "" if view.approvals is None else f" ({view.approvals.sentence})"
     try:
-        return shown.title(plan.content)
+        return shown.title(plan.content) + given
     except RowsUnreadable as error:
         return str(error)

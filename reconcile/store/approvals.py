@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import sqlalchemy as sa
 
+from reconcile.findings.states import PlanState
 from reconcile.store.bulk import one_of
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
@@ -27,6 +28,15 @@ class Approval:
     plan_hash: str
     at: dt.datetime
     note: str | None
+
+
+class WaitingPlan(NamedTuple):
+    """A plan that waits for approval, and a person who approved it; `by` is None if nobody did."""
+
+    finding: str
+    policy: str
+    proposed_by: str
+    by: str | None
 
 
 def put(tx: Transaction, plan: str, approval: Approval) -> None:
@@ -57,6 +67,22 @@ def given(tx: Transaction, ids: Collection[str]) -> dict[str, set[str]]:
     for name, by in tx.connection.execute(query):
         people.setdefault(name, set()).add(by)
     return people
+
+
+def of_waiting(tx: Transaction, of_findings: Collection[str], policies: Collection[str]) -> list[WaitingPlan]:
+    """Return each plan of these findings that waits for approval under one of the policies, once for each person who
+    approved it in its current form, in order of time."""
+    is_given = (approvals.c.decision == "approved", approvals.c.plan_hash == plans.c.plan_hash)
+    columns = (plans.c.finding, plans.c.policy, plans.c.proposed_by, approvals.c.by)
+    state = plans.c.state.concat("")  # not the bare column: SQLite would read every waiting plan by its index
+    query = (
+        sa.select(*columns)
+        .select_from(plans.outerjoin(approvals, sa.and_(approvals.c.plan == plans.c.id, *is_given)))
+        .where(one_of(plans.c.finding, "the_findings"), state == PlanState.AWAITING.value)
+        .where(plans.c.policy.in_(list(policies)))
+    )
+    query = query.order_by(plans.c.finding, approvals.c.at, approvals.c.by)
+    return [WaitingPlan(*row) for row in tx.connection.execute(query, {"the_findings": sorted(of_findings)})]
 
 
 def rejected(tx: Transaction, of_findings: Collection[str]) -> dict[str, list[StoredPlan]]:

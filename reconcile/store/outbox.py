@@ -13,7 +13,7 @@ from notifications.base import DeliveryReceipt
 from reconcile.errors import Wrong
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import findings, outbox, shown_findings
+from reconcile.store.tables import approvals, findings, outbox, plans, shown_findings
 
 WAITING = ("queued", "sending")
 GIVEN_UP = ("failed", "unknown")
@@ -382,14 +382,23 @@ def keep_alive(tx: Transaction, message: str, shown: str, at: dt.datetime, shown
 
 
 def possibly_stale(tx: Transaction, channel: str, *, sent_after: dt.datetime, margin: dt.timedelta) -> list[str]:
-    """Return messages that may show former states: a finding's state changed about then or later."""
+    """Return messages that may show former states: a finding's state changed, or a plan was approved, about then or
+    later."""
+    is_shown = shown_findings.c.message == outbox.c.message
     changed = (
         sa.select(sa.func.max(findings.c.state_since, type_=outbox.c.shown_at.type))
         .join(shown_findings, shown_findings.c.finding == findings.c.id)
-        .where(shown_findings.c.message == outbox.c.message)
+        .where(is_shown)
         .scalar_subquery()
     )
-    query = sa.select(outbox.c.message, outbox.c.shown_at, changed.label("changed")).where(
+    approved = (  # the first of two approvals leaves the state as it is
+        sa.select(sa.func.max(approvals.c.at, type_=outbox.c.shown_at.type))
+        .join(plans, plans.c.id == approvals.c.plan)
+        .join(shown_findings, shown_findings.c.finding == plans.c.finding)
+        .where(is_shown)
+        .scalar_subquery()
+    )
+    query = sa.select(outbox.c.message, outbox.c.shown_at, changed.label("changed"), approved.label("approved")).where(
         outbox.c.channel == channel,
         outbox.c.status == "sent",
         outbox.c.shown_at.is_not(None),
@@ -397,7 +406,11 @@ def possibly_stale(tx: Transaction, channel: str, *, sent_after: dt.datetime, ma
         outbox.c.next_at <= tx.now,
     )
     rows = tx.connection.execute(query.order_by(outbox.c.sent_at, outbox.c.message)).all()
-    return [row.message for row in rows if row.changed is not None and row.changed > row.shown_at - margin]
+    return [
+        row.message
+        for row in rows
+        if any(at is not None and at > row.shown_at - margin for at in (row.changed, row.approved))
+    ]
 
 
 def living(tx: Transaction, message: str) -> LivingMessage | None:

@@ -373,6 +373,14 @@ def undo_of(tx: Transaction, finding: str) -> StoredPlan | None:
     return None if row is None else stored(tx, row)
 
 
+def last_undo(tx: Transaction, finding: str) -> StoredPlan | None:
+    """Return the last undo of a finding that was done."""
+    is_done = (plans.c.undoes.is_not(None), plans.c.state == PlanState.SUCCEEDED.value)
+    query = sa.select(*COLUMNS).where(plans.c.finding == finding, *is_done).limit(1)
+    row = tx.connection.execute(query.order_by(plans.c.ended_at.desc(), plans.c.id)).one_or_none()
+    return None if row is None else stored(tx, row)
+
+
 def decided_in_vain(tx: Transaction, findings: Collection[str]) -> set[str]:
     """Return those of these findings whose last plan a person decided about, and which was not executed."""
     is_decided = sa.exists().where(approvals.c.plan == plans.c.id)

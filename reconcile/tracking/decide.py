@@ -17,6 +17,7 @@ from notifications.wording import words
 from reconcile import points
 from reconcile.audit import facts, log
 from reconcile.errors import Refused, Wrong
+from reconcile.findings.approval import person
 from reconcile.findings.judgement import FindingChange
 from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.plan import Plan
@@ -251,7 +252,7 @@ def approve(
             return Decision(finding, changed=False, sentence=sentence, ready=plan.state is PlanState.APPROVED)
         _check_valid(tx, finding, plan, void)
         approvals_given = stored_approvals.given(tx, [plan.id]).get(plan.id, ())
-        if approvals.person(actor) in map(approvals.person, approvals_given):
+        if person(actor) in map(person, approvals_given):
             raise NotYours(finding, actor)
         if finding.kept_by is not None:
             is_own_choice = _is_same(actor, finding.kept_by)
@@ -350,8 +351,8 @@ def _locked_plan(tx: Transaction, name: str) -> StoredPlan | None:
     return stored_plans.standing(tx, name, lock=True) or stored_plans.standing(tx, name, lock=True)
 
 
-def _is_same(actor: str, person: str) -> bool:
-    return approvals.person(actor) == approvals.person(person)
+def _is_same(actor: str, name: str) -> bool:
+    return person(actor) == person(name)
 
 
 def _was_executed(tx: Transaction, finding: Finding, plan_hash: str) -> bool:

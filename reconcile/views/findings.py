@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from notifications.wording import words
 from reconcile.errors import Refused
+from reconcile.findings.approval import GivenApprovals, person
 from reconcile.findings.identity import public
 from reconcile.findings.keeper import CHOOSABLE, handle_of
 from reconcile.findings.payload import DUPLICATE
@@ -27,6 +28,8 @@ from rules.values import Value
 
 if TYPE_CHECKING:
     from reconcile.app import Application
+    from reconcile.store import Transaction
+    from reconcile.store.audit_log import LogEntry
     from reconcile.store.plans import StoredPlan
     from reconcile.views.history import EventView
     from reconcile.views.plans import PlanView
@@ -35,8 +38,9 @@ _NEXT = {
     "awaiting_approval": "reconcile approve {0}{1} or reconcile reject {0}{1}",
     "quarantined": "check the records, then reconcile quarantine {0} with --done, --not-done or --abandon",
     "failed": "reconcile plan --finding {0}, then reconcile retry {0}",
+    "undone": "reconcile reopen {0}, then reconcile plan --finding {0}",
 }
-"""The next command for a finding whose cleaning waits for a person."""
+"""The next command for a finding whose cleaning waits for a person, or was undone."""
 _NEXT_OF_UNDO = {
     "approved": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
     "retry_wait": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
@@ -60,12 +64,16 @@ class RevealRefused(Refused):
 
 @dataclass(frozen=True)
 class FindingView:
-    """A finding as it may be shown. `form` is what is wrong with its records, in words; instants are in `timezone`."""
+    """A finding as it may be shown. `form` is what is wrong with its records, in words; instants are in `timezone`.
+
+    `approvals` are those of its plan while that waits for several people.
+    """
 
     _finding: Finding
     _hidden: Hidden
     form: str
     timezone: str
+    approvals: GivenApprovals | None
 
     @property
     def id(self) -> str:
@@ -137,6 +145,16 @@ class FindingView:
         """The names of its records without those of their datasets, in the order in which they are side by side."""
         return [self._hidden.side(member.dataset).name(member) for member in self._finding.members]
 
+    def approval_refusal(self, name: str) -> str | None:
+        """Return why this person cannot give the next approval; None if they can, or if one approval is enough."""
+        if self.approvals is None:
+            return None
+        if self.approvals.has(name):
+            return "You have approved this plan; another person must approve it too."
+        if self._finding.kept_by is not None and person(name) == person(self._finding.kept_by):
+            return "You chose the keeper, so two other people must approve this plan."
+        return None
+
     @property
     def is_duplicate(self) -> bool:
         return self._finding.form == DUPLICATE
@@ -151,13 +169,40 @@ class FindingView:
 
 def to_json(view: FindingView) -> dict[str, Any]:
     """Return the finding as public JSON."""
-    return finding_json(view._finding, view._hidden)  # noqa: SLF001 - the view's own JSON
+    return finding_json(view._finding, view._hidden) | approvals_to_json(view.approvals)  # noqa: SLF001 - its own JSON
 
 
-def of(application: Application, finding: Finding, *, show: bool = False) -> FindingView:
+def approvals_to_json(given: GivenApprovals | None) -> dict[str, Any]:
+    """Return who approved a plan and how many approvals it needs; empty unless it waits for several."""
+    return {} if given is None else {"approvals": {"needed": given.needed, "by": list(given.by)}}
+
+
+def of(application: Application, tx: Transaction, finding: Finding, *, show: bool = False) -> FindingView:
     """Return a finding as it may be shown; `show` masks nothing."""
-    hidden = Hidden() if show else Hidden.of(application.project, finding.dataset, finding.rule)
-    return FindingView(finding, hidden, _form(application, finding), application.project.timezone)
+    [view] = of_all(application, tx, [finding], show=show)
+    return view
+
+
+def of_all(
+    application: Application, tx: Transaction, findings: Iterable[Finding], *, show: bool = False
+) -> list[FindingView]:
+    """Return findings as they may be shown, in this order; `show` masks nothing."""
+    listed_findings, project = list(findings), application.project
+    given = _given(tx, [finding.id for finding in listed_findings if finding.state is State.AWAITING])
+    views = []
+    for finding in listed_findings:
+        hidden = Hidden() if show else Hidden.of(project, finding.dataset, finding.rule)
+        form = _form(application, finding)
+        views.append(FindingView(finding, hidden, form, project.timezone, given.get(finding.id)))
+    return views
+
+
+def _given(tx: Transaction, waiting: Sequence[str]) -> Mapping[str, GivenApprovals]:
+    if not waiting:
+        return {}
+    from reconcile.journal import approvals  # noqa: PLC0415 - most lists need no plans
+
+    return approvals.of_waiting(tx, waiting)
 
 
 def records_of(application: Application, view: FindingView) -> SideBySide:
@@ -168,7 +213,7 @@ def records_of(application: Application, view: FindingView) -> SideBySide:
 def named(application: Application, identifier: str) -> FindingView:
     """Return one finding by its id or the beginning of it. Raises a FindingError, StoreError."""
     with application.memory.read() as tx:
-        return of(application, get(tx, identifier))
+        return of(application, tx, get(tx, identifier))
 
 
 def _form(application: Application, finding: Finding) -> str:
@@ -183,7 +228,7 @@ def listed(
     """Return the worst findings, and the number of all; `members` also reads their records, for JSON."""
     with application.memory.read() as tx:
         total = count(tx, criteria)
-        return [of(application, finding, show=show) for finding in find(tx, criteria, members=members)], total
+        return of_all(application, tx, find(tx, criteria, members=members), show=show), total
 
 
 @dataclass(frozen=True)
@@ -209,8 +254,21 @@ class UndoView:
 
 
 @dataclass(frozen=True)
+class UndoneView:
+    """The undo that a finding is left with: when it was done, who asked for it, and their note.
+
+    `by` is None if the plan of the undo is no longer kept.
+    """
+
+    at: dt.datetime
+    by: str | None
+    note: str | None
+
+
+@dataclass(frozen=True)
 class FindingDetail(FindingView):
-    """A finding with its records, its history, its undo, and the next command for a person, if any.
+    """A finding with its records, its history, its undo, and the next command for a person, if any. `undone` is the
+    undo that it is left with, if its cleaning was undone.
 
     `why` says in a sentence why its records belong together. `plan` is the one that waits or is being executed; without
     one, `prospect` says what would happen, unless the finding is over.
@@ -219,6 +277,7 @@ class FindingDetail(FindingView):
     side_by_side: SideBySide
     history: tuple[EventView, ...]
     undo: UndoView | None
+    undone: UndoneView | None
     next_step: str | None
     why: str | None = None
     plan: PlanView | None = None
@@ -265,9 +324,11 @@ class FindingDetail(FindingView):
 
     @property
     def remarks(self) -> Iterator[str]:
-        """Who chose the keeper, the end of a snooze, the records nearby, the reason of its state, the note on it, and
-        the finding it became part of."""
+        """Who approved its plan and chose the keeper, the end of a snooze, the records nearby, the reason of its state,
+        the note on it, and the finding it became part of."""
         finding = self._finding
+        if self.approvals is not None:
+            yield self.approvals.sentence
         if finding.kept_by:
             yield f"keeper chosen by {finding.kept_by}{self._instead()}"
         if finding.state is State.SNOOZED and finding.snoozed_until is not None:
@@ -301,6 +362,17 @@ class FindingDetail(FindingView):
         return f"nearby, not in the group  {', '.join([*near, *([f'{rest:,} more'] if rest else [])])}"
 
     @property
+    def after_undo(self) -> Iterator[str]:
+        """Who undid the cleaning and when, what its state means, and what can be done next; nothing without an undo."""
+        if self.undone is None:
+            return
+        by = "" if self.undone.by is None else f" by {self.undone.by}"
+        note = f" ({self.undone.note})" if self.undone.note else ""
+        yield f"The cleaning was undone{by} on {words.to_the_minute(self.undone.at, self.timezone)}{note}."
+        yield "Its records count as dismissed: runs report nothing until a record joins or a key value changes."
+        yield "To clean it with a new plan, or to decide otherwise, reopen it first."
+
+    @property
     def not_undone(self) -> str | None:
         """The reason why the last requested undo was not done."""
         return self._finding.not_undone
@@ -316,24 +388,26 @@ class FindingDetail(FindingView):
 def detail(application: Application, identifier: str, *, show: bool) -> FindingDetail:
     """Return one finding by its id or the beginning of it. Raises a FindingError, StoreError."""
     from reconcile.audit import log  # noqa: PLC0415 - a list needs no history and no plans
-    from reconcile.store.plans import standing, undo_of  # noqa: PLC0415 - see above
+    from reconcile.store.plans import last_undo, standing, undo_of  # noqa: PLC0415 - see above
     from reconcile.views.history import EventView  # noqa: PLC0415 - see above
 
     with application.memory.read() as tx:
         finding = get(tx, identifier)
-        events = tuple(map(EventView.of, log.entries(tx, finding=finding.id)))
+        entries = list(log.entries(tx, finding=finding.id))
+        done = last_undo(tx, finding.id) if finding.state is State.UNDONE else None
         undo, stored = undo_of(tx, finding.id), standing(tx, finding.id)
-    view = of(application, finding, show=show)
+        view = of(application, tx, finding, show=show)
     hidden, project = view._hidden, application.project  # noqa: SLF001 - the view's own
     undo_view = None if undo is None else UndoView(undo.id, undo.state.value, undo.reason)
-    plan, prospect = _prospect(application, finding, stored, show=show)
+    plan, prospect = _prospect(application, finding, stored, view.approvals, show=show)
     waiting = stored.plan_hash if stored is not None and stored.state is PlanState.AWAITING else None
     rule = rule_of(project, finding)
     return FindingDetail(
-        *(finding, hidden, view.form, view.timezone),
+        *(finding, hidden, view.form, view.timezone, view.approvals),
         side_by_side=records.side_by_side(project, finding, hidden),
-        history=events,
+        history=tuple(map(EventView.of, entries)),
         undo=undo_view,
+        undone=_undone(finding, done, entries),
         next_step=_next(finding, undo, waiting),
         why=None if rule is None else rule.because(finding.form),
         plan=plan,
@@ -341,6 +415,17 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
         alternatives=() if rule is None else rule.alternatives,
         handles=_handles(application, finding),
     )
+
+
+def _undone(finding: Finding, undo: StoredPlan | None, entries: Sequence[LogEntry]) -> UndoneView | None:
+    """Return the undo that the finding is left with; `undo` is its plan, None if that is no longer kept."""
+    if finding.state is not State.UNDONE:
+        return None
+    if undo is None:
+        return UndoneView(finding.state_since, None, None)
+    bodies = [entry.body or {} for entry in entries if entry.event == "plan.proposed"]
+    note = next((body.get("note") for body in bodies if body.get("plan") == undo.id), None)
+    return UndoneView(finding.state_since, undo.proposed_by, note)
 
 
 def _handles(application: Application, finding: Finding) -> tuple[str, ...]:
@@ -353,14 +438,14 @@ def _handles(application: Application, finding: Finding) -> tuple[str, ...]:
 
 
 def _prospect(
-    application: Application, finding: Finding, stored: StoredPlan | None, *, show: bool
+    application: Application, finding: Finding, stored: StoredPlan | None, given: GivenApprovals | None, *, show: bool
 ) -> tuple[PlanView | None, str | None]:
     """Return the finding's plan, or else what would happen as a sentence."""
     if stored is not None and stored.undoes is None:
         from reconcile.views.plans import stored_view  # noqa: PLC0415 - loads the planner
 
         try:
-            return stored_view(application, finding, stored, show=show), None
+            return stored_view(application, finding, stored, given, show=show), None
         except RowsUnreadable as error:
             return None, str(error)
     if finding.state not in _UNDECIDED:
@@ -396,6 +481,8 @@ def detail_to_json(view: FindingDetail) -> dict[str, Any]:
         optional["plan"] = plans.to_json(view.plan)
     if view.undo is not None:
         optional["undo"] = dict(vars(view.undo))
+    if view.undone is not None:
+        optional["undone"] = dict(vars(view.undone)) | {"at": view.undone.at.isoformat()}
     shown = {"side_by_side": records.to_json(view.side_by_side), "history": list(map(history.to_json, view.history))}
     return to_json(view) | shown | {name: value for name, value in optional.items() if value is not None}
 

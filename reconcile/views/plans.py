@@ -17,16 +17,18 @@ from reconcile.cleaning.planning.planner import RulePlanner
 from reconcile.cleaning.shown import ShownRow
 from reconcile.config.settings import Project
 from reconcile.errors import Wrong
+from reconcile.findings.approval import GivenApprovals
 from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import State
-from reconcile.journal import limits
+from reconcile.findings.states import PlanState, State
+from reconcile.journal import approvals, limits
 from reconcile.messages import records
 from reconcile.messages.personal import Hidden
 from reconcile.messages.records import SideBySide
 from reconcile.store import findings as stored_findings
 from reconcile.store import plans as stored_plans
 from reconcile.store.plans import StoredPlan
+from reconcile.views.findings import approvals_to_json
 from rules import values
 from rules.kinds.base import Rule
 
@@ -48,6 +50,7 @@ class PlanView:
     """A plan as it may be shown, with the records of its finding. `asks` is the approval policy.
 
     `state` is the state of the finding's stored plan; `another` if that is a different plan; None without one.
+    `approvals` are those of this plan while it waits for several people.
     """
 
     _plan: Plan
@@ -57,6 +60,7 @@ class PlanView:
     _project: Project
     asks: str
     state: str | None
+    approvals: GivenApprovals | None
 
     @property
     def finding(self) -> str:
@@ -117,7 +121,8 @@ class PlanView:
         approve = f"reconcile approve {self.finding} --plan-hash {self._plan.plan_hash[:_BEGINNING]}"
         match self.state:
             case "awaiting_approval":
-                return f"waits for approval{' by two people' if self.asks == 'two_person' else ''}: {approve}"
+                given = "" if self.approvals is None else f" ({self.approvals.sentence})"
+                return f"waits for approval{given}: {approve}"
             case None if self._finding.state is State.FAILED:
                 return f"its cleaning failed, and no run retries it: reconcile retry {self.finding}"
             case None | "another":
@@ -148,15 +153,19 @@ def to_json(view: PlanView | NotPlanned) -> dict[str, Any]:
     money = {currency: hidden.value(hidden.amount, amount) for currency, amount in sorted(plan.money.items())}
     kept_by = view._finding.kept_by  # noqa: SLF001 - the view's own JSON
     chosen = {"kept_by": kept_by} if kept_by else {}
-    return shown.to_json(plan, hidden) | {"money": money, "approval": view.asks, "state": view.state} | chosen
+    about = {"money": money, "approval": view.asks, "state": view.state}
+    return shown.to_json(plan, hidden) | about | approvals_to_json(view.approvals) | chosen
 
 
-def stored_view(application: Application, finding: Finding, stored: StoredPlan, *, show: bool) -> PlanView:
-    """Return a stored plan of a finding as it may be shown. Raises RowsUnreadable."""
+def stored_view(
+    application: Application, finding: Finding, stored: StoredPlan, given: GivenApprovals | None, *, show: bool
+) -> PlanView:
+    """Return a stored plan of a finding, and its approvals, as it may be shown. Raises RowsUnreadable."""
     hidden, of_finding = (
         _hidden(application.project, name, finding.rule, show=show) for name in (stored.dataset, finding.dataset)
     )
-    return PlanView(stored.content, finding, hidden, of_finding, application.project, stored.policy, stored.state.value)
+    shown_with = (hidden, of_finding, application.project)
+    return PlanView(stored.content, finding, *shown_with, stored.policy, stored.state.value, given)
 
 
 def _hidden(project: Project, dataset: str, rule: str, *, show: bool) -> Hidden:
@@ -265,13 +274,14 @@ class RulePlans:
                 findings = stored_findings.some(tx, chunk)
             plans = list(planner.plans(findings))
             policies = self._policies(planner, plans)
-            stored = self._stored([plan for _, plan in plans if isinstance(plan, Plan)])
+            stored, given = self._stored([plan for _, plan in plans if isinstance(plan, Plan)])
             for finding, planned in plans:
                 if isinstance(planned, Plan):
                     plan, state = stored.get(finding.id, (planned, None))
                     self.sums.add(plan, finding, is_uncounted=self.terms.cannot_count(plan))
                     shown_with = (hidden, of_finding, application.project)
-                    yield PlanView(plan, finding, *shown_with, policies[finding.id], state)
+                    approved = given.get(finding.id) if state == PlanState.AWAITING.value else None
+                    yield PlanView(plan, finding, *shown_with, policies[finding.id], state, approved)
                 else:
                     self.sums.not_planned[str(planned)] += 1
                     yield NotPlanned(finding.id, rule.name, str(planned))
@@ -296,10 +306,11 @@ class RulePlans:
             criteria = stored_findings.FindingFilter(rules=(self.rule.name,), states=_PLANNED, limit=self.limit)
             return stored_findings.names(tx, criteria)
 
-    def _stored(self, plans: Sequence[Plan]) -> Mapping[str, tuple[Plan, str]]:
+    def _stored(self, plans: Sequence[Plan]) -> tuple[Mapping[str, tuple[Plan, str]], Mapping[str, GivenApprovals]]:
         """Return, by finding, the stored plan and its state; it may differ only in columns that may drift. If another
-        plan is stored, return the new plan and `another`."""
+        plan is stored, return the new plan and `another`. Also return the approvals of the plans that wait."""
         with self.application.memory.read() as tx:
+            given = approvals.of_waiting(tx, [plan.finding for plan in plans])
             pairs = [(new, stored_plans.standing(tx, new.finding)) for new in plans]
         by_finding = {}
         for new, stored in pairs:
@@ -307,7 +318,7 @@ class RulePlans:
                 plan = new if stored.plan_hash == new.plan_hash or not stored.is_for(new) else stored.content
                 state = stored.state.value if plan.plan_hash == stored.plan_hash else "another"
                 by_finding[new.finding] = (plan, state)
-        return by_finding
+        return by_finding, given
 
     def summary(self) -> Summary:
         """Return the sums of all plans so far."""

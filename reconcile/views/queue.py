@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from reconcile.errors import Wrong
 from reconcile.store.finding_pages import PageFilter, Position, page
 from reconcile.store.sealing import RowsUnreadable, Seals
-from reconcile.views.findings import FindingView, of
+from reconcile.views.findings import FindingView, of_all
 from rules.values import canonical_instant
 
 if TYPE_CHECKING:
@@ -42,8 +42,9 @@ def listed(
         seals = _seals(tx)
         after = None if cursor is None else _position(seals, cursor)
         answer = page(tx, criteria, limit=limit, after=after, members=members)
+        views = of_all(application, tx, answer.findings)
     end = None if answer.end is None else _cursor(seals, answer.end)
-    return QueuePage(tuple(of(application, finding) for finding in answer.findings), end)
+    return QueuePage(tuple(views), end)
 
 
 def _seals(tx: Transaction) -> Seals:

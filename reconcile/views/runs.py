@@ -13,10 +13,12 @@ from reconcile.audit import log
 from reconcile.cleaning.decisions import RunUnknown
 from reconcile.coordination.releases import shortened
 from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult, RunSummary, summary_of
+from reconcile.findings.states import State
 from reconcile.messages.personal import Hidden
 from reconcile.messages.public import outcome_json
 from reconcile.schedule.slots import slot_text
 from reconcile.store import runs as stored
+from reconcile.store.finding_pages import numbers
 from reconcile.store.runs import RunRow
 from reconcile.views.audit import EntryView
 
@@ -96,12 +98,16 @@ class RuleLine:
 
 @dataclass(frozen=True)
 class RunDetail:
-    """A run with its rules and events. `has_more` is True if the audit log has more events of it."""
+    """A run with its rules and events. `has_more` is True if the audit log has more events of it.
+
+    `waiting` counts the plans of its rules that wait for approval now.
+    """
 
     view: RunView
     rules: Sequence[RuleLine]
     events: Sequence[EntryView]
     has_more: bool
+    waiting: int
 
 
 def listed(application: Application, job: str | None, limit: int) -> list[RunView]:
@@ -120,7 +126,16 @@ def detail(application: Application, run: str) -> RunDetail:
         events = list(map(EntryView.of, entries))
     view = RunView.of(row)
     rules = [RuleLine.of(application.project, result) for result in view.checked]
-    return RunDetail(view, rules, events[:EVENTS], len(events) > EVENTS)
+    waiting = plans_waiting(application, [line.result.rule for line in rules])
+    return RunDetail(view, rules, events[:EVENTS], len(events) > EVENTS, waiting)
+
+
+def plans_waiting(application: Application, rules: Sequence[str]) -> int:
+    """Return the number of plans of these rules that wait for approval. Raises StoreError."""
+    if not rules:
+        return 0
+    with application.memory.read() as tx:
+        return numbers(tx, rules).get(State.AWAITING, 0)
 
 
 def detail_to_json(application: Application, view: RunView) -> dict[str, Any]:

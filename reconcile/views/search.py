@@ -18,7 +18,7 @@ from reconcile.findings.shown import Finding, FindingMember
 from reconcile.messages.personal import Hidden
 from reconcile.store.finding_search import begins_with, candidates, folded, in_key, is_of_record
 from reconcile.store.findings import FindingFilter, some
-from reconcile.views.findings import FindingView, of
+from reconcile.views.findings import FindingView, of_all
 from rules.errors import RuleError
 from rules.normalise import chain_type, normalise
 from rules.values import Type, Value
@@ -64,15 +64,16 @@ def search(
     StoreError.
     """
     wanted = _Wanted.of(application, _checked(text))
-    fitting: list[FindingView] = []
+    fitting: list[Finding] = []
     with application.memory.read() as tx:
         names = candidates(tx, wanted.text, wanted.records | wanted.of_dataset, wanted.keys, criteria)
         while (limit is None or len(fitting) <= limit) and (chunk := list(itertools.islice(names, _READ_AT_ONCE))):
             for finding in some(tx, chunk):
                 hidden = Hidden() if sees_personal else Hidden.of(application.project, finding.dataset, finding.rule)
                 if wanted.fits(finding, hidden):
-                    fitting.append(of(application, finding, show=show))
-    return SearchResult(tuple(fitting[:limit]), is_cut=limit is not None and len(fitting) > limit)
+                    fitting.append(finding)
+        views = of_all(application, tx, fitting[:limit], show=show)
+    return SearchResult(tuple(views), is_cut=limit is not None and len(fitting) > limit)
 
 
 def _checked(text: str) -> str:

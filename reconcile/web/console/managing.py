@@ -97,6 +97,6 @@ def _people(visit: Visit, error: Exception | None = None, token: str | None = No
     with visit.office.application() as application:
         listed, listed_tokens = people.users(application), people.tokens(application)
     given = {"users": listed, "tokens": listed_tokens, "token": token, "problem": str(error) if error else None}
-    given |= {"choices": [role.word for role in Role], "expiries": _EXPIRIES, "shortest": passwords.SHORTEST}
+    given |= {"choices": [role.word for role in Role], "expiries": _EXPIRIES, "password_rule": passwords.RULE}
     status = HTTPStatus.OK if error is None else status_of(error)
     return page(visit, "people.html", "/people", status=status, **given)

@@ -266,10 +266,14 @@ def _finding(
 
 @dataclass(frozen=True)
 class _Shown:
-    """A finding as it is drawn, and what may be decided about it."""
+    """A finding as it is drawn, and what may be decided about it.
+
+    `approval_refusal` says why this person cannot approve its plan though their role allows it.
+    """
 
     finding: findings.FindingDetail
     can: frozenset[str]
+    approval_refusal: str | None
     is_revealed: bool
 
     @property
@@ -289,7 +293,8 @@ def _shown(application: Application, visit: Visit, name: str, *, show: bool = Fa
     undo = finding.undo.state if finding.undo else None
     can = possible(finding.state, has_plan=finding.plan is not None, undo=undo)
     allowed = frozenset(decision for decision in can if visit.person.role >= DECISIONS[decision][0])
-    return _Shown(finding, allowed, show)
+    refusal = finding.approval_refusal(visit.person.name) if "approve" in allowed else None
+    return _Shown(finding, allowed - {"approve"} if refusal else allowed, refusal, show)
 
 
 def _about(shown: _Shown | None, problem: str | None, draft: Mapping[str, str] | None, request: Request) -> _Given:

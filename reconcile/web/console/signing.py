@@ -129,7 +129,7 @@ class CodeRefused(Refused):
 
 @router.get("/account")
 def account(visit: Viewer, done: str = "") -> Response:
-    return page(visit, "account.html", "", shortest=passwords.SHORTEST, problem=None, done=bool(done))
+    return page(visit, "account.html", "", password_rule=passwords.RULE, problem=None, done=bool(done))
 
 
 @router.post("/account/password")
@@ -141,7 +141,7 @@ def change_password(visit: Viewer) -> Response:
             kept = sessions.id_of(store, visit.signed_in.secret)
             users.set_password(tx, name, visit.form.get("new", ""), by=name, keep=kept)
     except (Refused, Wrong) as error:
-        given: dict[str, Any] = {"shortest": passwords.SHORTEST, "problem": str(error), "done": False}
+        given: dict[str, Any] = {"password_rule": passwords.RULE, "problem": str(error), "done": False}
         return page(visit, "account.html", "", status=status_of(error), **given)
     return _to("/account?done=1")
 
@@ -203,7 +203,7 @@ def _sign_in_form(request: Request, office: Office, *, status: int = HTTPStatus.
 
 
 def _welcome_form(request: Request, office: Office, *, status: int = HTTPStatus.OK, **given: Any) -> Response:
-    usual = {"name": "", "problem": None, "shortest": passwords.SHORTEST}
+    usual = {"name": "", "problem": None, "password_rule": passwords.RULE}
     return _anonymous_form(request, office, "welcome.html", status, usual | given)
 
 

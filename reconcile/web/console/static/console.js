@@ -7,18 +7,49 @@
   const isTyping = (element) =>
     element instanceof Element && element.matches("input:not([type=checkbox]), textarea, select");
 
+  // The element of each key that works now. What cannot be seen is not decided about, and while boxes are ticked, keys
+  // that decide are those of the bar for all of them.
+  const keyed = () => {
+    const areTicked = document.querySelector('.list input[name="finding"]:checked') !== null;
+    const elements = new Map();
+    for (const element of document.querySelectorAll("[data-key], [data-many]")) {
+      const key = element.dataset.key ?? element.dataset.many;
+      const isOfMany = areTicked && "adhsun".includes(key);
+      const isUsed = element.getClientRects().length > 0 && isOfMany === (element.dataset.many !== undefined);
+      if (isUsed && !elements.has(key)) elements.set(key, element);
+    }
+    return elements;
+  };
+
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape" && isTyping(event.target)) event.target.blur();
-    if (areOff() || isTyping(event.target)) return;
-    const withKey = (name) => [...document.querySelectorAll(`[data-${name}]`)].find((element) => element.dataset[name] === event.key);
-    const areTicked = document.querySelector('.list input[name="finding"]:checked') !== null;
-    const wanted = withKey(areTicked && "adhsun".includes(event.key) ? "many" : "key");
+    if (areOff() || isTyping(event.target) || document.querySelector("dialog[open]")) return;
+    const wanted = keyed().get(event.key);
     if (!wanted) return;
     event.preventDefault();
     if (wanted.matches("input:not([type=checkbox]), select, textarea")) wanted.focus();
     else wanted.click();
   });
+
+  // The help lists the keys of what is on the page now, so it never names a key that does nothing there.
+  for (const button of document.querySelectorAll("[data-keys-help]")) {
+    const dialog = document.querySelector("dialog.keys");
+    const isEverywhere = ([key]) => Number("/?".includes(key));
+    const does = (element) => element.dataset.does ?? element.firstChild.textContent.trim().toLowerCase();
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      dialog.querySelector("dl").replaceChildren(...[...keyed()].sort((a, b) => isEverywhere(a) - isEverywhere(b)).flatMap(([key, element]) => {
+        const [term, kbd, meaning] = ["dt", "kbd", "dd"].map((name) => document.createElement(name));
+        kbd.textContent = key;
+        term.append(kbd);
+        meaning.textContent = does(element);
+        return [term, meaning];
+      }));
+      dialog.querySelector("[data-keys-off]").hidden = !areOff();
+      dialog.showModal();
+    });
+  }
 
   for (const button of document.querySelectorAll("[data-keys-switch]")) {
     const show = () => { button.textContent = areOff() ? button.dataset.on : button.dataset.off; };
