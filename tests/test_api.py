@@ -261,6 +261,23 @@ def test_a_decision_about_another_version_is_refused(site: Site, decision: str) 
     answer = send(reviewer, f"/findings/{first}/{decision}", body)
 
     assert (answer.status, "changed since it was shown. Nothing" in answer.json["detail"]) == (409, True)
+def test_a_finding_is_assigned_to_users_only_from_every_door(site: Site) -> None:
+    reviewer, console = program(site, "bob"), site.browser("bob")
+    [first, _] = sorted(site.world.findings())
+
+    refused = send(reviewer, f"/findings/{first}/assign", {"to": "Rita"})
+    in_console = console.send(f"/findings/{first}/assign", f"/findings/{first}", to="ritta")
+    at_terminal = site.world.command("assign", first, "zzz")
+    done = send(reviewer, f"/findings/{first}/assign", {"to": "rita"})
+    taken_back = send(reviewer, f"/findings/{first}/assign", {})
+
+    sentence = f"{first} was not assigned: there is no user"
+    assert (refused.status, refused.json["detail"]) == (422, f"{sentence} `Rita`; did you mean `rita`?")
+    assert f"{sentence} `ritta`; did you mean `rita`?" in in_console.text
+    assert (at_terminal.code, f"{sentence} `zzz`; `reconcile users` lists all users" in at_terminal.err) == (2, True)
+    assert (done.json["changed"], taken_back.json["changed"]) == (True, True)
+
+
     assert site.world.findings()[first] == "awaiting_approval"
 
 
