@@ -134,6 +134,16 @@ def test_a_token_does_what_its_role_allows_and_ends_with_its_user(site: Site) ->
     assert reviewer.get("/api/v1/me").status == 401
 
 
+def test_a_token_with_a_higher_role_than_its_user_is_refused(site: Site) -> None:
+    admin = program(site, "ada")
+
+    refused = send(admin, "/tokens", {"name": "beyond", "user": "bob", "role": "operator"})
+    made = send(admin, "/tokens", {"name": "within", "user": "bob", "role": "viewer"})
+
+    assert (refused.status, made.status, made.json["role"]) == (409, 200, "viewer")
+    assert refused.json["detail"].startswith("bob is reviewer, so a token of theirs cannot be operator")
+
+
 def test_personal_data_is_masked_and_shown_to_whom_it_is_allowed_with_a_record(site: Site) -> None:
     [first, second] = sorted(site.world.findings())
     rita = program(site, "rita")
@@ -251,16 +261,6 @@ def test_a_finding_is_handled_once_with_a_key_and_its_rule_is_right(site: Site) 
     assert rule["seconds_to_decision"] is not None
 
 
-@pytest.mark.parametrize("decision", ["approve", "reject", "dismiss", "handle", "snooze", "assign"])
-def test_a_decision_about_another_version_is_refused(site: Site, decision: str) -> None:
-    reviewer = program(site, "bob")
-    [first, _] = sorted(site.world.findings())
-    shown = get(reviewer, f"/findings/{first}")
-
-    body = {"version": shown["version"] + 5, "plan_hash": shown["plan"]["plan_hash"], "to": "ada"}
-    answer = send(reviewer, f"/findings/{first}/{decision}", body)
-
-    assert (answer.status, "changed since it was shown. Nothing" in answer.json["detail"]) == (409, True)
 def test_a_finding_is_assigned_to_users_only_from_every_door(site: Site) -> None:
     reviewer, console = program(site, "bob"), site.browser("bob")
     [first, _] = sorted(site.world.findings())
@@ -278,6 +278,16 @@ def test_a_finding_is_assigned_to_users_only_from_every_door(site: Site) -> None
     assert (done.json["changed"], taken_back.json["changed"]) == (True, True)
 
 
+@pytest.mark.parametrize("decision", ["approve", "reject", "dismiss", "handle", "snooze", "assign"])
+def test_a_decision_about_another_version_is_refused(site: Site, decision: str) -> None:
+    reviewer = program(site, "bob")
+    [first, _] = sorted(site.world.findings())
+    shown = get(reviewer, f"/findings/{first}")
+
+    body = {"version": shown["version"] + 5, "plan_hash": shown["plan"]["plan_hash"], "to": "ada"}
+    answer = send(reviewer, f"/findings/{first}/{decision}", body)
+
+    assert (answer.status, "changed since it was shown. Nothing" in answer.json["detail"]) == (409, True)
     assert site.world.findings()[first] == "awaiting_approval"
 
 
