@@ -175,14 +175,15 @@ def _problems(sums: Today) -> Iterator[Fact]:
 
 def _runs(application: Application, tx: Transaction) -> Iterator[Fact]:
     """Yield the jobs whose last run failed or was interrupted."""
-    from reconcile.schedule.slots import slot_text
+    from notifications.wording.words import to_the_minute
     from reconcile.store import runs
 
     for job in application.project.jobs:
         for row in runs.listed(tx, job, 1):
             if row.status in ("failed", "interrupted"):
                 sentence = f"{job}: its last run {'failed' if row.status == 'failed' else 'was interrupted'}"
-                yield Fact("failed", f"{sentence}, slot {slot_text(row.slot)}", f"reconcile run {job}")
+                slot = to_the_minute(row.slot, application.project.timezone)
+                yield Fact("failed", f"{sentence}, slot {slot}", f"reconcile run {job}")
 
 
 def _warnings(diagnoses: Iterable[Diagnosis], command: str) -> Iterator[Fact]:
