@@ -104,8 +104,27 @@ class Reference:
 
 
 @dataclass(frozen=True)
+class ColumnLimits:
+    """The values that the declared type of a column can hold.
+
+    `least` and `greatest` bound numbers; `digits` are all digits of a number and those behind its point; `length` is
+    the most characters of a text; `labels` are the only texts.
+    """
+
+    kind: Literal["integer", "number", "boolean", "text", "label", "time", "uuid", "json"]
+    least: int | None = None
+    greatest: int | None = None
+    digits: tuple[int, int] | None = None
+    length: int | None = None
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class ColumnFacts:
-    """A column as the database declares it. `generated`: the database computes it; `identity`: it numbers rows."""
+    """A column as the database declares it. `generated`: the database computes it; `identity`: it numbers rows.
+
+    `limits` are None if the type is unknown, or holds any text.
+    """
 
     name: str
     type: str
@@ -113,6 +132,7 @@ class ColumnFacts:
     generated: bool = False
     identity: bool = False
     default: bool = False
+    limits: ColumnLimits | None = None
 
 
 @dataclass(frozen=True)

@@ -134,6 +134,16 @@ def test_a_token_does_what_its_role_allows_and_ends_with_its_user(site: Site) ->
     assert reviewer.get("/api/v1/me").status == 401
 
 
+def test_a_token_with_a_higher_role_than_its_user_is_refused(site: Site) -> None:
+    admin = program(site, "ada")
+
+    refused = send(admin, "/tokens", {"name": "beyond", "user": "bob", "role": "operator"})
+    made = send(admin, "/tokens", {"name": "within", "user": "bob", "role": "viewer"})
+
+    assert (refused.status, made.status, made.json["role"]) == (409, 200, "viewer")
+    assert refused.json["detail"].startswith("bob is reviewer, so a token of theirs cannot be operator")
+
+
 def test_personal_data_is_masked_and_shown_to_whom_it_is_allowed_with_a_record(site: Site) -> None:
     [first, second] = sorted(site.world.findings())
     rita = program(site, "rita")
@@ -249,6 +259,23 @@ def test_a_finding_is_handled_once_with_a_key_and_its_rule_is_right(site: Site) 
     assert set(site.world.findings().values()) == {"handled"}
     assert (rule["confirmed"], rule["rejected"], rule["precision"], rule["waiting"]) == (2, 0, 1.0, 0)
     assert rule["seconds_to_decision"] is not None
+
+
+def test_a_finding_is_assigned_to_users_only_from_every_door(site: Site) -> None:
+    reviewer, console = program(site, "bob"), site.browser("bob")
+    [first, _] = sorted(site.world.findings())
+
+    refused = send(reviewer, f"/findings/{first}/assign", {"to": "Rita"})
+    in_console = console.send(f"/findings/{first}/assign", f"/findings/{first}", to="ritta")
+    at_terminal = site.world.command("assign", first, "zzz")
+    done = send(reviewer, f"/findings/{first}/assign", {"to": "rita"})
+    taken_back = send(reviewer, f"/findings/{first}/assign", {})
+
+    sentence = f"{first} was not assigned: there is no user"
+    assert (refused.status, refused.json["detail"]) == (422, f"{sentence} `Rita`; did you mean `rita`?")
+    assert f"{sentence} `ritta`; did you mean `rita`?" in in_console.text
+    assert (at_terminal.code, f"{sentence} `zzz`; `reconcile users` lists all users" in at_terminal.err) == (2, True)
+    assert (done.json["changed"], taken_back.json["changed"]) == (True, True)
 
 
 @pytest.mark.parametrize("decision", ["approve", "reject", "dismiss", "handle", "snooze", "assign"])

@@ -216,7 +216,7 @@ def test_a_digest_that_somebody_edited_is_named_also_after_the_next_change(folde
         with store.read() as tx:
             finding = tx.connection.execute(sa.select(tables.findings.c.id).limit(1)).scalar_one()
         assert tamper(folder, "UPDATE facts SET digest = 'forged' WHERE name = ?", finding) == 1
-        decide.assign(store, finding, actor="eve", to="eve", note="seen")
+        decide.assign(store, finding, actor="eve", to="ada", note="seen")
 
     assert problem_of(folder) == f"the finding {finding} was changed outside Reconcile before this entry"
 

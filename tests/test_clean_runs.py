@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -268,6 +269,36 @@ def test_approving_twice_is_approving_once(asking: World) -> None:
 
     with pytest.raises(NothingProposed):
         asking.approve(asking.only())
+    assert asking.events("operation.sent") == ["operation.sent"]
+
+
+def test_an_approval_that_another_process_takes_up_first_says_that_it_is_cleaned_now(
+    asking: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_sent, is_answered = threading.Event(), threading.Event()
+
+    def execute_elsewhere() -> None:
+        with asking.open() as another:
+            another.clean_due()
+
+    worker = threading.Thread(target=execute_elsewhere)
+
+    def wait_for_the_other(label: str) -> None:
+        if label == "approve.committed":
+            worker.start()
+            assert is_sent.wait(60)
+        elif label == "store.sent.committed":
+            is_sent.set()
+            is_answered.wait(60)
+
+    monkeypatch.setattr(points, "armed", wait_for_the_other)
+    answer = asking.approve(asking.only())
+    is_answered.set()
+    worker.join()
+
+    sentence = f"{asking.only()} is approved, and another process cleans it now"
+    assert (answer.sentence, answer.ok, answer.state) == (sentence, True, PlanState.SENT)
+    assert asking.findings() == {asking.only(): "cleaned"}
     assert asking.events("operation.sent") == ["operation.sent"]
 
 

@@ -60,9 +60,18 @@ def test_undoing_twice_is_undoing_once(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
     world.undo(world.only())
 
+    again = world.undo(world.only())
+
+    assert (again.undone, again.undone_before) == ((), (world.only(),))
+    assert world.shop.rows() == list(TWO)
+
+
+def test_an_undo_of_what_was_never_cleaned_is_refused(tmp_path: Path) -> None:
+    world = World.at(tmp_path, *TWO, twins=DELETE)
+    world.run()
+
     with pytest.raises(NothingToUndo):
         world.undo(world.only())
-    assert world.shop.rows() == list(TWO)
 
 
 @pytest.mark.slow
@@ -326,6 +335,15 @@ def test_an_undo_that_waits_can_be_withdrawn_and_asked_for_again(tmp_path: Path)
     assert world.events("finding.not_undone") == []
     assert world.undo(world.only()).undone == (world.only(),)
     assert world.intact()
+
+
+@pytest.mark.slow
+def test_an_undo_that_waits_is_not_called_done_when_it_is_asked_for_again(tmp_path: Path) -> None:
+    world = _waiting(tmp_path)
+
+    again = world.undo(world.only())
+
+    assert (again.undone_before, [finding for finding, _ in again.failed]) == ((), [world.only()])
 
 
 @pytest.mark.slow

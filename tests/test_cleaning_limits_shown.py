@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,63 @@ def test_a_plan_without_changes_of_a_keeper_counts_rows_alone(tmp_path: Path) ->
     reconcile("run", "-q")
 
     assert "twins: 1 plan, 1 surplus, 1 row changes\n" in reconcile("plan").out
+
+
+FOUR = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"), (4, "b@x", "Bo"))
+
+
+@pytest.mark.slow
+def test_a_plan_shows_what_other_plans_used_of_its_limits_in_the_words_of_a_refusal(tmp_path: Path) -> None:
+    limited = DELETE | {"limits": {"records": 1, "share": "100%", "group": 5}}
+    world, reconcile = world_at(tmp_path, *FOUR, twins=limited)
+    reconcile("run", "-q")
+    first, second = sorted(world.findings())
+    before = reconcile("plan").out
+    reconcile("approve", first)
+
+    after = reconcile("plan").out
+    refused = reconcile("approve", second)
+
+    used = "2 rows of rule `twins` would be changed in 24 hours"
+    over = "over the limit in rows: every plan needs approval, and beyond the limit also --over-limit."
+    assert f"{used}; its limit is 1 (`records`)\n" in before
+    assert f"{used}, 1 of that by other plans; its limit is 1 (`records`)\n" in after
+    assert "2 rows of this target would be changed in 24 hours, 1 of that by other plans; its limit" in after
+    assert over in before
+    assert over in after
+    assert (refused.code, f"{used}; its limit is 1 (`records`)" in refused.said) == (4, True)
+
+
+def test_a_plan_that_limits_counted_already_is_not_called_beyond_them(tmp_path: Path) -> None:
+    world, reconcile = world_at(tmp_path, *FOUR, twins=DELETE)
+    reconcile("run", "-q")
+    world.rules["twins"] = DELETE | {"limits": {"records": 1, "share": "100%", "group": 5}}
+    world.write()
+
+    shown = reconcile("plan").out
+
+    assert "2 rows of rule `twins` would be changed in 24 hours; its limit is 1 (`records`)\n" in shown
+    assert "over the limit" not in shown
+    assert reconcile("approve", *world.findings()).code == 0
+
+
+def test_a_plan_shows_the_money_of_the_last_24_hours_too(tmp_path: Path) -> None:
+    rows = ((1, "a@x", "20"), (2, "a@x", "20"), (3, "b@x", "30"), (4, "b@x", "30"))
+    money = {"amount": "name", "currency": "EUR"}
+    limited = DELETE | {"limits": {"share": "100%", "money": {"EUR": 100}}}
+    world, reconcile = world_at(tmp_path, *rows, twins=limited)
+    world.config["datasets"] = {"customers": CUSTOMERS | {"money": money, "columns": {"name": "decimal"}}}
+    world.write()
+    reconcile("run", "-q")
+    reconcile("approve", *sorted(world.findings())[:1])
+
+    shown = reconcile("plan").out
+
+    sentence = (
+        r"50\.00 EUR of {} would be changed in 24 hours, [23]0\.00 EUR of that by other plans; its limit is 100 EUR"
+    )
+    assert re.search(sentence.format("rule `twins`"), shown)
+    assert re.search(sentence.format("this target"), shown)
 
 
 @pytest.mark.parametrize("how", [(), ("--dry-run",)])

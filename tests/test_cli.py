@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from cli_support import FILES, ORDERS, Project, in_words, sqlite
@@ -178,7 +180,7 @@ def test_a_run_tells_a_line_a_rule_and_what_to_do_next(shop: Project) -> None:
     done = shop("run")
 
     assert done.code == 0
-    assert re.search(r"^nightly  \d{4}-\S+Z  succeeded  run1_\w+$", done.out, re.MULTILINE)
+    assert re.search(r"^nightly  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC  succeeded  run1_\w+$", done.out, re.MULTILINE)
     assert re.search(r"^twice +high +1 +1 +0 +0 +0 +0 +2 +embedded$", done.out, re.MULTILINE)
     assert "notified team" in done.out
     assert done.err == "checking twice\nNext: reconcile findings, reconcile show ID, reconcile dismiss ID\n"
@@ -243,7 +245,7 @@ def test_runs_are_listed_the_latest_first(shop: Project) -> None:
 
     assert [one["slot"][11:13] for one in shop("runs", "--json").json] == ["03", "02", "01"]
     assert len(shop("runs", "nightly", "--limit", "2", "--json").json) == 2
-    assert "2026-11-21T03:00:00Z" in shop("runs").out
+    assert "2026-11-21 03:00:00 UTC" in shop("runs").out
 
 
 # Exit codes
@@ -493,6 +495,31 @@ def test_instants_are_shown_in_the_time_zone_of_the_project(shop: Project) -> No
     assert "2026-03-01 11:00:30 CET" in shown.out
     assert re.search(r"\d{2}:\d{2} CES?T  reconcile  found", shown.out)
     assert exact.json["span"] == ["2026-03-01T10:00:00Z", "2026-03-01T10:00:30Z"]
+
+
+@pytest.mark.slow
+def test_every_table_has_times_in_the_time_zone_of_the_project_and_json_and_csv_in_utc(shop: Project) -> None:
+    shop.write(f"timezone: Pacific/Auckland\n{CHANNEL}")
+    ran = shop("run", "--slot", "2026-01-20T13:00:30Z").out
+    shop("users", "add", "ada", "--no-password")
+    shop("tokens", "add", "nightly", "--user", "ada", "--expires", "2099-01-20T13:00:00Z")
+    here = dt.datetime.now(ZoneInfo("Pacific/Auckland"))
+
+    tables = {name: shop(name).out for name in ("runs", "jobs", "releases", "audit", "tokens", "findings")}
+
+    assert "2026-01-21 02:00:30 NZDT" in ran
+    assert "2026-01-21 02:00:30 NZDT" in tables["runs"]
+    assert "2099-01-21 02:00 NZDT" in tables["tokens"]
+    for name, table in tables.items():
+        zones = set(re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)? (\w+)", table))
+        assert zones <= {"NZDT", "NZST"}, table
+        assert zones or name == "findings", table
+    assert f"{here:%Y-%m-%d}" in tables["findings"]
+    assert shop("runs", "--json").json[0]["slot"] == "2026-01-20T13:00:30Z"
+    assert "2026-01-20T13:00:30Z" in shop("runs", "-o", "csv").out
+    assert shop("tokens", "--json").json[0]["expires_at"].startswith("2099-01-20T13:00:00")
+    assert shop("audit", "--json").json[0]["at"].endswith("+00:00")
+    assert shop("jobs", "--json").json[0]["last_success"].endswith("Z")
 
 
 def test_a_preview_shows_the_next_message_or_says_that_nothing_is_new(shop: Project) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import getpass
+import json
 import re
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_support import Answer, Project, in_words
 
 from reconcile.cli.output import Output
 from reconcile.findings.states import Event, PlanState
+from reconcile.store.columns import json_text
 from reconcile.views import history
 
 PROJECT = """\
@@ -292,6 +297,17 @@ def test_of_a_handled_finding_only_what_joins_is_at_risk_until_it_leaves(
     charging(shop, 1, 2)
     assert shop("run", "--json").json["rules"][0]["money"] == {}
     assert (sums(shop), states(shop)) == (("", "20.00 EUR", 1.0), {name: "handled"})
+
+
+@pytest.mark.parametrize(
+    "part", [{"reason": "handled_money"}, {"reason": '"handled_money":{'}, {"nearby": {"handled_money": {"EUR": "9"}}}]
+)
+def test_a_finding_that_only_mentions_handled_money_counts_none(shop: Project, part: dict[str, Any]) -> None:
+    with closing(sqlite3.connect(shop.folder / "reconcile.db")) as state, state:
+        for name, payload in state.execute("select id, payload from findings").fetchall():
+            state.execute("update findings set payload = ? where id = ?", (json_text(json.loads(payload) | part), name))
+
+    assert {rule["handled"] for rule in shop("rules", "--json").json} == {""}
 
 
 def test_what_is_handled_again_is_handled_as_a_whole_and_reopened_as_a_whole(tmp_path: Path) -> None:

@@ -97,7 +97,9 @@ def test_a_state_from_a_backup_is_noticed_and_repeats_nothing_once_it_goes_on(tm
     assert behind.code == 4
     assert "restored from a backup" in behind.out
     assert "target adopt shop" in behind.out
+    assert "→ reconcile target adopt shop" in ours("status", "--quiet").out
     assert ours("target", "adopt", "shop").code == 0
+    assert "target adopt" not in ours("status").out
     ours("run")
     assert active(database) == 2
     assert ours("audit", "verify").code == 0

@@ -14,10 +14,12 @@ from findings_support import KEY, RULE, SPAN, FindingsOffice, group, ids
 
 from reconcile.audit import log as audit
 from reconcile.findings.states import TRANSITIONS, Event, State
+from reconcile.people import users
+from reconcile.people.roles import Role
 from reconcile.store import Store, tables
 from reconcile.store.findings import FindingUnknown
 from reconcile.tracking import decide
-from reconcile.tracking.decide import Decision, FindingChanged, SnoozeInThePast, WrongState
+from reconcile.tracking.decide import AssigneeUnknown, Decision, FindingChanged, SnoozeInThePast, WrongState
 from reconcile.tracking.remember import record
 
 Decide = Callable[[Store, str], Decision]
@@ -278,6 +280,19 @@ def test_an_assignment_can_be_taken_back_and_notes_are_kept_in_the_log(office: F
         ("ben", "finding.assigned", "asked them"),
         ("ben", "finding.assigned", None),
     ]
+
+
+def test_where_there_are_users_a_finding_is_assigned_to_one_of_them(office: FindingsOffice) -> None:
+    name = _in_state(office, State.OPEN)
+    decide.assign(office.store, name, actor="anna", to="whoever")
+    with office.store.begin() as tx:
+        users.add(tx, "ben", Role.REVIEWER, by="test")
+
+    with pytest.raises(AssigneeUnknown, match=r"there is no user `bem`; did you mean `ben`\?$"):
+        decide.assign(office.store, name, actor="anna", to="bem")
+
+    assert decide.assign(office.store, name, actor="anna", to="ben").finding.assigned_to == "ben"
+    assert decide.assign(office.store, name, actor="anna", to=None).finding.assigned_to is None
 
 
 def test_a_decision_never_reaches_into_another_rule(office: FindingsOffice) -> None:

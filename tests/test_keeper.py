@@ -720,6 +720,47 @@ def test_a_program_keeps_a_record_by_its_id(site: Site) -> None:
     assert (document["kept_by"], document["keeper"], document["rule_keeper"]) == ("bob", [2, "•••"], [1, "•••"])
 
 
+@pytest.mark.parametrize(
+    ("column", "given"), [("id", '"2"'), ("id", "2"), ("id", '["2"]'), ("code", "7"), ("code", "[7]"), ("code", '"7"')]
+)
+def test_a_program_names_a_record_by_a_text_or_a_number_as_the_command_line_does(
+    tmp_path: Path, column: str, given: str
+) -> None:
+    world = World.at(tmp_path / "w", *THREE, twins=DELETE)
+    world.shop.sql("ALTER TABLE customers ADD code VARCHAR(9)", "UPDATE customers SET code = id + 5")
+    world.shop.sql("CREATE UNIQUE INDEX codes ON customers (code)")
+    world.config["datasets"] = {"customers": {"source": "shop", "table": "customers", "id": column}}
+    world.run()
+    with site_of(world) as site:
+        with site.store.begin() as tx:
+            token = tokens.add(tx, "of-bob", "bob", by="ada")
+        program = Browser(site.listener.address, {"Authorization": f"Bearer {token}"})
+
+        answer = program.ask(
+            "POST",
+            f"/api/v1/findings/{world.only()}/keep",
+            f'{{"keeper": {given}}}',
+            **{"Content-Type": "application/json"},
+        )
+        document = program.get(f"/api/v1/findings/{world.only()}").json
+
+    assert answer.status == 200, answer.text
+    assert document["keeper"] == [2 if column == "id" else "7"]
+
+
+def test_a_program_names_a_record_of_several_columns_by_one_text_too(site: Site) -> None:
+    with site.store.begin() as tx:
+        token = tokens.add(tx, "of-bob", "bob", by="ada")
+    name, headers = site.world.only(), {"Content-Type": "application/json"}
+    program = Browser(site.listener.address, {"Authorization": f"Bearer {token}"})
+
+    for given in ('"2 / a@x"', '["2", "a@x"]'):
+        answer = program.ask("POST", f"/api/v1/findings/{name}/keep", f'{{"keeper": {given}}}', **headers)
+
+        assert answer.status == 200, answer.text
+        assert program.get(f"/api/v1/findings/{name}").json["keeper"][0] == 2
+
+
 def test_the_command_line_keeps_a_record_and_says_so_everywhere(world: World) -> None:
     name = world.only()
 

@@ -211,7 +211,7 @@ def test_a_disabled_user_is_out_at_once_with_every_token(store: Store) -> None:
 
 def test_a_token_has_at_most_the_role_its_user_has_now(store: Store, clock: FixedClock) -> None:
     with store.begin() as tx:
-        whole = tokens.add(tx, "whole", "bob", Role.ADMIN, by="ada", expires=clock.now + dt.timedelta(days=1))
+        whole = tokens.add(tx, "whole", "bob", by="ada", expires=clock.now + dt.timedelta(days=1))
         reading = tokens.add(tx, "reading", "bob", Role.VIEWER, by="ada")
 
     as_reviewer = [tokens.person(store, token) for token in (whole, reading)]
@@ -229,6 +229,19 @@ def test_a_token_has_at_most_the_role_its_user_has_now(store: Store, clock: Fixe
         tokens.revoke(tx, "reading", by="ada")
     assert tokens.person(store, reading) is None
     assert tokens.person(store, "rct_guess") is None
+
+
+def test_a_token_with_a_higher_role_than_its_user_is_refused(store: Store) -> None:
+    refusal = r"^bob is reviewer, so a token of theirs cannot be admin\. Nothing was changed; give it the role reviewer"
+    with pytest.raises(tokens.RoleTooHigh, match=refusal), store.begin() as tx:
+        tokens.add(tx, "whole", "bob", Role.ADMIN, by="ada")
+    with store.begin() as tx:
+        equal = tokens.add(tx, "equal", "bob", Role.REVIEWER, by="ada")
+
+    person = tokens.person(store, equal)
+
+    assert person is not None
+    assert person.role is Role.REVIEWER
 
 
 # What is stored
@@ -347,6 +360,9 @@ def test_a_token_is_printed_once_and_named_afterwards(project: Project) -> None:
     with closing(sqlite3.connect(project.folder / "reconcile.db")) as state:
         assert token not in "".join(state.iterdump())
     in_words(project("tokens", "add", "old", "--user", "ada", "--expires", "2020-01-01"), 2, "would never work")
+    project("users", "add", "bob", "--role", "reviewer", "--no-password")
+    beyond = project("tokens", "add", "beyond", "--user", "bob", "--role", "admin")
+    in_words(beyond, 4, "bob is reviewer, so a token of theirs cannot be admin")
     in_words(project("tokens", "revoke", "nigtly"), 2, "There is no token `nigtly`; did you mean `nightly`?")
     assert project("tokens", "revoke", "nightly").out == "Token nightly is revoked.\n"
     assert project("tokens").out == ""

@@ -168,6 +168,41 @@ def test_a_part_with_accents_finds_the_key_that_the_rule_made_without_them(tmp_p
     assert emails(world, "Ñandú") == []
 
 
+@pytest.mark.slow
+def test_an_amount_is_found_as_it_is_printed_in_the_key_and_at_risk(tmp_path: Path, url: str) -> None:
+    amounts = ("1500.00", "1500", "15000", "1234567.5", "20.00", "1500.004")
+    rows = [(n, f"{number}@x", amounts[number]) for n, number in enumerate((*range(6), *range(6)), start=100)]
+    money = {"amount": "name", "currency": "EUR"}
+    typed = {"source": "shop", "table": "customers", "id": "id", "columns": {"name": "decimal(20,3)"}}
+    world = World.at(tmp_path / "w", *rows, config={"state": url}, keyed={"key": ["name", "email"]}, risky={})
+    world.config["datasets"] = {"customers": typed | {"money": money}}
+    world.run()
+
+    def fitting(text: str) -> list[str]:
+        with world.open() as application:
+            result = search(application, text, FindingFilter(), limit=None, sees_personal=True, show=True)
+        return sorted(str(view.key["email"]) for view in result.findings)
+
+    both = ["0@x", "0@x", "1@x", "1@x"]
+    assert fitting("1,500.00") == fitting("1,500") == fitting("1,500.00 EUR") == both
+    assert fitting("1500") == sorted([*both, "2@x", "5@x"]), "the beginning of a number of a key fits too"
+    assert fitting("1500.00") == sorted([*both, "5@x"])
+    assert fitting("1,234,567.50") == fitting("1234567.50") == ["3@x", "3@x"]
+    assert fitting("1,500.00 USD") == ["0@x", "1@x"], "a key has no currency"
+    assert fitting("20") == ["4@x", "4@x"]
+    assert fitting("1,50") == fitting("0.00") == []
+
+
+def test_an_amount_at_risk_that_is_masked_is_found_by_nobody_else(tmp_path: Path) -> None:
+    rows = ((1, "a@x", "1500"), (2, "a@x", "1500"))
+    world = World.at(tmp_path / "w", *rows, twins={})
+    typed = {"source": "shop", "table": "customers", "id": "id", "columns": {"name": "decimal(20,2)"}}
+    world.config["datasets"] = {"customers": typed | {"money": {"amount": "name", "currency": "EUR"}, "pii": ["name"]}}
+    world.run()
+
+    assert emails(world, "1,500.00", sees_personal=False) == []
+
+
 def test_a_record_of_a_second_dataset_is_found_with_and_without_its_name(tmp_path: Path) -> None:
     crm = COMPOSITE | {"id": "id", "where": "id = 1"}
     world = World.at(tmp_path / "w", *ROWS)

@@ -198,6 +198,11 @@ def instant(when: dt.datetime, timezone: str) -> str:
     return f"{here.replace(tzinfo=None).isoformat(' ')} {here.tzname() or ''}".strip()
 
 
+def to_the_second(when: dt.datetime, timezone: str) -> str:
+    """Like "2026-03-01 11:00:30 CET"."""
+    return instant(when.replace(microsecond=0), timezone)
+
+
 def to_the_minute(when: dt.datetime, timezone: str) -> str:
     """Like "2026-03-01 11:00 CET"."""
     return f"{local(when, timezone):%Y-%m-%d %H:%M %Z}".strip()

@@ -14,6 +14,7 @@ writes signed heads to places outside. docs/audit.md says what that can prove an
 
 from __future__ import annotations
 
+import datetime as dt
 import hmac
 import json
 import secrets
@@ -233,6 +234,11 @@ def first_of(tx: Transaction, subjects: Collection[str], events: Collection[str]
     times, these numbers only rise."""
     clear = {subject_of(tx.store, subject_text): subject_text for subject_text in subjects}
     return {clear[subject]: seq for subject, seq in audit_log.first_of(tx, clear, events).items()}
+
+
+def last_at(tx: Transaction, subject: str, event: str) -> dt.datetime | None:
+    """Return when this subject last had the event; None if never."""
+    return audit_log.last_at(tx, subject_of(tx.store, subject), event)
 
 
 def verify(store: Store) -> VerifyResult:

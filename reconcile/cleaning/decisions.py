@@ -262,6 +262,7 @@ class Decisions:
     ) -> undo.Undone:
         """Undo the cleanings of a finding, a whole run or one plan, newest first.
 
+        A repeated request changes nothing and says so.
         Raises a Wrong or a Refused (nothing was changed then), ConnectorError, StoreError.
         """
         with self.store.read() as tx:
@@ -272,6 +273,8 @@ class Decisions:
             if plan is not None:
                 selection = stored.PlanFilter(finding=stored.get(tx, plan).finding)
             names = undo.chosen(tx, selection, only=plan, with_later=with_later)
+            if not names and (findings := undo.undone_before(tx, selection, only=plan)):
+                return undo.Undone((), undone_before=findings)
         scope = finding or (f"run {run}" if run else f"plan {plan}")
         return undo.undo_plans(self._tools(), names, by=self.actor, scope=scope, partial=partial, note=note)
 

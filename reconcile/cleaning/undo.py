@@ -124,12 +124,16 @@ class Conflicts(Refused):
 
 @dataclass(frozen=True)
 class Undone:
-    """The result of an undo: findings that were undone or failed, and conflicts that were left as they are."""
+    """The result of an undo: findings that were undone or failed, and conflicts that were left as they are.
+
+    `undone_before` are the findings of a request that was carried out earlier, so that nothing was changed now.
+    """
 
     undone: tuple[str, ...]
     failed: tuple[tuple[str, str], ...] = ()
     conflicts: tuple[tuple[str, Conflict], ...] = ()
     unchanged: int = 0
+    undone_before: tuple[str, ...] = ()
 
 
 def chosen(
@@ -139,10 +143,7 @@ def chosen(
 
     Plans of a run are those it planned and those it executed.
     """
-    plans = stored.find(tx, replace(selection, states=(PlanState.SUCCEEDED,)))
-    names = {plan.id for plan in plans if plan.undoes is None and only in (None, plan.id)}
-    if selection.run is not None:
-        names |= _executed_by(tx, selection.run)
+    names = _in_state(tx, selection, PlanState.SUCCEEDED, only)
     order = _order(tx, names)
     pending = list(order) if with_later else []
     while pending:
@@ -152,13 +153,28 @@ def chosen(
     return sorted(order, key=lambda name: (order[name], name), reverse=True)
 
 
-def _executed_by(tx: Transaction, run: str) -> set[str]:
-    """Select plans that the run executed, its own or not, and that were not undone."""
+def undone_before(tx: Transaction, selection: stored.PlanFilter, *, only: str | None = None) -> tuple[str, ...]:
+    """Return the findings of these plans if they are undone; none as long as an undo of any of them waits."""
+    if _in_state(tx, selection, PlanState.COMPENSATING, only):
+        return ()
+    names = _in_state(tx, selection, PlanState.COMPENSATED, only)
+    return tuple(sorted({stored.get(tx, name).finding for name in names}))
+
+
+def _in_state(tx: Transaction, selection: stored.PlanFilter, state: PlanState, only: str | None) -> set[str]:
+    """Select plans in this state that are no undo; those of a run are the ones it planned or executed."""
+    plans = stored.find(tx, replace(selection, states=(state,)))
+    names = {plan.id for plan in plans if plan.undoes is None and only in (None, plan.id)}
+    return names if selection.run is None else names | _executed_by(tx, selection.run, state)
+
+
+def _executed_by(tx: Transaction, run: str, state: PlanState) -> set[str]:
+    """Select plans in this state that the run executed, its own or not."""
     logged = [entry for event in _CLEANED for entry in log.entries(tx, run=run, event=event)]
     stories = [(entry.body, entry.body.get(log.STORY, entry.event)) for entry in logged if entry.body]
     names = [body["plan"] for body, story in stories if "plan" in body and story == Event.CLEANED.value]
-    succeeded = (stored.in_state(tx, chunk, PlanState.SUCCEEDED) for chunk in in_chunks(names, CHUNK))
-    return set().union(*succeeded)
+    in_state = (stored.in_state(tx, chunk, state) for chunk in in_chunks(names, CHUNK))
+    return set().union(*in_state)
 
 
 def _later(tx: Transaction, name: str) -> dict[str, int]:

@@ -169,9 +169,11 @@ def _list(out: Output, views: Sequence[FindingView]) -> None:
 
 
 def _row(view: FindingView) -> tuple[Cell, ...]:
+    from notifications.wording.words import local
+
     key = " · ".join("" if value is None else str(value) for value in view.key.values())
     about = (view.id, severity_cell(view.severity), view.rule, view.state, key)
-    return (*about, str(view.records), view.at_risk, view.first_seen.strftime("%Y-%m-%d"))
+    return (*about, str(view.records), view.at_risk, f"{local(view.first_seen, view.timezone):%Y-%m-%d}")
 
 
 def show(

@@ -44,6 +44,7 @@ def listing(
 ) -> None:
     if context.invoked_subcommand is not None:
         return
+    from notifications.wording.words import to_the_second
     from reconcile.audit import log
     from reconcile.cli.opening import load_for_state
     from reconcile.store.findings import name_of
@@ -59,7 +60,8 @@ def listing(
         for entry in entries:
             fields = {"erased": "yes"} if entry.body is None else entry.body
             body = " ".join(f"{name}={value}" for name, value in fields.items() if value is not None)
-            out.say(f"{entry.seq}  {entry.at:%Y-%m-%d %H:%M:%S}  {entry.actor}  {entry.event}  {body}".rstrip())
+            at = to_the_second(entry.at, application.project.timezone)
+            out.say(f"{entry.seq}  {at}  {entry.actor}  {entry.event}  {body}".rstrip())
         if entry is None:
             out.note("No matching log entries.")
 

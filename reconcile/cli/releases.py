@@ -46,11 +46,12 @@ def releases(
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         now, views = listed(application, limit)
+        timezone = application.project.timezone
     if json:
         out.emit([view.to_json() for view in views])
         return
     headings = ("release", "first seen", "", "jobs", "rules", "last run")
-    out.table(headings, [view.cells() for view in views], right=(3, 4))
+    out.table(headings, [view.cells(timezone) for view in views], right=(3, 4))
     if now is not None and now.held:
         out.note(f"{_in_words(now)}. `reconcile hold --off` ends the hold")
 

@@ -123,10 +123,11 @@ def tell(report: RunReport, out: Output, application: Application, *, show: bool
 
     `waiting` counts the plans that wait for approval.
     """
+    from notifications.wording.words import to_the_second
     from reconcile.findings.results import RuleResult
-    from reconcile.schedule.slots import slot_text
 
-    out.say(f"{report.job}  {slot_text(report.slot)}  {_status(report)}")
+    timezone = application.project.timezone
+    out.say(f"{report.job}  {to_the_second(report.slot, timezone)}  {_status(report)}")
     if report.status == "running":
         return
     hidden = _hiding(None if show else application)
@@ -150,7 +151,7 @@ def tell(report: RunReport, out: Output, application: Application, *, show: bool
             out.say(f"{rule.rule}: {sentence}")
         for entry in rule.skipped:
             out.note(f"{rule.rule}: {entry.sentence}")
-    _tell_delivery(report, out)
+    _tell_delivery(report, out, timezone)
     _tell_next(report, waiting, out)
 
 
@@ -165,15 +166,15 @@ def _tell_next(report: RunReport, waiting: int, out: Output) -> None:
         out.note("Next: reconcile findings, reconcile show ID, reconcile dismiss ID")
 
 
-def _tell_delivery(report: RunReport, out: Output) -> None:
-    from reconcile.schedule.slots import slot_text
+def _tell_delivery(report: RunReport, out: Output, timezone: str) -> None:
+    from notifications.wording.words import to_the_minute
 
     for channel in report.sent:
         out.say(f"notified {channel}")
     for sentence in report.undelivered:
         out.say(f"not delivered yet: {sentence}")
     for message in report.held:
-        out.say(f"{message.channel} is notified at {slot_text(message.until)} ({message.why})")
+        out.say(f"{message.channel} is notified at {to_the_minute(message.until, timezone)} ({message.why})")
     if report.watchdog is not None:
         out.note(report.watchdog)
 
@@ -304,15 +305,15 @@ def runs(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
+    from notifications.wording.words import to_the_second
     from reconcile.cli.opening import load_for_state
-    from reconcile.schedule.slots import slot_text
     from reconcile.views import runs as views
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         if job is not None:
             application.job(job)
-        listed = views.listed(application, job, limit)
+        listed, timezone = views.listed(application, job, limit), application.project.timezone
     if json:
         out.emit([view.to_json() for view in listed])
         return
@@ -320,6 +321,7 @@ def runs(
         out.note("No runs yet; use `reconcile run` to start one.")
         return
     rows = [
-        (slot_text(view.row.slot), view.row.job, view.row.status, str(view.row.attempt), view.row.id) for view in listed
+        (to_the_second(row.slot, timezone), row.job, row.status, str(row.attempt), row.id)
+        for row in (view.row for view in listed)
     ]
     out.table(("slot", "job", "status", "attempt", "run"), rows, right=(3,), usual={3: "1"})

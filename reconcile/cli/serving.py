@@ -98,6 +98,7 @@ def _welcome(server: Server) -> None:
 
 
 def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+    from notifications.wording.words import to_the_minute
     from reconcile.cli.opening import load_for_state
     from reconcile.service.jobs import look_at
 
@@ -108,18 +109,24 @@ def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_c
                 views = [look_at(job, tx) for job in application.project.jobs.values()]
         else:
             views = [look_at(job, None) for job in application.project.jobs.values()]
-    listing = [view.to_json() for view in views]
+        timezone = application.project.timezone
     if json:
-        out.emit(listing)
+        out.emit([view.to_json() for view in views])
         return
     rows = [
-        (job["job"], job["when"] or "by hand", job["next"] or "", job["state"], job["last_success"] or "never")
-        for job in listing
+        (
+            view.name,
+            view.when or "by hand",
+            to_the_minute(view.next, timezone) if view.next else "",
+            view.state,
+            to_the_minute(view.last_success, timezone) if view.last_success else "never",
+        )
+        for view in views
     ]
     out.table(("job", "when", "next", "state", "last success"), rows)
-    for job in listing:
-        if job["paused"]:
-            out.note(job["paused"])
+    for view in views:
+        if view.pause:
+            out.note(view.pause.sentence)
 
 
 def pause(

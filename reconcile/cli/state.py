@@ -109,6 +109,7 @@ def restore(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
+    from notifications.wording.words import to_the_minute
     from reconcile.cli.opening import load_for_state
     from reconcile.cli.people import person
     from reconcile.journal import ownership
@@ -120,12 +121,13 @@ def restore(
         backups.refuse_unfit(file)
         done = restoring.restore(application.store, file, other_store=other_store, yes=yes, actor=person())
         cleaned = ownership.cleaned(application.project)
+        until = to_the_minute(done.backup.until, application.project.timezone)
     if json:
         after: dict[str, Any] = {"slots_missed": done.slots_missed, "messages_unknown": done.messages_unknown}
         after |= {"erased_again": done.erased_again, "erased_left": list(done.erased_left)}
         out.emit({"backup": _to_json(done.backup), "epoch": done.epoch, "gone": dict(done.gone)} | after)
         return
-    out.say(f"restored to {done.backup.until:%Y-%m-%d %H:%M} UTC: {_held(done.backup.rows)}")
+    out.say(f"restored to {until}: {_held(done.backup.rows)}")
     if done.gone:
         out.say(f"lost: {_lost(done.gone)}")
     if done.slots_missed:

@@ -87,9 +87,10 @@ def _status(application: Application) -> Status:
     from reconcile.views.today import today
 
     sums = today(application)
+    refused = list(_refused(application))
     with application.memory.read() as tx:
         jobs = [look_at(job, tx) for job in application.project.jobs.values()]
-        facts = [*_waiting(application, tx, sums), *_failed(application, tx, sums)]
+        facts = [*refused, *_waiting(application, tx, sums), *_failed(application, tx, sums)]
         facts += [*_due(application, jobs), *_scheduling(application, tx), _release(application, tx)]
     findings = {name: number for name, number in sums.waiting.items() if number}
     listing = tuple(job.to_json() for job in jobs)
@@ -97,6 +98,15 @@ def _status(application: Application) -> Status:
 
 
 # What waits
+
+
+def _refused(application: Application) -> Iterator[Fact]:
+    """Yield the sources that a person has to take over after a restore of the state."""
+    from reconcile.views.targets import refused_since_restore
+
+    for view in refused_since_restore(application):
+        assert view.problem is not None  # noqa: S101 - the view has only such
+        yield Fact("waits", view.problem, _command_in(view.problem) or "reconcile target")
 
 
 def _waiting(application: Application, tx: Transaction, sums: Today) -> Iterator[Fact]:
@@ -165,14 +175,15 @@ def _problems(sums: Today) -> Iterator[Fact]:
 
 def _runs(application: Application, tx: Transaction) -> Iterator[Fact]:
     """Yield the jobs whose last run failed or was interrupted."""
-    from reconcile.schedule.slots import slot_text
+    from notifications.wording.words import to_the_minute
     from reconcile.store import runs
 
     for job in application.project.jobs:
         for row in runs.listed(tx, job, 1):
             if row.status in ("failed", "interrupted"):
                 sentence = f"{job}: its last run {'failed' if row.status == 'failed' else 'was interrupted'}"
-                yield Fact("failed", f"{sentence}, slot {slot_text(row.slot)}", f"reconcile run {job}")
+                slot = to_the_minute(row.slot, application.project.timezone)
+                yield Fact("failed", f"{sentence}, slot {slot}", f"reconcile run {job}")
 
 
 def _warnings(diagnoses: Iterable[Diagnosis], command: str) -> Iterator[Fact]:

@@ -72,7 +72,7 @@ _TIMES = """\
 Times without an offset are in the project's `timezone`. A time that a clock
 change skips or repeats is refused; write it with an offset.
 
-Output has UTC where a time ends in Z or UTC."""
+Tables have the same zone. JSON, CSV and times that end in UTC have UTC."""
 _PERSONAL = """\
 Personal data are the values of columns listed in `pii` of a dataset, and
 values computed from them. They are printed as ••• in tables, JSON and CSV,

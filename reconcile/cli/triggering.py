@@ -25,6 +25,7 @@ def trigger(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
+    from notifications.wording.words import to_the_second
     from reconcile.cli.opening import load_for_state
     from reconcile.cli.people import person
     from reconcile.coordination.lease import holder
@@ -34,6 +35,7 @@ def trigger(
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         application.job(job)
+        timezone = application.project.timezone
         with application.store.begin() as tx:
             request = triggers.request(tx, application.project, job, key, by=person())
             paused, server = _pause(tx, job), holder(tx, "scheduler")
@@ -42,7 +44,7 @@ def trigger(
         out.emit(document | {"new": request.is_new, "paused": None if paused is None else paused.reason})
         return
     was = "is queued" if request.is_new else f"was already requested and is {request.status}"
-    out.say(f"{job}  {slot_text(request.slot)}  {was}  {request.run}")
+    out.say(f"{job}  {to_the_second(request.slot, timezone)}  {was}  {request.run}")
     if paused is not None:
         out.note(f"It is waiting: {paused.sentence}")
     elif request.status == "due" and server is None:

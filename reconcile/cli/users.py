@@ -180,11 +180,11 @@ def tokens(
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
-        listing = views.tokens(application)
+        listing, timezone = views.tokens(application), application.project.timezone
     if json:
         out.emit([token.to_json() for token in listing])
     elif listing:
-        out.table(("token", "user", "role", "expires", "last used"), [token.cells() for token in listing])
+        out.table(("token", "user", "role", "expires", "last used"), [token.cells(timezone) for token in listing])
     else:
         out.note("There are no tokens yet; `reconcile tokens add NAME --user USER` makes one.")
 

@@ -477,11 +477,14 @@ class Project:
 
     def at_setting(self, rule: str, sentence: str, mistake: str) -> str:
         """Return the sentence with the file, line and column of the rule's setting that a mistake begins with."""
+        named = _SETTING.match(mistake)
+        return self.at_path(rule, sentence, tuple(named[1].split(".")) if named else ())
+
+    def at_path(self, rule: str, sentence: str, path: tuple[str, ...]) -> str:
+        """Return the sentence with the file, line and column of a rule's setting, as deep as the file has it."""
         entry = self.rule_entries.get(rule)
         if entry is None:
             return sentence
-        named = _SETTING.match(mistake)
-        path = tuple(named[1].split(".")) if named else ()
         at = locate(entry.node, path, entry.key_at).key_at
         if path and path[0] in REMOVABLE and _is_of_preset(entry.node, path[0]):
             remedy = f"If dataset and rule need no `{path[0]}`, remove the preset's with `{path[0]}: ~`."

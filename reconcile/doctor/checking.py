@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ from reconcile.store import REVISION, Store, StoreError
 from rules.document.mistakes import listed
 from rules.kinds.base import Fitted, Rule
 
+_OF_CLEAN = re.compile(r"`(\w+)`(?: (?:sets|names) `([^`]+)`)?")
+"""How a mistake in `clean` begins: with the setting, and the column that it is about."""
 _OK, _WRONG, _FAILED = 0, Wrong.exit_code, Failed.exit_code
 
 
@@ -131,7 +134,7 @@ def _rule(application: Application, rule: Rule, subjects: Subjects) -> Look:
     result = Look(
         f"rule {rule.name}", f"fits; {choice.engine}, because {choice.reason}{_increments(rule, fitted, subjects)}"
     )
-    return result if rule.clean is None else _cleaning(rule, fitted, subjects, result)
+    return result if rule.clean is None else _cleaning(application, rule, fitted, subjects, result)
 
 
 def _increments(rule: Rule, fitted: Fitted, subjects: Subjects) -> str:
@@ -154,7 +157,7 @@ def _examples(application: Application, rule: Rule, subjects: Subjects) -> Itera
         yield Look(f"examples of {rule.name}", str(mistake), _WRONG)
 
 
-def _cleaning(rule: Rule, fitted: Fitted, subjects: Subjects, result: Look) -> Look:
+def _cleaning(application: Application, rule: Rule, fitted: Fitted, subjects: Subjects, result: Look) -> Look:
     """Check that the rule's `clean` fits the table as its database describes it."""
     from reconcile.cleaning.planning import plan  # noqa: PLC0415 - only for rules that clean
 
@@ -170,8 +173,16 @@ def _cleaning(rule: Rule, fitted: Fitted, subjects: Subjects, result: Look) -> L
     except ConnectorError as error:
         return Look(result.subject, str(error), _code_for(error))
     if mistakes:
-        return Look(result.subject, "; ".join(mistakes), _WRONG)
+        placed = (_at_setting(application, rule, mistake) for mistake in mistakes)
+        return Look(result.subject, "; ".join(placed), _WRONG)
     return Look(result.subject, f"{result.sentence}; {_conditions(rule, catalogue)}")
+
+
+def _at_setting(application: Application, rule: Rule, mistake: str) -> str:
+    """Return a mistake with the place of the setting of `clean` that it begins with, and of the column there."""
+    named = _OF_CLEAN.match(mistake)
+    path = ("clean", named[1], "set", named[2]) if named else ("clean",)
+    return application.project.at_path(rule.name, mistake, tuple(filter(None, path)))
 
 
 def _owner(application: Application, dataset: str, subject: Subject, checked: set[str]) -> Iterator[Look]:

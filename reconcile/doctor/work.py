@@ -6,14 +6,13 @@ import datetime as dt
 from collections.abc import Iterator
 
 from notifications.wording import words
-from notifications.wording.words import plural
+from notifications.wording.words import plural, to_the_minute
 from reconcile.app import Application
 from reconcile.coordination import lease, pauses
 from reconcile.doctor.diagnosis import Diagnosis
 from reconcile.findings.states import PlanState
 from reconcile.journal import breaker, limits
 from reconcile.schedule.schedules import tzdata_version
-from reconcile.schedule.slots import slot_text
 from reconcile.store import Transaction, breakers, outbox, plans, slots, troubles, watermarks
 
 WAITS = dt.timedelta(minutes=10)
@@ -27,8 +26,9 @@ def increments(application: Application, tx: Transaction) -> Iterator[Diagnosis]
     for watermark in watermarks.every(tx):
         if watermark.rule in application.project.rules and watermark.missed:
             missed = plural(watermark.missed, "finding", "findings")
+            full = to_the_minute(watermark.full_slot, application.project.timezone)
             sentence = (
-                f"the full run of {slot_text(watermark.full_slot)} found {missed} that incremental runs had missed; "
+                f"the full run of {full} found {missed} that incremental runs had missed; "
                 "check that `by` of `incremental` is set by every change, or raise its `overlap`"
             )
             yield Diagnosis(f"rule {watermark.rule}", "warning", sentence)

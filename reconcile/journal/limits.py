@@ -7,13 +7,14 @@ use is returned when the plan is proven not done. Nothing is truncated: plans th
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
 from reconcile.audit import facts, log
 from reconcile.errors import Refused
 from reconcile.findings.plan import Plan
+from reconcile.journal.limits_in_words import money_in_words, rows_in_words, subject_of
 from reconcile.store import Transaction
 from reconcile.store import limits as stored
 from reconcile.store.limits import Counted, Kind, ScopeRow, Sums, Texts
@@ -47,7 +48,7 @@ class CleaningStopped(OverLimit):
     def __init__(self, scope: str, reason: str) -> None:
         kind, _, name = scope.partition(":")
         of_rule = kind == "rule"
-        subject = f"rule `{name}`" if of_rule else "this target"
+        subject = subject_of(scope)
         next_step = f"then run `reconcile allow {name}`" if of_rule else "then allow it again"
         super().__init__(f"Cleaning of {subject} is stopped: {reason}", "stopped", f"Find out why, {next_step}.")
         self.scope = scope
@@ -80,6 +81,15 @@ def _uncounted(plan: Plan) -> str:
     lacks = sorted(set(plan.uncounted.values()))
     records = "1 record" if len(plan.uncounted) == 1 else f"{len(plan.uncounted)} records"
     return f"{records} of {plan.finding} ({', '.join(lacks)})" if lacks else ""
+
+
+@dataclass(frozen=True)
+class DayLimit:
+    """A limit for 24 hours and its use, in the words of a refusal. `name`: `rows` or a currency."""
+
+    name: str
+    sentence: str
+    is_exceeded: bool
 
 
 @dataclass(frozen=True)
@@ -132,6 +142,34 @@ def reserve(
     in_order = sorted(new_uses, key=lambda use: use.plan)
     counted = [Counted(use.plan, rule, target, run, tx.now, use.records, _texts(use.money)) for use in in_order]
     stored.put(tx, counted)
+
+
+def used(tx: Transaction, kind: Kind, name: str, *, without: Iterable[str] = ()) -> tuple[int, Money]:
+    """Return the rows and the money that plans used of a rule or a target in the last 24 hours, except these plans."""
+    excluded = [row for row in counted(tx, without) if getattr(row, kind) == name]
+    everything = _total(stored.records_between(tx, kind, name, tx.now - DAY))
+    return _less(everything, _sum((row.records, _amounts(row.money)) for row in excluded))
+
+
+def counted(tx: Transaction, plans: Iterable[str]) -> list[Counted]:
+    """Return the use of those of these plans that were counted in the last 24 hours."""
+    ids = sorted(plans)
+    return [row for row in stored.counted(tx, ids) if row.at > tx.now - DAY] if ids else []
+
+
+def of_day(scope: str, caps: Caps, planned: tuple[int, Money], others: tuple[int, Money]) -> Iterator[DayLimit]:
+    """Yield each limit of a rule or a target for 24 hours, with what would be used of it.
+
+    `planned` are the rows and the money of the plans at hand, `others` those of other plans in the last 24 hours.
+    """
+    (records, money), subject = _more(planned, others), subject_of(scope)
+    if caps.most is not None:
+        sentence = rows_in_words(subject, records, "in 24 hours", caps, others[0])
+        yield DayLimit("rows", sentence, records > caps.most)
+    for unit, amount in sorted(planned[1].items()) if caps.money else ():
+        if amount:
+            sentence = money_in_words(subject, unit, money[unit], "in 24 hours", caps, others[1].get(unit))
+            yield DayLimit(unit, sentence, unit not in caps.money or money[unit] > caps.money[unit])
 
 
 def give_back(tx: Transaction, plans: Iterable[str]) -> None:
@@ -208,7 +246,7 @@ class _Counter:
 
     @property
     def what(self) -> str:
-        return f"rule `{self.name}`" if self.kind == "rule" else "this target"
+        return subject_of(self.scope)
 
     def refuse_uncounted(self, uses: Iterable[Use], caps: Caps) -> None:
         """Refuse plans whose money cannot be counted if money is limited: it could be any amount."""
@@ -223,16 +261,10 @@ class _Counter:
         for used, span in ((self.day, "in 24 hours"), *([(self.in_run, "in a run")] if self.run else [])):
             records, money = _more(used, total)
             if caps.most is not None and records > caps.most:
-                setting = "`records`" if caps.most == caps.records else "`share`"
-                sentence = f"{records} rows of {subject} would be changed {span}; its limit is {caps.most} ({setting})"
-                raise OverLimit(sentence, "records")
+                raise OverLimit(rows_in_words(subject, records, span, caps), "records")
             for unit, amount in sorted(total[1].items()) if caps.money else ():
                 if amount and (unit not in caps.money or money[unit] > caps.money[unit]):
-                    limit = (
-                        f"its limit is {caps.money[unit]} {unit}" if unit in caps.money else f"it has none in {unit}"
-                    )
-                    sentence = f"{money[unit]} {unit} of {subject} would be changed {span}; {limit}"
-                    raise OverLimit(sentence, unit)
+                    raise OverLimit(money_in_words(subject, unit, money[unit], span, caps), unit)
 
     def add(self, tx: Transaction, total: tuple[int, Money]) -> None:
         self.day = _more(self.day, total)

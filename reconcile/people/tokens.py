@@ -44,12 +44,22 @@ class ExpiryInThePast(Wrong):
         super().__init__(f"A token that expires at {expires:%Y-%m-%d %H:%M} UTC would never work. Give a later time")
 
 
+class RoleTooHigh(Refused):
+    """The token would have a higher role than its user; nothing was changed."""
+
+    def __init__(self, user: str, owned: Role, asked: Role) -> None:
+        super().__init__(
+            f"{user} is {owned.word}, so a token of theirs cannot be {asked.word}. Nothing was changed; give it the "
+            f"role {owned.word} or a lesser one"
+        )
+
+
 def add(
     tx: Transaction, name: str, user: str, role: Role | None = None, *, by: str, expires: dt.datetime | None = None
 ) -> str:
     """Make a token for the user, with their role unless a lesser one is given; return the token.
 
-    Raises NameRefused, TokenExists, UserUnknown, ExpiryInThePast.
+    Raises NameRefused, TokenExists, UserUnknown, ExpiryInThePast, RoleTooHigh.
     """
     users.check_name(name)
     owner = users.named(tx, user, lock=True)
@@ -58,7 +68,9 @@ def add(
     if expires is not None and expires <= tx.now:
         raise ExpiryInThePast(expires)
     allowed = parse_role(owner.role)
-    chosen = allowed if role is None else min(role, allowed)
+    if role is not None and role > allowed:
+        raise RoleTooHigh(user, allowed, role)
+    chosen = allowed if role is None else role
     token = PREFIX + secrets.token_urlsafe(32)
     stored.add_token(tx, TokenRow(name, _id(tx.store, token), user, chosen.word, tx.now, expires, None))
     until = None if expires is None else canonical_instant(expires)

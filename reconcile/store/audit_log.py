@@ -113,6 +113,13 @@ def _filtered(finding: str | None, run: str | None, event: str | None) -> sa.Sel
     return query
 
 
+def last_at(tx: Transaction, subject: str, event: str) -> dt.datetime | None:
+    """Return when this subject, as stored, last had the event; None if never."""
+    query = sa.select(audit.c.at).where(audit.c.subject == subject, audit.c.event == event)
+    at: dt.datetime | None = tx.connection.execute(query.order_by(audit.c.seq.desc()).limit(1)).scalar()
+    return at
+
+
 def first_of(tx: Transaction, subjects: Collection[str], events: Collection[str]) -> dict[str, int]:
     """Return the entry at which each of these subjects, as stored, first had one of these events."""
     query = sa.select(audit.c.subject, sa.func.min(audit.c.seq)).where(bulk.one_of(audit.c.subject, "subjects"))

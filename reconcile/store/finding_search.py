@@ -1,42 +1,82 @@
-"""Findings by a text: the beginning of their id, the id of a record, or a part of a value of their key."""
+"""Findings by a text: the beginning of their id, the id of a record, a part of a value of their key, or an amount."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 
 import sqlalchemy as sa
 
 from reconcile.findings.identity import public, read_id
+from reconcile.findings.payload import amount_rank
 from reconcile.store.columns import json_text
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import CHUNK, FORMER, decode_key
 from reconcile.store.findings import FindingFilter, filtered
 from reconcile.store.tables import finding_members, findings
-from rules.values import Value
+from rules.values import Value, canonical_number
 
 _ID = re.compile(r"f-[0-9a-z]{1,51}|[0-9a-z]{6,51}", re.IGNORECASE)
+_AMOUNT = re.compile(r"(-?(?:\d{1,3}(?:,\d{3}){1,12}|\d{1,40})(?:\.\d{1,40})?)(?: ([A-Z]{3}))?", re.ASCII)
 _MOST_OF_RECORDS = 1_000
 """Findings of one record id."""
 _SHORTEST_PART = 3
 
 
+@dataclass(frozen=True)
+class Amount:
+    """A number as people see it, and its currency if the text names one."""
+
+    number: Decimal
+    currency: str | None = None
+
+    @classmethod
+    def of(cls, text: str) -> Amount | None:
+        """Read `1500`, `1,500.00` or `1,500.00 EUR`; None for any other text."""
+        match = _AMOUNT.fullmatch(text)
+        return None if match is None else cls(Decimal(match[1].replace(",", "")), match[2])
+
+    @property
+    def digits(self) -> str:
+        """The number without trailing zeros, which every way to store it contains."""
+        return canonical_number(self.number)
+
+    def is_in(self, money: Mapping[str, Decimal]) -> bool:
+        """Return True if the amount of any currency, or of the named one, is this number."""
+        named = money.values() if self.currency is None else filter(None, [money.get(self.currency)])
+        return self.number in named
+
+    def is_value(self, value: Value) -> bool:
+        return isinstance(value, int | float | Decimal) and not isinstance(value, bool) and value == self.number
+
+
 def candidates(
-    tx: Transaction, text: str, records: Collection[str], keys: Collection[str], criteria: FindingFilter
+    tx: Transaction,
+    text: str,
+    records: Collection[str],
+    keys: Collection[str],
+    criteria: FindingFilter,
+    amount: Amount | None = None,
 ) -> Iterator[str]:
     """Yield ids of findings that fit: those of the id or the record, then those of the key, each the worst
     first. Nothing may be written meanwhile.
 
     `records` are the names that the text can be of records; for ids of several columns also those that begin with it.
-    `keys` are the values of keys that the text can become by normalising.
+    `keys` are the values of keys that the text can become by normalising; `amount` is the number that it is, if any.
     """
     named = findings.c.id.in_(_of_records(tx, records))
     exact = tx.connection.execute(filtered(sa.select(findings.c.id), criteria).where(sa.or_(named, *_begins(text))))
     first = dict.fromkeys(exact.scalars())
     yield from first
-    query = filtered(sa.select(findings.c.id, findings.c.key), criteria).where(sa.or_(*_holds(tx, text, keys)))
+    columns = findings.c.id, findings.c.key, findings.c.amount_rank
+    rank = amount_rank({"": amount.number}) if amount is not None and amount.number else None  # 0: has no amount
+    at_risk = [] if rank is None else [findings.c.amount_rank == rank]
+    query = filtered(sa.select(*columns), criteria).where(sa.or_(*_holds(tx, text, keys, amount), *at_risk))
     for row in tx.connection.execute(query.execution_options(yield_per=CHUNK)):
-        if row.id not in first and in_key(decode_key(row.key).values(), text, keys):
+        fits = row.amount_rank == rank or in_key(decode_key(row.key).values(), text, keys, amount)
+        if fits and row.id not in first:
             yield row.id
 
 
@@ -45,16 +85,16 @@ def folded(text: str) -> str:
     return text.casefold().replace("i\u0307", "i")
 
 
-def in_key(values: Collection[Value], text: str, keys: Collection[str]) -> bool:
+def in_key(values: Collection[Value], text: str, keys: Collection[str], amount: Amount | None = None) -> bool:
     """Return True if a text of a key contains this one, in upper or lower case, or another value begins with it.
 
-    A text of a key that is one of `keys` fits too, or that contains one of `parts`.
+    A text of a key that is one of `keys` fits too, or that contains one of `parts`, and a number that is the amount.
     """
     wanted, inside = folded(text), parts(text, keys)
     return any(
         wanted in folded(value) or value in keys or any(part in value for part in inside)
         if isinstance(value, str)
-        else folded(str(public(value))).startswith(wanted)
+        else folded(str(public(value))).startswith(wanted) or (amount is not None and amount.is_value(value))
         for value in values
         if value is not None
     )
@@ -96,7 +136,9 @@ def _begins(text: str) -> Iterator[sa.ColumnElement[bool]]:
         yield sa.and_(findings.c.id >= name, findings.c.id < f"{name}~")
 
 
-def _holds(tx: Transaction, text: str, keys: Collection[str]) -> Iterator[sa.ColumnElement[bool]]:
+def _holds(
+    tx: Transaction, text: str, keys: Collection[str], amount: Amount | None
+) -> Iterator[sa.ColumnElement[bool]]:
     """Yield conditions on the key as it is stored, where a value is a pair of a type's letter and a text in ASCII.
 
     They may fit too much: the databases fold the case of ASCII letters only, so any other letter fits all. They must
@@ -109,7 +151,8 @@ def _holds(tx: Transaction, text: str, keys: Collection[str]) -> Iterator[sa.Col
         return sa.collate(key, "C").ilike(pattern, escape="!") if is_shared else key.like(pattern, escape="!")
 
     wanted = folded(text)
-    contained = [f"%{_pattern(part)}%" for part in (wanted, *parts(text, keys))]
+    digits = () if amount is None else (amount.digits,)
+    contained = [f"%{_pattern(part)}%" for part in dict.fromkeys((wanted, *parts(text, keys), *digits))]
     for inside in (*contained, *map(_pattern, keys)):
         yield like(f'%["_","{inside}"]%')
     special = [character for character, letters in SPECIAL.items() if set(letters).intersection(wanted)]

@@ -48,11 +48,12 @@ def money_handled(
     """
     yield from money_of_findings(tx, (State.HANDLED,), rule, since=since)
     payload = findings.c.payload
-    is_partly = sa.type_coerce(payload, sa.Text).like(f'%"{HANDLED_MONEY}":{{%')
-    query = sa.select(findings.c.rule, payload).where(is_partly, findings.c.state_since >= since)
+    may_be_partly = sa.type_coerce(payload, sa.Text).contains(f'"{HANDLED_MONEY}"', autoescape=True)
+    query = sa.select(findings.c.rule, payload).where(may_be_partly, findings.c.state_since >= since)
     query = query.where(findings.c.state.not_in((State.HANDLED.value, State.MERGED.value)))
     for name, parts in _streamed(tx, _of(query, findings, rule)):
-        yield name, parts[HANDLED_MONEY]
+        if money := parts.get(HANDLED_MONEY):  # the text may be in another part, such as a reason
+            yield name, money
 
 
 def money_cleaned(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import sqlalchemy as sa
 
 from reconcile.store.database import Transaction
@@ -33,6 +35,11 @@ def confirm(tx: Transaction, identity: str, ratchet: int) -> None:
         .where(targets.c.identity == identity, targets.c.confirmed < ratchet, targets.c.ratchet >= ratchet)
         .values(confirmed=ratchet)
     )
+
+
+def moved_since(tx: Transaction, at: dt.datetime) -> set[str]:
+    """Return the sources that were cleaned or taken over since a time."""
+    return set(tx.connection.execute(sa.select(targets.c.source).where(targets.c.moved_at > at)).scalars())
 
 
 _NUMBERS = sa.select(targets.c.ratchet, targets.c.confirmed).where(targets.c.identity == sa.bindparam("the_identity"))

@@ -9,7 +9,7 @@ refused.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,13 +24,14 @@ from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import SETTLED, TRANSITIONS, Event, PlanState, State, after
 from reconcile.journal import approvals, effects
-from reconcile.store import Store, Transaction, finding_memory, finding_states, judgements
+from reconcile.store import Store, Transaction, finding_memory, finding_states, judgements, users
 from reconcile.store import approvals as stored_approvals
 from reconcile.store import plans as stored_plans
 from reconcile.store.findings import lock, name_of
 from reconcile.store.plans import StoredPlan
 from reconcile.tracking import progress
 from reconcile.tracking.progress import Transition
+from rules.document.mistakes import nearest, short
 
 SHORTEST_PLAN = 8
 """The fewest characters of a plan's hash that identify it."""
@@ -69,6 +70,15 @@ class SnoozeInThePast(Wrong):
             f"A snooze until {_time(until)} is in the past: it is {_time(now)}. Give a time in the future, or none "
             "to snooze until the finding grows."
         )
+
+
+class AssigneeUnknown(Wrong):
+    """The project has users, and none has this name; nothing was changed."""
+
+    def __init__(self, finding: str, name: str, names: Sequence[str]) -> None:
+        closest = nearest(name, names)
+        hint = f"did you mean `{closest}`?" if closest else "`reconcile users` lists all users"
+        super().__init__(f"{finding} was not assigned: there is no user `{short(name)}`; {hint}")
 
 
 class NothingProposed(Refused):
@@ -200,7 +210,10 @@ def reopen(store: Store, finding_id: str, *, actor: str, note: str | None = None
 def assign(
     store: Store, finding_id: str, *, actor: str, to: str | None, note: str | None = None, seen: int | None = None
 ) -> Decision:
-    """Assign the finding to a person; None for nobody. Possible in every state but merged."""
+    """Assign the finding to a person; None for nobody. Possible in every state but merged.
+
+    Where there are users, the person is one of them. Raises AssigneeUnknown.
+    """
     with store.begin() as tx:
         finding = lock(tx, name_of(tx, finding_id))
         whom = f"assigned to {to}" if to else "assigned to nobody"
@@ -209,10 +222,18 @@ def assign(
         check_seen(finding, seen)
         if finding.assigned_to == to:
             return Decision(finding, changed=False, sentence=f"{finding.id} is already {whom}; nothing was changed.")
+        if to is not None:
+            _check_assignee(tx, finding, to)
         log.touch(tx, facts.FINDING, [finding.id])
         finding_states.assign(tx, finding.id, to, note=note)
         _tell(tx, finding, "finding.assigned", actor=actor, body={"whom": to, "note": note})
         return _done(tx, finding, f"{finding.id} is {whom}.")
+
+
+def _check_assignee(tx: Transaction, finding: Finding, name: str) -> None:
+    names = [user.name for user in users.listed(tx)]
+    if names and name not in names:
+        raise AssigneeUnknown(finding.id, name, names)
 
 
 Void = Callable[[Plan, str], str | None]

@@ -61,6 +61,10 @@ def undone_in_words(undone: Undone) -> Iterator[str]:
     """Yield a sentence about the undone cleanings, and one for each that could not be undone."""
     if undone.undone:
         yield f"Undone: {plural(len(undone.undone), 'cleaning', 'cleanings')} ({_some(undone.undone)})."
+    if undone.undone_before:
+        cleanings = "The cleaning" if len(undone.undone_before) == 1 else "The cleanings"
+        verb = "is" if len(undone.undone_before) == 1 else "are"
+        yield f"{cleanings} of {_some(undone.undone_before)} {verb} already undone; nothing was changed."
     if undone.unchanged:
         yield f"{plural(undone.unchanged, 'cleaning was', 'cleanings were')} already undone."
     for finding, conflict in undone.conflicts:

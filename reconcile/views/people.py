@@ -6,6 +6,7 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from notifications.wording.words import to_the_minute
 from reconcile.store import users as stored
 from reconcile.store.users import TokenRow, UserRow
 from rules.values import canonical_instant
@@ -62,9 +63,11 @@ class TokenView:
         shown = {name: None if at is None else canonical_instant(at) for name, at in times.items()}
         return {"name": self.name, "user": self.user, "role": self.role} | shown
 
-    def cells(self) -> tuple[str, ...]:
-        expires = "never" if self.expires_at is None else f"{self.expires_at:%Y-%m-%d %H:%M}"
-        return self.name, self.user, self.role, expires, f"{self.used_at:%Y-%m-%d %H:%M}" if self.used_at else "never"
+    def cells(self, timezone: str) -> tuple[str, ...]:
+        """Return the row of the list for people, with times in that zone."""
+        times = (self.expires_at, self.used_at)
+        shown = ("never" if at is None else to_the_minute(at, timezone) for at in times)
+        return self.name, self.user, self.role, *shown
 
 
 def users(application: Application) -> list[UserView]:

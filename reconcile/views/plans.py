@@ -30,6 +30,7 @@ from reconcile.store import plans as stored_plans
 from reconcile.store.plans import StoredPlan
 from reconcile.views.findings import approvals_to_json
 from rules import values
+from rules.cleaning import Caps
 from rules.kinds.base import Rule
 
 if TYPE_CHECKING:
@@ -228,11 +229,17 @@ class _PlanSums:
     surplus: int = 0
     money: dict[str, Decimal] = field(default_factory=dict)
     limited: dict[str, Decimal] = field(default_factory=dict)
+    stored: set[str] = field(default_factory=set)
+    """The ids of the stored plans of these findings, which limits may have counted already."""
+    kept: set[str] = field(default_factory=set)
+    """Those of them that are not replaced."""
+    target: str = ""
     is_uncounted: bool = False
     not_planned: Counter[str] = field(default_factory=Counter)
 
     def add(self, plan: Plan, finding: Finding, *, is_uncounted: bool) -> None:
         use = limits.Use.of("", plan)
+        self.target = plan.target
         self.plans += 1
         self.counted += use.records
         self.keepers += plan.rows - use.records
@@ -316,7 +323,10 @@ class RulePlans:
         for new, stored in pairs:
             if stored is not None:
                 plan = new if stored.plan_hash == new.plan_hash or not stored.is_for(new) else stored.content
-                state = stored.state.value if plan.plan_hash == stored.plan_hash else "another"
+                is_kept = plan.plan_hash == stored.plan_hash
+                self.sums.stored.add(stored.id)
+                self.sums.kept |= {stored.id} if is_kept else set()
+                state = stored.state.value if is_kept else "another"
                 by_finding[new.finding] = (plan, state)
         return by_finding, given
 
@@ -339,17 +349,32 @@ class RulePlans:
 
     def _limits(self) -> Iterator[str]:
         sums = self.sums
-        with self.application.memory.read() as tx:
-            caps = self.terms.caps(tx, self.rule.name)
-        _, over = shown.limits_said(caps, rows=sums.counted, group=sums.largest, money=sums.limited)
+        caps, of_day, has_uncounted = self._limits_of_day()
         amounts = self.hidden.risk(sums.limited, sums.plans)
         sentence, _ = shown.limits_said(caps, rows=sums.counted, group=sums.largest, money=amounts)
         remark = " (the keeper's own row is not counted)" if sums.keepers else ""
         yield f"limits{remark}: {sentence}"
-        if over:
-            yield f"over the limit in {over}: every plan needs approval, and beyond the limit also --over-limit."
+        yield from (limit.sentence for limit in of_day if limit.name == "rows" or not self.hidden.hides_amounts)
+        if has_uncounted and (over := dict.fromkeys(limit.name for limit in of_day if limit.is_exceeded)):
+            exceeded = " and ".join(over)
+            yield f"over the limit in {exceeded}: every plan needs approval, and beyond the limit also --over-limit."
         if sums.is_uncounted:
             yield "Money is limited, but some amounts cannot be counted: approving such a plan needs --over-limit."
+
+    def _limits_of_day(self) -> tuple[Caps, list[limits.DayLimit], bool]:
+        """Return the rule's limits, those of the rule and its target for 24 hours, these plans included, and True if
+        any of the plans is not counted yet: one that is counted is not refused any more."""
+        sums, name = self.sums, self.rule.name
+        with self.application.memory.read() as tx:
+            caps = self.terms.caps(tx, name)
+            of_rule = limits.used(tx, "rule", name, without=sums.stored)
+            of_target = limits.used(tx, "target", sums.target, without=sums.stored)
+            has_uncounted = len(limits.counted(tx, sums.kept)) < sums.plans
+        planned = sums.counted, sums.limited
+        caps_of_target = self.application.project.caps_of(self.application.project.datasets[self.rule.cleaned].source)
+        of_day = limits.of_day(limits.of_rule(name), caps, planned, of_rule)
+        of_day_in_target = limits.of_day(limits.of_target(sums.target), caps_of_target, planned, of_target)
+        return caps, [*of_day, *of_day_in_target], has_uncounted
 
 
 def _money(plan: Plan) -> dict[str, Decimal]:

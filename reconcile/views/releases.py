@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from notifications.wording.words import to_the_minute
 from reconcile.coordination import releases
 from reconcile.coordination.releases import shortened
 from reconcile.schedule.slots import slot_text
@@ -35,10 +36,6 @@ class ReleaseView:
     def rules(self) -> int:
         return len(self.row.config.get("rules", ()))
 
-    @property
-    def last_run(self) -> str | None:
-        return slot_text(self.row.last_run) if self.row.last_run else None
-
     def to_json(self) -> dict[str, Any]:
         return {
             "release": self.row.release,
@@ -49,15 +46,16 @@ class ReleaseView:
             "kept": self.row.files is not None,
             "jobs": self.jobs,
             "rules": self.rules,
-            "last_run": self.last_run,
+            "last_run": slot_text(self.row.last_run) if self.row.last_run else None,
         }
 
-    def cells(self) -> tuple[str, ...]:
-        """Return the row of the list for people."""
+    def cells(self, timezone: str) -> tuple[str, ...]:
+        """Return the row of the list for people, with times in that zone."""
         marks = ["held" if self.held else "current"] * self.current + ["this file"] * self.file
         counts = (str(self.jobs), str(self.rules))
-        first_seen = slot_text(self.row.first_seen)
-        return (shortened(self.row.release), first_seen, ", ".join(marks), *counts, self.last_run or "never")
+        first_seen = to_the_minute(self.row.first_seen, timezone)
+        last_run = "never" if self.row.last_run is None else to_the_minute(self.row.last_run, timezone)
+        return (shortened(self.row.release), first_seen, ", ".join(marks), *counts, last_run)
 
 
 def listed(application: Application, limit: int) -> tuple[Current | None, list[ReleaseView]]:

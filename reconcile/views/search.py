@@ -16,7 +16,7 @@ from reconcile.errors import Wrong
 from reconcile.findings.identity import member_name, record_of
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.messages.personal import Hidden
-from reconcile.store.finding_search import begins_with, candidates, folded, in_key, is_of_record
+from reconcile.store.finding_search import Amount, begins_with, candidates, folded, in_key, is_of_record
 from reconcile.store.findings import FindingFilter, some
 from reconcile.views.findings import FindingView, of_all
 from rules.errors import RuleError
@@ -57,8 +57,8 @@ def search(
     sees_personal: bool,
     show: bool = False,
 ) -> SearchResult:
-    """Return the findings that fit a text: by the beginning of their id, a record's id, or a part of a value of their
-    key.
+    """Return the findings that fit a text: by the beginning of their id, a record's id, a part of a value of their
+    key, or their amount at risk.
 
     Masked values fit only for a person who `sees_personal`; otherwise a search would tell them. Raises SearchRefused,
     StoreError.
@@ -66,7 +66,8 @@ def search(
     wanted = _Wanted.of(application, _checked(text))
     fitting: list[Finding] = []
     with application.memory.read() as tx:
-        names = candidates(tx, wanted.text, wanted.records | wanted.of_dataset, wanted.keys, criteria)
+        records = wanted.records | wanted.of_dataset
+        names = candidates(tx, wanted.text, records, wanted.keys, criteria, wanted.amount)
         while (limit is None or len(fitting) <= limit) and (chunk := list(itertools.islice(names, _READ_AT_ONCE))):
             for finding in some(tx, chunk):
                 hidden = Hidden() if sees_personal else Hidden.of(application.project, finding.dataset, finding.rule)
@@ -89,7 +90,8 @@ def _checked(text: str) -> str:
 class _Wanted:
     """A text, the names it can be of records of any dataset, and as `crm 5` of the records of a `dataset`.
 
-    `keys` are what the rules' normalisers make of it: people search for what they see, and keys hold that.
+    `keys` are what the rules' normalisers make of it: people search for what they see, and keys hold that. `amount` is
+    the number that it is.
     """
 
     text: str
@@ -97,6 +99,7 @@ class _Wanted:
     dataset: str
     of_dataset: frozenset[str]
     keys: frozenset[str]
+    amount: Amount | None
 
     @classmethod
     def of(cls, application: Application, text: str) -> _Wanted:
@@ -104,7 +107,7 @@ class _Wanted:
         named, _, rest = text.partition(" ")
         of_dataset = _names(rest, (None, named)) if named in application.project.datasets else ()
         records, keys = frozenset(_names(text, (None, *others))), frozenset(_keys(application, text))
-        return cls(text, records, named, frozenset(of_dataset), keys)
+        return cls(text, records, named, frozenset(of_dataset), keys, Amount.of(text))
 
     def fits(self, finding: Finding, hidden: Hidden) -> bool:
         """Return True if what the person may see of the finding fits."""
@@ -112,7 +115,8 @@ class _Wanted:
         shown = [value for column, value in key if not hidden.hides_of_key(column, finding.datasets)]
         return (
             begins_with(finding.id, self.text)
-            or in_key(shown, self.text, self.keys)
+            or in_key(shown, self.text, self.keys, self.amount)
+            or (self.amount is not None and self.amount.is_in(finding.money) and not hidden.hides_amounts)
             or any(self._is(member, finding) and not _is_masked(member, hidden) for member in finding.members)
         )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from connectors.errors import ConnectorError
+from reconcile.audit import log
 from reconcile.journal import ownership
+from reconcile.store import targets
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -28,9 +30,28 @@ def to_json(view: TargetView) -> dict[str, Any]:
     return dict(vars(view))
 
 
-def listed(application: Application) -> Iterator[TargetView]:
-    """Yield every place that is cleaned; a source that cannot be reached as one without a target. Raises StoreError."""
+def refused_since_restore(application: Application) -> list[TargetView]:
+    """Return the places where nothing is cleaned until a person decides, because the state was restored.
+
+    Only sources that were neither cleaned nor taken over since are asked, so for most states none. No transaction of
+    the store may be open.
+    """
+    store = application.memory
+    with store.read() as tx:
+        restored_at = log.last_at(tx, f"store:{store.id}", "store.restored")
+        moved = set() if restored_at is None else targets.moved_since(tx, restored_at)
+    if restored_at is None:
+        return []
+    sources = [name for name in ownership.cleaned(application.project) if name not in moved]
+    return [view for view in listed(application, sources) if view.problem]
+
+
+def listed(application: Application, sources: Collection[str] | None = None) -> Iterator[TargetView]:
+    """Yield every place that is cleaned, of these sources or all; a source that cannot be reached as one without a
+    target. Raises StoreError."""
     for name, datasets in ownership.cleaned(application.project).items():
+        if sources is not None and name not in sources:
+            continue
         try:
             target = application.target(name)
             claims = ownership.look_at(target, datasets)

@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from connectors.sql.catalogue import limits
 from connectors.sql.catalogue.facts import OURS, Described, ForeignKey, Ident, Key
 from connectors.target import ColumnFacts
 
@@ -217,6 +218,7 @@ def _column(row: Any) -> ColumnFacts:
         generated=generated,
         identity="AUTO_INCREMENT" in row.extra.upper(),
         default=row.preset not in (None, "NULL") and not generated,
+        limits=limits.of_mysql(row.type),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
+from connectors.sql.catalogue import limits
 from connectors.sql.catalogue.facts import OURS, Described, ForeignKey, Ident, Key
 from connectors.target import ColumnFacts
 
@@ -70,6 +71,10 @@ _PARTS_OF = sa.text(
 _COLUMNS = sa.text(
     """
     select a.attrelid, a.attname, format_type(a.atttypid, a.atttypmod) as type,
+           case t.typtype when 'd' then format_type(t.typbasetype, t.typtypmod)
+                else format_type(a.atttypid, a.atttypmod) end as base,
+           array(select e.enumlabel::text from pg_enum e where e.enumtypid in (t.oid, t.typbasetype)
+                 order by e.enumsortorder) as labels,
            a.attnotnull or t.typnotnull as required,
            a.attgenerated <> '' as generated, a.attidentity <> '' as identity, a.attcollation,
            pg_get_expr(d.adbin, d.adrelid) as default
@@ -205,6 +210,7 @@ def _column(row: Any) -> ColumnFacts:
         generated=row.generated,
         identity=numbered,
         default=(row.default is not None and not row.generated) or row.identity,
+        limits=limits.of_postgresql(row.base, row.labels),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from connectors.sql.catalogue import limits
 from connectors.sql.catalogue.facts import OURS, Described, ForeignKey, Ident, Key
 from connectors.sql.witness.sqlite import MASTER, replacing
 from connectors.target import ColumnFacts
@@ -102,6 +103,7 @@ class Sqlite:
                 generated=row.hidden in _GENERATED,
                 identity=row.name == alias,
                 default=row.dflt_value is not None,
+                limits=limits.of_sqlite(str(row.type or "")),
             )
             for row in rows
             if row.hidden != _HIDDEN

@@ -8,11 +8,14 @@ from pydantic import Field
 
 from connectors.target import Cell, Change, RowName, TableFacts
 from reconcile.cleaning.actions.base import ActionPlan, ActionTable, CurrentRecord, Effect, Members, NotPlannable
+from reconcile.cleaning.actions.constants import unfit
 from rules.cleaning import Clean
 from rules.document.mistakes import listed
 
 FINDING = "reconcile_finding"
 """An optional column of the quarantine table: the finding that a record was moved for."""
+_SAMPLE = "F-FY0QP7"
+"""A finding's id of the usual length."""
 
 
 class MoveSettings(Clean):
@@ -90,6 +93,9 @@ def _differences(table: TableFacts, to: TableFacts) -> list[str]:
         )
     needed = [c.name for c in to.columns if not (c.nullable or c.default or c.generated or c.identity)]
     unfilled = [name for name in needed if name != FINDING and name not in {c.name for c in table.columns}]
+    marks = columns_by_name.get(FINDING)
+    if marks is not None and (reason := unfit(_SAMPLE, marks)):
+        wrong.append(f"`to` sets `{FINDING}` of `{to.table}` {reason}")
     if unfilled:
         wrong.append(f"{listed(unfilled)} of `{to.table}` must have values, but moved records have none; allow null")
     return wrong

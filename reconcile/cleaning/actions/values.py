@@ -17,6 +17,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from connectors.target import Cell, Cells
 from reconcile.cleaning.actions.base import ActionTable, AsksPerson, CurrentRecord
+from reconcile.cleaning.actions.constants import unfit
 from reconcile.findings.identity import public
 from rules.document.mistakes import listed, short, suggestion
 from rules.values import Type, Value, canonical
@@ -78,12 +79,20 @@ def mistakes(values: Mapping[str, str | None], place: ActionTable, setting: str)
     yield from unwritable(values, place, setting)
     known_columns = {column_facts.name for column_facts in place.table.columns} | set(place.schema.names)
     for column, text in values.items():
-        for part in parts(text or ""):
+        written = parts(text or "")
+        for part in written:
             if isinstance(part, Field) and part.column not in known_columns:
                 near = suggestion(part.column, known_columns)
                 yield f"`{setting}` sets `{column}` from `{part.of}.{part.column}`, and there is no such column; {near}"
-        if text is None and (facts := place.column(column)) and not facts.nullable:
-            yield f"`{setting}` sets `{column}` to null, which the table does not allow"
+        if (facts := place.column(column)) is None:
+            continue
+        if text is None and not facts.nullable:
+            yield f"`{setting}` sets `{column}` to null, which the table does not allow; write a value"
+        if text is not None and not _is_boolean(column, text, place):
+            constant = "".join(part for part in written if isinstance(part, str))
+            is_whole = not any(isinstance(part, Field) for part in written)
+            if reason := unfit(constant, facts, is_whole=is_whole):
+                yield f"`{setting}` sets `{column}` {reason}"
 
 
 def columns_of(values: Mapping[str, str | None]) -> Iterator[str]:
@@ -158,12 +167,17 @@ def _cell(
 ) -> Cell:
     if text is None:
         return None
-    if column in place.schema and place.schema[column].type is Type.BOOLEAN and text.lower() in _SAID:
+    if _is_boolean(column, text, place):
         return "t", "1" if text.lower() == "true" else "0"  # every database reads it as a boolean
     written = parts(text)
     if len(written) == 1 and isinstance(written[0], Field):
         return copied(_owner(written[0], record, keeper), written[0].column, column, place)
     return "t", "".join(piece if isinstance(piece, str) else _text(piece, record, keeper) or "" for piece in written)
+
+
+def _is_boolean(column: str, text: str, place: ActionTable) -> bool:
+    """Return True for `true` or `false` in a column that rules see as a boolean, whatever its database calls it."""
+    return column in place.schema and place.schema[column].type is Type.BOOLEAN and text.lower() in _SAID
 
 
 def copied(owner: CurrentRecord, source: str, column: str, place: ActionTable) -> Cell:

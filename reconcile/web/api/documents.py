@@ -59,12 +59,17 @@ class Problem(_Answer):
     detail: str
 
 
+IdPart = str | int | float | bool | None
+"""A part of a record's id."""
+
+
 class Decision(_Request):
     """A decision about a finding as it was shown: a finding or plan that changed since is not decided.
 
     `version` is the finding's, `plan_hash` that of its plan, which `approve` needs. `until` ends a snooze, by
     default when the finding grows. `to` is whom the finding is assigned to, null for nobody. `keeper` is the id of the
-    record to keep, as the finding's `surplus` has it.
+    record to keep, as the finding's `surplus` has it, or as people see it: one text like `A-1 / 7`, or one number.
+    A number may be given as a text, and the reverse.
     """
 
     version: int | None = None
@@ -72,7 +77,7 @@ class Decision(_Request):
     note: Text | None = None
     until: Instant | None = None
     to: Name | None = None
-    keeper: Annotated[list[str | int | float | bool | None], Field(max_length=50)] | None = None
+    keeper: Annotated[list[IdPart], Field(max_length=50)] | IdPart = None
 
 
 class Shown(_Request):

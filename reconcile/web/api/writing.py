@@ -40,8 +40,7 @@ def decide(
     def act() -> dict[str, Any]:
         with office.application() as application:
             name = named(application, finding).id
-            keeper = tuple("" if part is None else str(part) for part in wanted.keeper or ())
-            wish = Wish(name, wanted.note, wanted.version, wanted.plan_hash, wanted.until, wanted.to, keeper)
+            wish = Wish(name, wanted.note, wanted.version, wanted.plan_hash, wanted.until, wanted.to, _keeper(wanted))
             answer = decided(application, person, decision, wish)
         return {"finding": name, "changed": answer.changed, "sentence": answer.sentence}
 
@@ -100,6 +99,14 @@ def resume(person: Operator, office: At, job: str) -> JSONResponse:
             changed = pauses.resume(tx, pauses.of_job(job), person.name)
     office.wake("work")
     return JSONResponse({"job": job, "changed": changed})
+
+
+def _keeper(wanted: Decision) -> tuple[str, ...]:
+    """Return the parts of the record's id as texts, as a terminal gives them."""
+    if wanted.keeper is None:
+        return ()
+    parts = wanted.keeper if isinstance(wanted.keeper, list) else [wanted.keeper]
+    return tuple("" if part is None else str(part) for part in parts)
 
 
 def _check(person: Person, decision: str) -> None:

@@ -119,7 +119,7 @@ def _iso(at: dt.datetime) -> str:
 
 @jinja2.pass_context
 def _exact(context: jinja2.runtime.Context, at: dt.datetime) -> str:
-    return words.instant(at.replace(microsecond=0), context["zone"])
+    return words.to_the_second(at, context["zone"])
 
 
 @jinja2.pass_context
