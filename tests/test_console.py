@@ -68,7 +68,7 @@ def test_from_the_code_on_the_terminal_to_a_decision(chromium: Browser, tmp_path
             person.page.wait_for_selector("h1:text('Today')")
             person.page.click("a:text('Review')")
             person.page.fill("#note", "two people")
-            person.page.click(".decide button:text('Dismiss')")
+            person.page.click(".decide button:text('Not a duplicate')")
             person.page.wait_for_selector("text=is dismissed")
         finally:
             process.terminate()
@@ -214,7 +214,7 @@ def test_all_that_are_selected_are_decided_at_once(chromium: Browser, site: Site
     one_less = person.page.inner_text("[data-ticked]")
     person.page.fill("#many-note", "no twins")
     with person.page.expect_navigation():
-        person.page.click(".list .foot button:text('Dismiss')")
+        person.page.click(".list .foot button:text('Not a duplicate')")
 
     assert (counted, one_less) == (f"{GROUPS} selected", f"{GROUPS - 1} selected")
     assert f"{GROUPS - 1} findings dismissed: " in person.page.inner_text("[role=status]")
@@ -287,7 +287,7 @@ def test_everything_works_without_javascript(chromium: Browser, site: Site) -> N
     person.page.select_option("#severity", "medium")
     person.page.click("text=Filter")
     person.page.fill("#note", "two people")
-    person.page.click(".decide button:text('Dismiss')")
+    person.page.click(".decide button:text('Not a duplicate')")
     person.page.wait_for_selector("text=is dismissed")
     for number in (1, 2):
         person.page.check(f".items li:nth-child({number}) input")
