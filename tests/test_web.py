@@ -464,7 +464,7 @@ def test_decisions_about_many_are_called_as_those_about_one(fresh: Site) -> None
         for mark in ('formaction="/findings/', 'name="decision"')
     )
 
-    assert many == {"Approve", "Not a duplicate", "Handled", "Snooze"}
+    assert many == {"Approve", "Dismiss", "Handled", "Snooze"}
     assert many <= single
 
 

@@ -15,7 +15,7 @@ from reconcile.findings.states import State
 from reconcile.store import bulk
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import FORMER
-from reconcile.store.tables import finding_members, findings
+from reconcile.store.tables import finding_members, findings, not_same
 from rules import values as sums
 
 
@@ -213,15 +213,32 @@ def chosen(tx: Transaction, names: Iterable[str]) -> list[str]:
 
 
 def decided_records(tx: Transaction, rules: Sequence[str], records: Iterable[str]) -> set[str]:
-    """Return those of the records that a decision of a person covers in any finding of these rules."""
+    """Return those of the records that a decision of a person covers in any finding of these rules.
+
+    A pair that was judged covers its records also after they left the finding, or after it joined another.
+    """
+    names = {"records": list(records)}
     query = (
         sa.select(finding_members.c.record, findings.c.payload)
         .join(findings, findings.c.id == finding_members.c.finding)
         .where(bulk.one_of(finding_members.c.record, "records"), finding_members.c.settled_at.is_not(None))
         .where(findings.c.rule.in_(rules))
     )
-    rows = tx.connection.execute(query, {"records": list(records)})
-    return {record for record, payload in rows if payload.get(DECIDED)}
+    decided = {record for record, payload in tx.connection.execute(query, names) if payload.get(DECIDED)}
+    for record in (not_same.c.record_a, not_same.c.record_b):
+        judged = sa.select(record).distinct().where(bulk.one_of(record, "records"), not_same.c.rule.in_(rules))
+        decided.update(tx.connection.execute(judged, names).scalars())
+    return decided
+
+
+def decided_findings(tx: Transaction, names: Collection[str]) -> set[str]:
+    """Return those of the findings that a person decided about, whatever records they have now."""
+    ids = {"ids": list(names)}
+    documents = sa.select(findings.c.id, findings.c.payload).where(bulk.one_of(findings.c.id, "ids"))
+    judged = sa.select(not_same.c.finding).distinct().where(bulk.one_of(not_same.c.finding, "ids"))
+    return {name for name, payload in tx.connection.execute(documents, ids) if payload.get(DECIDED)}.union(
+        tx.connection.execute(judged, ids).scalars()
+    )
 
 
 def rules_with_findings(tx: Transaction) -> list[str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
 from reconcile.findings.known import NotSame
 from reconcile.findings.states import State
+from reconcile.store import bulk
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import FORMER, chunks, decode_key, insert_for, load
 from reconcile.store.tables import finding_members, findings, not_same
@@ -44,6 +45,13 @@ def judged_before(tx: Transaction, names: Iterable[str]) -> set[str]:
     return judged
 
 
+def judged_among(tx: Transaction, records: Collection[str]) -> set[str]:
+    """Return the findings with which pairs of these records were judged, in any rule."""
+    pairs = sa.select(not_same.c.finding).distinct().where(bulk.one_of(not_same.c.record_a, "records"))
+    pairs = pairs.where(bulk.one_of(not_same.c.record_b, "records"))
+    return set(tx.connection.execute(pairs, {"records": list(records)}).scalars())
+
+
 def judge(
     tx: Transaction,
     names: Iterable[str],
@@ -52,12 +60,14 @@ def judge(
     note: str | None = None,
     are_handled: bool = False,
     keep_handled: bool = False,
+    members: Mapping[str, Collection[str]] | None = None,
 ) -> int:
     """Judge all pairs of these findings' present records to be different, or to be handled, in their rule; return the
     number of pairs.
 
-    Each pair is stored with the values of the judgement; a later judgement replaces an earlier one, but with
-    `keep_handled` none that it was handled: an undo says nothing about records that the cleaning left alone.
+    `members` are the records to judge instead, by finding. Each pair is stored with the values of the judgement; a
+    later judgement replaces an earlier one, but with `keep_handled` none that it was handled: an undo says nothing
+    about records that the cleaning left alone.
     """
     insert = insert_for(tx, not_same)
     which = ("rule", "record_a", "record_b")
@@ -67,8 +77,11 @@ def judge(
     judged = 0
     for chunk in chunks(names):
         records: dict[str, list[str]] = defaultdict(list)
-        for member in tx.connection.execute(_PRESENT, {"ids": chunk}):
-            records[member.finding].append(member.record)
+        if members is None:
+            for member in tx.connection.execute(_PRESENT, {"ids": chunk}):
+                records[member.finding].append(member.record)
+        else:
+            records |= {name: list(members[name]) for name in chunk}
         for row in tx.connection.execute(_JUDGED, {"ids": chunk}):
             if not 1 < len(records[row.id]) <= MOST_PAIRS_OF:  # those that share an id make no pair
                 continue

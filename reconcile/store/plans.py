@@ -382,15 +382,18 @@ def last_undo(tx: Transaction, finding: str) -> StoredPlan | None:
 
 
 def decided_in_vain(tx: Transaction, findings: Collection[str]) -> set[str]:
-    """Return those of these findings whose last plan a person decided about, and which was not executed."""
+    """Return those of these findings with a plan that a person decided about, and that was not executed, nor any
+    later plan."""
     is_decided = sa.exists().where(approvals.c.plan == plans.c.id)
     query = sa.select(plans.c.finding, is_decided, plans.c.state).where(
         plans.c.finding.in_(list(findings)), plans.c.undoes.is_(None)
     )
     rows = tx.connection.execute(query.order_by(plans.c.created_at, plans.c.id))
-    last = {finding: (decided, state) for finding, decided, state in rows}
     executed = (PlanState.SUCCEEDED.value, PlanState.COMPENSATING.value, PlanState.COMPENSATED.value)
-    return {finding for finding, (decided, state) in last.items() if decided and state not in executed}
+    in_vain: dict[str, bool] = {}
+    for finding, decided, state in rows:
+        in_vain[finding] = state not in executed and (decided or in_vain.get(finding, False))
+    return {finding for finding, is_in_vain in in_vain.items() if is_in_vain}
 
 
 def waiting_plans(tx: Transaction, names: Collection[str]) -> dict[str, str]:

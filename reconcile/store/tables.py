@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0011"
+REVISION = "0012"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 
 metadata = sa.MetaData(
@@ -355,6 +355,7 @@ not_same = sa.Table(
     sa.Column("note", sa.Text),
     sa.Column("decision", Word),  # null: judged to be different | handled
     sa.CheckConstraint("record_a < record_b", name="ordered"),
+    sa.Index(None, "rule", "record_b"),
 )
 """Pairs people judged to be different, or handled outside Reconcile, with the normalised values at that time."""
 

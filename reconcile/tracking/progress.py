@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from reconcile.audit import facts, log
 from reconcile.findings.payload import DECIDED
 from reconcile.findings.states import TRANSITIONS, Event, State
-from reconcile.store import Transaction
+from reconcile.store import Transaction, plans
 from reconcile.store import finding_states as stored
 from reconcile.store.finding_memory import CHUNK
-from reconcile.store.judgements import judge, judged_before
+from reconcile.store.judgements import judge, judged_among, judged_before
+from reconcile.store.sealing import RowsUnreadable
 
 _NEWS = (Event.PROPOSED, Event.FAILED, Event.QUARANTINED, Event.NOT_UNDONE)
 """Events that people hear about, because they have to act."""
@@ -90,7 +91,25 @@ def _move_whole(tx: Transaction, moves: Sequence[Transition], by: str, run: str 
     undone = [move.finding for move in applied if move.event is Event.UNDONE]
     log.touch(tx, facts.FINDING, judged_before(tx, undone))
     judge(tx, undone, by=by, keep_handled=True)
+    _judge_undone(tx, moves, by)
     return applied
+
+
+def _judge_undone(tx: Transaction, moves: Sequence[Transition], by: str) -> None:
+    """Judge the records of each plan that was undone, whatever state and records its finding has by now."""
+    for undo in moves:
+        records = _records_of(tx, undo.plan) if undo.event is Event.UNDONE and undo.plan is not None else ()
+        if len(records) > 1:
+            log.touch(tx, facts.FINDING, [undo.finding, *judged_among(tx, records)])
+            judge(tx, [undo.finding], by=by, keep_handled=True, members={undo.finding: records})
+
+
+def _records_of(tx: Transaction, plan: str) -> Collection[str]:
+    try:
+        content = plans.get(tx, plan).content
+    except RowsUnreadable:  # its data were erased; what people decided about the finding still asks
+        return ()
+    return {*filter(None, [content.keeper]), *content.surplus}
 
 
 def _moved(tx: Transaction, row: stored.Whole, state: State, version: int, payload: Mapping[str, Any]) -> stored.Moved:

@@ -93,7 +93,8 @@ class Terms:
     def decided(self, tx: Transaction, findings: Sequence[Finding]) -> set[str]:
         """Return the ids of those of one rule's findings that a person decided about, or about a record of theirs.
 
-        A decision about a record may have been made in another finding, such as a discrepancy of another form.
+        A decision about a record may have been made in another finding, such as a discrepancy of another form. One
+        about the finding counts also if its records have other names since, as after an edit of the dataset's `id`.
         """
         if not findings:
             return set()
@@ -101,8 +102,8 @@ class Terms:
         names = [name for name in (rule.name, rule.was) if name is not None]
         records = {finding.id: list(map(member_name, finding.members)) for finding in findings}
         decided = finding_states.decided_records(tx, names, itertools.chain.from_iterable(records.values()))
-        in_vain = stored_plans.decided_in_vain(tx, list(records))
-        return in_vain | {name for name, members in records.items() if not decided.isdisjoint(members)}
+        as_a_whole = finding_states.decided_findings(tx, records) | stored_plans.decided_in_vain(tx, records)
+        return as_a_whole | {name for name, members in records.items() if not decided.isdisjoint(members)}
 
     def policy(
         self,
