@@ -340,6 +340,18 @@ class Versioned(Protocol):
 
 
 @runtime_checkable
+class Replicated(Protocol):
+    """A source that may read from a replica of the database in which records are changed."""
+
+    @property
+    def replica(self) -> str | None:
+        """The place of the replica, for people; None if it reads where records are changed."""
+
+    def primary(self) -> Source:
+        """The source that reads where records are changed; itself without a replica. It is closed with this one."""
+
+
+@runtime_checkable
 class ContentHashed(Protocol):
     """A source of files that can say whether a dataset is still the same, without reading its records."""
 

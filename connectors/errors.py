@@ -126,6 +126,55 @@ class StatementTimeout(SourceUnavailable):
         )
 
 
+class ReplicaBehind(SourceUnavailable):
+    """The replica has not repeated what its primary had committed; nothing was read and a later try can succeed."""
+
+    def __init__(self, source: str, where: str, lag: str, waited: float) -> None:
+        super().__init__(
+            source,
+            f"Source {source!r} was not read: after {waited:g} s of waiting, its replica at {where} still lacks {lag} "
+            f"of its primary. Nothing was changed; try again later. If it lags for long, check the replication, or "
+            f"remove `replica`",
+        )
+
+
+class ReplicaRefused(SourceUnavailable):
+    """The server at `replica` is no replica of the source's primary; nothing was read there."""
+
+    reaction = Reaction.STOP
+
+    def __init__(self, source: str, where: str, reason: str) -> None:
+        super().__init__(
+            source,
+            f"Source {source!r} was not read: its `replica` at {where} {reason}. Nothing was changed; correct "
+            f"`replica`, or remove it",
+        )
+
+
+class PrimaryRefused(SourceUnavailable):
+    """The server at `url` cannot tell if a replica is up to date; nothing was read."""
+
+    reaction = Reaction.STOP
+
+    def __init__(self, source: str, where: str, reason: str) -> None:
+        super().__init__(
+            source,
+            f"Source {source!r} was not read from its replica: its `url` at {where} {reason}. Nothing was changed; "
+            f"correct `url`, or remove `replica`",
+        )
+
+
+class ReplicaConflict(SourceUnavailable):
+    """A standby stopped a query that was in the way of its recovery; nothing of it is used."""
+
+    def __init__(self, source: str, where: str) -> None:
+        super().__init__(
+            source,
+            f"Source {source!r} was not read: the standby at {where} cancelled the query, because it conflicts with "
+            f"recovery. Nothing was changed; try again. If it happens often, set hot_standby_feedback = on there",
+        )
+
+
 class ReadStopped(SourceUnavailable):
     """A read was stopped on request; nothing of it is used."""
 

@@ -159,6 +159,15 @@ class Application:
         settings = self.project.datasets[dataset]
         return Subject(settings, self.sources[settings.source])
 
+    def primary_subject(self, dataset: str) -> Subject:
+        """Return a dataset ready to be planned: read where records are changed, even if a replica is out of reach."""
+        from connectors.base import Replicated  # noqa: PLC0415 - see above
+        from reconcile.detection.subject import Subject  # noqa: PLC0415 - see above
+
+        settings = self.project.datasets[dataset]
+        source = self.sources[settings.source]
+        return Subject(settings, source.primary() if isinstance(source, Replicated) else source)
+
     def job(self, name: str | None) -> JobConfig:
         """Return the job of that name; without a name the only job. Raises NameUnknown."""
         jobs = self.project.jobs
@@ -348,7 +357,7 @@ class Application:
         """The planner of cleanings. Raises NothingRemembered, StoreError."""
         from reconcile.cleaning.planning.planner import Planner  # noqa: PLC0415 - see above
 
-        return Planner(self.project, self.subject, self.target, self.memory)
+        return Planner(self.project, self.primary_subject, self.target, self.memory)
 
     def clean_due(self, alive: Callable[[], None] = lambda: None) -> ExecutionResult | None:
         """Execute the plans, of any source, that are approved or due for a retry; None if there are none."""
@@ -359,7 +368,7 @@ class Application:
             return None
         return executor.execute_plans(
             executor.ExecutionContext(
-                *(self.store, Terms(self.project), self.target, self.subject), alive=alive, sleep=self._sleep
+                *(self.store, Terms(self.project), self.target, self.primary_subject), alive=alive, sleep=self._sleep
             )
         )
 

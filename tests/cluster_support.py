@@ -9,6 +9,8 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -46,12 +48,15 @@ class Cluster:
             os.chown(self.folder, owner.pw_uid, owner.pw_gid)
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        self._run("initdb", "-D", self._data, "-U", "root", "--auth", "trust", "-E", "UTF8", "--no-sync")
+        self._create()
         with (self.folder / "data" / "postgresql.auto.conf").open("a") as settings:
             settings.write(
                 f"port = {self.port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\n"
                 "shared_buffers = '32MB'\nmax_connections = 80\nautovacuum = off\nfsync = on\n"
             )
+
+    def _create(self) -> None:
+        self._run("initdb", "-D", self._data, "-U", "root", "--auth", "trust", "-E", "UTF8", "--no-sync")
 
     @property
     def _data(self) -> str:
@@ -111,6 +116,42 @@ class Cluster:
             )
         if done.returncode:
             raise RuntimeError(f"{program} failed: {(self.folder / f'{program}.out').read_text()[-1500:]}")
+
+
+class Standby(Cluster):
+    """A standby that streams the log of a running cluster."""
+
+    def __init__(self, primary: Cluster) -> None:
+        self._primary = primary
+        super().__init__()
+
+    def _create(self) -> None:
+        address = ("-h", "127.0.0.1", "-p", str(self._primary.port), "-U", "root")
+        self._run("pg_basebackup", *address, "-D", self._data, "-R", "-X", "stream", "-c", "fast", "--no-sync")
+
+    def promote(self) -> None:
+        """Make it a primary, and wait until it is one."""
+        self._run("pg_ctl", "-D", self._data, "-w", "-t", "60", "promote")
+
+    def ask(self, statement: str) -> object:
+        """The first value of the answer."""
+        with psycopg.connect(f"host=127.0.0.1 port={self.port} user=root dbname=postgres", autocommit=True) as server:
+            answer = server.execute(statement.encode())
+            row = answer.fetchone() if answer.description else None
+            return None if row is None else row[0]
+
+    @contextmanager
+    def lagging(self) -> Iterator[None]:
+        """It receives the log, but does not repeat it."""
+        self.ask("select pg_wal_replay_pause()")
+        deadline = time.monotonic() + 30
+        while self.ask("select pg_get_wal_replay_pause_state()") != "paused":
+            assert time.monotonic() < deadline, "the standby did not pause"
+            time.sleep(0.01)
+        try:
+            yield
+        finally:
+            self.ask("select pg_wal_replay_resume()")
 
 
 if __name__ == "__main__":

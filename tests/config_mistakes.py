@@ -317,6 +317,13 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "a misspelt time zone": f"timezone: Europe/Berln\n{READ}{RULE}",
     "memory without a unit": f"memory: 2000\n{READ}{RULE}",
     "too little memory": f"memory: 1MB\n{READ}{RULE}",
+    "a replica of a file, of another database, and of files": (
+        "sources:\n  a: {type: sql, url: 'sqlite:///a.db', replica: 'sqlite:///b.db'}\n"
+        "  b: {type: sql, url: 'postgresql://db/x', replica: 'mysql://ada:hunter2secret@db/x'}\n"
+        "  c: {type: files, replica: copy}\n"
+        "  d: {type: duckdb, path: a.duckdb, replica: b.duckdb}\n"
+        f"datasets: {{charges: {{source: a, table: charges, id: id}}}}\n{RULE}"
+    ),
     "a state in another database": f"state: mysql://root:hunter2secret@db/x\n{READ}{RULE}",
     "a state whose password runs into its host": f"state: postgresql://ada:hunter2@secret@db/x\n{READ}{RULE}",
     "a state at a port that is none": f"state: postgresql://ada:hunter2secret@db:port/x\n{READ}{RULE}",

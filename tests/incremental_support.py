@@ -78,7 +78,7 @@ Shown = tuple[str, str, str, tuple[Any, ...], tuple[Any, ...], int]
 
 @dataclass
 class ChangingTable:
-    """The table and one state over it. `more` are rules besides `rule`, by name."""
+    """The table and one state over it. `more` are rules besides `rule`, by name. `replica` is where runs read."""
 
     url: str
     folder: Path
@@ -88,6 +88,7 @@ class ChangingTable:
     dataset: dict[str, Any] = field(default_factory=dict)
     slot: dt.datetime = FIRST
     state: str = "sqlite:///state.db"
+    replica: str | None = None
 
     def __post_init__(self) -> None:
         self.engine = sa.create_engine(self.url, poolclass=sa.NullPool)
@@ -117,9 +118,11 @@ class ChangingTable:
         dataset = {"source": "shop", "table": "charges", "id": "id", "money": {"amount": "amount", "currency": "EUR"}}
         dataset |= {"incremental": self.incremental} if self.incremental else {}
         dataset = {name: value for name, value in (dataset | self.dataset).items() if value is not None}
+        places = {"url": self.url} | ({"replica": self.replica} if self.replica else {})
+        source = {name: url.replace("+psycopg", "").replace("+pymysql", "") for name, url in places.items()}
         written = {
             "state": self.state,
-            "sources": {"shop": {"type": "sql", "url": self.url.replace("+psycopg", "").replace("+pymysql", "")}},
+            "sources": {"shop": {"type": "sql"} | source},
             "datasets": {"charges": dataset},
             "rules": {"twice": self.rule} | self.more,
             "jobs": {name: {"rules": "all"} for name in ("default", "second")},

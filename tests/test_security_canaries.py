@@ -14,6 +14,7 @@ pytestmark = pytest.mark.slow
 
 CANARIES = {
     "DSN": "canary-dsn-8c1f",
+    "REPLICA": "canary-replica-40d6",
     "STATE": "canary-state-77aa",
     "SLACK": "xoxb-canary-slack-5d2e",
     "HOOK": "canary-hook-path-91bb",
@@ -26,7 +27,10 @@ PROJECT = """\
 version: 1
 sources:
   files: {type: files, root: .}
-  shop: {type: sql, url: "postgresql://ada:${secret:DSN}@127.0.0.1:1/shop"}
+  shop:
+    type: sql
+    url: "postgresql://ada:${secret:DSN}@127.0.0.1:1/shop"
+    replica: "postgresql://ada:${secret:REPLICA}@127.0.0.1:1/shop"
 datasets:
   orders: {source: files, path: orders.csv, id: id}
   charges: {source: shop, table: charges, id: id}

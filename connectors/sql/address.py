@@ -78,6 +78,11 @@ def has_own_reader(url: URL) -> bool:
     return url.drivername.partition("+")[0] in _DRIVERS
 
 
+def has_replicas(dialect: str) -> bool:
+    """Return True if we can tell whether a replica of this database is up to date; MySQL has the dialect of MariaDB."""
+    return dialect in ("postgresql", "mysql")
+
+
 def where(url: URL) -> str:
     """The source's address for people: host, port and database, or the file, without user and password."""
     if url.get_backend_name() == "sqlite":

@@ -13,6 +13,7 @@ from connectors.errors import (
     ConnectorError,
     QueryRefused,
     ReadStopped,
+    ReplicaConflict,
     SourceBusy,
     SourceMissing,
     SourceUnreachable,
@@ -32,7 +33,8 @@ _SQLITE_NOT_OURS = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 class ErrorContext:
     """The source, its address and its time limit, for every sentence. Holds no password.
 
-    `underway` are its reads; an error after they were stopped is due to that.
+    `underway` are its reads; an error after they were stopped is due to that. `is_replica`: its primary is another
+    server.
     """
 
     source: str
@@ -40,6 +42,7 @@ class ErrorContext:
     dialect: str
     limit: str
     underway: Underway = field(default_factory=Underway, compare=False, repr=False)
+    is_replica: bool = False
 
     def must_go_on(self, stops: int) -> None:
         """Raise ReadStopped if the reads of this source were stopped since the count was `stops`."""
@@ -65,6 +68,8 @@ def translated(error: Exception, place: ErrorContext, stops: int) -> ConnectorEr
 def _postgresql(error: Exception, place: ErrorContext) -> ConnectorError:
     state = str(getattr(error, "sqlstate", None) or "")
     reason = _postgresql_reason(error)
+    if "conflict with recovery" in reason or (place.is_replica and state == "40001"):
+        return ReplicaConflict(place.source, place.where)
     if state == "57014" or (not state and "due to statement timeout" in reason):
         return StatementTimeout(place.source, place.limit)
     if state == "3D000" or re.search(r'database ".*" does not exist', reason):

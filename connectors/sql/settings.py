@@ -6,12 +6,12 @@ import datetime as dt
 import re
 from collections.abc import Iterable
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 
 from connectors.base import DatasetSettings, SourceSettings
 from connectors.declared import Declared, Notation, declared
 from connectors.errors import ColumnMissing
-from connectors.sql.address import parsed
+from connectors.sql.address import has_replicas, parsed
 from connectors.sql.read_only import read_only, with_value
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -20,11 +20,15 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 class SqlSettings(SourceSettings):
     """A database. `url` is a secret as a whole; a relative SQLite path is relative to the configuration file.
 
+    `replica`, a secret too, is the address of a replica of that database, from which everything is read that is not
+    about to be changed.
+
     `statement_timeout` (`30s`, `5m`, `2h`) stops a statement that runs longer; without a reader of our own, only if the
     driver can cancel.
     """
 
     url: SecretStr
+    replica: SecretStr | None = None
     statement_timeout: str = "1h"
 
     @field_validator("url")
@@ -32,6 +36,18 @@ class SqlSettings(SourceSettings):
     def _is_url(cls, url: SecretStr) -> SecretStr:
         parsed(url)
         return url
+
+    @field_validator("replica")
+    @classmethod
+    def _is_url_of_a_replica(cls, replica: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if replica is None or "url" not in info.data:  # a mistake in `url` is told on its own
+            return replica
+        primary, dialect = parsed(info.data["url"]).get_backend_name(), parsed(replica).get_backend_name()
+        if not has_replicas(primary):
+            raise ValueError(f"only PostgreSQL and MariaDB are read from a replica, not {primary}; remove `replica`")
+        if dialect != primary:
+            raise ValueError(f"`url` names {primary}, and this {dialect}; name a replica of the database at `url`")
+        return replica
 
     @field_validator("statement_timeout")
     @classmethod

@@ -4,6 +4,7 @@ For every other database with a SQLAlchemy dialect see `connectors.sql.generic.s
 
     sources:
       shop: {type: sql, url: "postgresql://reader@db.example.com/shop", statement_timeout: 5m}
+      copy: {type: sql, url: "postgresql://…/shop", replica: "postgresql://reader@replica.example.com/shop"}
     datasets:
       charges: {source: shop, table: public.charges}
       ledger:  {source: shop, query: "select * from ledger where not void"}
@@ -27,7 +28,7 @@ import sqlalchemy as sa
 from sqlalchemy.sql.elements import quoted_name
 
 from connectors.base import Changes, Declaration, Scan, Snapshot
-from connectors.errors import ConnectorError, DatasetMissing
+from connectors.errors import DatasetMissing
 from connectors.sql.address import Deadline, engine, parsed, where
 from connectors.sql.changes.opening import changes, untracked
 from connectors.sql.changing import Changing
@@ -36,6 +37,7 @@ from connectors.sql.connector import SqlConnector
 from connectors.sql.declaring import unique_keys, without_ours
 from connectors.sql.errors import ErrorContext
 from connectors.sql.reading import AnswerColumn, AsDeclared, Reading
+from connectors.sql.replica import Replica
 from connectors.sql.settings import SqlDataset, SqlSettings, seconds
 from connectors.sql.snapshot import opened
 from connectors.sql.stand_in import stand_in
@@ -50,20 +52,37 @@ if TYPE_CHECKING:
 class SqlSource(SqlConnector, Changing):
     """Tables and queries of one database. Creating it does not connect; connections live as long as a read.
 
-    It is also a `connectors.target.Target`; changes use other connections: `connectors.sql.target.database`.
+    It is also a `connectors.target.Target`; changes use other connections: `connectors.sql.target.database`. With a
+    replica, everything but the Target reads there: `connectors.sql.replica`.
     """
 
     def __init__(self, name: str, settings: SqlSettings, root: Path) -> None:
         self.name = name
-        self._url = parsed(settings.url)
+        self._url = parsed(settings.replica or settings.url)
         self._root = root
         self._seconds = seconds(settings.statement_timeout)
         self.dialect = self._url.get_backend_name()
         self._place = ErrorContext(name, where(self._url), self.dialect, settings.statement_timeout)
         self._opened_engine: sa.Engine | None = None
+        self._primary = self
+        self._replica: Replica | None = None
+        if settings.replica is not None:
+            self._primary = SqlSource(name, settings.model_copy(update={"replica": None}), root)
+            at_primary, connect = self._primary._place, self._primary._session  # noqa: SLF001 - of this class
+            self._place = replace(self._place, underway=at_primary.underway, is_replica=True)
+            self._replica = Replica(self._place, at_primary, connect)
 
     def __repr__(self) -> str:
         return f"SqlSource({self.name!r} at {self._place.where})"
+
+    @property
+    def replica(self) -> str | None:
+        """See connectors.base.Replicated."""
+        return None if self._replica is None else self._place.where
+
+    def primary(self) -> SqlSource:
+        """See connectors.base.Replicated."""
+        return self._primary
 
     def datasets(self) -> Sequence[str]:
         """Tables and views; those outside the default schema as `schema.table`."""
@@ -115,7 +134,8 @@ class SqlSource(SqlConnector, Changing):
         stream: RowStream | AdbcStream
         if self.dialect == "postgresql" and has_adbc():
             close_connection(connection)
-            stream = AdbcStream(self._url, self._seconds, statement, reading, self._place, stops)
+            ready = None if self._replica is None else self._replica.await_with
+            stream = AdbcStream(self._url, self._seconds, statement, reading, self._place, stops, ready)
         else:
             stream = RowStream(connection, statement, reading, self._place, Deadline(connection, self._seconds))
         return Scan(pa.RecordBatchReader.from_batches(reading.schema, iter(stream)), reading.problems, stream.close)
@@ -148,7 +168,7 @@ class SqlSource(SqlConnector, Changing):
             kind = _declaring(column, dataset).kind
             return kind if isinstance(kind, AsDeclared) else None
 
-        return changes(self._connected, self._columns, declared, dataset, by, self._place, self._seconds)
+        return changes(self._connected, self._columns, declared, dataset, by, self._place, self._seconds, self._replica)
 
     def close(self) -> None:
         """Close the engine, the only thing kept between reads, and the connection kept between changes."""
@@ -157,12 +177,16 @@ class SqlSource(SqlConnector, Changing):
         if self._opened_engine is not None:
             self._opened_engine.dispose()
             self._opened_engine = None
+        if self._primary is not self:
+            self._primary.close()
 
     def stop(self) -> None:
         """Cancel every current read in the database, then cut its connection; see `connectors.sql.stop`."""
         self._place.underway.stop()
 
     def _new_target(self) -> SqlTarget:
+        if self._primary is not self:
+            return self._primary._target  # noqa: SLF001 - of this class
         from connectors.sql.target.database import SqlTarget  # noqa: PLC0415 - a process that only reads saves its time
 
         return SqlTarget(self._url, self._root, self._place, self._seconds, self.datasets)
@@ -184,7 +208,9 @@ class SqlSource(SqlConnector, Changing):
             connection = self._opened_engine.connect()
         try:
             self._place.must_go_on(stops)
-        except ConnectorError:
+            if self._replica is not None:
+                self._replica.await_on(connection)
+        except BaseException:
             close_connection(connection)
             raise
         return connection

@@ -15,6 +15,7 @@ from connectors.errors import ReadStopped, SourceUnreachable
 from connectors.sql.address import Deadline, libpq_uri, postgresql_session
 from connectors.sql.errors import ErrorContext, translated
 from connectors.sql.reading import ROWS, Reading
+from connectors.sql.replication import Ask
 from connectors.sql.stop import connected_adbc, read_of
 from connectors.underway import Read
 
@@ -86,8 +87,16 @@ class AdbcStream:
     """Batches of one select through ADBC, twice as fast as rows. Close it at any time, also twice."""
 
     def __init__(
-        self, url: sa.URL, seconds: float, statement: sa.Executable, reading: Reading, place: ErrorContext, stops: int
+        self,
+        url: sa.URL,
+        seconds: float,
+        statement: sa.Executable,
+        reading: Reading,
+        place: ErrorContext,
+        stops: int,
+        ready: Callable[[Ask], None] | None = None,
     ) -> None:
+        """`ready` waits until the server has what is to be read."""
         import adbc_driver_manager  # noqa: PLC0415 - an extra
         import adbc_driver_postgresql.dbapi as adbc  # noqa: PLC0415
 
@@ -108,6 +117,9 @@ class AdbcStream:
                 for setting in postgresql_session(seconds):
                     self._cursor.execute(setting)
                 self._connection.commit()
+            if ready is not None:
+                ready(self._asked)
+            with self._translated_errors():
                 self._cursor.execute(text)
                 self._batches = self._cursor.fetch_record_batch()
         except BaseException:
@@ -121,6 +133,13 @@ class AdbcStream:
                     yield from self._reading.arrow(batch)
         finally:
             self.close()
+
+    def _asked(self, statement: str) -> Sequence[Any]:
+        with self._translated_errors():
+            self._cursor.execute(statement)
+            [row] = self._cursor.fetchall()
+            self._connection.rollback()
+        return tuple(row)
 
     def _next(self) -> pa.RecordBatch | None:
         try:

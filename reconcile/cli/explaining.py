@@ -67,14 +67,18 @@ def _tell(application: Application, rule: Rule, due: dt.datetime, out: Output, *
 
 def _tell_sql(application: Application, rule: Rule, due: dt.datetime, out: Output) -> None:
     from reconcile.detection import detect
-    from reconcile.detection.subject import subjects_of
-    from reconcile.views.explanation import engine_in_words
+    from reconcile.detection.subject import replicas_of, subjects_of
+    from reconcile.views.explanation import engine_in_words, replica_in_words
 
-    choice = detect.explain(rule, subjects_of(rule, application.subject, due), due)
+    subjects = subjects_of(rule, application.subject, due)
+    choice, replicas = detect.explain(rule, subjects, due), replicas_of(subjects)
     if out.json:
-        out.emit({"rule": rule.name, "engine": choice.engine, "reason": choice.reason, "sql": list(choice.statements)})
+        told = {"rule": rule.name, "engine": choice.engine, "reason": choice.reason, "sql": list(choice.statements)}
+        out.emit(told | ({"replicas": dict(replicas)} if replicas else {}))
         return
     out.say(f"{rule.name} runs {engine_in_words(choice.engine)}: {choice.reason}.")
+    for source, place in replicas.items():
+        out.say(f"It {replica_in_words(source, place)}.")
     for statement in choice.statements:
         text = statement.rstrip().rstrip(";")
         out.block(f"\n{_QUOTED.sub(_on_one_line, text)};")

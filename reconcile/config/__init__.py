@@ -45,7 +45,7 @@ FILE_NAME = "reconcile.yaml"
 DEFAULT_JOB = "default"
 
 _LATER = {
-    "sources": ("replica",),
+    "sources": (),
     "jobs": ("approval", "limits", "retry", "quiet", "quiet_hours", "digest"),
     "channels": ("templates",),
 }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from connectors.base import Forewarning, Source, UnreadableCells
+from connectors.base import Forewarning, Replicated, Source, UnreadableCells
 from reconcile.config.settings import DatasetConfig
 from rules.calendar import Calendar
 from rules.engines.base import Relation
@@ -45,6 +45,10 @@ class Subject:
         subject.source = copy
         return subject
 
+    def at_primary(self) -> Subject:
+        """Return the dataset as it is read where records are changed, not from a replica."""
+        return self.reading(self.source.primary()) if isinstance(self.source, Replicated) else self
+
     def warnings(self, columns: Sequence[str] | None = None) -> tuple[UnreadableCells, ...]:
         """Warnings about the whole dataset for a read of these columns, or of any."""
         source = self.source
@@ -69,6 +73,12 @@ def relation_of(dataset: DatasetConfig, columns: pa.Schema) -> Relation:
 
 Subjects = Mapping[str, Subject]
 """The datasets of a rule by name, ready to be checked."""
+
+
+def replicas_of(subjects: Subjects) -> Mapping[str, str]:
+    """Return the place of the replica by source, for sources that are read there."""
+    sources = [subject.source for subject in subjects.values()]
+    return {source.name: source.replica for source in sources if isinstance(source, Replicated) and source.replica}
 
 
 def subjects_of(rule: Rule, subject: Callable[[str], Subject], slot: dt.datetime | None = None) -> Subjects:

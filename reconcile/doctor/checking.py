@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from connectors.base import Replicated
 from connectors.errors import ConnectorError, SourceUnavailable
 from connectors.target import Catalogue, Target, TargetRefused
 from notifications.base import Checkable
@@ -100,13 +101,16 @@ def _rules(application: Application, subjects: Subjects) -> Iterator[Look]:
 
 def _source(application: Application, name: str) -> Look:
     try:
-        datasets = application.sources[name].datasets()
+        source = application.sources[name]
+        datasets = source.datasets()
     except ConnectorError as error:
         return Look(f"source {name}", str(error), _code_for(error))
     names = ", ".join(datasets[:5]) + (f" and {len(datasets) - 5} more" if len(datasets) > 5 else "")
     is_used = any(dataset.source == name for dataset in application.project.datasets.values())
     empty = "reachable" if is_used else "reachable; it is empty"  # its datasets can be in folders of it
-    return Look(f"source {name}", f"reachable; it contains {names}" if datasets else empty)
+    sentence = f"reachable; it contains {names}" if datasets else empty
+    replica = source.replica if isinstance(source, Replicated) else None
+    return Look(f"source {name}", f"{sentence}; runs read its replica at {replica}" if replica else sentence)
 
 
 def _dataset(application: Application, name: str, subjects: dict[str, Subject]) -> Look:

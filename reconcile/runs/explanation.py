@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -14,7 +14,7 @@ from reconcile.cleaning.in_words import cleaning_in_words
 from reconcile.detection import increments
 from reconcile.detection.bounded import detected
 from reconcile.detection.detect import Detected
-from reconcile.detection.subject import Subject
+from reconcile.detection.subject import Subject, replicas_of
 from reconcile.runs.check import Order, Readers
 from reconcile.runs.history import in_words
 from rules import grouping
@@ -39,6 +39,8 @@ class Explanation:
     samples: Mapping[str, Sequence[Sample]]
     increments: str | None = None
     """What runs read of a dataset that asks for incremental ones, as a sentence."""
+    replicas: Mapping[str, str] = field(default_factory=dict)
+    """The place of the replica that runs read, by source."""
 
     @property
     def outside(self) -> int:
@@ -56,7 +58,7 @@ def explain(rule: Rule, order: Order, tools: Readers) -> Explanation:
     unchangeable = [name for name, subject in answer.subjects.items() if not isinstance(subject.source, Target)]
     words = {**answer.fitted.describe(), "cleans": list(cleaning_in_words(rule, unchangeable))}
     samples = {name: _samples(answer.fitted, name, subject, order.slot) for name, subject in answer.subjects.items()}
-    return Explanation(rule, words, answer, samples, _increments(rule, answer))
+    return Explanation(rule, words, answer, samples, _increments(rule, answer), replicas_of(answer.subjects))
 
 
 def _increments(rule: Rule, answer: Detected) -> str | None:

@@ -29,6 +29,10 @@ def engine_in_words(engine: str) -> str:
     return _ENGINES.get(engine, engine)
 
 
+def replica_in_words(source: str, place: str) -> str:
+    return f"reads the replica of source {source!r} at {place}"
+
+
 @dataclass(frozen=True)
 class ExplanationView:
     """An explanation with personal data masked, unless `show`."""
@@ -54,7 +58,8 @@ class ExplanationView:
         """Yield headings with their sentences, samples last."""
         choice = self.explanation.answer.choice
         yield from self.explanation.words.items()
-        yield "runs", [f"{engine_in_words(choice.engine)}: {choice.reason}", *self._increments()]
+        replicas = [replica_in_words(*replica) for replica in self.explanation.replicas.items()]
+        yield "runs", [f"{engine_in_words(choice.engine)}: {choice.reason}", *replicas, *self._increments()]
         yield "finds now", list(self._found())
         for dataset, samples in self.explanation.samples.items():
             if samples:
@@ -79,6 +84,7 @@ class ExplanationView:
             "listed": dict(detection.listed),
             "groups": len(detection.groups),
             **({"incremental": increments} if (increments := self.explanation.increments) is not None else {}),
+            **({"replicas": dict(replicas)} if (replicas := self.explanation.replicas) else {}),
             "samples": [
                 self._sample(dataset, sample) for dataset, samples in explanation.samples.items() for sample in samples
             ],

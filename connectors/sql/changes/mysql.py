@@ -75,7 +75,15 @@ class _Facts:
     hides_partitions: bool
 
 
-def prepared(connection: sa.Connection, table: ChangingTable) -> Callable[[SqlSnapshot], TableChanges]:
+def moment(connection: sa.Connection, base: sa.TableClause) -> dt.datetime:  # noqa: ARG001 - of any table
+    """Return the time."""
+    now: Any = connection.execute(_NOW).scalar()
+    return now.replace(tzinfo=dt.UTC)  # type: ignore[no-any-return]
+
+
+def prepared(
+    connection: sa.Connection, table: ChangingTable, moment: dt.datetime
+) -> Callable[[SqlSnapshot], TableChanges]:
     """Read the catalogue, before the snapshot."""
     is_mariadb = getattr(connection.dialect, "is_mariadb", False)
     if not is_mariadb:
@@ -88,9 +96,8 @@ def prepared(connection: sa.Connection, table: ChangingTable) -> Callable[[SqlSn
     cascades = frozenset(connection.execute(_CASCADES, parameters).scalars())
     facts = _Facts(of_table.kind, of_table.engine, cascades, hides_partitions=ids is None)
     indexes = _indexes(connection, base, parameters, of_table.records)
-    now: Any = connection.execute(_NOW).scalar()
     place = f"{of_table.place}.{of_table.name}/{of_table.created}/{ids}"
-    return lambda snapshot: MysqlChanges(snapshot, table, indexes, now.replace(tzinfo=dt.UTC), place, facts)
+    return lambda snapshot: MysqlChanges(snapshot, table, indexes, moment, place, facts)
 
 
 def _partitions(connection: sa.Connection, place: str, name: str, *, is_mariadb: bool) -> str | None:

@@ -76,13 +76,13 @@ _MARK = sa.text(
             left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
             where a.attrelid = to_regclass(:name) and a.attnum > 0
         ) as columns,
-        row_security_active(cast(to_regclass(:name) as oid)) as secured
+        pg_is_in_recovery() as standby
     """
 ).columns(at=sa.DateTime(timezone=True), began=sa.DateTime(timezone=True))
 _TABLE = sa.text(
     """
     select relkind as kind, relkind <> 'p' and relhassubclass as inherited, reltuples as records,
-        has_table_privilege(oid, 'SELECT') as readable, pg_is_in_recovery() as standby
+        has_table_privilege(oid, 'SELECT') as readable, row_security_active(oid) as secured
     from pg_class where oid = to_regclass(:name)
     """
 )
@@ -115,23 +115,28 @@ _ORDERED, _EQUAL = {"btree", "brin"}, {"btree", "hash"}
 
 @dataclass(frozen=True)
 class _Facts:
-    """What PostgreSQL says about the table: `mark` for this run, and the columns of type uuid."""
+    """What PostgreSQL says about the table: the `moment` of this run, and the columns of type uuid."""
 
     table: sa.Row[Any]
-    mark: Mapping[str, Any]
-    secured: bool
+    moment: sa.Row[Any]
     uuids: frozenset[str]
 
 
-def prepared(connection: sa.Connection, table: ChangingTable) -> Callable[[SqlSnapshot], TableChanges]:
-    """Read the catalogue and the mark, before a snapshot that sees all that had ended by then."""
+def moment(connection: sa.Connection, base: sa.TableClause) -> sa.Row[Any]:
+    """Return the time, the transactions that are open, and the state of the table, as its primary tells them."""
+    return connection.execute(_MARK, {"name": regclass(base)}).one()
+
+
+def prepared(
+    connection: sa.Connection, table: ChangingTable, moment: sa.Row[Any]
+) -> Callable[[SqlSnapshot], TableChanges]:
+    """Read the catalogue, before the snapshot."""
     parameters = {"name": regclass(table.base)}
     columns = {row.column: row.kind for row in connection.execute(_COLUMNS, parameters)}
     of_table = connection.execute(_TABLE, parameters).one()
     indexes = _indexes(connection, table.base, columns, float(of_table.records))
-    mark = connection.execute(_MARK, parameters).one()
     uuids = frozenset(name for name, kind in columns.items() if kind == "uuid")
-    facts = _Facts(of_table, _mark(mark), mark.secured, uuids)
+    facts = _Facts(of_table, moment, uuids)
     return lambda snapshot: PostgresChanges(snapshot, table, indexes, facts)
 
 
@@ -173,10 +178,10 @@ class PostgresChanges(TableChanges):
         self._facts = facts
 
     def mark(self) -> Mapping[str, Any]:
-        return self._facts.mark
+        return _mark(self._facts.moment)
 
     def refusal(self, mark: Mapping[str, Any]) -> str | None:
-        now = self._facts.mark
+        now = self.mark()
         if mark.get("place") != now["place"]:
             return "the table or one of its partitions was added, replaced or emptied since"
         if mark.get("columns") != now["columns"]:  # PostgreSQL alters most without writing a row
@@ -187,14 +192,14 @@ class PostgresChanges(TableChanges):
 
     def _impediments(self, columns: Sequence[str]) -> Iterator[str]:  # noqa: ARG002 - its triggers fire for every change
         facts, name = self._facts, self._table.base.name
-        if facts.secured:
+        if facts.table.secured:
             yield "row-level security decides which records it shows, and that can change without a change of them"
         if facts.table.kind not in ("r", "p"):
             yield f"{name} is no table: a view does not say which of its records changed"
         if facts.table.inherited:
             yield f"other tables inherit from {name}"
-        if facts.table.standby:
-            yield "a standby does not say which transactions are open on its primary; read from that"
+        if facts.moment.standby:
+            yield "a standby does not say which transactions are open; name its primary as `url`, and it as `replica`"
         if not facts.table.readable:
             yield f"changes need the right to select from the whole table; grant select on {name}"
         if not isinstance(self._table.time.type, (sa.Date, sa.DateTime)):

@@ -60,7 +60,14 @@ class _Facts:
     types: Mapping[str, str]
 
 
-def prepared(connection: sa.Connection, table: ChangingTable) -> Callable[[SqlSnapshot], TableChanges]:
+def moment(connection: sa.Connection, base: sa.TableClause) -> dt.datetime:  # noqa: ARG001 - of any table
+    """Return the time."""
+    return dt.datetime.now(dt.UTC)
+
+
+def prepared(
+    connection: sa.Connection, table: ChangingTable, moment: dt.datetime
+) -> Callable[[SqlSnapshot], TableChanges]:
     """Read the catalogue, before the snapshot."""
     parameters = {"name": str(table.base.name)}
     columns = connection.execute(_COLUMNS, parameters).all()
@@ -68,7 +75,7 @@ def prepared(connection: sa.Connection, table: ChangingTable) -> Callable[[SqlSn
     facts = _Facts(of_table.type, {column.name: str(column.type).upper() for column in columns})
     indexes = _indexes(connection, parameters, columns, is_by_key=bool(of_table.wr))
     place = _place(connection, parameters)
-    return lambda snapshot: SqliteChanges(snapshot, table, indexes, dt.datetime.now(dt.UTC), place, facts)
+    return lambda snapshot: SqliteChanges(snapshot, table, indexes, moment, place, facts)
 
 
 def _place(connection: sa.Connection, parameters: Mapping[str, str]) -> str:

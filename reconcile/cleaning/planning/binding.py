@@ -27,8 +27,8 @@ HARMLESS_IN_RULE = frozenset(
 """Recipients, approval, limits, the engine (every one gives the same answer), and tests of the rule."""
 HARMLESS_IN_DATASET = frozenset({"pii", "display", "link"})
 """They only decide what people see."""
-HARMLESS_IN_SOURCE = frozenset({"url", "max_parallel", "statement_timeout"})
-"""The database itself tells its identity (`in_target`), so the `url` and its password may change."""
+HARMLESS_IN_SOURCE = frozenset({"url", "replica", "max_parallel", "statement_timeout"})
+"""The database itself tells its identity (`in_target`), so the `url`, a `replica` and their passwords may change."""
 HARMLESS_IN_PROJECT = frozenset(
     {
         # The binding covers the rule's own datasets, with their timezones, and sources.

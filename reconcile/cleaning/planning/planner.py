@@ -37,11 +37,13 @@ class Planner:
     def of(self, rule: Rule, slot: dt.datetime | None = None) -> RulePlanner:
         """Open the datasets and the target of a rule that cleans, with the target's current catalogue.
 
+        Everything is read where records are changed, never from a replica.
+
         `slot` is the value of `slot()` in its conditions, by default the store's time. Raises TargetRefused,
         ConnectorError, StoreError.
         """
         slot = slot or self._now()
-        subjects = subjects_of(rule, self.subject, slot)
+        subjects = {name: subject.at_primary() for name, subject in subjects_of(rule, self.subject, slot).items()}
         target = self.target(self.project.datasets[rule.cleaned].source)
         tools = PlanningContext.of(target, subjects, rule, slot, binding=binding_of(self.project, rule))
         if self.store is None:
