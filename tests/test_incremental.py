@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -247,10 +248,15 @@ def test_a_full_run_can_be_asked_for_and_finds_what_was_written_with_an_old_time
     assert table.run(table.slot + dt.timedelta(minutes=2)).mode == "incremental"
 
 
-def test_a_run_is_full_after_the_label_of_a_value_was_renamed(table: ChangingTable) -> None:
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_a_run_is_full_after_the_label_of_a_value_was_renamed(table: ChangingTable, depth: int) -> None:
+    """A domain can be of a domain of the type."""
+    types = ["progress", *(f"domain_{n}" for n in range(depth))]
+    table.sql("create type progress as enum ('ok', 'void')")
+    for base, domain in itertools.pairwise(types):
+        table.sql(f"create domain {domain} as {base}")
     table.sql(
-        "create type progress as enum ('ok', 'void'); "
-        "alter table charges alter status drop default, alter status type progress using cast(status as progress)",
+        f"alter table charges alter status drop default, alter status type {types[-1]} using cast(status as progress)",
     )
     assert [table.run().mode for _ in range(2)] == ["full", "incremental"]
 
@@ -340,6 +346,14 @@ def test_an_attached_partition_is_read(url: str, tmp_path: Path) -> None:
     table.run()
     table.sql("alter table charges attach partition late for values from (10) to (20)")
 
+    outcome = table.run()
+
+    assert (outcome.mode, outcome.findings.new) == ("full", 1)
+    assert table.run().mode == "incremental"
+
+    table.sql("alter table charges detach partition late")
+    table.sql(f"insert into late values (12, 2, 'b', 6, 'ok', {OLD})")
+    table.sql("alter table charges attach partition late for values from (10) to (20)")
     outcome = table.run()
 
     assert (outcome.mode, outcome.findings.new) == ("full", 1)

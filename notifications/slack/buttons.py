@@ -68,7 +68,9 @@ def _buttons(group: GroupNotice, message: str, number: int) -> Iterator[Block]:
             yield _button("approve", "Approve", number, group, value) | {"style": "primary", "confirm": _confirm(group)}
         else:
             yield _button("handle", "Handled", number, group, value)
-        yield _button("dismiss", "Not a duplicate" if group.form == "duplicate" else "Accept as it is", number, group, value)
+        yield _button(
+            "dismiss", "Not a duplicate" if group.form == "duplicate" else "Accept as it is", number, group, value
+        )
         yield _button("snooze", "Snooze 1 day", number, group, value)
     if group.link is not None and len(group.link) <= _LINK:
         yield _button("open", "Open", number, group, None) | {"url": group.link}

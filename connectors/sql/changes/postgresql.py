@@ -59,16 +59,27 @@ _MARK = sa.text(
         ) as open,
         concat_ws(
             '/', (select oid from pg_database where datname = current_database()),
-            (select string_agg(concat_ws(':', relation, pg_relation_filenode(relation)), ',' order by relation)
-            from concerned)
+            (
+                select string_agg(
+                    concat_ws(
+                        ':', relation, pg_relation_filenode(relation),
+                        (select string_agg(cast(xmin as text), '+') from pg_inherits where inhrelid = relation)
+                    ), ',' order by relation
+                ) from concerned
+            )
         ) as place,
         (
             select encode(sha256(convert_to(string_agg(cast(json_build_array(
                 a.attnum, a.attname, cast(a.atttypid as text), a.atttypmod, cast(a.attcollation as text),
                 cast(a.attmissingval as text), case when a.attgenerated <> '' then pg_get_expr(d.adbin, d.adrelid) end,
                 (
-                    select array_agg(e.enumlabel order by e.enumsortorder) from pg_enum e
-                    where e.enumtypid in (t.oid, t.typbasetype, t.typelem)
+                    with recursive made_of as (
+                        select t.oid, t.typbasetype, t.typelem
+                        union select b.oid, b.typbasetype, b.typelem from made_of m
+                        join pg_type b on b.oid in (m.typbasetype, m.typelem)
+                    )
+                    select array_agg(e.enumlabel order by e.enumtypid, e.enumsortorder) from pg_enum e
+                    where e.enumtypid in (select oid from made_of)
                 )
             ) as text), ',' order by a.attnum), 'UTF8')), 'hex')
             from pg_attribute a
