@@ -36,7 +36,7 @@ spark: $(DEV) ## rules in Spark, on a master and two workers that it starts and 
 	@$(BIN)/python -c 'import pyspark' 2>/dev/null || \
 		if command -v uv >/dev/null; then uv pip install -q --python $(BIN)/python --require-hashes -r requirements-spark.lock; \
 		else $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-spark.lock; fi
-	@$(BIN)/pytest -q -n 0 -m spark tests/test_spark_cluster.py
+	@$(BIN)/pytest -q -n 0 -m spark tests/test_spark_cluster.py tests/test_spark_jdbc.py
 
 check: $(DEV) ## formatting, lint, security, types, layers
 	$(BIN)/ruff format --check .

@@ -10,8 +10,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
+
+DRIVER = "/usr/share/java/postgresql.jar"
+"""PostgreSQL's JDBC driver, where Debian's package libpostgresql-jdbc-java puts it."""
+
+
+def driver() -> str:
+    """The jar of the JDBC driver, or the one that `RECONCILE_TEST_JDBC` names. None: a skip here, a failure in CI."""
+    jar = os.environ.get("RECONCILE_TEST_JDBC", DRIVER)
+    if not Path(jar).is_file():
+        message = f"PostgreSQL's JDBC driver is missing at {jar}; install libpostgresql-jdbc-java"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return jar
 
 
 def free_port() -> int:
@@ -48,14 +64,14 @@ def cluster(folder: Path, workers: int = 2, memory: str = "1g") -> Iterator[str]
                 process.wait(30)
 
 
-def _wait_for(port: int, seconds: float = 90) -> None:
+def _wait_for(port: int, seconds: float = 180) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         with socket.socket() as client:
             if client.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.2)
-    raise AssertionError(f"no Spark master answers at port {port}")
+    raise AssertionError(f"no Spark answers at port {port}")
 
 
 def _wait_for_workers(log: Path, workers: int, seconds: float = 90) -> None:

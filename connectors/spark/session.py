@@ -10,12 +10,12 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from connectors.errors import DriverMissing, SourceMissing, SourceUnreachable
-from connectors.spark.errors import connector_error
+from connectors.spark.errors import connector_error, database_error, database_reason
 from connectors.sql.errors import ErrorContext
 
 CONNECT_SECONDS = 10
@@ -38,8 +38,11 @@ _created: dict[str, int] = {}
 class Connection:
     """A source's use of Spark; opened by the first read, closed with the source."""
 
-    def __init__(self, place: ErrorContext, url: str | None, config: Mapping[str, str], seconds: float) -> None:
+    def __init__(
+        self, place: ErrorContext, url: str | None, config: Mapping[str, str], seconds: float, database: str | None
+    ) -> None:
         self.place = place
+        self.database = database
         self.seconds = seconds
         self._url, self._config = url, config
         self._base: Any = None
@@ -120,6 +123,8 @@ class Connection:
             yield
         except (PySparkException, Py4JError, OSError) as error:
             self.place.must_go_on(stops)
+            if not late.is_set() and self.database and (reason := database_reason(error)):
+                raise database_error(reason, replace(self.place, where=self.database), dataset) from None
             raise connector_error(error, self.place, late=late.is_set(), dataset=dataset) from None
         finally:
             timer.cancel()
