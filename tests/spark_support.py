@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 MASTER = "org.apache.spark.deploy.master.Master"
+CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 
 DRIVER = "/usr/share/java/postgresql.jar"
@@ -62,6 +63,31 @@ def cluster(folder: Path, workers: int = 2, memory: str = "1g") -> Iterator[str]
             for process in reversed(processes):
                 process.terminate()
                 process.wait(30)
+
+
+@contextmanager
+def connect(folder: Path, master: str, *options: str) -> Iterator[str]:
+    """The address of a Spark Connect server that works on that master; it ends with the block."""
+    import pyspark  # noqa: PLC0415 - the tests without a cluster run where it is not installed
+
+    home = Path(pyspark.__file__).parent
+    port = free_port()
+    own = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.ui.enabled": "false",
+    }
+    settings = [part for name, value in own.items() for part in ("--conf", f"{name}={value}")]
+    run = [str(home / "bin" / "spark-submit"), "--class", CONNECT, "--master", master, *settings, *options]
+    environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
+    with (folder / "connect.log").open("wb") as log:
+        process = subprocess.Popen(run, env=environment, stdout=log, stderr=log, cwd=folder)
+        try:
+            _wait_for(port)
+            yield f"sc://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(30)
 
 
 def _wait_for(port: int, seconds: float = 180) -> None:

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from connectors.base import UnreadableCells
 from connectors.declared import Notation
 from connectors.spark.columns import SparkColumn
-from connectors.spark.session import Connection
+from connectors.spark.session import Connection, in_session
 from connectors.spark.settings import SparkDataset
 from connectors.spark.tables import OpenedTable, Tables
 from connectors.sql.reading import AnswerColumn, AsDeclared, Reading, wall_zone
@@ -47,7 +47,7 @@ def kept(
     from pyspark import StorageLevel  # noqa: PLC0415 - an extra
 
     def copied(frame: Any) -> Any:
-        return frame.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
+        return in_session(session, frame.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY))
 
     with connection.running(session, dataset):
         copy = copied(table.frame.selectExpr(*(column.selected() for column in selected)))
