@@ -32,11 +32,11 @@ quick: $(DEV) ## the inner loop: no servers, about two minutes on two cores
 	@$(IN_MEMORY) $(BIN)/pytest -q -m "not server and not slow and not chaos and not spark" -n 2 --dist worksteal \
 		--hypothesis-profile quick -o tmp_path_retention_policy=failed
 
-spark: $(DEV) ## rules in Spark, on a master and two workers that it starts and stops; needs Java 17
-	@$(BIN)/python -c 'import pyspark' 2>/dev/null || \
-		if command -v uv >/dev/null; then uv pip install -q --python $(BIN)/python --require-hashes -r requirements-spark.lock; \
-		else $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-spark.lock; fi
-	@$(BIN)/pytest -q -n 0 -m spark tests/test_spark_cluster.py
+spark: $(DEV) ## rules in Spark, on clusters and servers that it starts and stops; needs Java 17 and PostgreSQL's JDBC driver
+	@$(BIN)/python -c 'import grpc_status, pyspark' 2>/dev/null || \
+		if command -v uv >/dev/null; then uv pip install -q --python $(BIN)/python --no-deps --require-hashes -r requirements-spark.lock; \
+		else $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r requirements-spark.lock; fi
+	@$(BIN)/pytest -q -n 0 -m spark tests/test_spark_cluster.py tests/test_spark_connect.py tests/test_spark_jdbc.py
 
 check: $(DEV) ## formatting, lint, security, types, layers
 	$(BIN)/ruff format --check .
@@ -58,11 +58,15 @@ chaos: $(DEV) ## the long tier of the kill tests, with a table of what it came t
 soak: $(DEV) ## serve with everything around it failing now and then: SEED=… SECONDS=… (600)
 	RECONCILE_SOAK_SECONDS=$(or $(SECONDS),600) RECONCILE_SEED=$(SEED) $(BIN)/pytest -q -s -n 0 tests/test_soak.py
 
-lock: ## resolve the dependencies anew into the two lock files (needs uv)
+lock: ## resolve the dependencies anew into the three lock files (needs uv)
 	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
 		--python-version 3.11 --extra all -o requirements.lock pyproject.toml
 	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
 		--python-version 3.11 --extra dev -c requirements.lock -o requirements-dev.lock pyproject.toml
+	# What Spark and Spark Connect need beyond the packages for development.
+	echo 'pyspark[connect]>=4.3,<5' | uv pip compile -q --universal --generate-hashes --no-header --no-annotate \
+		--no-emit-index-url --no-emit-find-links --python-version 3.11 -c requirements-dev.lock -o requirements-spark.lock \
+		$$(sed -n 's/^\([A-Za-z0-9._-]*\)==.*/--no-emit-package \1/p' requirements-dev.lock | sort -u) -
 
 clean: ## forget the environment and every cache
 	rm -rf $(VENV) .make .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

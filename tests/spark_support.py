@@ -10,8 +10,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 MASTER = "org.apache.spark.deploy.master.Master"
+CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
 WORKER = "org.apache.spark.deploy.worker.Worker"
+
+DRIVER = "/usr/share/java/postgresql.jar"
+"""PostgreSQL's JDBC driver, where Debian's package libpostgresql-jdbc-java puts it."""
+
+
+def driver() -> str:
+    """The jar of the JDBC driver, or the one that `RECONCILE_TEST_JDBC` names. None: a skip here, a failure in CI."""
+    jar = os.environ.get("RECONCILE_TEST_JDBC", DRIVER)
+    if not Path(jar).is_file():
+        message = f"PostgreSQL's JDBC driver is missing at {jar}; install libpostgresql-jdbc-java"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return jar
 
 
 def free_port() -> int:
@@ -48,14 +65,39 @@ def cluster(folder: Path, workers: int = 2, memory: str = "1g") -> Iterator[str]
                 process.wait(30)
 
 
-def _wait_for(port: int, seconds: float = 90) -> None:
+@contextmanager
+def connect(folder: Path, master: str, *options: str) -> Iterator[str]:
+    """The address of a Spark Connect server that works on that master; it ends with the block."""
+    import pyspark  # noqa: PLC0415 - the tests without a cluster run where it is not installed
+
+    home = Path(pyspark.__file__).parent
+    port = free_port()
+    own = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.ui.enabled": "false",
+    }
+    settings = [part for name, value in own.items() for part in ("--conf", f"{name}={value}")]
+    run = [str(home / "bin" / "spark-submit"), "--class", CONNECT, "--master", master, *settings, *options]
+    environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
+    with (folder / "connect.log").open("wb") as log:
+        process = subprocess.Popen(run, env=environment, stdout=log, stderr=log, cwd=folder)
+        try:
+            _wait_for(port)
+            yield f"sc://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _wait_for(port: int, seconds: float = 180) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         with socket.socket() as client:
             if client.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.2)
-    raise AssertionError(f"no Spark master answers at port {port}")
+    raise AssertionError(f"no Spark answers at port {port}")
 
 
 def _wait_for_workers(log: Path, workers: int, seconds: float = 90) -> None:

@@ -43,6 +43,7 @@ ENVIRON = {
     "RECONCILE_KEY": "11" * 32,
     "RECONCILE_KEY_BEFORE": "22" * 32,
     "SLACK_APP_TOKEN": "xapp-1-hidden",
+    "SHOP_PASSWORD": "hidden-hidden",
     "SMTP_PASSWORD": "hidden-hidden",
     "ON_CALL_URL": "discord://4174216298/hidden-hidden",
     "WATCHDOG_URL": "https://watchdog.example.com/hidden",

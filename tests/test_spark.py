@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,21 @@ import pytest
 import sqlalchemy as sa
 from pydantic import ValidationError
 
-from connectors.errors import DriverMissing, QueryRefused, SourceUnreachable
-from connectors.spark.errors import connector_error
+from connectors.errors import (
+    AccessDenied,
+    DatasetMissing,
+    DriverMissing,
+    QueryRefused,
+    SourceUnreachable,
+    StatementTimeout,
+)
+from connectors.spark.errors import (
+    JdbcDriverMissing,
+    connector_error,
+    database_address,
+    database_error,
+    database_reason,
+)
 from connectors.spark.source import SparkSource, slices
 from connectors.sql.errors import ErrorContext
 from rules.functions import render, strip
@@ -35,6 +49,45 @@ def test_an_address_that_is_no_cluster_is_refused(url: str) -> None:
 def test_a_dataset_is_a_table_or_a_path(place: dict[str, str]) -> None:
     with pytest.raises(ValidationError, match="either a `table` or a `path`"):
         SparkSource.Dataset.model_validate(place)
+
+
+@pytest.mark.parametrize("settings", [{"jdbc": "jdbc:mysql://host/shop?password=secret"}, {"user": "reader"}])
+def test_a_database_is_postgresql_and_is_named_beside_its_user(settings: dict[str, str]) -> None:
+    with pytest.raises(ValidationError) as caught:
+        SparkSource.Settings.model_validate({"type": "spark", **settings})
+
+    assert "jdbc" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_the_address_of_a_database_holds_no_secret() -> None:
+    url = "jdbc:postgresql://me:hidden@db.example.com:5433/shop?user=me&password=hidden"
+
+    assert database_address(url) == "postgresql://db.example.com:5433/shop"
+
+
+@pytest.mark.parametrize(
+    ("reason", "error", "sentence"),
+    [
+        ("org.postgresql.Driver", JdbcDriverMissing, "spark.jars"),
+        ('ERROR: relation "orders" does not exist', DatasetMissing, "has no table orders"),
+        ("ERROR: permission denied for table orders", AccessDenied, "permission denied"),
+        ("Connection to 127.0.0.1:1 refused. Check that", SourceUnreachable, "did not answer at postgresql://db"),
+        ("ERROR: canceling statement due to user request", StatementTimeout, "after 1h"),
+        ("Bad value for type BigDecimal : NaN", QueryRefused, "Bad value for type BigDecimal. Nothing"),
+    ],
+)
+def test_what_a_database_says_through_spark_is_one_sentence_of_it(
+    reason: str, error: type[Exception], sentence: str
+) -> None:
+    java = f"An error occurred while calling o4.load.\n: java.lang.Exception: x\norg.PSQLException: {reason}\n\tat"
+    said = database_reason(RuntimeError(java))
+
+    told = database_error(said or "", replace(PLACE, where="postgresql://db"), "table orders")
+
+    assert said == reason
+    assert isinstance(told, error)
+    assert sentence in str(told)
 
 
 def test_a_missing_package_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

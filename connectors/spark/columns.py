@@ -36,16 +36,12 @@ class SparkColumn:
     pushable: bool
     nullable: bool
 
-    def selected(self, frame: Any) -> Any:
-        """Return the column of the frame, cast."""
-        column = frame["`" + self.name.replace("`", "``") + "`"]
+    def selected(self) -> str:
+        """The column in Spark's SQL, cast: text, because the functions of Spark Connect are not those of a context."""
+        name = "`" + self.name.replace("`", "``") + "`"
         if self.cast == "json":
-            from pyspark.sql import functions  # noqa: PLC0415 - an extra
-
-            column = functions.to_json(column)
-        elif self.cast:
-            column = column.cast(self.cast)
-        return column.alias(self.name)
+            return f"to_json({name}) AS {name}"
+        return f"CAST({name} AS {self.cast}) AS {name}" if self.cast else name
 
     def answer(self, dataset: SparkDataset) -> AnswerColumn:
         return AnswerColumn(self.name, self.kind, dataset.declared(self.name))

@@ -5,17 +5,19 @@ A process has one Spark context. Sources share it; the last one that is closed s
 
 from __future__ import annotations
 
+import importlib
 import socket
 import threading
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from connectors.errors import DriverMissing, SourceMissing, SourceUnreachable
-from connectors.spark.errors import connector_error
+from connectors.spark.errors import connector_error, database_error, database_reason
 from connectors.sql.errors import ErrorContext
 
 CONNECT_SECONDS = 10
@@ -38,11 +40,15 @@ _created: dict[str, int] = {}
 class Connection:
     """A source's use of Spark; opened by the first read, closed with the source."""
 
-    def __init__(self, place: ErrorContext, url: str | None, config: Mapping[str, str], seconds: float) -> None:
+    def __init__(
+        self, place: ErrorContext, url: str | None, config: Mapping[str, str], seconds: float, database: str | None
+    ) -> None:
         self.place = place
+        self.database = database
         self.seconds = seconds
         self._url, self._config = url, config
         self._base: Any = None
+        self._remote: list[Any] = []
         self._counted = False
 
     def session(self) -> Any:
@@ -51,12 +57,20 @@ class Connection:
             self._base = self._connected()
         with self.running(None):
             session = self._base.newSession()
+            if _is_remote(session):
+                self._remote.append(session)
+                for name, value in self._config.items():  # a new session of a context has them already
+                    session.conf.set(name, value)
             for name, value in _SETTINGS.items():
-                session.conf.set(name, value)
+                if session.conf.get(name) != value:  # Connect warns of some that are set, even to their default
+                    session.conf.set(name, value)
         return session
 
     def close(self) -> None:
         """Stop the context if no other source uses it and we created it. Safe to call twice."""
+        remote, self._remote = self._remote, []
+        for session in remote:
+            session.stop()  # else the server would keep it, and its copies, for an hour
         base, self._base = self._base, None
         if base is None or not self._counted or self._url is None:
             return
@@ -80,6 +94,8 @@ class Connection:
         _must_answer(self.place, self._url)
         builder = SparkSession.builder.appName("reconcile")
         is_remote = self._url.startswith("sc://")
+        if is_remote:
+            _load_connect(self.place)
         builder = builder.remote(self._url) if is_remote else builder.master(self._url)
         quiet = {} if is_remote else {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
         for name, value in {**quiet, **self._config}.items():
@@ -120,6 +136,8 @@ class Connection:
             yield
         except (PySparkException, Py4JError, OSError) as error:
             self.place.must_go_on(stops)
+            if not late.is_set() and self.database and (reason := database_reason(error)):
+                raise database_error(reason, replace(self.place, where=self.database), dataset) from None
             raise connector_error(error, self.place, late=late.is_set(), dataset=dataset) from None
         finally:
             timer.cancel()
@@ -138,14 +156,35 @@ class _Jobs:
 
     @classmethod
     def of(cls, session: Any) -> _Jobs:
-        from pyspark.sql.utils import is_remote  # noqa: PLC0415 - an extra
-
-        if is_remote():
+        if _is_remote(session):
             return cls(session.addTag, session.removeTag, session.interruptTag)
         # A session here knows its tags only in the thread that added them; its context knows them everywhere.
         context = session.sparkContext
         context.setInterruptOnCancel(True)
         return cls(context.addJobTag, context.removeJobTag, context.cancelJobsWithTag)
+
+
+def in_session(session: Any, copy: Any) -> Any:
+    """Return a checkpoint as a frame of the session that made it: Spark Connect binds it to the active session."""
+    if not _is_remote(session):
+        return copy
+    copy_id = copy._plan._relation_id  # noqa: SLF001 - no public name leads to it
+    return session._create_remote_dataframe(copy_id)  # noqa: SLF001 - as above
+
+
+def _load_connect(place: ErrorContext) -> None:
+    """Load Spark Connect's client without its warning about pandas, which we do not call. Raises DriverMissing."""
+    with _lock, warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        try:
+            importlib.import_module("pyspark.sql.connect.session")
+        except ImportError as error:
+            raise DriverMissing(place.source, "the client of Spark Connect", "pyspark[connect]") from error
+
+
+def _is_remote(session: Any) -> bool:
+    """Return True if the session is one of Spark Connect."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def _must_answer(place: ErrorContext, url: str) -> None:

@@ -18,9 +18,10 @@ import sqlalchemy as sa
 
 from connectors.base import UnreadableCells
 from connectors.declared import Notation
-from connectors.spark.columns import SparkColumn, columns
-from connectors.spark.session import Connection
+from connectors.spark.columns import SparkColumn
+from connectors.spark.session import Connection, in_session
 from connectors.spark.settings import SparkDataset
+from connectors.spark.tables import OpenedTable, Tables
 from connectors.sql.reading import AnswerColumn, AsDeclared, Reading, wall_zone
 
 
@@ -31,35 +32,45 @@ def view_name(dataset: SparkDataset) -> str:
     return f"{last}_{hashlib.sha256(content).hexdigest()[:8]}"
 
 
-def opened_frame(connection: Connection, session: Any, dataset: SparkDataset, path: str | None) -> Any:
+def opened_table(connection: Connection, session: Any, tables: Tables, dataset: SparkDataset) -> OpenedTable:
     """Return the dataset as Spark's frame; nothing is read but its schema."""
     with connection.running(session, dataset.place):
-        frame = session.table(dataset.table) if path is None else session.read.parquet(path)
-        frame.schema  # noqa: B018 - the first use of the schema is where a missing table is noticed
-    return frame
+        table = tables.open(session, dataset)
+        table.frame.schema  # noqa: B018 - the first use of the schema is where a missing table is noticed
+    return table
 
 
-def kept(connection: Connection, session: Any, frame: Any, selected: Sequence[SparkColumn], dataset: str) -> Any:
+def kept(
+    connection: Connection, session: Any, table: OpenedTable, selected: Sequence[SparkColumn], dataset: str
+) -> Any:
     """Read these columns once, and return them as a frame without their origin."""
     from pyspark import StorageLevel  # noqa: PLC0415 - an extra
 
+    def copied(frame: Any) -> Any:
+        return in_session(session, frame.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY))
+
     with connection.running(session, dataset):
-        narrow = frame.select(*(column.selected(frame) for column in selected))
-        return narrow.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
+        copy = copied(table.frame.selectExpr(*(column.selected() for column in selected)))
+        if not table.is_one_read:
+            return copy
+        # One task read it; all cores compare it. The copy is what is spread, so a failure there reads nothing anew.
+        spread = copied(copy.hint("rebalance"))
+        copy.unpersist()
+        return spread
 
 
 class SparkSnapshot:
     """Runs statements over the copies of the datasets that were announced with `keep`."""
 
-    def __init__(self, connection: Connection, session: Any) -> None:
-        self._connection, self._session = connection, session
-        self._announced: dict[str, tuple[SparkDataset, str | None, dict[str, None]]] = {}
+    def __init__(self, connection: Connection, session: Any, tables: Tables) -> None:
+        self._connection, self._session, self._tables = connection, session, tables
+        self._announced: dict[str, tuple[SparkDataset, dict[str, None]]] = {}
         self._frames: list[Any] = []
         self._readings: list[Reading] = []
 
-    def announce(self, dataset: SparkDataset, path: str | None, names: Sequence[str]) -> None:
+    def announce(self, dataset: SparkDataset, names: Sequence[str]) -> None:
         """Remember the columns that the queries of this snapshot read."""
-        _, _, announced = self._announced.setdefault(view_name(dataset), (dataset, path, {}))
+        _, announced = self._announced.setdefault(view_name(dataset), (dataset, {}))
         announced.update(dict.fromkeys(names))
 
     def query(self, statement: sa.Select[Any]) -> pa.RecordBatchReader:
@@ -92,10 +103,10 @@ class SparkSnapshot:
 
     def _keep(self) -> None:
         announced, self._announced = self._announced, {}
-        for name, (dataset, path, names) in announced.items():
-            frame = opened_frame(self._connection, self._session, dataset, path)
-            selected = [column for column in columns(frame, dataset.timezone) if column.name in names]
-            copy = kept(self._connection, self._session, frame, selected, dataset.place)
+        for name, (dataset, names) in announced.items():
+            table = opened_table(self._connection, self._session, self._tables, dataset)
+            selected = [column for column in table.columns if column.name in names]
+            copy = kept(self._connection, self._session, table, selected, dataset.place)
             self._frames.append(copy)
             copy.createOrReplaceTempView(f"`{name}`")
 
@@ -123,9 +134,9 @@ def _answer_column(name: str, column: sa.ColumnElement[Any]) -> AnswerColumn:
 
 
 @contextmanager
-def opened(connection: Connection) -> Iterator[SparkSnapshot]:
+def opened(connection: Connection, tables: Tables) -> Iterator[SparkSnapshot]:
     """Open a session whose queries see one moment; its copies go with the block."""
-    snapshot = SparkSnapshot(connection, connection.session())
+    snapshot = SparkSnapshot(connection, connection.session(), tables)
     try:
         yield snapshot
     finally:

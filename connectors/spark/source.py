@@ -6,8 +6,8 @@
       orders:  {source: lake, path: /data/orders}
       charges: {source: lake, table: shop.charges}
 
-A relative path begins at the folder of the configuration. A table of another system, such as one that Spark reads by
-JDBC, is a `table` once the catalogue has it. Records are never changed.
+A relative path begins at the folder of the configuration. With `jdbc`, the tables are those of a PostgreSQL database;
+see `connectors.spark.jdbc`. Records are never changed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from connectors.base import DatasetSettings, Scan, Snapshot, SourceSettings
-from connectors.spark.columns import SparkColumn, columns
+from connectors.spark.columns import SparkColumn
+from connectors.spark.errors import database_address
+from connectors.spark.jdbc import JdbcTables
 from connectors.spark.session import Connection
 from connectors.spark.settings import SparkDataset, SparkSettings
-from connectors.spark.snapshot import kept, opened, opened_frame, view_name
+from connectors.spark.snapshot import kept, opened, opened_table, view_name
+from connectors.spark.tables import OpenedTable, SparkTables, Tables
 from connectors.sql.errors import ErrorContext
 from connectors.sql.reading import Reading
 from connectors.sql.settings import seconds
@@ -43,24 +46,32 @@ class SparkSource:
 
     def __init__(self, name: str, settings: SparkSettings, root: Path) -> None:
         self.name = name
-        self._root = root
         url = settings.url.get_secret_value() if settings.url else None
         where = url.split(";", 1)[0] if url else "the session of this process"  # a token follows the semicolon
         self._place = ErrorContext(name, where, "spark", settings.statement_timeout)
-        self._connection = Connection(self._place, url, settings.config, seconds(settings.statement_timeout))
+        limit = seconds(settings.statement_timeout)
+        jdbc = settings.jdbc.get_secret_value() if settings.jdbc else None
+        self._connection = Connection(self._place, url, settings.config, limit, database_address(jdbc))
+        self._tables: Tables = SparkTables(name, root)
+        if jdbc is not None:
+            user, password = (
+                secret.get_secret_value() if secret else None for secret in (settings.user, settings.password)
+            )
+            self._tables = JdbcTables(name, jdbc, user, password, limit)
 
     def __repr__(self) -> str:
         return f"SparkSource({self.name!r} at {self._place.where})"
 
     def datasets(self) -> Sequence[str]:
-        """Tables and views of the current schema."""
+        """Tables and views of the current schema, or of the database."""
         session = self._connection.session()
         with self._connection.running(session):
-            return [table.name for table in session.catalog.listTables()]
+            return self._tables.names(session)
 
     def describe(self, dataset: SparkDataset) -> pa.Schema:
         """Columns in their order, with the types of `scan`; metadata as in the port."""
-        _, _, all_columns = self._opened(dataset)
+        _, table = self._opened(dataset)
+        all_columns = table.columns
         reading = self._reading(all_columns, dataset)
         reading.close()
         fields = []
@@ -72,11 +83,11 @@ class SparkSource:
 
     def scan(self, dataset: SparkDataset, columns: Sequence[str]) -> Scan:
         """Stream these columns as they are at one moment, a slice of at most some partitions at a time."""
-        session, frame, all_columns = self._opened(dataset)
-        by_name = {column.name: column for column in all_columns}
+        session, table = self._opened(dataset)
+        by_name = {column.name: column for column in table.columns}
         dataset.must_have(self.name, columns, by_name)
         selected = [by_name[name] for name in columns]
-        copy = kept(self._connection, session, frame, selected, dataset.place)
+        copy = kept(self._connection, session, table, selected, dataset.place)
         reading = self._reading(selected, dataset)
 
         def release() -> None:
@@ -89,9 +100,9 @@ class SparkSource:
 
     def relation(self, dataset: SparkDataset) -> sa.FromClause:
         """The dataset as a FROM clause: the name of its copy in a snapshot."""
-        _, _, all_columns = self._opened(dataset)
+        _, table = self._opened(dataset)
         return sa.table(
-            view_name(dataset), *(sa.column(column.name, column.declaring(dataset)) for column in all_columns)
+            view_name(dataset), *(sa.column(column.name, column.declaring(dataset)) for column in table.columns)
         )
 
     def stand_in(self, relation: sa.FromClause, records: pa.Table) -> sa.FromClause:
@@ -100,11 +111,11 @@ class SparkSource:
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Open a session; every query in it sees the same state of the datasets."""
-        return opened(self._connection)
+        return opened(self._connection, self._tables)
 
     def keep(self, snapshot: Any, dataset: SparkDataset, columns: Sequence[str]) -> None:
         """Announce the columns that the queries of a snapshot read, before its first query."""
-        snapshot.announce(dataset, self._path(dataset), columns)
+        snapshot.announce(dataset, columns)
 
     def stop(self) -> None:
         """Cancel the jobs of every current read."""
@@ -114,30 +125,21 @@ class SparkSource:
         """Stop Spark if this source started it and no other uses it."""
         self._connection.close()
 
-    def _path(self, dataset: SparkDataset) -> str | None:
-        if dataset.path is None or "://" in dataset.path:
-            return dataset.path
-        return str((self._root / dataset.path).resolve())
-
-    def _opened(self, dataset: SparkDataset) -> tuple[Any, Any, list[SparkColumn]]:
+    def _opened(self, dataset: SparkDataset) -> tuple[Any, OpenedTable]:
         session = self._connection.session()
-        frame = opened_frame(self._connection, session, dataset, self._path(dataset))
-        all_columns = columns(frame, dataset.timezone)
-        dataset.must_have(self.name, dataset.columns, [column.name for column in all_columns])
-        return session, frame, all_columns
+        table = opened_table(self._connection, session, self._tables, dataset)
+        dataset.must_have(self.name, dataset.columns, [column.name for column in table.columns])
+        return session, table
 
     def _reading(self, selected: Sequence[SparkColumn], dataset: SparkDataset) -> Reading:
         return Reading([column.answer(dataset) for column in selected], dataset.notation, self._place)
 
     def _batches(self, session: Any, copy: Any, reading: Reading) -> Iterator[pa.RecordBatch]:
-        from pyspark.sql import functions  # noqa: PLC0415 - an extra
-
-        partition = functions.spark_partition_id()
         with self._connection.running(session):
-            counts = copy.groupBy(partition.alias("partition")).count().toArrow()
+            counts = copy.selectExpr("spark_partition_id() AS partition").groupBy("partition").count().toArrow()
         for numbers in slices(counts.column("partition").to_pylist(), counts.column("count").to_pylist()):
             with self._connection.running(session):
-                table = copy.where(partition.isin(numbers)).toArrow()
+                table = copy.where(f"spark_partition_id() IN ({', '.join(map(str, numbers))})").toArrow()
             for batch in table.to_batches():
                 yield from reading.arrow(batch)
 
