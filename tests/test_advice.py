@@ -116,10 +116,12 @@ def test_nothing_is_proposed_before_somebody_confirmed_a_finding_nor_the_id_and_
     assert "If `at` may differ by at most 4 min" in by_id
 
 
+@pytest.mark.slow
 def test_a_rule_that_people_mostly_confirm_says_nothing(tmp_path: Path) -> None:
     assert advice(tmp_path, [twins(born="1971")] * 2, [SAME] * 2) == "None"
 
 
+@pytest.mark.slow
 def test_what_was_handled_elsewhere_counts_as_confirmed(tmp_path: Path) -> None:
     born = [twins(born="1971"), twins(born="1972"), twins(born="1973")]
 
@@ -131,6 +133,7 @@ def test_what_was_handled_elsewhere_counts_as_confirmed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["`x`", "y" * 61, "\x07"])
+@pytest.mark.slow
 def test_a_value_that_no_condition_should_hold_is_left_out(tmp_path: Path, kind: str) -> None:
     told = advice(tmp_path, [twins(of=kind, kind=kind)] * 4, [SAME])
 

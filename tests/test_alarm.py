@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from reconcile.service.alarm import Alarm
 
 
@@ -19,6 +21,7 @@ def test_a_duty_is_woken_at_once_when_asked() -> None:
     alarm.stop(patience=5)
 
 
+@pytest.mark.slow
 def test_after_a_stop_nothing_is_woken_and_nothing_fails() -> None:
     woken = threading.Event()
     now = [0.0]

@@ -53,6 +53,7 @@ def test_a_dry_run_shows_the_largest_amounts_without_their_sign(bank: Project) -
     assert "-9" not in answer.out
 
 
+@pytest.mark.slow
 def test_a_run_sums_sizes_and_writes_no_sign(bank: Project) -> None:
     """A debit and a credit of two findings don't cancel each other."""
     answer = bank("run", "--json")
@@ -73,6 +74,7 @@ def test_findings_list_the_largest_amount_first_without_its_sign(bank: Project) 
     assert "-" not in "".join(line.split()[-3] for line in bank("findings").out.splitlines()[1:])
 
 
+@pytest.mark.slow
 def test_pages_of_findings_have_the_order_of_the_list_and_their_addresses_hold_no_amount(
     url: str, bank: Project
 ) -> None:
@@ -101,6 +103,7 @@ def test_pages_of_findings_have_the_order_of_the_list_and_their_addresses_hold_n
     assert not any(base64.urlsafe_b64decode(text.rsplit(".", 1)[1]).count(b"900") for text in cursors)
 
 
+@pytest.mark.slow
 def test_an_upgraded_state_lists_the_findings_it_had_by_their_amounts(url: str, tmp_path: Path) -> None:
     filled.build(url, tmp_path, "0010")
     with filled.connected(url, tmp_path) as connection:
@@ -127,6 +130,7 @@ def test_a_message_ranks_the_largest_amounts_first_and_sums_their_sizes(bank: Pr
     assert "-900" not in shown
 
 
+@pytest.mark.slow
 def test_a_webhook_gets_sizes_the_largest_first(bank: Project) -> None:
     bank("run", "--quiet")
 

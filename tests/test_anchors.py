@@ -338,6 +338,7 @@ def test_a_slack_message_says_what_it_is_to_people(slack: SlackServer, store: St
     assert "entry 1,234,567 of 2026-11-21 12:00 UTC" in message["text"]
 
 
+@pytest.mark.slow
 def test_slack_pages_are_read_to_the_oldest(slack: SlackServer, store: Store) -> None:
     anchor, wrote = slack_anchor(slack), marks(store, *range(1, 231))
     for mark in wrote:

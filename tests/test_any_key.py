@@ -77,6 +77,7 @@ def records(finding: dict[str, Any]) -> list[int]:
     return [int(record[0]) for record in (finding["keeper"], *finding["surplus"])]
 
 
+@pytest.mark.slow
 def test_a_finding_that_grows_through_another_key_goes_on(crm: Crm) -> None:
     assert crm.run() == {"new": 1}
     [before] = crm.findings()
@@ -90,6 +91,7 @@ def test_a_finding_that_grows_through_another_key_goes_on(crm: Crm) -> None:
     assert crm.run() == {"known": 1}
 
 
+@pytest.mark.slow
 def test_two_findings_become_one_when_a_record_connects_them(crm: Crm) -> None:
     crm.add(4, phone="9").add(5, phone="9").run()
 
@@ -98,6 +100,7 @@ def test_two_findings_become_one_when_a_record_connects_them(crm: Crm) -> None:
     assert crm.run() == {"grown": 1, "merged": 1}
 
 
+@pytest.mark.slow
 def test_what_was_dismissed_stays_so_when_the_group_shrinks_and_returns_for_a_new_value(crm: Crm) -> None:
     crm.add(4, phone="2").run()
     [finding] = crm.findings()
@@ -110,6 +113,7 @@ def test_what_was_dismissed_stays_so_when_the_group_shrinks_and_returns_for_a_ne
     assert crm.run() == {"reopened": 1}
 
 
+@pytest.mark.slow
 def test_a_record_that_joins_one_of_a_dismissed_pair_does_not_bring_the_other_back(crm: Crm) -> None:
     crm.run()
     [finding] = crm.findings()
@@ -123,6 +127,7 @@ def test_a_record_that_joins_one_of_a_dismissed_pair_does_not_bring_the_other_ba
     assert [records(finding) for finding in dry["findings"]] == [[2, 4]]
 
 
+@pytest.mark.slow
 def test_a_dismissed_pair_that_a_third_record_connects_comes_back_and_is_never_cleaned(crm: Crm) -> None:
     crm.run()
     [finding] = crm.findings()
@@ -137,6 +142,7 @@ def test_a_dismissed_pair_that_a_third_record_connects_comes_back_and_is_never_c
     assert (plan["plan_hash"], "A person decided" in plan["reason"]) == (None, True)
 
 
+@pytest.mark.slow
 def test_a_record_that_joins_one_of_a_handled_pair_brings_the_other_back_with_it(crm: Crm) -> None:
     """They are the same: only what joined is cleaned, and only with an approval, though the rule asks for none."""
     crm.run()
@@ -153,6 +159,7 @@ def test_a_record_that_joins_one_of_a_handled_pair_brings_the_other_back_with_it
     assert (plan["surplus"], plan["approval"]) == ([[4]], "required")
 
 
+@pytest.mark.slow
 def test_reopening_a_finding_joins_its_records_again(crm: Crm) -> None:
     crm.run()
     [finding] = crm.findings()
@@ -164,6 +171,7 @@ def test_reopening_a_finding_joins_its_records_again(crm: Crm) -> None:
     assert crm.run() == {"known": 1}
 
 
+@pytest.mark.slow
 def test_a_plan_is_made_and_carried_out_and_undone(crm: Crm) -> None:
     crm.add(4, phone="2").run()
     [plan] = crm.done("plan", "--json").json

@@ -246,6 +246,7 @@ def test_a_restored_state_is_that_of_the_backup_and_its_log_says_what_is_gone(
     assert (entry.body["gone"], entry.body["epoch"]) == (done.gone, 2)
 
 
+@pytest.mark.slow
 def test_nobody_from_before_is_taken_for_who_it_was(store: Store, url: str, tmp_path: Path, file: Path) -> None:
     backup.make(store, file)
     with store.begin() as tx:
@@ -545,6 +546,7 @@ def test_a_transaction_that_has_begun_ends_before_the_rows_are_replaced(
         note(store, "after")
 
 
+@pytest.mark.slow
 def test_a_state_that_stays_locked_is_left_as_it_is(store: Store, url: str, tmp_path: Path, file: Path) -> None:
     backup.make(store, file)
     with Store.open(url, tmp_path, patience=dt.timedelta(milliseconds=200)) as second:
@@ -555,6 +557,7 @@ def test_a_state_that_stays_locked_is_left_as_it_is(store: Store, url: str, tmp_
     assert noted(url, tmp_path) == ["goes on"]
 
 
+@pytest.mark.slow
 def test_a_reader_sees_the_state_of_before_or_that_of_after(store: Store, url: str, tmp_path: Path, file: Path) -> None:
     """PostgreSQL empties tables for every view at once: one that was let in just then must not find nothing."""
     backup.make(store, file)

@@ -36,6 +36,7 @@ def test_the_sections_of_reconciliation_run_and_their_contenders_agree(tmp_path:
     assert reached["pairs_merge_asof"] < reached["reconcile run --dry-run"] <= reached["pairs_networkx"]
 
 
+@pytest.mark.slow
 def test_the_memory_of_a_command_is_that_of_all_its_processes_together(tmp_path: Path) -> None:
     megabytes = 60
     child = f"import time; held = b'x' * {megabytes}_000_000; time.sleep(0.5)"

@@ -249,6 +249,7 @@ def test_an_undo_works_from_the_kept_release(cleaned: BreakableProject, broken: 
         assert database.execute("select count(*) from orders").fetchone() == (2,)
 
 
+@pytest.mark.slow
 def test_an_undo_names_the_secret_it_lacks_and_changes_nothing(cleaned: BreakableProject) -> None:
     shop = cleaned
 

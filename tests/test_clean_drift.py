@@ -151,6 +151,7 @@ def test_an_amount_that_limits_count_does_not_drift(world: World) -> None:
     assert len(rows(world)) == 2
 
 
+@pytest.mark.slow
 def test_the_most_complete_record_may_get_other_values_and_neither_more_nor_fewer(world: World) -> None:
     world.shop.sql("update customers set note = null, seen = null where id = 2")
     say(world, "{action: delete, ignore_drift: [phone, note, seen]}", keep="[most_complete, {first: id}]")
@@ -239,6 +240,7 @@ def test_what_makes_records_twins_may_not_drift(column: str, where: str | None, 
 DRIFTING = {"clean": {"action": "delete", "ignore_drift": ["name"]}}
 
 
+@pytest.mark.slow
 def test_an_approval_stands_though_a_column_that_may_drift_changed_meanwhile(tmp_path: Path) -> None:
     """Else two people would never approve what changes more often than they look."""
     world = World.at(tmp_path / "w", *TWO, twins=DRIFTING | {"approval": "two_person"})

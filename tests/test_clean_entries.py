@@ -43,6 +43,7 @@ def test_an_effect_that_asks_nobody_is_one_entry_for_each_transition(
     assert world.intact()
 
 
+@pytest.mark.slow
 def test_many_plans_that_ask_nobody_are_approved_in_one_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cleaning, "CHUNK", 2)
     rows = [(number, f"{number // 2}@x", "Ann") for number in range(10)]
@@ -57,6 +58,7 @@ def test_many_plans_that_ask_nobody_are_approved_in_one_entry(tmp_path: Path, mo
     assert world.intact()
 
 
+@pytest.mark.slow
 def test_an_undo_is_one_entry_for_each_transition_and_its_finding_tells_the_whole_story(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=ALONE)
     world.run()
@@ -90,6 +92,7 @@ def test_an_approved_effect_tells_who_approved_it(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_undo_that_was_not_done_tells_of_no_second_cleaning(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=ALONE)
     world.run()

@@ -134,6 +134,7 @@ def test_a_record_that_was_erased_and_is_still_there_is_not_cleaned_without_a_pe
 
 
 @pytest.mark.parametrize("is_approved", [False, True])
+@pytest.mark.slow
 def test_a_restore_withdraws_plans_of_what_was_erased_and_names_those_in_progress(
     is_approved: bool, tmp_path: Path
 ) -> None:
@@ -232,6 +233,7 @@ def sealing(world: World) -> Iterator[Application]:
         yield application
 
 
+@pytest.mark.slow
 def test_a_state_whose_plans_are_sealed_is_restored_though_something_was_erased_since(tmp_path: Path) -> None:
     world = personal(tmp_path / "w", DELETE)
     with sealing(world) as application:
@@ -265,6 +267,7 @@ def test_a_value_is_erased_though_a_sealed_plan_was_damaged(tmp_path: Path) -> N
     assert world.plans(good)[0].sealed_content is None
 
 
+@pytest.mark.slow
 def test_what_people_wrote_when_they_took_back_or_judged_a_cleaning_is_erased_too(tmp_path: Path) -> None:
     """The rule compares e-mails, so nothing of the finding itself names her."""
     world = personal(tmp_path / "w", DELETE)

@@ -55,6 +55,7 @@ def alone(ran: World, tmp_path: Path) -> World:
 # By itself
 
 
+@pytest.mark.slow
 def test_the_first_run_only_tells_and_the_second_cleans(alone: World) -> None:
     assert alone.shop.ids() == [1, 2, 3]
     assert alone.plans() == []
@@ -68,6 +69,7 @@ def test_the_first_run_only_tells_and_the_second_cleans(alone: World) -> None:
     assert alone.intact()
 
 
+@pytest.mark.slow
 def test_what_was_cleaned_stays_settled_and_is_not_told_again(alone: World) -> None:
     alone.run()
     told = alone.messages()
@@ -78,6 +80,7 @@ def test_what_was_cleaned_stays_settled_and_is_not_told_again(alone: World) -> N
     assert alone.findings() == {alone.only(): "cleaned"}
 
 
+@pytest.mark.slow
 def test_the_first_run_after_an_edit_of_what_is_done_asks_nobody_and_does_nothing(alone: World) -> None:
     alone.rules["twins"] = ALONE | {"keep": [{"last": "id"}]}
 
@@ -88,6 +91,7 @@ def test_the_first_run_after_an_edit_of_what_is_done_asks_nobody_and_does_nothin
     assert alone.shop.ids() == [2, 3]
 
 
+@pytest.mark.slow
 def test_editing_a_comment_repeats_no_effect(alone: World) -> None:
     alone.run()
     alone.rules["twins"] = ALONE | {"runbook": "https://example.com/twins", "severity": "high"}
@@ -97,6 +101,7 @@ def test_editing_a_comment_repeats_no_effect(alone: World) -> None:
     assert alone.events("operation.sent") == ["operation.sent"]
 
 
+@pytest.mark.slow
 def test_a_group_that_grows_never_repeats_the_effects_already_made(alone: World) -> None:
     alone.run()
     alone.add((9, "a@x", "Annie"))
@@ -175,6 +180,7 @@ def test_a_finding_that_a_person_decided_about_is_not_cleaned_without_that_perso
     assert world.shop.ids() == [1, 2, 3, 4]
 
 
+@pytest.mark.slow
 def test_a_record_that_somebody_restored_is_a_persons_decision(alone: World) -> None:
     alone.run()
     alone.add((2, "a@x", "Ann"))
@@ -186,6 +192,7 @@ def test_a_record_that_somebody_restored_is_a_persons_decision(alone: World) -> 
     assert alone.shop.ids() == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_another_record_under_an_old_id_is_cleaned_as_a_new_one(alone: World) -> None:
     alone.run()
     alone.add((2, "a@x", "somebody else"))
@@ -196,6 +203,7 @@ def test_another_record_under_an_old_id_is_cleaned_as_a_new_one(alone: World) ->
     assert "operation.id_reused" in alone.events()
 
 
+@pytest.mark.slow
 def test_rules_clean_the_worst_first_and_the_second_sees_what_the_first_did(tmp_path: Path) -> None:
     later = ALONE | {"keep": [{"last": "id"}], "severity": "low"}
     world = World.at(tmp_path / "w", *TWO, gentle=later, harsh=ALONE | {"severity": "critical"})
@@ -225,6 +233,7 @@ def test_over_a_limit_everything_goes_to_people_and_nothing_is_truncated(tmp_pat
     assert "5 cleanings need your decision" in world.messages()
 
 
+@pytest.mark.slow
 def test_what_went_to_people_stays_with_them_when_the_limits_would_allow_it_again(tmp_path: Path) -> None:
     rows = [(number, f"{number // 2}@x", "A") for number in range(2, 12)]
     world = World.at(tmp_path / "w", *rows, twins=ALONE | {"limits": {"records": 3, "share": "100%"}})
@@ -426,6 +435,7 @@ def test_a_decision_that_settles_takes_the_plan_with_it(asking: World, settle: C
     assert [plan.state for plan in asking.plans()] == [PlanState.SKIPPED]
 
 
+@pytest.mark.slow
 def test_a_defect_in_the_cleaning_of_one_rule_stops_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
@@ -454,6 +464,7 @@ def test_a_defect_in_the_cleaning_of_one_rule_stops_no_other(tmp_path: Path, mon
     assert world.intact()
 
 
+@pytest.mark.slow
 def test_of_a_handled_finding_only_what_joins_is_cleaned_and_only_with_an_approval(tmp_path: Path) -> None:
     """The rule asks nobody, but a person has already acted on these records."""
     world = World.at(tmp_path / "w", *TWO, twins=ALONE)
@@ -473,6 +484,7 @@ def test_of_a_handled_finding_only_what_joins_is_cleaned_and_only_with_an_approv
 
 
 @pytest.mark.parametrize("undone", [False, True])
+@pytest.mark.slow
 def test_a_handled_finding_stays_silent_after_what_joined_was_cleaned_or_its_cleaning_undone(
     tmp_path: Path, *, undone: bool
 ) -> None:
@@ -497,6 +509,7 @@ def test_a_handled_finding_stays_silent_after_what_joined_was_cleaned_or_its_cle
     assert world.intact()
 
 
+@pytest.mark.slow
 def test_an_undo_leaves_what_was_handled_before_as_it_was(tmp_path: Path) -> None:
     """It says that the record which was cleaned is another one, and nothing about the others."""
     world = World.at(tmp_path / "w", *TWO, twins=ALONE)
@@ -514,6 +527,7 @@ def test_an_undo_leaves_what_was_handled_before_as_it_was(tmp_path: Path) -> Non
     assert world.intact()
 
 
+@pytest.mark.slow
 def test_what_was_cleaned_before_without_a_decision_is_cleaned_again_without_asking(tmp_path: Path) -> None:
     """A cleaning covers its records too; nobody decided about them."""
     world = World.at(tmp_path / "w", *TWO, twins=ALONE)
@@ -525,6 +539,7 @@ def test_what_was_cleaned_before_without_a_decision_is_cleaned_again_without_ask
     assert world.intact()
 
 
+@pytest.mark.slow
 def test_of_two_who_must_approve_one_may_have_handled_it_elsewhere(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=DELETE | {"approval": "two_person"})
     world.run()
@@ -793,6 +808,7 @@ def test_a_database_that_stays_away_is_told_once_when_only_a_plan_in_doubt_waits
     assert alone.events("operation.succeeded") == ["operation.succeeded"]
 
 
+@pytest.mark.slow
 def test_a_plan_that_waited_too_long_is_planned_anew_by_the_next_run(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=DELETE | {"approval_expires": "1d"})
     world.run()
@@ -892,6 +908,7 @@ def test_nothing_goes_by_itself_in_favour_of_a_record_that_another_rule_set_asid
     assert sorted(world.findings().values()) == ["awaiting_approval", "cleaned"]
 
 
+@pytest.mark.slow
 def test_nothing_goes_by_itself_in_favour_of_a_record_that_was_set_aside_unless_that_was_taken_back(
     tmp_path: Path,
 ) -> None:

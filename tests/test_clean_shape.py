@@ -160,6 +160,7 @@ def test_a_column_of_another_type_stops_cleaning(history: ShapeHistory) -> None:
     assert "column city was text and is now integer" in str(history.run())
 
 
+@pytest.mark.slow
 def test_five_times_the_usual_groups_stop_cleaning(history: ShapeHistory) -> None:
     """There were 15 groups; 76 are more than five times as many, 75 are not."""
     for _ in range(3):
@@ -194,6 +195,7 @@ def test_columns_that_the_rule_does_not_use_may_change(history: ShapeHistory) ->
     assert history.run() is None
 
 
+@pytest.mark.slow
 def test_what_a_person_allows_is_what_later_runs_compare_with(history: ShapeHistory) -> None:
     assert not history.allow()
     assert history.run() is None
@@ -219,6 +221,7 @@ def test_after_an_edit_of_the_rule_there_is_nothing_to_compare_with(history: Sha
     assert "column seen is empty" in str(history.run(more="nulls: {city: match}"))
 
 
+@pytest.mark.slow
 def test_a_run_that_is_taken_up_again_is_compared_with_the_runs_before_it(history: ShapeHistory) -> None:
     assert history.run("first") is None
     assert history.run("second") is None

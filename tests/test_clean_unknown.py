@@ -33,6 +33,7 @@ def tamper(world: World, finding: str | None = None) -> None:
         connection.commit()
 
 
+@pytest.mark.slow
 def test_the_finding_of_a_damaged_plan_goes_into_quarantine_with_it_and_has_a_way_out(asking: World) -> None:
     asking.approve(asking.only(), later=True)
     tamper(asking)
@@ -47,6 +48,7 @@ def test_the_finding_of_a_damaged_plan_goes_into_quarantine_with_it_and_has_a_wa
     assert (asking.findings(), asking.shop.ids()) == ({asking.only(): "cleaned"}, [1, 3])
 
 
+@pytest.mark.slow
 def test_a_damaged_plan_in_doubt_keeps_no_other_from_being_settled(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, (4, "b@x", "Bo"), twins=DELETE)
     world.run()
@@ -95,6 +97,7 @@ def test_a_plan_in_doubt_that_cannot_be_asked_about_is_in_nobodys_hand(
     assert (answer.state, one.state, one.owner) == (PlanState.UNKNOWN, PlanState.UNKNOWN, None)
 
 
+@pytest.mark.slow
 def test_what_is_in_doubt_in_a_source_that_is_away_is_not_asked_about_all_the_time(asking: World) -> None:
     with asking.killed_at("target.committed"):
         asking.approve(asking.only())
@@ -190,6 +193,7 @@ def test_a_person_is_asked_about_what_is_in_doubt_in_a_source_that_was_renamed(h
     assert (world.findings(), world.intact()) == ({world.only(): "cleaned"}, True)
 
 
+@pytest.mark.slow
 def test_nothing_is_said_to_be_taken_back_because_another_database_never_lost_it(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=DELETE)
     world.run()

@@ -350,6 +350,7 @@ def test_what_a_rule_that_is_gone_left_to_be_tried_again_stands_in_nobodys_way(
     assert (world.shop.ids(), world.intact()) == ([1, 3], True)
 
 
+@pytest.mark.slow
 def test_a_person_lets_go_on_what_was_approved_while_its_database_took_nothing(tmp_path: Path) -> None:
     """Also where nothing was tried yet: else no command would ever let anything be sent there again."""
     world = World.at(tmp_path / "w", *TWO, twins=DELETE)
@@ -370,6 +371,7 @@ def test_a_person_lets_go_on_what_was_approved_while_its_database_took_nothing(t
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 
 
+@pytest.mark.slow
 def test_what_waits_for_a_time_that_a_clock_set_back_moved_away_is_not_waited_for_as_long(tmp_path: Path) -> None:
     """A message and a plan from a year that never was."""
     (tmp_path / "w" / "away").mkdir(parents=True)
@@ -386,6 +388,7 @@ def test_what_waits_for_a_time_that_a_clock_set_back_moved_away_is_not_waited_fo
     assert (report.sent, world.findings(), world.shop.ids()) == (("team",), {world.only(): "cleaned"}, [1, 3])
 
 
+@pytest.mark.slow
 def test_serve_waits_no_longer_either_once_it_saw_the_clock_set_back(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=DELETE)
     world.clock = NOON + dt.timedelta(days=400)

@@ -287,6 +287,7 @@ def test_a_value_that_another_row_has_deletes_nothing_on_sqlite(sqlite: Database
     assert state != "cleaned"
 
 
+@pytest.mark.slow
 def test_an_undo_deletes_nothing_where_another_row_has_the_value_by_now(sqlite: Database) -> None:
     sqlite.run("""
         CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, code TEXT, UNIQUE (code) ON CONFLICT REPLACE);
@@ -616,6 +617,7 @@ TOUCHED = {
 @pytest.mark.parametrize(
     "kind", [pytest.param(name, marks=[] if name == "sqlite" else pytest.mark.server) for name in TOUCHED]
 )
+@pytest.mark.slow
 def test_a_column_that_a_trigger_writes_again_on_undo_is_named(kind: str, request: pytest.FixtureRequest) -> None:
     database: Database = request.getfixturevalue(kind)
     database.run(f"{PEOPLE};; {ROWS};; {TOUCHED[kind]}")

@@ -88,6 +88,7 @@ def pair(first: int, email: str = "a@x") -> Iterable[tuple[int, str]]:
     return (first, email), (first + 1, email)
 
 
+@pytest.mark.slow
 def test_the_first_run_only_tells_even_where_nobody_has_to_be_asked_and_the_next_one_cleans(world: World) -> None:
     say(world)
     add(world, *pair(10, "a@x"))
@@ -238,6 +239,7 @@ def test_a_pause_holds_cleaning_up_and_loses_nothing(
     assert world.shop.ids() == [1, 2, 10]
 
 
+@pytest.mark.slow
 def test_maintenance_holds_cleaning_up_and_what_was_approved_is_done_after_it(world: World) -> None:
     always = "maintenance: [{source: shop, from: '00:00', to: '24:00'}]"
     say(world, approval="required", top=always)
@@ -309,6 +311,7 @@ def test_a_configuration_that_was_edited_since_the_last_run_can_be_decided_with(
     assert world.shop.ids() == [1, 2, 10, 11]
 
 
+@pytest.mark.slow
 def test_before_images_are_sealed_in_the_state_and_open_only_with_their_key(world: World) -> None:
     one, two = "11" * 32, "22" * 32
     say(world, approval="required", top="encryption_key: '${secret:KEY}'")

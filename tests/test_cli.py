@@ -266,6 +266,7 @@ def test_findings_are_1_only_where_asked_and_only_as_severe_as_asked(shop: Proje
     assert codes == {"info": 1, "high": 1, "critical": 0}
 
 
+@pytest.mark.slow
 def test_a_source_that_failed_counts_more_than_findings(shop: Project) -> None:
     rules = "rules: {gone: {kind: duplicates, dataset: gone, key: [order_id]}, "
     text = CHANNEL.replace("rules: {", rules, 1).replace(
@@ -361,6 +362,7 @@ def test_check_says_of_a_file_channel_what_a_run_would_meet_and_makes_nothing(sh
     assert (untold.code, "error  channel team: Template none.txt: cannot be read" in untold.out) == (3, True)
 
 
+@pytest.mark.slow
 def test_a_defect_in_one_rule_stops_no_other_and_gives_its_code(
     shop: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -395,6 +397,7 @@ def test_a_defect_in_one_rule_stops_no_other_and_gives_its_code(
     assert len(shop("findings", "--json").json) == 1
 
 
+@pytest.mark.slow
 def test_check_tells_each_trouble_with_its_code(shop: Project) -> None:
     shop.write(CHANNEL.replace("[order_id]", "[order]"))
     misfit = shop("check", "--json")

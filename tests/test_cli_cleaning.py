@@ -354,6 +354,7 @@ def world_at(folder: Path, *rows: tuple[Any, ...], **rules: Any) -> tuple[World,
     return world, Project(world.folder)
 
 
+@pytest.mark.slow
 def test_undo_accepts_the_run_that_carried_out_what_an_earlier_one_planned(tmp_path: Path) -> None:
     world, reconcile = world_at(tmp_path, twins=DELETE)
     reconcile("run", "-q")
@@ -368,6 +369,7 @@ def test_undo_accepts_the_run_that_carried_out_what_an_earlier_one_planned(tmp_p
     assert world.shop.rows() == list(TWO)
 
 
+@pytest.mark.slow
 def test_undo_still_accepts_the_run_that_planned(tmp_path: Path) -> None:
     world, reconcile = world_at(tmp_path, twins=DELETE)
     reconcile("run", "-q")

@@ -93,6 +93,7 @@ def test_of_one_day_the_largest_amount_comes_first_and_a_limit_keeps_it(tmp_path
     assert ids(shop("findings", "--json", "--limit", "2")) == [one["id"] for one in listed[:2]]
 
 
+@pytest.mark.slow
 def test_of_what_was_charged_twice_the_later_is_the_surplus_without_an_id_too(
     tmp_path: Path,
 ) -> None:
@@ -156,6 +157,7 @@ def test_the_findings_that_wait_are_those_that_the_status_counts(shop: Project) 
     assert len(shop("findings", "--json").json) == len(others) + 1
 
 
+@pytest.mark.slow
 def test_a_run_counts_what_decisions_settled_if_there_is_any(shop: Project) -> None:
     assert "settled" not in shop("run").out
     shop("dismiss", first(shop))
@@ -217,6 +219,7 @@ def test_a_dismissal_is_kept_with_its_note_and_who_decided(shop: Project) -> Non
     assert name not in ids(shop("findings", "--json"))
 
 
+@pytest.mark.slow
 def test_what_was_handled_is_real_and_its_money_neither_at_risk_nor_recovered(tmp_path: Path) -> None:
     dataset = (
         "{source: shop, path: orders.csv, id: id, money: {amount: amount, currency: EUR}, columns: {amount: decimal}}"
@@ -275,6 +278,7 @@ def sums(shop: Project) -> tuple[str, str, float | None]:
 
 
 @pytest.mark.parametrize(("joining", "amount"), [(3, "7.00"), (0, "20.00")], ids=["surplus", "keeper"])
+@pytest.mark.slow
 def test_of_a_handled_finding_only_what_joins_is_at_risk_until_it_leaves(
     tmp_path: Path, joining: int, amount: str
 ) -> None:
@@ -310,6 +314,7 @@ def test_a_finding_that_only_mentions_handled_money_counts_none(shop: Project, p
     assert {rule["handled"] for rule in shop("rules", "--json").json} == {""}
 
 
+@pytest.mark.slow
 def test_what_is_handled_again_is_handled_as_a_whole_and_reopened_as_a_whole(tmp_path: Path) -> None:
     shop = charged(tmp_path, 1, 2)
     name = first_of_any_state(shop)
@@ -340,6 +345,7 @@ def test_without_a_name_handed_on_it_is_the_user_of_the_terminal(
     assert shop("audit", "--event", "finding.dismissed", "--json").json[0]["actor"] == getpass.getuser()
 
 
+@pytest.mark.slow
 def test_deciding_the_same_twice_says_so_and_changes_nothing(shop: Project) -> None:
     name = first(shop)
     decisions = (["dismiss"], ["reopen"], ["handle"], ["reopen"], ["snooze"])
@@ -405,6 +411,7 @@ def test_a_dismissed_finding_stays_dismissed_over_runs_and_is_no_longer_counted(
     assert list(states(shop).values()).count("dismissed") == 2
 
 
+@pytest.mark.slow
 def test_a_decision_that_no_longer_fits_is_refused_with_its_own_code(shop: Project) -> None:
     name = first(shop)
     rows = ORDERS.replace("P-2,A-1,", "P-2,A-9,")
@@ -429,6 +436,7 @@ def test_a_command_without_what_it_needs_says_how_it_is_used(shop: Project) -> N
         in_words(shop(*words), 2, "give ", "Usage: reconcile", lines=5)
 
 
+@pytest.mark.slow
 def test_cells_cannot_steer_the_terminal(shop: Project) -> None:
     (shop.folder / "orders.csv").write_text("id,order_id,name\nP-1,\x1b[2Jx,a\nP-2,\x1b[2Jx,b\n", encoding="utf-8")
     shop("run")

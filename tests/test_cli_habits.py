@@ -154,6 +154,7 @@ def test_the_status_as_json_has_the_numbers_and_each_command_is_one_that_there_i
     assert [shop(*command.split()[1:]).code for command in commands if "findings" in command] == [0, 0]
 
 
+@pytest.mark.slow
 def test_a_source_that_failed_is_in_the_status_until_it_answers(orders: Project) -> None:
     """The exit code stays 0: the status could be read."""
     orders("run", "-q")
@@ -171,6 +172,7 @@ def test_a_source_that_failed_is_in_the_status_until_it_answers(orders: Project)
     assert "failed" not in orders("status").out
 
 
+@pytest.mark.slow
 def test_an_undo_that_failed_is_in_the_status(shop: Project) -> None:
     name = finding_of(shop)
     assert shop("approve", name).code == 0
@@ -275,6 +277,7 @@ def test_csv_for_a_terminal_escapes_what_the_terminal_would_obey(shop: Project) 
     assert "a\\x1b[31mb\\nc" in drawn[1]
 
 
+@pytest.mark.slow
 def test_csv_in_an_encoding_that_lacks_a_character_is_refused_in_words(shop: Project) -> None:
     command = [sys.executable, "-P", "-m", "reconcile", "findings", "-o", "csv"]
     environ = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
@@ -416,6 +419,7 @@ def bash(shop: Project, tmp_path: Path) -> Callable[..., Answer]:
     return press_tab
 
 
+@pytest.mark.slow
 def test_bash_completes_with_the_printed_script(bash: Callable[..., Answer], shop: Project) -> None:
     registered = "complete -o bashdefault -o default -F _reconcile reconcile\n"
 

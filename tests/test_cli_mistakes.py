@@ -184,6 +184,7 @@ rules:
         ("    key: [ref]\n    where: {left: rfe = 'A'}\n", "11:13", "`where.left`: There is no column `rfe`"),
     ],
 )
+@pytest.mark.slow
 def test_a_column_that_is_missing_is_told_alike_by_check_and_run_with_the_line_of_the_setting(
     settings: str, place: str, sentence: str, tmp_path: Path
 ) -> None:
@@ -234,6 +235,7 @@ def test_a_heading_below_a_title_is_asked_for_and_what_there_is_instead_stands_o
     assert books.write(BILLS.replace("id: Beleg", "header_row: 2, id: Beleg"))("check").code == 0
 
 
+@pytest.mark.slow
 def test_ids_that_a_workbook_has_rounded_are_no_duplicates(tmp_path: Path) -> None:
     """Written as 17 digits and more, they come back as the same number."""
     book = openpyxl.Workbook()
@@ -348,6 +350,7 @@ def test_a_dry_run_shows_the_largest_groups_before_anybody_is_told(tmp_path: Pat
     assert not (tmp_path / "told.txt").exists()
 
 
+@pytest.mark.slow
 def test_an_export_that_was_put_there_twice_is_told_as_the_cause(tmp_path: Path) -> None:
     text = "iban,amount\n" + "".join(f"DE{number},{number}.00\n" for number in range(1, 21))
     (tmp_path / "may.csv").write_text(text)

@@ -116,6 +116,7 @@ def test_findings_of_a_dataset_that_is_gone_are_hidden_whole(shop: Project) -> N
     assert "ada.canary@example.com" in shop("show", name, "--show").out
 
 
+@pytest.mark.slow
 def test_a_column_computed_of_personal_data_is_personal_in_messages_too(shop: Project) -> None:
     shop("run", "-q")
 

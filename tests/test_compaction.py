@@ -137,6 +137,7 @@ def test_old_checkpoints_shrink_too_and_a_failed_one_keeps_its_sentence(
     assert outcomes[HISTORY[-1]]["skipped"] != []
 
 
+@pytest.mark.slow
 def test_the_text_of_a_delivered_message_goes_and_the_message_is_still_known(
     store: Store, url: str, tmp_path: Path, clock: FixedClock
 ) -> None:

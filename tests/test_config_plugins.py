@@ -52,6 +52,7 @@ def test_an_unknown_name_is_no_kind() -> None:
     assert "executor-pigeon" not in Kinds("channels")
 
 
+@pytest.mark.slow
 def test_looking_names_up_imports_no_connector() -> None:
     code = (
         "import sys; from reconcile.plugins import Kinds; assert 'files' in Kinds('connectors');"

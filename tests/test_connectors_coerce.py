@@ -161,6 +161,7 @@ def test_null_values_are_null_without_a_problem():
     assert read("text", ["N/A", " N/A"], null_values=("N/A",)) == ([None, " N/A"], ())
 
 
+@pytest.mark.slow
 def test_typed_columns_go_by_their_exact_text():
     assert read("decimal", [0.1, 1e16], pa.float64())[0] == [Decimal("0.1"), Decimal(10**16)]
     assert read("decimal", [5], pa.int64())[0] == [Decimal(5)]

@@ -72,6 +72,7 @@ def test_duckdb_files_conform(check: Any, form: str, tmp_path: Path) -> None:
     check(DuckDbKit(tmp_path, form))
 
 
+@pytest.mark.slow
 def test_the_engine_reads_a_table_where_it_is_and_streams_what_it_cannot_read_itself(tmp_path: Path) -> None:
     wrote(
         tmp_path / "shop.duckdb",
@@ -133,6 +134,7 @@ def test_a_query_reads_this_file_and_nothing_else(query: str, reason: str, tmp_p
     assert "4711" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_file_that_another_program_writes_is_busy_and_tried_again(tmp_path: Path) -> None:
     path = tmp_path / "shop.duckdb"
     wrote(path, "create table t as select 1 as id")
@@ -151,6 +153,7 @@ def test_a_file_that_another_program_writes_is_busy_and_tried_again(tmp_path: Pa
     assert opened(tmp_path).describe(SqlDataset(table="t")).names == ["id"]
 
 
+@pytest.mark.slow
 def test_a_read_during_which_another_program_commits_is_not_used(tmp_path: Path) -> None:
     """An engine that closes the file in this process releases DuckDB's lock; the stamp still shows the commit."""
     path = tmp_path / "shop.duckdb"

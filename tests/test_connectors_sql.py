@@ -552,6 +552,7 @@ SLOW = {
 }
 
 
+@pytest.mark.slow
 def test_a_statement_that_runs_too_long_is_stopped(url: str) -> None:
     shop = source(url, statement_timeout="0.3s")
     started = time.monotonic()
@@ -563,6 +564,7 @@ def test_a_statement_that_runs_too_long_is_stopped(url: str) -> None:
     assert raised.value.reaction is Reaction.RETRY
 
 
+@pytest.mark.slow
 def test_a_statement_in_a_snapshot_is_stopped_too(url: str) -> None:
     shop = source(url, statement_timeout="0.3s")
     charges = shop.relation(table("charges"))

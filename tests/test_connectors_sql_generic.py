@@ -461,6 +461,7 @@ SLOW = {
 }
 
 
+@pytest.mark.slow
 def test_a_statement_that_runs_too_long_is_cancelled(url: str) -> None:
     execute(url, "create table t (n integer)")
     shop = source(alias(url), statement_timeout="0.3s")
@@ -596,6 +597,7 @@ def test_a_rule_that_asks_for_pushdown_on_an_unknown_database_is_refused(url: st
     assert "Source 'shop' cannot run queries; use `engine: embedded` or remove the setting." in answer.said
 
 
+@pytest.mark.slow
 def test_the_planner_knows_nothing_of_an_unknown_dialect() -> None:
     rule = DuplicatesRule.model_validate(
         {"name": "twice", "kind": "duplicates", "dataset": "charges", "key": ["word"], "severity": "high"}

@@ -274,6 +274,7 @@ def test_after_the_time_out_of_a_lock_nothing_of_the_transaction_is_kept(server:
     assert source.receipts(["k"]) == {}
 
 
+@pytest.mark.slow
 def test_another_writer_of_a_sqlite_file_is_waited_for_and_then_not_done(sqlite: Shop) -> None:
     source = stocked(sqlite).open()
     with sqlite.engine.connect() as connection:
@@ -287,6 +288,7 @@ def test_another_writer_of_a_sqlite_file_is_waited_for_and_then_not_done(sqlite:
     assert 0.3 < time.monotonic() - started < 5
 
 
+@pytest.mark.slow
 def test_a_reader_of_a_sqlite_file_makes_commit_wait_and_then_not_done(sqlite: Shop) -> None:
     """In a journal that is not WAL a reader keeps the writer from ending; nothing is kept then."""
     source = stocked(sqlite).open()
@@ -338,6 +340,7 @@ def test_the_server_ends_a_session_that_says_nothing(server: Shop) -> None:
     server.sql("update customers set age = 42 where id = 1")  # nobody holds it
 
 
+@pytest.mark.slow
 def test_nothing_is_sent_after_half_of_the_time(shop: Shop) -> None:
     """So that what was sent in time is over, at the target, before all of it has passed."""
     source = shop.open()
@@ -747,6 +750,7 @@ def test_what_a_code_means_depends_on_whether_commit_was_sent(
     assert (row.at("before"), row.at("commit")) == (before, commit)
 
 
+@pytest.mark.slow
 def test_no_code_of_commit_that_leaves_doubt_is_called_not_done() -> None:
     """A connection that breaks in COMMIT may have committed."""
     for dialect, codes in (("postgresql", ("", "08003", "08006", "57P02")), ("mysql", ("", "2006", "2013", "2055"))):

@@ -170,6 +170,7 @@ def test_a_line_of_two_gigabytes_is_refused_in_little_memory(tmp_path, name):
     assert int(done[-1]) < 512 * 1024
 
 
+@pytest.mark.slow
 def test_a_gzip_bomb_is_refused_in_little_time(tmp_path):
     with gzip.open(tmp_path / "a.csv.gz", "wb") as file:
         file.write(b"a,b\n")

@@ -91,6 +91,7 @@ def test_cells_are_read_as_they_are_typed(book):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_mixture_is_text_and_declared_types_read_it_back(book):
     root = book(["x"], [1234.5], ["1.234,56"], [True], [DAY.date()], [NOON], [dt.timedelta(hours=30)])
 
@@ -110,6 +111,7 @@ def _declared(root, columns, decimal=".", name="crm.xlsx"):
     return table, scan.problems()
 
 
+@pytest.mark.slow
 def test_declared_text_is_the_shortest_form_of_a_number(book):
     root = book(["x", "d"], [5, DAY.date()], [1.5, "02.03.2026"], [0.1 + 0.2, None])
 
@@ -141,6 +143,7 @@ IDS = [123456789012345671, 123456789012345672, -1234567890123450, 99999999999999
 
 @pytest.mark.parametrize("other", [None, "a text"])
 @pytest.mark.parametrize("kind", [None, "integer", "text", "decimal"])
+@pytest.mark.slow
 def test_numbers_that_a_workbook_rounds_are_empty_as_the_warning_says(tmp_path, kind, other):
     for name in ("a.xlsx", "a.xls", "a.ods"):
         _write_numbers(tmp_path / name, [*IDS, other])

@@ -141,6 +141,7 @@ def test_compose_gives_no_service_more_than_it_needs_and_names_only_what_is_ther
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become a user without a name")
+@pytest.mark.slow
 def test_a_user_of_a_container_that_has_no_name_decides_under_its_number() -> None:
     code = "import os, pwd; from reconcile.cli import people; os.setuid(47110); print(people.person())"
     environ = {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONDONTWRITEBYTECODE")}

@@ -183,6 +183,7 @@ def is_as_two_runs(difference: Json, old: dict[str, list[str] | None], new: dict
     ("before", "after"),
     list(itertools.permutations(["[name]", "[{name: [lower]}], where: town = 'Bonn'", "[town], window: {at: 5m}"], 2)),
 )
+@pytest.mark.slow
 def test_a_diff_agrees_with_two_runs_into_fresh_stores(people: Project, before: str, after: str) -> None:
     texts = [(HEAD + TWIN).replace("KEY", key).replace("ROOT", ".") for key in (before, after)]
 
@@ -251,6 +252,7 @@ def test_personal_data_of_each_dataset_of_a_rule_is_hidden(sides: Project) -> No
     assert "e1" in shown.out
 
 
+@pytest.mark.slow
 def test_personal_data_of_a_dataset_that_was_renamed_stays_hidden(people: Project) -> None:
     write(people, "[name]", "old.yaml", more="    pii: [name]\n")
     write(people, "[{name: [lower]}]", "new.yaml")
@@ -288,6 +290,7 @@ def test_a_rule_that_runs_inside_the_database_is_compared_as_exactly(tmp_path: P
 # What it says
 
 
+@pytest.mark.slow
 def test_findings_appear_vanish_and_change(people: Project) -> None:
     write(people, "[{name: [lower]}], where: town = 'Bonn'", "new.yaml")
 
@@ -304,6 +307,7 @@ def test_findings_appear_vanish_and_change(people: Project) -> None:
     assert "twin: 1 finding gets another key, so a new id without decisions" in lines
 
 
+@pytest.mark.slow
 def test_the_current_release_and_the_file_are_named(people: Project) -> None:
     people("promote", "--no-diff")
     write(people, "[at]")
@@ -313,6 +317,7 @@ def test_the_current_release_and_the_file_are_named(people: Project) -> None:
     assert re.match(r"from release [0-9a-f]{12} \(current\) to [0-9a-f]{12} \(this file\)\n", told.out), told.said
 
 
+@pytest.mark.slow
 def test_another_keeper_is_a_change(people: Project) -> None:
     write(people, "[name], keep: [{last: at}]", "new.yaml")
 
@@ -355,6 +360,7 @@ def test_a_rule_without_changes_is_named_and_not_run(people: Project) -> None:
 @pytest.mark.parametrize(
     "edit", [("key:", "keep: [{last: at}], key:"), ("amount: paid", "amount: id"), ("path: people", "path: p*ople")]
 )
+@pytest.mark.slow
 def test_a_rule_is_run_if_any_setting_that_decides_its_findings_changed(people: Project, edit: tuple[str, str]) -> None:
     people.write((people.folder / "reconcile.yaml").read_text().replace(*edit), "new.yaml")
 
@@ -363,6 +369,7 @@ def test_a_rule_is_run_if_any_setting_that_decides_its_findings_changed(people: 
     assert [rule["state"] for rule in answer["rules"]] != ["unchanged"]
 
 
+@pytest.mark.slow
 def test_rules_added_removed_and_renamed_are_told(people: Project) -> None:
     more = TWIN.replace("twin", "near").replace("KEY", "[town]")
     people.write(
@@ -381,6 +388,7 @@ def test_rules_added_removed_and_renamed_are_told(people: Project) -> None:
     assert "pair: severity medium becomes high" in same.out
 
 
+@pytest.mark.slow
 def test_a_rule_that_cannot_run_in_one_release_is_told_with_the_reason(people: Project) -> None:
     write(people, "[nmae]", "new.yaml")
 
@@ -394,6 +402,7 @@ def test_a_rule_that_cannot_run_in_one_release_is_told_with_the_reason(people: P
     assert answer["rules"][0]["from"]["findings"] == 2
 
 
+@pytest.mark.slow
 def test_a_pipeline_can_fail_on_changes(people: Project) -> None:
     write(people, "[{name: [lower]}]", "new.yaml")
 
@@ -406,6 +415,7 @@ def test_a_pipeline_can_fail_on_changes(people: Project) -> None:
     assert codes == [0, 1, 0]
 
 
+@pytest.mark.slow
 def test_only_named_rules_are_compared(people: Project) -> None:
     write(people, "[{name: [lower]}]", "new.yaml")
 
@@ -472,6 +482,7 @@ def test_both_releases_are_judged_on_the_same_records(tmp_path: Path, books: Boo
     assert rule.changes[0].differs == ("key",)
 
 
+@pytest.mark.slow
 def test_a_dataset_that_the_releases_read_differently_is_said(people: Project) -> None:
     text = (people.folder / "reconcile.yaml").read_text()
     people.write(
@@ -534,6 +545,7 @@ def test_releases_are_named_by_their_hash_or_as_the_active_one(people: Project) 
     assert (unknown.code, "There is no release 'zzzz'" in unknown.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_two_files_are_compared_without_any_other_configuration(people: Project) -> None:
     write(people, "[{name: [lower]}]", "new.yaml")
     (people.folder / "reconcile.yaml").rename(people.folder / "old.yaml")
@@ -564,6 +576,7 @@ def test_promote_shows_what_changes_before_it_changes_the_release(people: Projec
     assert silent.out.splitlines()[0].startswith("Release ")
 
 
+@pytest.mark.slow
 def test_promote_goes_on_if_the_releases_cannot_be_compared(people: Project) -> None:
     people("run")
     people("promote")

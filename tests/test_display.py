@@ -58,6 +58,7 @@ def words(text: str) -> str:
 
 
 @pytest.mark.parametrize("engine", ["csv", "sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
+@pytest.mark.slow
 def test_columns_that_the_rule_does_not_name_are_read_for_the_records_of_findings(
     engine: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -98,6 +99,7 @@ def test_a_message_shows_the_displayed_columns_of_its_records_without_personal_d
     assert f"8: name Anna · city Köln{mails[1]}\n" in message
 
 
+@pytest.mark.slow
 def test_a_change_of_a_displayed_value_alone_is_shown_and_no_news(tmp_path: Path) -> None:
     shop = project(tmp_path, "sqlite")
     shop("run", "-q")
@@ -114,6 +116,7 @@ def test_a_change_of_a_displayed_value_alone_is_shown_and_no_news(tmp_path: Path
     assert shop.audit_is_intact()
 
 
+@pytest.mark.slow
 def test_display_and_link_change_neither_findings_nor_plans(tmp_path: Path) -> None:
     """Also where two records share an id, which only the compared columns order."""
     with sqlite(tmp_path / "shop.db") as database:
@@ -138,6 +141,7 @@ def test_display_and_link_change_neither_findings_nor_plans(tmp_path: Path) -> N
     assert shop("approve", plan["finding"], "--plan-hash", plan["plan_hash"]).code == 0
 
 
+@pytest.mark.slow
 def test_records_of_two_datasets_stand_side_by_side_each_with_its_own_columns(tmp_path: Path) -> None:
     (tmp_path / "ledger.csv").write_text("id,no,total,text\ne1,A,20.00,Rent May\n")
     (tmp_path / "bank.csv").write_text("line,reference,amount,payee\n4,A,18.00,Landlord\n")
@@ -190,6 +194,7 @@ def test_datasets_compared_together_show_their_columns_under_the_names_of_the_ru
     assert view["records"][1]["link"] == "https://web.example/a%40x"
 
 
+@pytest.mark.slow
 def test_an_erased_record_has_neither_values_nor_a_link(tmp_path: Path) -> None:
     shop = project(tmp_path, "sqlite")
     shop("run", "-q")
@@ -203,6 +208,7 @@ def test_an_erased_record_has_neither_values_nor_a_link(tmp_path: Path) -> None:
     assert text.count("https://") == 1
 
 
+@pytest.mark.slow
 def test_every_shape_of_a_finding_fits_into_eighty_columns(tmp_path: Path) -> None:
     """Two long records stand as columns, many short ones as rows, many long ones a few at a time."""
     rows = [f"L{n},long,{'word ' * 9}{n},{'x' * 90},{n}" for n in range(7)]

@@ -113,6 +113,7 @@ def test_rows_in_plans_are_sealed_where_a_key_is_configured_and_open_only_in_the
     journal.store.close()
 
 
+@pytest.mark.slow
 def test_plans_are_listed_in_bounded_memory(local: Journal) -> None:
     local.propose(*(plan(f"F-{n:04}", f"r{n}", rule="a" if n % 2 else "b") for n in range(1200)), policy="required")
 
@@ -345,6 +346,7 @@ def test_a_plan_given_back_unsent_costs_no_attempt(journal: Journal) -> None:
     assert (journal.get(fresh).attempts, journal.get(tried).attempts) == (0, 1)
 
 
+@pytest.mark.slow
 def test_a_key_is_the_same_over_fifty_attempts_restarts_and_runs(local: Journal) -> None:
     """A new key an attempt, the run's id, or the rule's revision in it: the target could not tell the second from the
     first."""
@@ -669,6 +671,7 @@ def test_an_owner_is_whoever_claimed(local: Journal) -> None:
 # How long operations take
 
 
+@pytest.mark.slow
 def test_times_of_operations_are_told_by_source_action_and_window_as_percentiles(journal: Journal) -> None:
     """A hundred operations of 1 to 100 s ended five days ago; today one succeeded at its second attempt, one failed."""
     for seconds in range(1, 101):
@@ -707,6 +710,7 @@ def test_no_operation_has_no_times(local: Journal) -> None:
         assert operation_times(tx, {"day": tx.now - dt.timedelta(days=1)}) == []
 
 
+@pytest.mark.slow
 def test_operations_in_flight_are_counted_by_their_plan(local: Journal) -> None:
     done, sent = local.propose(plan("F-1", "a"), plan("F-2", "b", "c"))
     local.do(done)

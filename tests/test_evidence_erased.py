@@ -114,6 +114,7 @@ def test_every_text_of_the_state_is_searched_or_named() -> None:
     }
 
 
+@pytest.mark.slow
 def test_what_was_erased_can_be_erased_again_and_nothing_is_found(tmp_path: Path) -> None:
     world, _, _ = filled(tmp_path / "w")
     assert world.command("erase", "customers", "--id", "1").code == 0

@@ -129,6 +129,7 @@ def export(world: World, name: str, *options: str) -> Path:
 
 
 @pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.slow
 def test_decisions_come_back_from_each_format_and_the_second_time_change_nothing(world: World, form: str) -> None:
     file = export(world, f"out.{form}")
     decided: list[Cells] = [
@@ -188,6 +189,7 @@ def test_an_approved_plan_is_left_to_serve_and_a_file_given_again_executes_it(wo
     assert (now.code, len(world.shop.rows())) == (0, 2 * GROUPS - 1), now.said
 
 
+@pytest.mark.slow
 def test_a_dry_run_shows_what_would_be_decided(copied: World) -> None:
     fill(copied.folder / "findings.xlsx", {}, {"decision": "snooze", "until": "2031-12-01", "note": "May"})
     events = copied.events()
@@ -229,6 +231,7 @@ def test_five_hundred_findings_come_back_in_any_order(tmp_path: Path) -> None:
 # What changed since
 
 
+@pytest.mark.slow
 def test_a_finding_that_changed_since_the_export_is_refused_and_the_others_are_decided(world: World) -> None:
     file = export(world, "out.csv")
     grown, decided, stale, *_ = rows = read(file)
@@ -441,6 +444,7 @@ def test_a_csv_file_is_read_as_spreadsheets_save_it(copied: World, delimiter: st
     assert (shown["state"], shown["note"]) == ("dismissed", "Müller: zwei\nPersonen")
 
 
+@pytest.mark.slow
 def test_a_workbook_with_cells_that_a_spreadsheet_has_typed(copied: World) -> None:
     """A day, a moment and a number that somebody typed are no texts there; the sheet may have another name."""
     import datetime as dt  # noqa: PLC0415 - beside its use
@@ -516,6 +520,7 @@ def test_a_workbook_has_the_records_and_is_made_for_deciding(world: World) -> No
 ATTACKS = ("=HYPERLINK(0)", "+1", "-1+1", "@SUM(A1)", "\t=1", "＝1", "http://x.example", "a\x07b", "x" * 40_000)
 
 
+@pytest.mark.slow
 def test_a_text_never_becomes_a_formula(tmp_path: Path) -> None:
     rows = [(2 * n + half, text, "A") for n, text in enumerate(ATTACKS) for half in (0, 1)]
     world = World.at(tmp_path / "w")
@@ -586,6 +591,7 @@ def test_an_amount_is_exact_or_a_text_and_each_currency_has_a_column(tmp_path: P
     assert rows["csv"]["email = c@x"]["money JPY"] == "5"
 
 
+@pytest.mark.slow
 def test_a_discrepancy_names_both_sides_and_masks_each_by_its_own_columns(tmp_path: Path) -> None:
     (tmp_path / "bank.csv").write_text("line,ref,amount,payer\nB1,R-1,10.00,Zoë\nB2,R-2,5.00,Eva\n", "utf-8")
     (tmp_path / "ledger.csv").write_text("entry,ref,amount\nL1,R-1,10.50\n", "utf-8")

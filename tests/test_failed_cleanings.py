@@ -86,6 +86,7 @@ def test_the_message_of_a_failure_carries_its_reason_and_the_command(failed: tup
     assert "✅" not in told
 
 
+@pytest.mark.slow
 def test_a_run_whose_cleaning_failed_ends_with_4(tmp_path: Path) -> None:
     world, reconcile = place(tmp_path, approval="none")
     reconcile("run", "-q")

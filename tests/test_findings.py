@@ -1221,6 +1221,7 @@ def test_a_handled_finding_comes_back_with_other_values(office: FindingsOffice) 
 
 
 @pytest.mark.parametrize("size", [2, judgements.MOST_PAIRS_OF + 1], ids=["pair", "crowd"])
+@pytest.mark.slow
 def test_what_was_handled_stays_silent_after_its_finding_was_merged(any_office: FindingsOffice, size: int) -> None:
     office = any_office
     mine, others = list(range(size)), list(range(1_000, 1_301))

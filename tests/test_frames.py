@@ -98,6 +98,7 @@ def test_categories_nullable_integers_and_decimals_are_compared_by_value() -> No
         assert list(reconcile.find_duplicates(frame, key).index) == [0, 2], key
 
 
+@pytest.mark.slow
 def test_keep_and_where_and_minimum_mean_what_they_mean_in_a_rule() -> None:
     frame = pd.DataFrame({"order": ["A", "A", "A", "B", "B"], "n": [1, 3, 2, 1, 2]})
 
@@ -167,6 +168,7 @@ def test_plain_keys_agree_with_groupby(rows: list[tuple[str | None, int]]) -> No
     assert {frozenset(part.index) for _, part in found.groupby("group")} == theirs
 
 
+@pytest.mark.slow
 def test_a_project_runs_from_python_and_gives_its_report(tmp_path: Path) -> None:
     (tmp_path / "orders.csv").write_text(ORDERS)
     Project(tmp_path).write(FILES)

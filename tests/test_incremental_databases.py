@@ -79,6 +79,7 @@ def maria(mariadb_server: str, tmp_path: Path) -> Callable[..., Judged]:
     return emptied
 
 
+@pytest.mark.slow
 def test_times_of_sqlite_are_found_in_every_form_that_a_run_reads(lite: Callable[..., Judged]) -> None:
     judged = lite(dataset={"timezone": "America/New_York"}).create(LITE)
     forms = [
@@ -113,6 +114,7 @@ def test_times_of_sqlite_are_found_in_every_form_that_a_run_reads(lite: Callable
         ("integer", "instant", "1767225600", "unixepoch('now')"),
     ],
 )
+@pytest.mark.slow
 def test_days_and_seconds_of_sqlite_are_times(
     lite: Callable[..., Judged], kind: str, declared: str | None, old: str, now: str
 ) -> None:
@@ -139,6 +141,7 @@ def test_texts_that_sqlite_does_not_compare_as_times_make_a_run_full(lite: Calla
     assert judged.is_full_because("`updated_at` holds times in a form that the database does not compare as times")
 
 
+@pytest.mark.slow
 def test_cells_of_sqlite_are_found_whatever_they_hold(lite: Callable[..., Judged]) -> None:
     """A blob is read as text, and a number of 17 digits in a decimal column as it is."""
     judged = lite(rule=RULE | {"key": ["customer", "email"]}).create(
@@ -179,6 +182,7 @@ def test_an_index_of_sqlite_counts_if_it_finds_values(
     assert judged.table.run().mode == "incremental" if reason is None else judged.is_full_because(reason)
 
 
+@pytest.mark.slow
 def test_a_table_of_sqlite_in_the_order_of_its_key_with_replaced_rows(lite: Callable[..., Judged]) -> None:
     columns = "id text, customer integer, updated_at datetime default current_timestamp, ref text unique"
     judged = lite(dataset={"id": ["customer", "id"]}).create(f"{columns}, primary key (customer, id)", "without rowid")
@@ -192,6 +196,7 @@ def test_a_table_of_sqlite_in_the_order_of_its_key_with_replaced_rows(lite: Call
     assert (outcome.mode, outcome.findings.new, outcome.findings.resolved) == ("incremental", 1, 1)
 
 
+@pytest.mark.slow
 def test_a_copied_file_that_lags_and_one_that_was_replaced(lite: Callable[..., Judged], tmp_path: Path) -> None:
     judged = lite(incremental=INCREMENTAL | {"overlap": "0s"}).create(LITE).add((1, 1), (2, 2), (3, 3)).begun()
     file, origin = tmp_path / "shop.db", tmp_path / "origin.db"
@@ -209,6 +214,7 @@ def test_a_copied_file_that_lags_and_one_that_was_replaced(lite: Callable[..., J
     assert judged.is_full_because("the table was replaced or altered since")
 
 
+@pytest.mark.slow
 def test_late_commits_are_found_by_the_overlap(lite: Callable[..., Judged], tmp_path: Path) -> None:
     judged = lite().sql("pragma journal_mode = wal").create(LITE).add((1, 1), (2, 2)).begun()
     writer = sqlite3.connect(tmp_path / "shop.db")

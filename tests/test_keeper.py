@@ -107,6 +107,7 @@ def with_orders(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Worl
     world.shop.close()
 
 
+@pytest.mark.slow
 def test_the_chosen_record_stays_references_follow_it_and_undo_restores_all(with_orders: World) -> None:
     world = ran(with_orders)
     before = world.shop.tables("customers", "orders")
@@ -135,6 +136,7 @@ def test_the_chosen_record_stays_references_follow_it_and_undo_restores_all(with
     ],
     ids=lambda clean: str(clean["action"]),
 )
+@pytest.mark.slow
 def test_whatever_is_chosen_exactly_that_record_of_the_group_remains(
     clean: dict[str, Any], chosen: int, tmp_path: Path
 ) -> None:
@@ -151,6 +153,7 @@ def test_whatever_is_chosen_exactly_that_record_of_the_group_remains(
     assert intact(world)
 
 
+@pytest.mark.slow
 def test_an_action_that_marks_the_surplus_marks_all_but_the_chosen_record(tmp_path: Path) -> None:
     clean = {"action": "set", "values": {"name": "twin"}}
     world = ran(World.at(tmp_path / "w", *THREE, twins={"clean": clean}))
@@ -167,6 +170,7 @@ def test_an_action_that_marks_the_surplus_marks_all_but_the_chosen_record(tmp_pa
     assert world.shop.rows("customers", "id, name")[2:4] == [(3, "A."), (4, "twin")]
 
 
+@pytest.mark.slow
 def test_values_of_a_merge_come_from_the_others_in_the_rule_s_order(tmp_path: Path) -> None:
     rows = ((1, "a@x", "Anna"), (2, "a@x", "Anne"), (3, "a@x", "A."))
     clean = {"action": "merge", "surplus": "delete", "fields": {"name": "longest"}}
@@ -181,6 +185,7 @@ def test_values_of_a_merge_come_from_the_others_in_the_rule_s_order(tmp_path: Pa
 # Approvals
 
 
+@pytest.mark.slow
 def test_an_approval_of_the_plan_before_the_choice_is_void(world: World) -> None:
     [old] = waiting(world)
 
@@ -243,6 +248,7 @@ def test_after_a_choice_was_taken_back_no_plan_has_to_be_named(world: World) -> 
     assert world.shop.ids() == [1, 9]
 
 
+@pytest.mark.slow
 def test_who_chose_the_keeper_is_none_of_the_two_who_approve(tmp_path: Path) -> None:
     world = ran(World.at(tmp_path / "w", *THREE, twins=DELETE | {"approval": "two_person"}))
     world.approve(world.only(), actor="ada")
@@ -303,6 +309,7 @@ def test_every_state_either_allows_a_choice_or_says_why_not(state: State, world:
             check(finding)
 
 
+@pytest.mark.slow
 def test_a_rule_without_approval_cleans_with_the_chosen_keeper_in_its_next_run(tmp_path: Path) -> None:
     world = ran(World.at(tmp_path / "w", *THREE, twins=ALONE))  # the first run only reports
 
@@ -374,6 +381,7 @@ def test_a_rule_that_does_not_clean_has_nothing_to_choose(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "change", ["DELETE FROM customers WHERE id = 2", "UPDATE customers SET email = 'c@x' WHERE id = 2"]
 )
+@pytest.mark.slow
 def test_a_chosen_record_that_leaves_ends_the_choice_and_no_old_approval_cleans(change: str, world: World) -> None:
     keep(world, 2)
     [old] = waiting(world)
@@ -419,6 +427,7 @@ def test_records_that_changed_since_the_last_run_are_looked_at_before_a_choice(w
     assert kept(world) == (1, None)
 
 
+@pytest.mark.slow
 def test_a_choice_ends_with_a_finding_that_joins_another(tmp_path: Path) -> None:
     rows = [(number, "a@x", "Ann") for number in (1, 2, 3, 9, 10)]
     rule = DELETE | {"key": ["email"], "gap": {"id": 3}}
@@ -446,6 +455,7 @@ def _by_first(world: World) -> list[str]:
         return [f.id for f in sorted(stored_findings.find(tx), key=lambda finding: finding.members[0].id)]
 
 
+@pytest.mark.slow
 def test_the_choice_stands_when_the_rule_would_keep_another_record(tmp_path: Path) -> None:
     world = ran(World.at(tmp_path / "w", *THREE, twins=DELETE | {"keep": [{"last": "name"}]}))
     assert kept(world) == (1, None)
@@ -463,6 +473,7 @@ def test_the_choice_stands_when_the_rule_would_keep_another_record(tmp_path: Pat
 
 
 @pytest.mark.parametrize("few", [groups.FEW, 0], ids=["judged", "recognised"])
+@pytest.mark.slow
 def test_a_run_between_choice_and_approval_neither_loses_nor_repeats_the_finding(
     few: int, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -514,6 +525,7 @@ def test_a_person_who_saw_another_keeper_is_refused(world: World) -> None:
 
 
 @pytest.mark.parametrize("rule", [ALONE, DELETE], ids=["none", "required"])
+@pytest.mark.slow
 def test_a_run_that_planned_before_the_choice_does_not_clean_with_the_rule_s_keeper(
     rule: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -588,6 +600,7 @@ def test_a_backup_holds_the_choice(world: World) -> None:
     assert intact(world)
 
 
+@pytest.mark.slow
 def test_erasing_the_chosen_record_leaves_no_name_of_it_and_the_next_run_ends_the_choice(tmp_path: Path) -> None:
     rows = ((1, "a@x", "Anna"), (2000017, "a@x", "Ann"), (3, "a@x", "A."))
     world = ran(World.at(tmp_path / "w", *rows, twins=DELETE))
@@ -640,6 +653,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
         yield site
 
 
+@pytest.mark.slow
 def test_a_reviewer_keeps_another_record_with_a_button_that_names_no_personal_data(site: Site) -> None:
     name, browser = site.world.only(), site.browser("bob")
     page = browser.get(f"/findings/{name}")
@@ -657,6 +671,7 @@ def test_a_reviewer_keeps_another_record_with_a_button_that_names_no_personal_da
     assert "Keep this one" not in site.browser("vic").get(f"/findings/{name}").text
 
 
+@pytest.mark.slow
 def test_the_note_beside_the_button_is_kept_in_the_history(site: Site) -> None:
     name, browser = site.world.only(), site.browser("bob")
     page = browser.get(f"/findings/{name}")
@@ -670,6 +685,7 @@ def test_the_note_beside_the_button_is_kept_in_the_history(site: Site) -> None:
     assert "newest contract" in browser.get(f"/findings/{name}").text
 
 
+@pytest.mark.slow
 def test_a_button_of_an_older_page_is_refused(site: Site) -> None:
     name, browser = site.world.only(), site.browser("bob")
     page = browser.get(f"/findings/{name}")
@@ -695,6 +711,7 @@ def test_a_choice_in_the_queue_stays_at_the_finding(site: Site) -> None:
     assert answer.headers["Location"] == f"/review?finding={name}"
 
 
+@pytest.mark.slow
 def test_a_program_keeps_a_record_by_its_id(site: Site) -> None:
     with site.store.begin() as tx:
         token = tokens.add(tx, "of-bob", "bob", by="ada")

@@ -79,6 +79,7 @@ def test_files_of_an_iceberg_table_are_refused(root: str, partitions: list[str],
     )
 
 
+@pytest.mark.slow
 def test_files_beside_a_table_and_folders_named_like_those_of_one_are_read(tmp_path: Path) -> None:
     Delta(tmp_path).write("orders", ROWS)
     for folder in ("lake/plain", "lake/named/metadata", "lake/named/_delta_logs"):
@@ -124,6 +125,7 @@ def test_commands_refuse_them_in_one_sentence(words: tuple[str, ...], project: P
     assert answer.code != 0 or words[0] in ("doctor", "suggest")  # what they cannot read is skipped
 
 
+@pytest.mark.slow
 def test_suggest_names_the_files_of_a_table_once(project: Project) -> None:
     [first, _] = sorted((project.folder / "lake/flat").glob("*.parquet"))
 

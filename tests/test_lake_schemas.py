@@ -45,6 +45,7 @@ IN_ICEBERG: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("kind", [*IN_BOTH, *IN_ICEBERG])
+@pytest.mark.slow
 def test_a_value_is_that_of_the_same_value_in_parquet(kind: str, tmp_path: Path) -> None:
     table = pa.table({"id": [1, 2, 3], "value": (IN_BOTH | IN_ICEBERG)[kind]})
     pq.write_table(table, tmp_path / "orders.parquet")
@@ -97,6 +98,7 @@ def part(source: Any, column: str, operator: str, value: Any) -> tuple[list[int]
         scan.close()
 
 
+@pytest.mark.slow
 def test_widened_columns_hold_their_values_in_files_of_either_type(tmp_path: Path) -> None:
     lake = Iceberg(tmp_path)
     narrow = {"number": pa.int32(), "price": pa.decimal128(9, 2), "rate": pa.float32()}
@@ -120,6 +122,7 @@ def test_widened_columns_hold_their_values_in_files_of_either_type(tmp_path: Pat
     assert part(lake.source(), "price", ">", Decimal("1.09")) == ([1, 3], 1)
 
 
+@pytest.mark.slow
 def test_a_name_that_was_another_column_s_reads_its_own_values(tmp_path: Path) -> None:
     """A column is renamed or dropped, and a new one gets its name: old files have no values of the new one."""
     lake = Iceberg(tmp_path)
@@ -155,6 +158,7 @@ def test_fields_of_a_struct_can_be_added_and_renamed(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_files_of_other_partitions_are_read_and_left_out(tmp_path: Path) -> None:
     """The table was partitioned by nothing, then by its day, then by its name, and a column was renamed."""
     lake = Iceberg(tmp_path)

@@ -102,6 +102,7 @@ def test_a_value_that_only_names_a_partition_is_read_exactly(kind: pa.DataType, 
     assert values(iceberg.source(), SHOP_ORDERS) == [expected, None]
 
 
+@pytest.mark.slow
 def test_partitions_and_types_that_changed_are_read_as_they_are_now(tmp_path: Path) -> None:
     lake = Iceberg(tmp_path)
     table = lake.write("orders", pa.table({"id": [1], "value": pa.array([Decimal("1.23")], pa.decimal128(5, 2)),
@@ -235,6 +236,7 @@ def test_binary_partitions_of_delta_are_refused(tmp_path: Path) -> None:
     assert "is not read: the table is partitioned by it, and deltalake reads bytes" in refused(lake.source(), ORDERS)
 
 
+@pytest.mark.slow
 def test_a_map_that_has_a_key_twice_is_refused(tmp_path: Path) -> None:
     delta, iceberg = Delta(tmp_path), Iceberg(tmp_path)
     table = two([("hidden", 1), ("hidden", 2)], pa.map_(pa.string(), pa.int64()))
@@ -262,6 +264,7 @@ def later_format(lake: Iceberg, kind: str, stored: pa.Array[Any] | None, version
 
 
 @pytest.mark.parametrize("zone", [None, "UTC"])
+@pytest.mark.slow
 def test_nanoseconds_are_refused_and_whole_microseconds_are_read(zone: str | None, tmp_path: Path) -> None:
     for name, nanoseconds in (("whole", 2_000), ("finer", 2_001)):
         (tmp_path / name).mkdir()
@@ -320,6 +323,7 @@ def test_int96_times_of_delta_are_read(tmp_path: Path) -> None:
     assert values(lake.source(), ORDERS) == [EARLIEST.replace(tzinfo=dt.UTC), None]
 
 
+@pytest.mark.slow
 def test_types_of_later_formats_are_read_or_refused(tmp_path: Path) -> None:
     """A default fills in for old files; a column of an unknown type is named; nothing is known of a later version."""
     lakes = {}
@@ -339,6 +343,7 @@ def test_types_of_later_formats_are_read_or_refused(tmp_path: Path) -> None:
             lakes[name].source().describe(SHOP_ORDERS)
 
 
+@pytest.mark.slow
 def test_a_rule_without_the_refused_column_runs_and_one_with_it_fails(tmp_path: Path) -> None:
     lake = Iceberg(tmp_path)
     lake.write("orders", pa.table({"id": [1, 2], "name": ["a", "a"], "lines": pa.array([[{"a": 1}], None])}))

@@ -187,6 +187,7 @@ def facts(report: dict[str, Any], name: str) -> dict[str, Any]:
 # One version
 
 
+@pytest.mark.slow
 def test_a_run_reads_one_version_while_writers_commit(tmp_path: Path) -> None:
     """A second read and a longer one see what the first one saw; the next run sees the newest version."""
     lake, many = Delta(tmp_path), pa.table({"id": range(200_000)})
@@ -234,6 +235,7 @@ def test_files_that_a_cleanup_removed_are_told_as_such(tmp_path: Path) -> None:
         assert gone.value.reaction is Reaction.RETRY
 
 
+@pytest.mark.slow
 def test_a_table_is_read_again_after_a_commit_and_its_version_is_recorded(tmp_path: Path) -> None:
     lake = Delta(tmp_path)
     lake.write("orders", pa.table({"id": [1, 2], "name": ["a", "a"]}))
@@ -315,6 +317,7 @@ def test_a_renamed_column_of_delta_is_read_by_its_name(tmp_path: Path) -> None:
         read(lake.source(), ORDERS, "name")
 
 
+@pytest.mark.slow
 def test_tables_without_records_are_empty(tmp_path: Path) -> None:
     """Without a snapshot, with files of no rows, and with all rows deleted."""
     delta, iceberg = Delta(tmp_path), Iceberg(tmp_path)

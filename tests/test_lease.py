@@ -148,6 +148,7 @@ def test_a_later_process_with_the_same_pid_is_not_the_owner(store: Store, holder
     assert taken(store).fence == 2
 
 
+@pytest.mark.slow
 def test_a_stopped_owner_that_wakes_up_after_a_take_over_writes_nothing(url: str, store: Store, tmp_path: Path) -> None:
     zombie = Program(HOLD.replace("60000", "300"), url, tmp_path).ready().go()
     assert zombie.line() == "1"

@@ -86,6 +86,7 @@ def test_work_within_its_limits_gives_its_result_or_its_error() -> None:
         bounded(breaks, "r", TimeLimits(), lambda: None)
 
 
+@pytest.mark.slow
 def test_work_that_takes_too_long_is_stopped_and_the_sentence_says_what_to_raise() -> None:
     work, clock = Hanging(), Clock()
     clock.step = 600
@@ -124,6 +125,7 @@ def test_work_that_is_silent_is_stopped_and_work_that_tells_of_progress_is_not()
     )
 
 
+@pytest.mark.slow
 def test_progress_is_passed_on_once_and_silence_is_not_progress() -> None:
     beats: list[int] = []
     looks: list[int] = []

@@ -125,6 +125,7 @@ def test_what_is_no_request_or_too_long_is_refused_and_the_next_one_answered(ser
     assert ask(server)[0] == 200
 
 
+@pytest.mark.slow
 def test_who_sends_nothing_or_too_slowly_is_cut_off(server: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "PATIENCE", 0.2)
 

@@ -125,6 +125,7 @@ def test_a_body_without_one_honest_size_is_refused_in_an_answer_that_arrives(
     assert ask(server, "GET", "/x")[0] == 200
 
 
+@pytest.mark.slow
 def test_who_stops_in_the_middle_of_a_body_is_cut_off(server: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "PATIENCE", 0.2)
 
@@ -140,6 +141,7 @@ def test_an_application_that_fails_is_an_answer_without_data_and_a_line_in_the_l
     assert "Petersen" not in str(lines)
 
 
+@pytest.mark.slow
 def test_monitoring_is_answered_while_as_many_requests_as_may_wait_do(
     server: Listener,
 ) -> None:

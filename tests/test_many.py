@@ -69,6 +69,7 @@ def test_several_ids_are_decided_in_their_order_with_a_summary(world: World) -> 
     assert states(world) == {"dismissed": 2, "awaiting_approval": GROUPS - 2}
 
 
+@pytest.mark.slow
 def test_many_are_handled_with_their_number_and_the_second_time_nothing_changes(world: World) -> None:
     refused, _ = invoked("handle", "--rule", "twins")
     code, answer = invoked("handle", "--rule", "twins", "--confirm", str(GROUPS), "--note", "merged in the shop")
@@ -308,6 +309,7 @@ def test_at_a_terminal_the_number_is_typed(world: World, typed: str, code: int, 
     assert "defect" not in shown.decode()
 
 
+@pytest.mark.slow
 def test_an_approval_that_is_sent_again_after_the_cleaning_changes_nothing(world: World) -> None:
     name = by_key(world)["00@x"]
     [plan] = world.plans(name)

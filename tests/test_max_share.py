@@ -54,6 +54,7 @@ def rule(**settings: Any) -> DuplicatesRule:
     ],
     ids=str,
 )
+@pytest.mark.slow
 def test_a_rule_whose_groups_hold_most_records_is_stopped(settings: dict[str, Any]) -> None:
     with pytest.raises(KeyTooCommon) as stopped:
         detect(rule(**settings), people().relation(), people().streamed(), SLOT)
@@ -78,12 +79,14 @@ def test_a_rule_whose_groups_hold_most_records_is_stopped(settings: dict[str, An
     ],
     ids=str,
 )
+@pytest.mark.slow
 def test_only_the_records_in_groups_count(settings: dict[str, Any]) -> None:
     detection = detect(rule(**settings), people().relation(), people().streamed(), SLOT)
 
     assert sum(len(group.members) for group in detection.groups) > 0 or settings == {"gap": {"amount": 0}}
 
 
+@pytest.mark.slow
 def test_few_records_are_never_too_many() -> None:
     """All of them are duplicates, but a person can go through their findings."""
     rows = Rows(TYPES, [{"id": n, "town": f"Town {n // 2}", "name": "x", "amount": 1} for n in range(10_000)])
@@ -114,6 +117,7 @@ def test_every_engine_stops_it_with_the_same_words(databases: dict[str, sa.Engin
 
 
 @pytest.mark.parametrize("key", [["town"], {"any": ["town", "name"]}], ids=str)
+@pytest.mark.slow
 def test_the_records_of_several_datasets_count_together(key: Any) -> None:
     datasets = [Dataset(name, people(), {}) for name in ("crm", "shop")]
 
@@ -178,6 +182,7 @@ numbers = st.one_of(st.none(), st.sampled_from([0.0, -0.0, 1.5, float("inf"), fl
 
 
 @given(rows=st.lists(st.tuples(cells, numbers, st.booleans()), max_size=30))
+@pytest.mark.slow
 def test_rows_that_differ_are_never_taken_for_one(rows: list[tuple[str | None, float | None, bool]]) -> None:
     columns = list(zip(*rows, strict=True)) or [(), (), ()]
     types = (pa.string(), pa.float64(), pa.bool_())

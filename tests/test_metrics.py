@@ -111,6 +111,7 @@ def end(server: Server, row: SlotRow, how: str, status: str | None = None) -> No
     server.metrics.run_ended(row, how)
 
 
+@pytest.mark.slow
 def test_a_run_is_counted_with_its_time_its_records_and_how_late_it_was(server: Server) -> None:
     server.due(server.clock.now - 90 * SECOND)
     row = server.take(server.clock.now - 90 * SECOND)
@@ -127,6 +128,7 @@ def test_a_run_is_counted_with_its_time_its_records_and_how_late_it_was(server: 
     assert server.value("retries_total") is None
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_counts_only_the_records_it_read_now(server: Server) -> None:
     server.due(server.clock.now)
     first = server.take(server.clock.now)
@@ -325,6 +327,7 @@ def test_it_reads_the_same_from_postgresql(server: Server, postgres_url: str, tm
         assert there.value("findings", rule="twice", state="open", severity="high") == 1
 
 
+@pytest.mark.slow
 def test_no_label_holds_data_or_secrets(server: Server) -> None:
     server.application.run_slot("nightly", server.clock.now, "request")
 

@@ -135,6 +135,7 @@ def test_the_channel_keeps_the_promises_of_every_channel(service: Service, tmp_p
 
 
 @pytest.mark.skipif(not UGLY.is_file(), reason="the shared data is not here")
+@pytest.mark.slow
 def test_the_naughty_strings_ring_nobody(service: Service, tmp_path: Path) -> None:
     texts = [*json.loads(UGLY.read_text()), *HOSTILE, "@everyone", "<@&123>", "[bank](https://evil.example)"]
     team = channel(tmp_path, f"json://127.0.0.1:{service.port}/x")

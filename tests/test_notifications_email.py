@@ -222,6 +222,7 @@ def test_settings_that_could_add_a_header_or_show_a_password_are_refused(
         mail(25, tmp_path, **settings)
 
 
+@pytest.mark.slow
 def test_the_channel_keeps_the_promises_of_every_channel(server: tuple[Mails, int], tmp_path: Path) -> None:
     mails, port = server
     settings = {
@@ -242,6 +243,7 @@ def test_the_channel_keeps_the_promises_of_every_channel(server: tuple[Mails, in
 
 
 @pytest.mark.skipif(not UGLY.is_file(), reason="the shared data is not here")
+@pytest.mark.slow
 def test_the_naughty_strings_stay_text_in_every_part_of_a_mail(server: tuple[Mails, int], tmp_path: Path) -> None:
     mails, port = server
     texts = [*json.loads(UGLY.read_text()), *HOSTILE]

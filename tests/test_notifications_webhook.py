@@ -223,6 +223,7 @@ def test_an_answer_that_is_no_success_is_told(
     assert "canary" not in str(told.value)
 
 
+@pytest.mark.slow
 def test_an_answer_that_drips_is_given_up_in_time(receiver: Receiver) -> None:
     receiver.drip = True
     began = time.monotonic()
@@ -364,6 +365,7 @@ def test_retry_after_is_seconds_or_a_date_and_bounded(said: str, seconds: float)
     assert http.retry_after({"Retry-After": said}) == seconds
 
 
+@pytest.mark.slow
 def test_a_webhook_keeps_every_promise_of_a_channel(receiver: Receiver) -> None:
     said = {"type": "webhook", "url": receiver.url, "secret": "s3cret", "headers": {"Authorization": "Bearer canary"}}
     with socket.socket() as taken:

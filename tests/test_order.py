@@ -124,6 +124,7 @@ def test_the_console_and_the_api_have_the_same_order_over_all_pages(site: Site) 
     assert [finding["id"] for finding in found["findings"]] == every
 
 
+@pytest.mark.slow
 def test_a_cursor_holds_no_amount_in_clear_and_only_this_store_reads_it(site: Site) -> None:
     api = program(site)
     cursor = api.get("/api/v1/findings?limit=1").json["cursor"]

@@ -483,6 +483,7 @@ class Hall:
         return DeliveryReceipt("hall") if notice.id in self.path.read_text().split() else None
 
 
+@pytest.mark.slow
 def test_a_message_another_live_process_is_sending_is_left_to_it(url: str, tmp_path: Path) -> None:
     code = CHANNEL + (
         "class Slow(Hall):\n    def send(self, notice):\n        print('sending')\n"

@@ -115,6 +115,7 @@ def _names_tried(store: Store) -> int:
     return 100
 
 
+@pytest.mark.slow
 def test_processes_that_guess_at_the_same_time_get_no_more_tries(store: Store, url: str, tmp_path: Path) -> None:
     guess = """
     from reconcile.people import passwords, sessions
@@ -322,6 +323,7 @@ def started(project: Project, *words: str, typed: str = "") -> tuple[int, str]:
     return answer.code, answer.said
 
 
+@pytest.mark.slow
 def test_the_first_user_is_added_to_a_new_state_and_the_last_administrator_stays(project: Project) -> None:
     added = started(project, "users", "add", "ada", "--role", "admin", typed=f"{PASSWORD}\n")
     short = started(project, "users", "add", "bob", typed="short\n")
@@ -347,6 +349,7 @@ def test_the_first_user_is_added_to_a_new_state_and_the_last_administrator_stays
     assert project("users", "disable", "ada").code == 0
 
 
+@pytest.mark.slow
 def test_a_token_is_printed_once_and_named_afterwards(project: Project) -> None:
     assert started(project, "users", "add", "ada", "--role", "admin", typed=f"{PASSWORD}\n")[0] == 0
 

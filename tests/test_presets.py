@@ -141,6 +141,7 @@ def test_an_empty_setting_removes_that_of_the_preset_with_the_column_it_needs(tm
     assert rule.keep_columns == ()
 
 
+@pytest.mark.slow
 def test_a_column_that_the_dataset_lacks_is_told_with_the_setting_to_remove(tmp_path: Path) -> None:
     (tmp_path / "charges.csv").write_text("id,Order No,gross,currency,at\n1,A,2.00,EUR,2026-03-02\n")
     unmapped = Project(tmp_path).write(using().replace(", charged_at: at", ""))("check")

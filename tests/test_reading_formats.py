@@ -321,6 +321,7 @@ def test_a_parquet_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
             records(tmp_path, f"{name}.parquet")
 
 
+@pytest.mark.slow
 def test_nested_columns_of_parquet_tell_records_apart(tmp_path: Path) -> None:
     """They were left out without a word, so that `key: all` took two records for one."""
     nested = {
@@ -350,6 +351,7 @@ def test_a_key_that_only_the_last_json_line_has_is_a_column(tmp_path: Path) -> N
     opened.close()
 
 
+@pytest.mark.slow
 def test_the_file_of_several_that_cannot_be_read_is_the_one_that_is_named(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": [1, 2], "note": ["a", "b"]}), tmp_path / "a.parquet")
     wrong = pa.array([b"ok", b"\xff\xfe"], pa.binary()).view(pa.string())

@@ -91,6 +91,7 @@ def test_a_life_of_findings_is_the_same_with_groups_recognised(drawn: list[tuple
     assert lives[0] == lives[1]
 
 
+@pytest.mark.slow
 def test_a_group_that_did_not_change_is_not_even_built(template: Path, tmp_path: Path) -> None:
     life = DetectedLife(template, tmp_path / "life", recognises=True)
     for record, key in enumerate("AABBCC"):
@@ -384,6 +385,7 @@ def test_groups_of_several_datasets_are_recognised(tmp_path: Path, judged: list[
     assert sum(judged) == 2
 
 
+@pytest.mark.slow
 def test_erasing_a_record_deletes_the_digest_of_its_finding(tmp_path: Path, judged: list[int]) -> None:
     project = Project(tmp_path).write(PROJECT.replace("id: id\n", "id: id\n    pii: [name]\n"))
     write(tmp_path, ROWS)

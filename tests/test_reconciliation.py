@@ -39,6 +39,7 @@ def only(compared: Compared, text: str) -> Discrepancy:
 # One record for one record, by key
 
 
+@pytest.mark.slow
 def test_records_without_a_partner_and_pairs_that_differ_are_findings() -> None:
     left = [row(1), row(2, "B"), row(3, "C")]
     right = [row(1), row(2, "B", status="paid"), row(9, "D")]
@@ -113,6 +114,7 @@ def test_a_key_that_only_one_side_has_is_missing_there_however_often_it_repeats(
 # Money
 
 
+@pytest.mark.slow
 def test_matched_records_must_have_the_same_money_unless_a_tolerance_says_otherwise() -> None:
     compared = Compared([row(1, amount=10)], [row(1, amount=Decimal("10.01"))], money=MONEY)
 
@@ -128,6 +130,7 @@ def test_different_currencies_never_agree() -> None:
     assert finding.money == {"EUR": 10, "USD": -10}
 
 
+@pytest.mark.slow
 def test_the_balance_explains_each_currency_exactly() -> None:
     left = [row(1), row(2, "B", amount=Decimal("5.01")), row(3, None, currency="USD")]
     right = [row(1), row(2, "B", amount=Decimal("5.00")), row(3, "C", amount=7)]
@@ -162,6 +165,7 @@ def test_a_lost_record_breaks_the_proof(monkeypatch: pytest.MonkeyPatch, money: 
 # Tolerances
 
 
+@pytest.mark.slow
 def test_days_and_amounts_inside_the_tolerance_match_and_outside_they_do_not() -> None:
     near = [row(1, day=D(2026, 3, 4), amount=Decimal("10.01"))]
 
@@ -173,6 +177,7 @@ def test_days_and_amounts_inside_the_tolerance_match_and_outside_they_do_not() -
         ]
 
 
+@pytest.mark.slow
 def test_before_and_after_limit_one_direction() -> None:
     text = "key: ref\ntolerance: {date: {left: day, right: day, days: 3, before: 0}}"
     later, earlier = row(1, day=D(2026, 3, 4)), row(1, day=D(2026, 2, 28))
@@ -185,6 +190,7 @@ def test_before_and_after_limit_one_direction() -> None:
     ("first", "last", "days"),
     [(D(2026, 2, 27), D(2026, 3, 2), 1), (D(2026, 2, 28), D(2026, 3, 2), 0), (D(2026, 4, 2), D(2026, 4, 7), 1)],
 )
+@pytest.mark.slow
 def test_business_days_leave_out_weekends_and_holidays(first: dt.date, last: dt.date, days: int) -> None:
     """A weekend from its Friday and from its Saturday, and Easter."""
     compared = Compared([row(1, day=first)], [row(1, day=last)])
@@ -195,6 +201,7 @@ def test_business_days_leave_out_weekends_and_holidays(first: dt.date, last: dt.
         assert len(shown(compared.detect(text % (days - 1)))) == 2
 
 
+@pytest.mark.slow
 def test_days_are_those_of_each_datasets_time_zone() -> None:
     night = dt.datetime(2026, 3, 1, 23, 30, tzinfo=dt.UTC)
     text = "key: ref\ntolerance: {date: {left: at, right: day, days: 0}}"
@@ -215,6 +222,7 @@ def test_the_day_on_which_clocks_change_has_both_offsets() -> None:
     assert shown(Compared(left, right, timezones=("Europe/Berlin", "UTC")).detect(text)) == []
 
 
+@pytest.mark.slow
 def test_per_cent_are_of_the_larger_amount() -> None:
     text = "key: ref\ntolerance: {amount: {left: amount, right: amount, percent: 10}}"
 
@@ -223,6 +231,7 @@ def test_per_cent_are_of_the_larger_amount() -> None:
     assert len(shown(Compared([row(1, amount=89)], [row(1, amount=100)]).detect(text))) == 2
 
 
+@pytest.mark.slow
 def test_both_limits_of_an_amount_hold() -> None:
     text = "key: ref\ntolerance: {amount: {left: amount, right: amount, by: 5, percent: 1}}"
 
@@ -239,6 +248,7 @@ def test_most_pairs_count_before_fewest_days() -> None:
     assert shown(Compared(left, right).detect(CLOSE)) == []
 
 
+@pytest.mark.slow
 def test_who_stays_open_is_ambiguous_only_if_another_could_as_well() -> None:
     twins = [row(1, day=D(2026, 2, 28)), row(2, day=D(2026, 3, 2))]
     nearer = [row(1, day=D(2026, 2, 28)), row(2, day=D(2026, 3, 3))]
@@ -247,6 +257,7 @@ def test_who_stays_open_is_ambiguous_only_if_another_could_as_well() -> None:
     assert shown(Compared([row(1)], nearer).detect(CLOSE)) == [("right_only", [], [2])]
 
 
+@pytest.mark.slow
 def test_equal_records_in_unequal_numbers_are_one_question() -> None:
     finding = only(Compared([row(1)], [row(1), row(2), row(3)], money=MONEY), CLOSE)
 
@@ -314,6 +325,7 @@ def test_pairs_that_overlap_too_much_fail_the_rule(monkeypatch: pytest.MonkeyPat
 # Bundles
 
 
+@pytest.mark.slow
 def test_a_bundle_is_all_records_of_a_key_and_its_sum_must_agree() -> None:
     left = [row(1, amount=10), row(2, "B", amount=10), row(3, "C")]
     right = [row(1, amount=4), row(2, amount=6), row(3, "B", amount=4), row(4, "B", amount=5), row(5, "D"), row(6, "D")]
@@ -338,6 +350,7 @@ def test_a_side_of_one_may_not_repeat_a_key(match: str, form: str | None) -> Non
     assert [form for form, _, _ in shown(detection)] == ([form] if form else [])
 
 
+@pytest.mark.slow
 def test_the_nearest_dates_of_a_bundle_compare() -> None:
     text = "key: ref\nmatch: one_to_many\ntolerance: {date: {left: day, right: day, days: 3}}"
     right = [row(1, day=D(2026, 3, 20)), row(2, day=D(2026, 3, 4))]
@@ -383,6 +396,7 @@ def test_two_bundles_that_add_up_are_ambiguous_and_many_records_are_not_searched
     assert few.groups[0].reason == "more than 4 records to search"  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_money_of_two_currencies_is_never_added_up() -> None:
     """Neither in sums of a key nor in a search for the records that add up; the currency is no part of the key."""
     left = [row(1, amount=10)]
@@ -400,6 +414,7 @@ def test_money_of_two_currencies_is_never_added_up() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_only_bundle_is_not_taken_from_a_record_that_then_has_none() -> None:
     """The second record needs the amount of 4 in both of its bundles; or only in one of them."""
     text = "key: ref\nmatch: one_to_many\nsum: {left: amount, right: amount}\nbundle: search"
@@ -416,6 +431,7 @@ def test_an_only_bundle_is_not_taken_from_a_record_that_then_has_none() -> None:
 # Fields with a tolerance, and values of all types
 
 
+@pytest.mark.slow
 def test_compared_numbers_and_dates_may_have_a_tolerance() -> None:
     text = "key: ref\ncompare: [{left: amount, right: amount, by: 0.5}, {left: day, right: at, days: 1}]"
     close = row(1, amount=Decimal("10.5"), at=dt.datetime(2026, 3, 2, tzinfo=dt.UTC))
@@ -425,6 +441,7 @@ def test_compared_numbers_and_dates_may_have_a_tolerance() -> None:
     assert [each.column for each in only(Compared([row(1)], [far]), text).differences] == ["amount", "day / at"]
 
 
+@pytest.mark.slow
 def test_two_empty_values_agree_and_one_does_not_agree_with_a_value() -> None:
     text = f"{KEY}\ncompare: [status, {{left: amount, right: amount, by: 1}}]"
     empty = row(1, status=None, amount=None)
@@ -442,6 +459,7 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("left_type", "left", "right_type", "right"), NUMBERS)
+@pytest.mark.slow
 def test_numbers_are_equal_by_value_whatever_their_types(
     left_type: Type, left: Any, right_type: Type, right: Any
 ) -> None:
@@ -457,6 +475,7 @@ def test_numbers_are_equal_by_value_whatever_their_types(
     assert shown(compared.detect("key: ref\ntolerance: {amount: {left: amount, right: amount, by: 0}}")) == []
 
 
+@pytest.mark.slow
 def test_amounts_of_any_size_are_exact() -> None:
     left = [row(1, amount=Decimal("1000000000000000000000000000.000000001"))]
     right = [row(1, amount=Decimal(10) ** 27)]
@@ -494,6 +513,7 @@ def test_only_records_that_pass_the_conditions_are_compared() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_record_is_not_yet_due_until_its_grace_ends() -> None:
     text = f"{KEY}\ngrace: {{left: {{at: 2d}}, right: {{day: 2d}}}}"
     young, old = SLOT - dt.timedelta(days=2) + dt.timedelta(seconds=1), SLOT - dt.timedelta(days=2)
@@ -538,6 +558,7 @@ TOTALS = "totals: {by: ref, sum: {left: amount, right: amount}}"
 
 
 @pytest.mark.parametrize("right_types", [FLOATS, TYPES], ids=["floats", "decimals"])
+@pytest.mark.slow
 def test_totals_add_floats_as_the_decimals_they_are_written_as(right_types: dict[str, Type]) -> None:
     """As doubles, 0.1 + 0.2 is not 0.3, and 2**53 + 0.5 is 2**53."""
     number = float if right_types is FLOATS else Decimal

@@ -81,6 +81,7 @@ def test_the_assignment_is_the_best_of_all_that_are_possible(distances: dict[Pai
 
 
 @given(distances)
+@pytest.mark.slow
 def test_a_group_is_undecided_exactly_if_equally_good_assignments_leave_different_records_open(
     distances: dict[Pair, Distance],
 ) -> None:

@@ -112,6 +112,7 @@ def test_a_rejected_plan_is_approved_only_by_whoever_knows_that_it_was_rejected(
     assert world.intact()
 
 
+@pytest.mark.slow
 def test_another_plan_than_the_rejected_one_is_approved_as_ever(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWINS, twins=DELETE)
     world.run()

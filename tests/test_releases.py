@@ -114,6 +114,7 @@ def test_who_starts_last_makes_its_release_the_current_one(people: PeopleProject
     assert events(people) == [("reconcile", "release.adopted", None)] * 2
 
 
+@pytest.mark.slow
 def test_a_run_by_hand_uses_its_file_and_does_not_change_what_serves(people: PeopleProject) -> None:
     served = people.adopt()
 
@@ -126,6 +127,7 @@ def test_a_run_by_hand_uses_its_file_and_does_not_change_what_serves(people: Peo
     assert now.release == served
 
 
+@pytest.mark.slow
 def test_runs_alone_make_no_release_current(people: PeopleProject) -> None:
     people.run()
 
@@ -136,6 +138,7 @@ def test_runs_alone_make_no_release_current(people: PeopleProject) -> None:
 # Held
 
 
+@pytest.mark.slow
 def test_a_held_release_is_run_whatever_the_file_says(people: PeopleProject) -> None:
     held = people.hold(note="end of the year")
     people.write(key="town")
@@ -229,6 +232,7 @@ def test_a_job_that_only_the_held_release_has_runs_and_one_of_the_file_alone_doe
     assert (report.job, report.release) == ("nightly", held)
 
 
+@pytest.mark.slow
 def test_a_dry_run_tries_the_file(people: PeopleProject) -> None:
     people.hold()
     people.write(key="town")
@@ -236,6 +240,7 @@ def test_a_dry_run_tries_the_file(people: PeopleProject) -> None:
     assert surplus(people.run(dry_run=True)) == ["3", "4"]
 
 
+@pytest.mark.slow
 def test_a_promotion_between_two_jobs_of_one_command_counts_for_the_second(people: PeopleProject) -> None:
     held = people.write(more="  weekly: {rules: all}\n").hold()
     people.free()
@@ -253,6 +258,7 @@ def test_a_promotion_between_two_jobs_of_one_command_counts_for_the_second(peopl
     assert [(one.job, one.release) for one in reports] == [("nightly", file), ("weekly", held)]
 
 
+@pytest.mark.slow
 def test_a_slot_that_was_run_before_a_promotion_stays_as_it_was(people: PeopleProject) -> None:
     people.hold()
     held = people.run(slot=START).release
@@ -268,6 +274,7 @@ def test_a_slot_that_was_run_before_a_promotion_stays_as_it_was(people: PeoplePr
 # Kept texts
 
 
+@pytest.mark.slow
 def test_a_held_release_survives_its_file_and_reads_its_variables_from_the_environment_of_now(
     people: PeopleProject,
 ) -> None:
@@ -314,6 +321,7 @@ def test_a_secret_that_was_renewed_is_still_the_same_release(people: PeopleProje
     assert _ran(people, HOOK="https://hooks.example.com/y").release == held
 
 
+@pytest.mark.slow
 def test_a_release_with_a_secret_in_clear_runs_only_where_its_file_is(people: PeopleProject) -> None:
     hook = f"https://hooks.example.com/{CANARY}"
     held = people.write(more=TOLD.replace("HOOK", hook)).hold()
@@ -327,6 +335,7 @@ def test_a_release_with_a_secret_in_clear_runs_only_where_its_file_is(people: Pe
     assert CANARY not in people.look(_everything)
 
 
+@pytest.mark.slow
 def test_texts_of_a_release_that_was_first_seen_without_them_are_added(people: PeopleProject) -> None:
     people.run()
     with people.open() as application, application.store.begin() as tx:
@@ -340,6 +349,7 @@ def test_texts_of_a_release_that_was_first_seen_without_them_are_added(people: P
     assert [list(files) for files in after] == [["reconcile.yaml"]]
 
 
+@pytest.mark.slow
 def test_what_a_release_keeps_holds_no_secret_and_no_comment(people: PeopleProject) -> None:
     comment = f"# once: postgresql://ada:{CANARY}@db/x\n"
     people.environ["HOOK"] = f"https://hooks.example.com/{CANARY}"
@@ -413,6 +423,7 @@ def test_a_beginning_of_several_releases_names_none(people: PeopleProject) -> No
             releases.named(tx, "ffff", application.project)
 
 
+@pytest.mark.slow
 def test_processes_that_start_at_once_agree_on_the_current_release(people: PeopleProject) -> None:
     people.run()
     code = """

@@ -313,6 +313,7 @@ def test_the_key_shows_every_value_that_links_the_value_of_most_records_first() 
     assert list(group.key)[:2] == ["email", "email (2)"]
 
 
+@pytest.mark.slow
 def test_a_value_that_too_many_records_share_joins_none_and_is_counted() -> None:
     rows = these(
         *({"email": f"{n}@x", "phone": "0"} for n in range(4)),
@@ -349,6 +350,7 @@ def judged(first: int, second: int, **values: Any) -> JudgedPairs:
     return {names: linking_values(values.items())}
 
 
+@pytest.mark.slow
 def test_a_pair_that_people_judged_to_be_different_is_joined_only_by_a_new_value() -> None:
     rule = twins().keeping_apart(judged(0, 1, email="a@x"))
     pair = [{"email": "a@x"}, {"email": "a@x", "phone": "1"}]
@@ -405,6 +407,7 @@ def test_an_empty_dataset_and_one_without_equal_keys_have_no_groups() -> None:
 
 
 @pytest.mark.parametrize("most", [2, 3, 50])
+@pytest.mark.slow
 def test_hashes_that_collide_change_nothing(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     people = [{"email": f"{n // 2}@x", "phone": str(n % 7) if n % 3 else None} for n in range(24)]
     rule, rows = twins(max_shared=most), these(*people)

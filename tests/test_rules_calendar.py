@@ -31,6 +31,7 @@ def test_business_days_are_those_that_counting_finds(first: dt.date, last: dt.da
 
 
 @given(DAYS, st.integers(1, 60), st.lists(DAYS, max_size=5))
+@pytest.mark.slow
 def test_a_day_moves_to_the_business_day_that_many_away(first: dt.date, by: int, off: list[dt.date]) -> None:
     calendar = Calendar.of(Holidays(country="DE", dates=tuple(off)))
 

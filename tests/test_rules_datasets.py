@@ -181,6 +181,7 @@ def test_records_keep_the_id_of_their_dataset_and_show_the_names_of_the_rule() -
     ]
 
 
+@pytest.mark.slow
 def test_duckdb_finds_the_same_in_files_that_it_reads_itself(tmp_path: Path) -> None:
     over = rule([CRM, SHOP], key="email")
 
@@ -214,6 +215,7 @@ def test_most_complete_counts_the_columns_that_every_dataset_has() -> None:
     assert members(over, detect(over, [shop, crm])) == [[("crm", (1,)), ("shop", (1,)), ("crm", (2,))]]
 
 
+@pytest.mark.slow
 def test_every_column_of_the_datasets_is_compared_by_a_key_of_all_and_empty_values_are_equal() -> None:
     types = {"id": Type.INTEGER, "email": Type.TEXT, "name": Type.TEXT}
     old = Dataset("old", Rows(types, [{"id": 1, "email": "a", "name": None}, {"id": 2, "email": "b"}]), {})
@@ -223,6 +225,7 @@ def test_every_column_of_the_datasets_is_compared_by_a_key_of_all_and_empty_valu
     assert members(over, detect(over, [old, new])) == [[("old", (1,)), ("new", (5,))]]
 
 
+@pytest.mark.slow
 def test_two_names_can_be_exchanged_and_a_column_named_dataset_has_another_name_in_the_rule() -> None:
     types = {"id": Type.INTEGER, "given": Type.TEXT, "surname": Type.TEXT, "dataset": Type.TEXT}
     rows = [{"id": 1, "given": "Lovelace", "surname": "Ada", "dataset": "x"}]
@@ -275,6 +278,7 @@ def test_the_money_of_each_dataset_is_added_by_currency() -> None:
     assert group.members[0].values == {"ref": "A", "amount": Decimal("1.10"), "sum": None, "cur": "USD"}
 
 
+@pytest.mark.slow
 def test_any_of_several_keys_joins_records_of_different_datasets_and_says_which_agree_by_which() -> None:
     crm = Dataset("crm", Rows(PEOPLE, [{"id": 1, "email": "a", "phone": 1}, {"id": 2, "phone": 2}]), {})
     shop_rows = [{"id": 1, "mail": "A", "phone": 9}, {"id": 2, "mail": "b", "phone": 9}, {"id": 3, "phone": 7}]

@@ -133,6 +133,7 @@ def test_every_engine_does_what_the_case_says(case: dict[str, Any], tmp_path: Pa
         assert found.groups == answers["streamed"].groups
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_changes_nothing(tmp_path: Path) -> None:
     rows = [{"id": n, "code": f"c{n % 7}", "at": SLOT + dt.timedelta(minutes=n % 5)} for n in range(60)]
     one = rule(window={"at": "2m"}, keep=[{"last": "at"}])
@@ -427,6 +428,7 @@ def test_a_text_without_a_sign_is_no_id(more: dict[str, Any], tmp_path: Path, se
         assert (engine, found.identity) == (engine, IdentityProblem(nulls=4))
 
 
+@pytest.mark.slow
 def test_slices_of_hashes_give_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     data = Rows(THINGS, [{"id": n % 90, "code": f"c{n % 50}"} for n in range(99)])
     expected = detect(rule(minimum=2), data.relation(), data.streamed(), SLOT)
@@ -438,6 +440,7 @@ def test_slices_of_hashes_give_the_same_answer(monkeypatch: pytest.MonkeyPatch) 
     assert found.identity == IdentityProblem(repeated=9)
 
 
+@pytest.mark.slow
 def test_an_empty_dataset_has_no_groups(tmp_path: Path) -> None:
     for records in (things().streamed(), things().readable(tmp_path)):
         found = detect(rule(), things().relation(), records, SLOT)

@@ -147,6 +147,7 @@ def test_no_normaliser_sees_an_empty_value() -> None:
     "text",
     ["name = ''", "name <> '  '", "name in ('a', '\t')", "coalesce(name, '') = 'a'", "name like ''", "name like ' '"],
 )
+@pytest.mark.slow
 def test_an_empty_text_in_an_expression_is_an_error_that_says_what_to_write(text: str) -> None:
     relation = Rows(TYPES, []).relation()
 

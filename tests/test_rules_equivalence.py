@@ -316,6 +316,7 @@ def test_most_rules_reach_every_database() -> None:
     assert guarded(folding, relation, "postgresql")
 
 
+@pytest.mark.slow
 def test_a_derived_text_that_is_not_ascii_is_folded_here() -> None:
     """The guard asks whether the dataset's texts are ASCII; a derived one may add others."""
     derived = {"plain": "concat(name, 'E')", "accented": "concat(name, 'É')", "later": "suffix(accented, 1)"}

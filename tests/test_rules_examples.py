@@ -64,6 +64,7 @@ def test_records_are_read_with_the_notation_of_the_dataset(shop: Project) -> Non
     assert "Not run by pushdown: `double-charge`, because source 'shop' cannot run queries." in answer.err
 
 
+@pytest.mark.slow
 def test_a_failure_names_the_example_and_shows_each_group_that_differs(shop: Project) -> None:
     answer = run_examples(
         shop,
@@ -91,6 +92,7 @@ def test_a_failure_names_the_example_and_shows_each_group_that_differs(shop: Pro
     ]
 
 
+@pytest.mark.slow
 def test_json_says_the_same(shop: Project) -> None:
     wrong = TWICE.replace("{keep: c1, surplus: [c2]}", "{keep: c3, surplus: [c4]}")
 
@@ -108,6 +110,7 @@ def test_json_says_the_same(shop: Project) -> None:
     }
 
 
+@pytest.mark.slow
 def test_nothing_expected_passes_only_if_nothing_is_found(shop: Project) -> None:
     none = TWICE.replace("[{keep: c1, surplus: [c2]}]", "[]")
 
@@ -117,6 +120,7 @@ def test_nothing_expected_passes_only_if_nothing_is_found(shop: Project) -> None
     assert "unexpected  duplicate: keep c1, surplus c2" in answer.out
 
 
+@pytest.mark.slow
 def test_only_the_named_rules_are_tested_and_those_without_examples_are_named(shop: Project) -> None:
     base = FILES.replace("rules:\n", "rules:\n  plain: {kind: duplicates, dataset: charges, key: [order_id]}\n")
 
@@ -164,6 +168,7 @@ def test_types_are_inferred_from_the_form_of_the_values(value: str, same: str, t
     assert run_examples(Project(tmp_path), quoted, base=base).code == 0
 
 
+@pytest.mark.slow
 def test_a_record_without_id_is_named_by_its_number(shop: Project) -> None:
     base = FILES.replace("    id: id\n", "").replace("[order_id, amount]\n    window: {charged_at: 15m}", "all")
     same = """\

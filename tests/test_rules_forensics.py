@@ -245,6 +245,7 @@ TOLERANCE = "tolerance: {date: {left: day, right: day, days: 0}, amount: {left: 
     ],
     ids=["no partner by key", "no partner", "amounts that differ", "dates that differ"],
 )
+@pytest.mark.slow
 def test_what_a_reconciliation_finds_is_enough_to_name_a_cause(text: str, wrong: dict[str, int], words: str) -> None:
     left = [row(n, f"A-{n}", amount=Decimal(n * n) / 100 + n, day=MONDAY.date()) for n in range(1, 21)]
     later = dt.timedelta(wrong.get("day", 0))
@@ -300,6 +301,7 @@ jobs: {nightly: {rules: all, notify: [team]}}
 
 
 @pytest.mark.parametrize("scattered", [False, True])
+@pytest.mark.slow
 def test_exports_that_overlap_are_named_with_what_to_do(scattered: bool, tmp_path: Path) -> None:
     days = {name: [f"R{n},{n}.00" for n in range(lines)] for name, lines in (("01", 16), ("02", 20))}
     if scattered:  # each record twice in one of the files

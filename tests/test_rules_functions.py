@@ -45,6 +45,7 @@ def test_exact_tells_case_blanks_and_accents_apart(run: Run) -> None:
     assert same == [1, 0, 0, 0, 0]
 
 
+@pytest.mark.slow
 def test_exact_orders_by_code_point(run: Run) -> None:
     @settings(max_examples=40)
     @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=60))

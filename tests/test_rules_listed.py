@@ -177,6 +177,7 @@ def test_explain_says_where_the_pairs_are_and_how_many(office: Office) -> None:
         ({"except": LISTED}, 0, "rule twins: fits"),
     ],
 )
+@pytest.mark.slow
 def test_check_says_what_is_wrong_with_a_list(rule: dict[str, Any], code: int, sentence: str, tmp_path: Path) -> None:
     answer = Office(tmp_path, None).command(rule, "check")
 
@@ -198,6 +199,7 @@ rules:
 """
 
 
+@pytest.mark.slow
 def test_a_sheet_lists_pairs_of_ids_of_several_columns(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(
         "tenant,number,email\n" + "".join(f"{t},{n},a@x\n" for t in "AB" for n in (1, 2))
@@ -235,6 +237,7 @@ def test_an_unknown_dataset_of_a_list_is_told_at_its_line(tmp_path: Path) -> Non
     assert "reconcile.yaml:10:16: there is no dataset `nowhere`" in Project(tmp_path)("check").said
 
 
+@pytest.mark.slow
 def test_examples_give_the_list_or_leave_it_empty(office: Office) -> None:
     people = [{"id": 1, "email": "a@x"}, {"id": 2, "email": "a@x"}]
     pair = [{"first_id": 1, "second_id": 2}]

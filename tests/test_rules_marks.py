@@ -54,6 +54,7 @@ def groups(found: Detection) -> list[list[Any]]:
 
 @settings(max_examples=examples(30, quick=8))
 @given(st.lists(st.tuples(NUMBERS, KEYS), max_size=25), st.sampled_from([1, 4, 10**6]), st.sampled_from([3, 10**6]))
+@pytest.mark.slow
 def test_ids_are_counted_and_keys_found_whatever_the_numbers_are(
     drawn: list[tuple[int | None, str | None]], spread: int, piece: int
 ) -> None:
@@ -76,6 +77,7 @@ def test_ids_are_counted_and_keys_found_whatever_the_numbers_are(
 
 @settings(max_examples=examples(10, quick=4))
 @given(st.lists(st.tuples(NUMBERS, NUMBERS, KEYS), max_size=20))
+@pytest.mark.slow
 def test_an_id_of_two_columns_is_counted(drawn: list[tuple[int | None, int | None, str | None]]) -> None:
     rows = [{"id": first, "part": second, "code": code} for first, second, code in drawn]
     data = Rows({"id": Type.INTEGER, "part": Type.INTEGER, "code": Type.TEXT}, rows, ("id", "part"))
@@ -112,6 +114,7 @@ def test_ids_of_every_width_are_counted_in_a_file(of_duckdb: str, type_: Type, o
     assert sum(len(group) for group in ids(found)) == 58 - 4, "the pairs of 2 and 3, and of 4 and 5, lose their ids"
 
 
+@pytest.mark.slow
 def test_one_record_and_records_that_are_all_equal(tmp_path: Path) -> None:
     for count in (1, 2, 500):
         data = Rows({"id": Type.INTEGER, "code": Type.TEXT}, [{"id": n, "code": "a"} for n in range(count)])

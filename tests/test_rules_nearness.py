@@ -140,6 +140,7 @@ def test_another_charge_in_between_does_not_hide_a_double_one() -> None:
     assert group.members[0].values.keys() == {"card", "at", "amount"}
 
 
+@pytest.mark.slow
 def test_amounts_drift_along_a_chain_but_not_in_a_window() -> None:
     rows = charges((0, "100"), (1, "101"), (2, "102"))
     near = {"at": "10m", "amount": "1%"}

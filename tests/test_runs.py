@@ -347,6 +347,7 @@ def test_as_many_records_outside_an_unknown_where_as_inside_it_are_no_reason_to_
     assert ended.counts == {"new": 1}
 
 
+@pytest.mark.slow
 def test_a_where_that_never_let_a_record_pass_is_told(shop: ChargesProject) -> None:
     shop.config["rules"]["double-charge"] = DOUBLE | {"where": "status = 'succeded'"}
     shop.write()
@@ -368,6 +369,7 @@ def test_a_where_that_once_let_records_pass_may_let_none_pass_today(shop: Charge
 # Dry runs
 
 
+@pytest.mark.slow
 def test_a_dry_run_where_there_is_no_state_finds_everything_and_leaves_nothing_behind(shop: ChargesProject) -> None:
     before = _files(shop)
 
@@ -400,6 +402,7 @@ def test_a_dry_run_tells_what_it_could_not_check(shop: ChargesProject) -> None:
     assert not (shop.folder / "state.db").exists()
 
 
+@pytest.mark.slow
 def test_a_dry_run_says_of_each_rule_what_the_run_says(shop: ChargesProject) -> None:
     shop.config["rules"]["wrong"] = DOUBLE | {"where": "nothing = 1"}
     shop.config["jobs"]["nightly"]["rules"] = ["double-charge", "wrong"]
@@ -479,6 +482,7 @@ def test_fail_on_does_not_count_findings_below_it_or_decided_ones(shop: ChargesP
     shop.run("--fail-on", "low", code=0)
 
 
+@pytest.mark.slow
 def test_what_failed_counts_more_than_what_was_found(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     (shop.folder / "shop.sqlite").unlink()

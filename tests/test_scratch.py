@@ -59,6 +59,7 @@ def at_work(shop: Project, temporary: Path) -> Iterator[Callable[[], tuple[Progr
         program.kill()
 
 
+@pytest.mark.slow
 def test_a_run_removes_what_a_killed_process_left_and_nothing_of_one_that_lives(
     shop: Project, temporary: Path, at_work: Callable[[], tuple[Program, Path]]
 ) -> None:
@@ -106,6 +107,7 @@ def test_a_folder_of_this_process_is_left_alone_by_its_next_ones_and_removed_whe
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_forked_process_that_ends_leaves_the_folder_to_its_owner(temporary: Path) -> None:
     owned = Scratch()
     child = os.fork()
@@ -164,6 +166,7 @@ def test_a_folder_of_another_user_is_left_alone(temporary: Path) -> None:
     made.close()
 
 
+@pytest.mark.slow
 def test_many_processes_that_begin_at_once_in_one_folder_take_nothing_from_each_other(temporary: Path) -> None:
     code = """
     from connectors.disk.scratch import Scratch

@@ -206,6 +206,7 @@ def sealed(tmp_path: Path) -> Sealed:
     return Sealed(World.at(tmp_path / "w", *CUSTOMERS, twins=DELETE))
 
 
+@pytest.mark.slow
 def test_a_plan_whose_key_is_gone_waits_for_it_and_keeps_nothing_else_from_running(sealed: Sealed) -> None:
     sealed.approve_all()
     sealed.world.add((8, "c@x", "Cleo"), (9, "c@x", "Clio"))
@@ -223,6 +224,7 @@ def test_a_plan_whose_key_is_gone_waits_for_it_and_keeps_nothing_else_from_runni
     assert (sealed.world.shop.ids(), sealed.world.intact()) == ([1, 3, 8], True)
 
 
+@pytest.mark.slow
 def test_a_plan_in_doubt_whose_key_is_gone_waits_for_it(sealed: Sealed) -> None:
     sealed.approve_all()
 
@@ -238,6 +240,7 @@ def test_a_plan_in_doubt_whose_key_is_gone_waits_for_it(sealed: Sealed) -> None:
     assert (plan.state, plan.owner) == (PlanState.UNKNOWN, None)
 
 
+@pytest.mark.slow
 def test_a_sealed_plan_that_was_damaged_goes_into_quarantine(sealed: Sealed) -> None:
     sealed.approve_all()
     with closing(sqlite3.connect(sealed.world.folder / "reconcile.db")) as connection:

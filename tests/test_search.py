@@ -70,6 +70,7 @@ def test_a_part_of_a_key_or_a_whole_id_of_a_record_finds_it(world: World) -> Non
     assert {text: emails(world, text) for text in FITTING} == FITTING
 
 
+@pytest.mark.slow
 def test_an_i_with_or_without_its_dot_is_the_same_letter(tmp_path: Path, url: str) -> None:
     rows = ((1, "İSTANBUL@x", "A"), (2, "İSTANBUL@x", "A"), (3, "Izmir@x", "B"), (4, "Izmir@x", "B"))
     rules = {"plain": {"key": ["email"]}, "folded": {"key": [{"email": "casefold"}, "name"]}}
@@ -82,6 +83,7 @@ def test_an_i_with_or_without_its_dot_is_the_same_letter(tmp_path: Path, url: st
     assert emails(world, "istambul") == []
 
 
+@pytest.mark.slow
 def test_letters_that_become_others_without_case_are_found_from_either_side(tmp_path: Path, url: str) -> None:
     keys = ("Hauptstraße İ", "HAUPTSTRASSE I", "ﬁsch\u030c", "FISCH", "ŉ K ẖ", "ʼN k h\u0331")
     rows = [(number, key, "A") for number, key in enumerate((*keys, *keys))]
@@ -121,6 +123,7 @@ def test_the_id_of_a_finding_or_its_beginning_finds_it(world: World) -> None:
     assert emails(world, first.removeprefix("F-")) == [wanted]
 
 
+@pytest.mark.slow
 def test_a_filter_narrows_what_fits(world: World) -> None:
     assert emails(world, "@x", severity=Severity.critical) == []
     assert emails(world, "@x", rules=("other",)) == []
@@ -145,6 +148,7 @@ def test_an_id_of_several_columns_is_found_as_it_is_shown_and_by_its_first_colum
     assert emails(world, "Bo / 12") == []
 
 
+@pytest.mark.slow
 def test_what_a_record_shows_finds_the_key_that_the_rule_makes_of_it(tmp_path: Path) -> None:
     rows = ((1, "Maria.Berg+shop@example.com", "INV-00146"), (2, "maria.berg@example.com", "inv 146"))
     keys = {"mail": {"key": [{"email": "mailbox"}]}, "number": {"key": [{"name": "docno"}]}}
@@ -157,6 +161,7 @@ def test_what_a_record_shows_finds_the_key_that_the_rule_makes_of_it(tmp_path: P
     assert emails(world, "+shop") == []
 
 
+@pytest.mark.slow
 def test_a_part_with_accents_finds_the_key_that_the_rule_made_without_them(tmp_path: Path, url: str) -> None:
     rows = [(n, text, "A") for n, text in enumerate(("José Núñez", "JOSE NUNEZ", "Anna Żółć", "anna zolc"))]
     rules = {"twins": {"key": [{"email": ["lower", "unaccent"]}]}}
@@ -203,6 +208,7 @@ def test_an_amount_at_risk_that_is_masked_is_found_by_nobody_else(tmp_path: Path
     assert emails(world, "1,500.00", sees_personal=False) == []
 
 
+@pytest.mark.slow
 def test_a_record_of_a_second_dataset_is_found_with_and_without_its_name(tmp_path: Path) -> None:
     crm = COMPOSITE | {"id": "id", "where": "id = 1"}
     world = World.at(tmp_path / "w", *ROWS)
@@ -215,6 +221,7 @@ def test_a_record_of_a_second_dataset_is_found_with_and_without_its_name(tmp_pat
     assert emails(world, "crm 2") == []
 
 
+@pytest.mark.slow
 def test_a_cleaned_finding_is_found_by_the_record_that_is_gone(world: World) -> None:
     for finding in sorted(world.findings()):
         world.approve(finding)
@@ -257,6 +264,7 @@ def test_the_search_of_the_console_answers_what_is_wrong_on_the_page(site: Site)
     assert (answer.status, "There is nothing to search for" in answer.text) == (422, True)
 
 
+@pytest.mark.slow
 def test_the_api_searches_with_the_rights_of_the_user(site: Site) -> None:
     def ask(user: str, **body: Any) -> Any:
         with site.store.begin() as tx:
@@ -274,6 +282,7 @@ def test_the_api_searches_with_the_rights_of_the_user(site: Site) -> None:
     assert "'twin'" in ask("vic", text="77", rules=["twin"])["detail"]
 
 
+@pytest.mark.slow
 def test_the_command_lists_what_fits_in_any_state(site: Site) -> None:
     command = site.world.command
     [finding] = command("findings", "--search", "77", "--json").json

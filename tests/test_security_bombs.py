@@ -176,6 +176,7 @@ def test_repeated_text_counts_by_its_length(tmp_path: Path) -> None:
     refused(lambda: workbook(tmp_path, "b.ods"), "damaged", kind=FileUnreadable)
 
 
+@pytest.mark.slow
 def test_repeats_in_honest_workbooks_need_no_word(tmp_path: Path) -> None:
     cell = '<table:table-cell office:value-type="string" {}><text:p>{}</text:p></table:table-cell>'
     header = "".join(cell.format("", name) for name in ("id", "ok", "note"))

@@ -121,6 +121,7 @@ def test_the_package_run_as_a_module_imports_nothing_from_the_working_directory_
     assert ran(shop) == []
 
 
+@pytest.mark.slow
 def test_the_reader_of_a_workbook_has_no_secret_in_its_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

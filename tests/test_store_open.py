@@ -58,6 +58,7 @@ def migrated(url: str, tmp_path: Path) -> Iterator[sa.Connection]:
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_the_migrations_build_exactly_the_tables_the_program_uses(migrated: sa.Connection) -> None:
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415 - not needed to open a store
     from alembic.migration import MigrationContext  # noqa: PLC0415
@@ -80,6 +81,7 @@ def test_the_migrations_build_exactly_the_tables_the_program_uses(migrated: sa.C
     }
 
 
+@pytest.mark.slow
 def test_a_new_store_is_what_the_migrations_build(engine: sa.Engine, migrated: sa.Connection) -> None:
     with engine.connect() as created:
         assert _shape(created) == _shape(migrated)
@@ -141,6 +143,7 @@ def test_opening_a_store_that_needs_no_upgrade_does_not_even_import_alembic(
     assert done.stdout.strip() == "False"
 
 
+@pytest.mark.slow
 def test_processes_that_open_a_new_store_at_once_all_succeed_and_see_one_store(url: str, tmp_path: Path) -> None:
     answers = in_parallel(6, "store = Store.open(url, root); print(store.id, store.key.hex())", url, tmp_path)
 

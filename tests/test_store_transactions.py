@@ -80,6 +80,7 @@ def test_an_injected_clock_replaces_the_stores(url: str, tmp_path: Path) -> None
         assert tx.now == NOON
 
 
+@pytest.mark.slow
 def test_the_time_is_read_after_the_wait_for_another_writer(tmp_path: Path) -> None:
     """On SQLite writers queue: what the second one stores must not be older than what the first one stored."""
     with Store.open(STATE, tmp_path) as store:
@@ -166,6 +167,7 @@ def test_a_writer_killed_inside_a_transaction_leaves_nothing_of_it(url: str, sto
         add_release(tx, "half")
 
 
+@pytest.mark.slow
 def test_processes_that_count_together_lose_no_count(url: str, store: Store, tmp_path: Path) -> None:
     code = """
     with Store.open(url, root, patience=dt.timedelta(seconds=30)) as store:

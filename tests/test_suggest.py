@@ -217,6 +217,7 @@ def test_the_duplicates_of_the_demo_are_found_from_its_sources_alone(tmp_path: P
 
 
 @pytest.mark.parametrize("extra", ["", "unique", "partial"])
+@pytest.mark.slow
 def test_a_key_that_the_database_keeps_is_the_id(tmp_path: Path, extra: str) -> None:
     with sqlite(tmp_path / "shop.sqlite") as db:
         db.execute("create table items (line text not null, code text not null, name text)")
@@ -267,6 +268,7 @@ def write_csv(folder: Path, name: str, header: str, rows: Iterable[str]) -> Proj
     return Project(folder)
 
 
+@pytest.mark.slow
 def test_two_columns_identify_records_if_none_does(tmp_path: Path) -> None:
     project = write_csv(
         tmp_path, "lines.csv", "order_no,line_no,text", (f"{n // 3},{n % 3},t{n % 29}" for n in range(30))
@@ -278,6 +280,7 @@ def test_two_columns_identify_records_if_none_does(tmp_path: Path) -> None:
     assert "unique and not null in 30 records" in suggested.out
 
 
+@pytest.mark.slow
 def test_amounts_with_a_currency_sign_are_no_id(tmp_path: Path) -> None:
     project = write_csv(tmp_path, "euro.csv", "day,what,Betrag", (f"2026-03-0{n % 3 + 1},x,{n}.50 €" for n in range(9)))
 
@@ -287,6 +290,7 @@ def test_amounts_with_a_currency_sign_are_no_id(tmp_path: Path) -> None:
     assert "# Betrag holds amounts with a currency sign, so it is read as text: export it without" in suggested.out
 
 
+@pytest.mark.slow
 def test_without_an_id_the_reason_is_said(tmp_path: Path) -> None:
     project = write_csv(tmp_path, "rows.csv", "a,b", [*(f"x{n},y{n}" for n in range(40)), "x7,y7"])
 
@@ -433,6 +437,7 @@ def test_an_unknown_target_gets_one_sentence(tmp_path: Path) -> None:
     assert "'notes.doc' is no file of a known kind" in answers[2].err
 
 
+@pytest.mark.slow
 def test_suggesting_writes_nothing(tmp_path: Path) -> None:
     project = write_csv(tmp_path, "people.csv", "id,name", (f"{n},a{n}" for n in range(9)))
 

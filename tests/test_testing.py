@@ -83,6 +83,7 @@ def test_a_fault_that_says_nothing_sensible_is_refused(text: str) -> None:
         Fault.parse(text)
 
 
+@pytest.mark.slow
 def test_no_environment_variable_arms_a_crash_point_or_loads_the_package_of_the_tests() -> None:
     names = ("CRASH_POINT", "CRASH_LOG", "FAULT", "FAULTS", "CLOCK", "NOW", "TESTING")
     told = os.environ | {f"RECONCILE_{name}": "target.committed" for name in names}

@@ -126,6 +126,7 @@ def test_a_second_run_reports_nothing_twice(office: Application) -> None:
     assert len(LETTERS["decisions"]) == 1
 
 
+@pytest.mark.slow
 def test_a_plan_is_stale_once_the_other_dataset_explains_the_records(office: Application, folder: Path) -> None:
     office.run("nightly")
     [finding] = known(office)
@@ -138,6 +139,7 @@ def test_a_plan_is_stale_once_the_other_dataset_explains_the_records(office: App
     assert finding.state is State.AWAITING
 
 
+@pytest.mark.slow
 def test_records_can_be_deleted_from_a_sheet_and_put_back(folder: Path) -> None:
     with closing(opened(folder, "{action: delete}")) as office:
         office.run("nightly")
@@ -153,6 +155,7 @@ def test_records_can_be_deleted_from_a_sheet_and_put_back(folder: Path) -> None:
         assert BOOKS["office"].sheets["payments"] == PAYMENTS
 
 
+@pytest.mark.slow
 def test_a_target_that_cannot_change_rows_together_gets_no_plan_that_needs_it(folder: Path) -> None:
     BOOKS["office"].sheets["payments"]["p6"] = {"id": "p6", "reference": "A-17", "note": None}
     with closing(opened(folder, together="false")) as office:
@@ -166,6 +169,7 @@ def test_a_target_that_cannot_change_rows_together_gets_no_plan_that_needs_it(fo
         assert set(notes().values()) == {None}
 
 
+@pytest.mark.slow
 def test_a_target_that_keeps_no_row_unchanged_meanwhile_is_not_cleaned(folder: Path) -> None:
     with closing(opened(folder, guarded="false")) as office:
         office.run("nightly")

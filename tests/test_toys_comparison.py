@@ -76,6 +76,7 @@ def books(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Books:
     return books
 
 
+@pytest.mark.slow
 def test_discrepancies_are_found_and_told_by_form_with_both_sides(books: Books) -> None:
     answer = books.run()
 
@@ -89,6 +90,7 @@ def test_discrepancies_are_found_and_told_by_form_with_both_sides(books: Books) 
     assert "missing in ledger · bank 4 · 40.00 EUR" in books.told
 
 
+@pytest.mark.slow
 def test_differences_that_look_alike_are_told_with_their_cause(books: Books) -> None:
     books.enter(*((f"s{n}", f"S-{n}", f"-{n}.{n}5") for n in range(10, 30)))
     books.export(BANK + "".join(f"{n},S-{n},{n}.{n}5\n" for n in range(10, 30)))
@@ -101,6 +103,7 @@ def test_differences_that_look_alike_are_told_with_their_cause(books: Books) -> 
     ) in books.told
 
 
+@pytest.mark.slow
 def test_the_balance_of_each_currency_is_told_and_reported(books: Books) -> None:
     answer, report = books.run(), books("run", "--json", "--slot", "2026-11-22T05:00:00Z").json
 
@@ -121,6 +124,7 @@ def test_the_balance_of_each_currency_is_told_and_reported(books: Books) -> None
     assert (rule["forms"], rule["matched"]) == ({"left_only": 1, "mismatch": 1, "right_only": 1}, 1)
 
 
+@pytest.mark.slow
 def test_findings_as_json_have_both_sides_with_their_datasets(books: Books) -> None:
     books.run()
 
@@ -141,6 +145,7 @@ def test_findings_as_json_have_both_sides_with_their_datasets(books: Books) -> N
     assert (found["right_only"]["left"], found["right_only"]["right"]) == ([], [{"dataset": "bank", "id": ["4"]}])
 
 
+@pytest.mark.slow
 def test_a_discrepancy_is_shown_side_by_side(books: Books) -> None:
     books.run()
     name = books.findings()["mismatch"]["id"]
@@ -154,6 +159,7 @@ def test_a_discrepancy_is_shown_side_by_side(books: Books) -> None:
     assert "missing in bank" in listed
 
 
+@pytest.mark.slow
 def test_a_dry_run_tells_discrepancies_without_storing_them(books: Books) -> None:
     text, report = books("run", "--dry-run").out, books("run", "--dry-run", "--json").json
 
@@ -162,6 +168,7 @@ def test_a_dry_run_tells_discrepancies_without_storing_them(books: Books) -> Non
     assert not (books.folder / "state.db").exists()
 
 
+@pytest.mark.slow
 def test_a_discrepancy_is_resolved_when_its_partner_arrives(books: Books) -> None:
     books.run()
     books.export(f"{BANK}3,A-3,30.00\n")
@@ -172,6 +179,7 @@ def test_a_discrepancy_is_resolved_when_its_partner_arrives(books: Books) -> Non
     assert books.findings("--state", "resolved")["left_only"]["key"] == {"doc_no": "A-3"}
 
 
+@pytest.mark.slow
 def test_a_partner_with_another_amount_continues_the_finding_and_is_told(books: Books) -> None:
     books.run()
     name = books.findings()["left_only"]["id"]
@@ -183,6 +191,7 @@ def test_a_partner_with_another_amount_continues_the_finding_and_is_told(books: 
     assert (grown["form"], grown["last_change"]) == ("mismatch", "grown")
 
 
+@pytest.mark.slow
 def test_a_dismissed_or_snoozed_discrepancy_is_not_told_again_until_it_changes(books: Books) -> None:
     books.run()
     found = books.findings()

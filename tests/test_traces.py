@@ -107,6 +107,7 @@ def run(folder: Path, environ: Mapping[str, str] | None = None, **more: Any) -> 
         return application.run(more.get("job", "nightly"), slot=SLOT)
 
 
+@pytest.mark.slow
 def test_a_run_is_a_span_with_a_span_for_each_rule_inside(collector: Collector, folder: Path) -> None:
     report = run(folder, traces=f"{collector.address}/v1/traces")
 
@@ -132,6 +133,7 @@ def test_a_run_is_a_span_with_a_span_for_each_rule_inside(collector: Collector, 
     assert collector.service == "reconcile"
 
 
+@pytest.mark.slow
 def test_a_rule_that_could_not_be_checked_shows_as_failed_and_nothing_of_why(
     collector: Collector, folder: Path
 ) -> None:
@@ -216,6 +218,7 @@ def test_a_collector_that_is_not_there_fails_nothing_and_is_told_in_one_sentence
     ]
 
 
+@pytest.mark.slow
 def test_a_collector_that_refuses_is_told_in_one_sentence(
     collector: Collector, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -228,6 +231,7 @@ def test_a_collector_that_refuses_is_told_in_one_sentence(
     assert len(caplog.records) == 1
 
 
+@pytest.mark.slow
 def test_a_collector_that_says_nothing_is_waited_for_a_few_seconds_at_most(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -485,6 +485,7 @@ def test_a_workbook_is_watched_like_a_file(tmp_path: Path) -> None:
     assert after["contacts"].state is not None
 
 
+@pytest.mark.slow
 def test_a_table_of_a_lake_is_watched_by_its_version(tmp_path: Path) -> None:
     """Also after a run, which stays at the version that it read."""
     (tmp_path / "reconcile.yaml").write_text(
@@ -549,6 +550,7 @@ def test_a_key_that_cannot_be_kept_is_refused(plant: Plant, key: str) -> None:
         plant.request(key)
 
 
+@pytest.mark.slow
 def test_of_processes_that_ask_with_one_key_at_once_one_makes_the_run(plant: Plant) -> None:
     code = """
         from reconcile import config

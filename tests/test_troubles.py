@@ -178,6 +178,7 @@ def test_message_ids_are_the_same_in_every_process_and_version(office: Office) -
     ]
 
 
+@pytest.mark.slow
 def test_of_processes_that_see_one_trouble_at_once_one_tells_it(office: Office) -> None:
     code = """
         from reconcile import config

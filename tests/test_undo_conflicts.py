@@ -58,6 +58,7 @@ def moved(folder: Path) -> World:
     return world
 
 
+@pytest.mark.slow
 def test_a_record_that_cannot_come_back_stays_where_it_was_moved_to(tmp_path: Path) -> None:
     """Else it would be nowhere at all."""
     world = moved(tmp_path / "w")
@@ -74,6 +75,7 @@ NOTES = "CREATE TABLE notes (id INTEGER PRIMARY KEY, of INTEGER REFERENCES kept 
 NOTE = "INSERT INTO notes VALUES (1, 2)"
 
 
+@pytest.mark.slow
 def test_an_undo_deletes_no_row_that_somebody_refers_to_by_now(tmp_path: Path) -> None:
     """A cascade would take rows that nobody planned."""
     world = moved(tmp_path / "w")
@@ -90,6 +92,7 @@ def test_an_undo_deletes_no_row_that_somebody_refers_to_by_now(tmp_path: Path) -
     )
 
 
+@pytest.mark.slow
 def test_who_comes_to_refer_while_an_undo_waits_stops_it(tmp_path: Path) -> None:
     world = moved(tmp_path / "w")
     world.shop.sql(NOTES)

@@ -188,6 +188,7 @@ def test_what_a_run_cleaned_that_was_killed_before_it_told_is_told_by_the_next(
 
 
 @pytest.mark.parametrize("state", ["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
+@pytest.mark.slow
 def test_what_a_message_that_was_given_up_would_have_told_of_a_failure_is_told_by_a_later_one(
     state: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -61,6 +61,7 @@ def judged(place: Path, export: Path, *, anchor: bool = True) -> subprocess.Comp
     return done
 
 
+@pytest.mark.slow
 def test_an_untouched_export_is_covered_to_the_end_by_the_key_and_the_anchor(export: Path) -> None:
     done = judged(export, export)
 
@@ -123,6 +124,7 @@ def test_a_rewritten_log_never_passes_with_what_the_auditor_brought(
     assert done.returncode == 1, done.stdout
 
 
+@pytest.mark.slow
 def test_a_log_that_was_rewritten_behind_its_last_head_is_covered_up_to_that_head(copy: Path, export: Path) -> None:
     rewrite(copy, actor="mallory", since=301)
     heads = (copy / "checkpoints.jsonl").read_text().splitlines(keepends=True)
@@ -135,6 +137,7 @@ def test_a_log_that_was_rewritten_behind_its_last_head_is_covered_up_to_that_hea
     assert f"covered up to entry 300 of {LENGTH}" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_anchor_that_ends_early_says_up_to_where_it_covers_the_log(copy: Path, tmp_path: Path, export: Path) -> None:
     kept = tmp_path / "kept.jsonl"
     kept.write_text(Path(anchor_of(export)).read_text().splitlines(keepends=True)[0])
@@ -145,6 +148,7 @@ def test_an_anchor_that_ends_early_says_up_to_where_it_covers_the_log(copy: Path
     assert f"covered up to entry 330 of {LENGTH}" in done.stdout
 
 
+@pytest.mark.slow
 def test_two_anchors_of_the_same_name_have_to_cover_the_log_each(copy: Path, tmp_path: Path, export: Path) -> None:
     (tmp_path / "log.jsonl").write_text("")
 
@@ -154,6 +158,7 @@ def test_two_anchors_of_the_same_name_have_to_cover_the_log_each(copy: Path, tmp
     assert "no signed head of this log" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_anchor_of_another_store_covers_nothing(copy: Path, tmp_path: Path, export: Path) -> None:
     other = exported(tmp_path / "other")
 
@@ -172,6 +177,7 @@ def test_a_key_that_is_none_is_refused(key: str, export: Path) -> None:
     assert "--public-key" in done.stderr
 
 
+@pytest.mark.slow
 def test_without_a_key_or_an_anchor_nothing_is_proven(copy: Path, tmp_path: Path) -> None:
     _other_key(copy, tmp_path)
 
@@ -329,6 +335,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(name: str, kind: str, cop
 
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "zeros"])
+@pytest.mark.slow
 def test_an_anchor_that_is_no_file_is_refused(kind: str, export: Path, tmp_path: Path) -> None:
     KINDS[kind](tmp_path / "anchor")
 

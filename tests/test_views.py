@@ -65,6 +65,7 @@ def test_a_finding_says_which_records_agree_by_which_key_and_what_alone_links_th
     assert list(linked.links) == ["only phone links Zx and Zq", "Zq and Zx agree by mail and key 3"]
 
 
+@pytest.mark.slow
 def test_a_view_of_a_finding_masks_its_records_and_names_the_next_step(shop: Project) -> None:
     with load(shop.folder / "reconcile.yaml") as application:
         [row], total = findings.listed(application, FindingFilter(), show=False, members=True)

@@ -126,6 +126,7 @@ def lake(tmp_path: Path) -> Project:
     return project
 
 
+@pytest.mark.slow
 def test_explain_says_where_each_rule_runs_and_why(lake: Project) -> None:
     said = {rule: lake("explain", rule, "--sql").out for rule in ("twice", "ratio", "timeless", "query")}
 
@@ -136,6 +137,7 @@ def test_explain_says_where_each_rule_runs_and_why(lake: Project) -> None:
     assert "only a `table` of a warehouse is compared there, not a `query`" in said["query"]
 
 
+@pytest.mark.slow
 def test_every_rule_finds_its_group_wherever_it_runs(lake: Project) -> None:
     report = lake("run", "--json").json
 
@@ -266,6 +268,7 @@ def test_all_queries_of_a_rule_in_redshift_see_one_moment(postgres_url: str) -> 
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow
 def test_snowflake_is_read_over_its_own_protocol(tmp_path: Path) -> None:
     fakesnow = pytest.importorskip("fakesnow", exc_type=ImportError)
     from snowflake.sqlalchemy.snowdialect import SnowflakeDialect  # noqa: PLC0415 - with fakesnow

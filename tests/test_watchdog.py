@@ -140,6 +140,7 @@ def test_a_run_that_failed_in_part_a_partial_one_and_a_rehearsal_are_not_heard(f
     assert folder.listener.calls == []
 
 
+@pytest.mark.slow
 def test_a_run_of_every_rule_by_name_is_one_of_the_whole_job(folder: Folder) -> None:
     with folder.open() as application:
         application.run("nightly", rules=["again", "twice"])
@@ -147,6 +148,7 @@ def test_a_run_of_every_rule_by_name_is_one_of_the_whole_job(folder: Folder) -> 
     assert len(folder.listener.calls) == 1
 
 
+@pytest.mark.slow
 def test_a_watchdog_that_does_not_hear_makes_no_success_a_failure(folder: Folder) -> None:
     folder.listener.answers = [500, 503, 502]
 

@@ -62,6 +62,7 @@ def events(site: Site, prefix: str) -> list[tuple[str, str]]:
 # Who gets in
 
 
+@pytest.mark.slow
 def test_nobody_sees_anything_before_they_sign_in_and_comes_back_to_where_they_wanted(shop: Site) -> None:
     browser = shop.browser()
     [first, _] = findings(shop)
@@ -82,6 +83,7 @@ def test_nobody_is_sent_to_another_site_after_they_signed_in(shop: Site, next_pa
     assert shop.browser().sign_in("vic", next=next_page).headers["Location"] == "/"
 
 
+@pytest.mark.slow
 def test_a_wrong_password_is_told_without_the_password_and_guessing_ends(fresh: Site) -> None:
     browser = fresh.browser()
 
@@ -97,6 +99,7 @@ def test_a_wrong_password_is_told_without_the_password_and_guessing_ends(fresh: 
     assert "Too many attempts" in last.text
 
 
+@pytest.mark.slow
 def test_each_answer_forbids_what_it_does_not_need(shop: Site) -> None:
     browser = shop.browser("vic")
 
@@ -265,6 +268,7 @@ def _filled(route: APIRoute, finding: str) -> str:
     return re.sub(r"\{(\w+)(?::\w+)?\}", lambda match: values.get(match[1], "x"), route.path)
 
 
+@pytest.mark.slow
 def test_every_route_is_for_its_role_and_those_above_it_and_for_nobody_else(shop: Site) -> None:
     """The matrix of routes and roles, from the application itself; forms are without a token, so nothing changes."""
     people: dict[str | None, Browser] = {name: shop.browser(name) for name in ("vic", "bob", "otto", "ada")}
@@ -331,6 +335,7 @@ def test_a_decision_is_of_the_person_who_signed_in_and_goes_on_with_the_next_fin
     assert "dismissed by bob" in browser.get(f"/findings/{first}").text
 
 
+@pytest.mark.slow
 def test_what_somebody_dealt_with_elsewhere_is_handled_listed_and_reopened(fresh: Site) -> None:
     browser = fresh.browser("bob")
     page = browser.get("/review")
@@ -351,6 +356,7 @@ def test_what_somebody_dealt_with_elsewhere_is_handled_listed_and_reopened(fresh
     assert fresh.world.findings()[first] == "open"
 
 
+@pytest.mark.slow
 def test_of_two_who_decide_at_the_same_moment_one_wins_and_the_other_is_told_who_and_when(fresh: Site) -> None:
     bob, rita = fresh.browser("bob"), fresh.browser("rita")
     [first, _] = findings(fresh)
@@ -368,6 +374,7 @@ def test_of_two_who_decide_at_the_same_moment_one_wins_and_the_other_is_told_who
     assert fresh.world.findings()[first] == "dismissed"
 
 
+@pytest.mark.slow
 def test_a_plan_is_approved_exactly_as_it_was_seen_and_carried_out_by_the_duty(fresh: Site) -> None:
     browser = fresh.browser("bob")
     [first, second] = findings(fresh)
@@ -402,6 +409,7 @@ def test_an_undone_finding_says_who_undid_it_and_what_can_be_done_next(fresh: Si
     assert f'formaction="/findings/{first}/reopen"' in page.body.decode()
 
 
+@pytest.mark.slow
 def test_two_people_approve_and_one_person_with_a_browser_and_a_token_is_one(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *ROWS, twins={"clean": {"action": "delete"}, "approval": "two_person"})
     world.run()
@@ -471,6 +479,7 @@ def test_decisions_about_many_are_called_as_those_about_one(fresh: Site) -> None
 # Personal data
 
 
+@pytest.mark.slow
 def test_personal_data_is_masked_for_everybody_and_shown_once_to_whom_it_is_allowed_and_recorded(shop: Site) -> None:
     with shop.store.begin() as tx:
         users.set_role(tx, "rita", by="ada", sees_personal=True)

@@ -53,6 +53,7 @@ def run_of(site: Site) -> str:
 # What pages show
 
 
+@pytest.mark.slow
 def test_each_page_is_in_the_navigation_of_those_who_may_see_it_and_shows_no_personal_data(shop: Site) -> None:
     with shop.store.begin() as tx:
         tx.connection.execute(sa.update(tables.plans).values(reason="lost"))
@@ -65,6 +66,7 @@ def test_each_page_is_in_the_navigation_of_those_who_may_see_it_and_shows_no_per
         assert ('href="/people"' in browser.get("/").body.decode()) is (user == "ada")
 
 
+@pytest.mark.slow
 def test_a_run_shows_its_rules_the_run_before_what_happened_and_what_could_not_be_checked(shop: Site) -> None:
     browser = shop.browser("vic")
     first = run_of(shop)
@@ -108,6 +110,7 @@ def test_whoever_chooses_a_password_reads_what_it_needs(shop: Site) -> None:
     assert "it has fewer than 4 different characters" in refused[1]
 
 
+@pytest.mark.slow
 def test_a_rule_shows_its_definition_its_numbers_and_when_people_mostly_reject_it(shop: Site) -> None:
     browser = shop.browser("vic")
     before = browser.get("/rules/twins").text
@@ -185,6 +188,7 @@ def test_a_log_that_was_changed_is_said_to_be_broken(shop: Site) -> None:
 # Jobs
 
 
+@pytest.mark.slow
 def test_an_operator_runs_pauses_and_resumes_a_job_and_a_form_sent_twice_queues_one_run(shop: Site) -> None:
     browser = shop.browser("otto")
     page = browser.get("/runs")
@@ -292,6 +296,7 @@ def test_nobody_but_an_administrator_sees_or_changes_people(shop: Site) -> None:
 # Messages
 
 
+@pytest.mark.slow
 def test_messages_lead_to_the_findings_in_the_console_where_people_have_an_address_for_it(tmp_path: Path) -> None:
     channels = {"team": {"type": "file", "path": "messages.jsonl", "format": "jsonl"}}
     console = {"url": "https://reconcile.example.com/"}

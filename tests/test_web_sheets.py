@@ -60,6 +60,7 @@ def give(browser: Browser, content: bytes, name: str = "back.csv", **fields: str
     return browser.ask("POST", "/review/file", body.decode("latin-1"), **kind)  # latin-1 is what the client sends
 
 
+@pytest.mark.slow
 def test_a_viewer_downloads_what_the_filter_shows_masked(site: Site) -> None:
     browser = site.browser("vic")
     links = re.findall(r'href="(/review/findings[^"]+)"', browser.get("/review?severity=medium").body.decode())
@@ -80,6 +81,7 @@ def test_a_viewer_downloads_what_the_filter_shows_masked(site: Site) -> None:
     assert browser.get("/review/findings.exe").status == 404
 
 
+@pytest.mark.slow
 def test_a_reviewer_gives_a_file_back_and_sees_what_became_of_it(site: Site) -> None:
     browser = site.browser("bob")
     rows = rows_of(browser.get("/review/findings.csv"))
@@ -130,6 +132,7 @@ def test_a_workbook_comes_back_byte_for_byte(site: Site) -> None:
     assert set(site.world.findings().values()) == {"dismissed"}
 
 
+@pytest.mark.slow
 def test_mistakes_are_listed_with_their_lines_and_nothing_is_decided(site: Site) -> None:
     browser = site.browser("bob")
     rows = rows_of(browser.get("/review/findings.csv"))
@@ -150,6 +153,7 @@ def test_mistakes_are_listed_with_their_lines_and_nothing_is_decided(site: Site)
 
 
 @pytest.mark.parametrize("user", ["bob", "vic"])
+@pytest.mark.slow
 def test_a_file_needs_the_role_and_the_token_of_the_session(site: Site, user: str) -> None:
     browser = site.browser(user)
     rows = rows_of(browser.get("/review/findings.csv"))
@@ -190,6 +194,7 @@ def test_more_than_the_console_carries_is_for_the_command_line(site: Site, monke
 
 @settings(max_examples=150, deadline=None)
 @given(content=st.binary(max_size=300) | st.lists(st.sampled_from(list(b"\r\n-X\0\x0b\xff")), max_size=60).map(bytes))
+@pytest.mark.slow
 def test_a_file_arrives_byte_for_byte(content: bytes) -> None:
     assume(b"\r\n--boundary" not in content)
     head = b'--boundary\r\nContent-Disposition: form-data; name="file"; filename="a \xc3\xa4.xlsx"\r\n\r\n'

@@ -167,6 +167,7 @@ def team(tmp_path: Path) -> Iterator[Team]:
         yield Team(tmp_path, store, clock)
 
 
+@pytest.mark.slow
 def test_a_digest_is_one_message_about_what_still_holds_when_it_is_sent(team: Team) -> None:
     team.configure(team={"digest": "daily"})
     team.orders("A", "A", "B", "B", "C")
@@ -187,6 +188,7 @@ def test_a_digest_is_one_message_about_what_still_holds_when_it_is_sent(team: Te
     assert team.wait(24 * HOUR).sent == []
 
 
+@pytest.mark.slow
 def test_a_finding_that_grew_while_its_message_waited_is_told_with_all_that_joined_since_the_last_one(
     team: Team,
 ) -> None:
@@ -203,6 +205,7 @@ def test_a_finding_that_grew_while_its_message_waited_is_told_with_all_that_join
     assert (group.state, group.joined, group.added) == ("grown", ("3", "4"), {"EUR": 7})
 
 
+@pytest.mark.slow
 def test_a_check_that_failed_and_works_again_before_the_digest_is_told_as_working_again(team: Team) -> None:
     team.configure(team={"digest": "daily"})
     team.orders("A", "B")
@@ -217,6 +220,7 @@ def test_a_check_that_failed_and_works_again_before_the_digest_is_told_as_workin
     assert [(failure.subject, failure.ended) for failure in sent.failures] == [("rule double-order", True)]
 
 
+@pytest.mark.slow
 def test_news_that_is_gone_before_the_digest_is_no_message(team: Team) -> None:
     team.configure(team={"digest": "daily"})
     team.orders("A", "A", "B")
@@ -228,6 +232,7 @@ def test_news_that_is_gone_before_the_digest_is_no_message(team: Team) -> None:
     assert team.states() == [("team", "merged")]
 
 
+@pytest.mark.slow
 def test_something_critical_takes_everything_that_waits_along(team: Team) -> None:
     rules = {
         "double-order": {"kind": "duplicates", "dataset": "orders", "key": ["order"], "severity": "low"},
@@ -258,6 +263,7 @@ def test_trouble_that_begins_and_ends_in_quiet_hours_is_one_message_that_says_bo
     assert team.headlines() == ["✅ Resolved: the clock jumped"]
 
 
+@pytest.mark.slow
 def test_each_channel_gets_the_findings_of_its_route_and_no_finding_is_lost(team: Team) -> None:
     rules = {
         "double-order": {"kind": "duplicates", "dataset": "orders", "key": ["order"], "severity": "low", "owner": "@a"},
@@ -296,6 +302,7 @@ def _escalated(team: Team) -> list[str]:
     return [group.key["order"] for notice in team.told("on-call") for rule in notice.rules for group in rule.largest]
 
 
+@pytest.mark.slow
 def test_what_nobody_decides_about_is_told_to_another_channel_once_for_each_time_it_is_told(team: Team) -> None:
     on_call = {"escalate": {"after": "4h", "to": "on-call"}}
     team.configure(**{"team": on_call, "on-call": {}})
@@ -321,6 +328,7 @@ def test_what_nobody_decides_about_is_told_to_another_channel_once_for_each_time
     assert _escalated(team) == ["D", "D"]
 
 
+@pytest.mark.slow
 def test_a_message_whose_delivery_is_given_up_goes_to_the_fallback_once(team: Team) -> None:
     team.configure(team={"path": "no/such/folder.jsonl", "fallback": "ops"}, ops={})
     team.orders("A", "A")
@@ -335,6 +343,7 @@ def test_a_message_whose_delivery_is_given_up_goes_to_the_fallback_once(team: Te
 
 
 @pytest.mark.parametrize(("command", "told"), [("requeue", 1), ("drop", 0)])
+@pytest.mark.slow
 def test_a_person_can_have_a_held_message_sent_now_or_never(team: Team, command: str, told: int) -> None:
     team.configure(team={"digest": "daily"})
     team.orders("A", "A")

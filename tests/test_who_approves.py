@@ -21,6 +21,7 @@ def world(tmp_path: Path) -> World:
     return World.at(tmp_path / "w", *TWINS, twins={"clean": {"action": "delete"}, "approval": "two_person"})
 
 
+@pytest.mark.slow
 def test_two_names_from_one_user_of_one_host_are_told_apart_from_two_people(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -43,6 +44,7 @@ def test_two_names_from_one_user_of_one_host_are_told_apart_from_two_people(
     assert shop("audit", "verify").code == 0
 
 
+@pytest.mark.slow
 def test_two_people_at_two_hosts_are_not_remarked(world: World) -> None:
     world.run()
     for actor, system in (("anna", "anna@till-1"), ("bob", "bob@till-2")):
