@@ -432,6 +432,7 @@ ROWS: Mapping[str, Rows] = {
         ],
     },
     "0011": {},
+    "0012": {},
 }
 
 REVISIONS = tuple(
