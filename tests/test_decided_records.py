@@ -102,3 +102,28 @@ def test_after_a_finding_was_reopened_nothing_of_it_is_asked(tmp_path: Path) -> 
     assert world.command("reopen", name).code == 0
 
     assert world.cleaning(world.run()) == {"cleaned": 1}
+
+
+@pytest.mark.slow
+def test_reopening_is_about_the_records_that_are_shown(tmp_path: Path) -> None:
+    """Two handled findings were joined by a record that left again: the one that stays lists the part of the other."""
+    rows = [(1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"), (4, "b@x", "Rob")]
+    world = World.at(tmp_path / "w", *rows, twins=ALONE | {"key": {"any": [["email"], ["name"]]}, "max_share": "100%"})
+    world.run()
+    for name in world.findings():
+        assert world.command("handle", name).code == 0
+    world.add((5, "a@x", "Bob"))
+    world.run()
+    world.shop.sql("DELETE FROM customers WHERE id = 5")
+    world.run()
+    [listed] = [name for name, state in world.findings().items() if state == "handled"]
+    shown = world.command("show", listed, "--json").json
+    assert (shown["keeper"], shown["surplus"]) == ([1], [[2]])
+
+    assert world.command("reopen", listed).code == 0
+
+    assert world.cleaning(world.run()) == {"proposed": 1}
+    assert world.approve(listed).ok
+    assert [world.cleaning(world.run()) for _ in range(2)] == [{}, {}]
+    assert world.shop.ids() == [1, 3, 4]
+    assert world.intact()

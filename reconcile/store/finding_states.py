@@ -233,12 +233,9 @@ def decided_records(tx: Transaction, rules: Sequence[str], records: Iterable[str
 
 def decided_findings(tx: Transaction, names: Collection[str]) -> set[str]:
     """Return those of the findings that a person decided about, whatever records they have now."""
-    ids = {"ids": list(names)}
     documents = sa.select(findings.c.id, findings.c.payload).where(bulk.one_of(findings.c.id, "ids"))
-    judged = sa.select(not_same.c.finding).distinct().where(bulk.one_of(not_same.c.finding, "ids"))
-    return {name for name, payload in tx.connection.execute(documents, ids) if payload.get(DECIDED)}.union(
-        tx.connection.execute(judged, ids).scalars()
-    )
+    rows = tx.connection.execute(documents, {"ids": list(names)})
+    return {name for name, payload in rows if payload.get(DECIDED)}
 
 
 def rules_with_findings(tx: Transaction) -> list[str]:

@@ -96,9 +96,22 @@ def judge(
     return judged
 
 
-def forget_judgements(tx: Transaction, finding: str) -> int:
-    """Delete the judgements made with this finding; return the number of pairs."""
-    return tx.connection.execute(sa.delete(not_same).where(not_same.c.finding == finding)).rowcount
+def present(tx: Transaction, finding: str) -> list[str]:
+    """Return the names of the finding's present records."""
+    return [row.record for row in tx.connection.execute(_PRESENT, {"ids": [finding]})]
+
+
+def forget_judgements(tx: Transaction, finding: str, rule: str, records: Collection[str]) -> int:
+    """Delete the judgements about pairs of these records, the finding's present ones, in its rule, and those made with
+    this finding about one of them; return the number of pairs.
+
+    A finding that joined another one and parted again can have judged records that are in neither by now: they stay.
+    """
+    names = {"records": list(records)}
+    among = [bulk.one_of(record, "records") for record in (not_same.c.record_a, not_same.c.record_b)]
+    own = (not_same.c.finding == finding) & sa.or_(*among)
+    within = sa.and_(not_same.c.rule == rule, *among)
+    return tx.connection.execute(sa.delete(not_same).where(own | within), names).rowcount
 
 
 _ids: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)

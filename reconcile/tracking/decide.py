@@ -200,7 +200,9 @@ def reopen(store: Store, finding_id: str, *, actor: str, note: str | None = None
         _check(finding, Event.DECISION_UNDONE, "reopened", seen)
         details = {}
         if finding.state in SETTLED:
-            details["pairs"] = judgements.forget_judgements(tx, finding.id)
+            records = judgements.present(tx, finding.id)
+            log.touch(tx, facts.FINDING, judgements.judged_among(tx, records))
+            details["pairs"] = judgements.forget_judgements(tx, finding.id, finding.rule, records)
             finding_memory.settle(tx, finding.id, None)
             finding_states.forget_decision(tx, finding.id)
         _move(tx, finding, Event.DECISION_UNDONE, actor, note, details=details)
