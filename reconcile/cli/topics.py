@@ -49,7 +49,8 @@ _CONDITIONS = """\
 
 Names: the columns of the key, and rule, state, form, records, money,
 first_seen, assigned_to, and currencies such as EUR. A column of the key that
-is called `state` is written `key_state`.
+is called `state` is written `key_state`. Values of the key are normalised, as
+`reconcile findings` lists them: 'adler', where a record has Adler.
 
 Comparison   =  <>  <  <=  >  >=   in (1, 2)   between 1 and 5
              like 'INV-%'   is null   is not null

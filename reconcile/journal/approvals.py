@@ -15,12 +15,14 @@ from reconcile.store.plans import StoredPlan
 
 
 class PlanChanged(Refused):
-    """The plan is not, or no longer, the plan that the person decided about."""
+    """The plan is not, or no longer, the plan that the person decided about; `is_void` if none can be approved now."""
 
-    def __init__(self, finding: str, why: str) -> None:
+    def __init__(self, finding: str, why: str, *, is_void: bool = False) -> None:
+        look = f"`reconcile plan --finding {finding}`"
+        advice = f"The next run plans it anew (`reconcile run`). Then look at that plan ({look}), and decide"
         super().__init__(
-            f"Nothing was decided about {finding}: {why}. Look at the current plan (`reconcile plan "
-            f"--finding {finding}`), then decide"
+            f"Nothing was decided about {finding}: {why}. "
+            + (advice if is_void else f"Look at the current plan ({look}), then decide")
         )
 
 

@@ -395,9 +395,10 @@ def _check_plan(finding: Finding, plan: StoredPlan, plan_hash: str | None) -> No
 
 def _check_valid(tx: Transaction, finding: Finding, plan: StoredPlan, void: Void) -> None:
     if plan.expires_at is not None and plan.expires_at <= tx.now:
-        raise approvals.PlanChanged(finding.id, f"its plan waited for approval until {_time(plan.expires_at)}")
+        why = f"its plan waited for approval until {_time(plan.expires_at)}"
+        raise approvals.PlanChanged(finding.id, why, is_void=True)
     if why := void(plan.content, plan.policy):
-        raise approvals.PlanChanged(finding.id, why)
+        raise approvals.PlanChanged(finding.id, why, is_void=True)
 
 
 def _plan_state(plan: StoredPlan) -> str:
