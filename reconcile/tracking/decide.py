@@ -395,8 +395,8 @@ def _check_plan(finding: Finding, plan: StoredPlan, plan_hash: str | None) -> No
 
 def _check_valid(tx: Transaction, finding: Finding, plan: StoredPlan, void: Void) -> None:
     if plan.expires_at is not None and plan.expires_at <= tx.now:
-        why = f"its plan waited for approval until {_time(plan.expires_at)}"
-        raise approvals.PlanChanged(finding.id, why, is_void=True)
+        expired = f"its plan waited for approval until {_time(plan.expires_at)}"
+        raise approvals.PlanChanged(finding.id, expired, is_void=True)
     if why := void(plan.content, plan.policy):
         raise approvals.PlanChanged(finding.id, why, is_void=True)
 
