@@ -441,7 +441,7 @@ def listed_keys(person: Person) -> dict[str, str]:
 
 def test_the_help_lists_the_keys_that_work_on_the_page(chromium: Browser, site: Site) -> None:
     everywhere = {"/": "search", "?": "show the keys of this page"}
-    deciding = {"n": "write a note", "a": "approve", "d": "dismiss", "h": "handled", "s": "snooze"}
+    deciding = {"n": "write a note", "a": "approve", "d": "not a duplicate", "h": "handled", "s": "snooze"}
     person, viewer = (Person.at(chromium, site.url).sign_in(name) for name in ("bob", "vic"))
     listed = {}
     for path in ("/account", "/rules", f"/findings/{min(site.world.findings())}", "/review"):
