@@ -36,7 +36,7 @@ spark: $(DEV) ## rules in Spark, on clusters and servers that it starts and stop
 	@$(BIN)/python -c 'import grpc_status, pyspark' 2>/dev/null || \
 		if command -v uv >/dev/null; then uv pip install -q --python $(BIN)/python --no-deps --require-hashes -r requirements-spark.lock; \
 		else $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r requirements-spark.lock; fi
-	@$(BIN)/pytest -q -n 0 -m spark tests/test_spark_cluster.py tests/test_spark_connect.py tests/test_spark_jdbc.py
+	@for file in cluster jdbc connect; do $(BIN)/pytest -q -n 0 -m spark tests/test_spark_$$file.py; done # a process has one kind of session
 
 check: $(DEV) ## formatting, lint, security, types, layers
 	$(BIN)/ruff format --check .
