@@ -316,6 +316,9 @@ class Changes(Protocol):
         """The records whose columns of these names hold one of the tuples, none of them null; None for more than
         `most`. It may hold others."""
 
+    def records(self) -> int:
+        """The number of all records."""
+
 
 @runtime_checkable
 class Trackable(Protocol):
@@ -326,6 +329,15 @@ class Trackable(Protocol):
 
     def changes(self, dataset: Any, by: str) -> AbstractContextManager[Changes]:
         """Open a view; the column `by` has the time of a record's last change. Raises a ConnectorError."""
+
+
+@runtime_checkable
+class RowSecured(Protocol):
+    """A source whose database may hide records from its user."""
+
+    def hides_rows(self, dataset: Any) -> str | None:
+        """The reason, as a clause, why this user may not see all records of the dataset, whether it is a table, a view
+        or a query; None if all are seen. Raises a ConnectorError."""
 
 
 @runtime_checkable

@@ -125,6 +125,8 @@ class GroupNotice:
     nearby_records: int = 0
     history: str | None = None  # what was decided before, for one that came back; why its cleaning or undo failed
     plan_hash: str | None = None  # the hash of the plan that waits for approval
+    plan_does: Ours[str | None] = None  # what that plan does
+    plan_expires: Ours[dt.datetime | None] = None  # when it is proposed anew
     form: Ours[str] = "duplicate"
     in_words: Ours[str] = "duplicate"
     left: tuple[str, ...] = ()
@@ -151,8 +153,8 @@ class RuleNotice:
 
     `datasets` are all that the rule reads, if they are several, and `nouns` its findings, one and many. `forms` counts
     discrepancies by form, also `in_words`, and `balance` is that of the two datasets. `first_run` marks a summary of
-    what existed before: of the rule's first run, or of the first after an edit (`edited`). `undecided` counts findings
-    of an escalation.
+    what existed before: of the rule's first run, or of the first after an edit (`edited`). With `first_message` it is
+    one for a channel that was told nothing of an earlier run. `undecided` counts findings of an escalation.
     """
 
     rule: Ours[str]
@@ -180,6 +182,7 @@ class RuleNotice:
     in_words: Ours[tuple[str, ...]] = ()
     balance: Ours[tuple[BalanceNotice, ...]] = ()
     undecided: int = 0
+    first_message: bool = False
 
     @property
     def news(self) -> int:
@@ -193,13 +196,28 @@ class RuleNotice:
 
 
 @dataclass(frozen=True)
+class PlanNotice:
+    """A plan that ended, or waits without a person: its finding, what became of it, what it does, and why it was not
+    done."""
+
+    finding: Ours[str]
+    what: Ours[str]  # cleaned | undone | waiting | undo waiting | skipped | expired | void | withdrawn
+    does: Ours[str]
+    why: str | None = None
+
+
+@dataclass(frozen=True)
 class CleaningNotice:
     """Reconcile's cleanings and proposals for a rule, as counts of findings.
 
     `awaiting`, `quarantined`, `failed` and `not_undone` (an undo did not complete) wait for a person and are reported
-    now; `findings` are some of those. `cleaned`, `stale` (the records changed, so nothing was done) and `waiting`
-    (retried later) are this run's. `stopped` is why automatic cleaning stopped. `undo` is the command that undoes
-    this run's cleanings. `next_run` is a sentence on work that only the next run does by itself.
+    now; `findings` are some of those. The others are in one message only, and count what happened since the last:
+    `cleaned` and `undone`; `waiting` and `undos_waiting`, released without a question and not executed yet; and those
+    that ended without a change: `stale` (the records changed), `expired`, `void` (the configuration changed) and
+    `withdrawn` by a person; `plans` are the first of those. `waits_for` is why those that wait do, if operators read
+    the message. `stopped` is why automatic cleaning stopped, `doubt` what people should look at before they approve.
+    `undo` are the commands that undo what was cleaned, separated by "; ". `next_run` is a sentence on work that only
+    the next run does by itself.
     """
 
     rule: Ours[str]
@@ -219,6 +237,14 @@ class CleaningNotice:
     not_undone: int = 0
     next_run: str | None = None
     runbook: Ours[str | None] = None
+    undone: int = 0
+    undos_waiting: int = 0
+    expired: int = 0
+    void: int = 0
+    withdrawn: int = 0
+    waits_for: str | None = None
+    doubt: str | None = None
+    plans: tuple[PlanNotice, ...] = ()
 
     @property
     def asks(self) -> int:
@@ -226,8 +252,22 @@ class CleaningNotice:
         return self.awaiting + self.quarantined + self.failed + self.not_undone
 
     @property
+    def needs_people(self) -> bool:
+        return bool(self.asks or self.stopped or self.doubt)
+
+    @property
     def is_told(self) -> bool:
-        return bool(self.asks or self.cleaned or self.stale or self.stopped or self.next_run)
+        return bool(self.needs_people or self.results or self.next_run)
+
+    @property
+    def results(self) -> int:
+        """The number of cleanings and undos that ended, or wait without a person."""
+        return self.cleaned + self.undone + self.waiting + self.undos_waiting + self.not_done
+
+    @property
+    def not_done(self) -> int:
+        """The number of cleanings and undos that ended without a change, and need no person."""
+        return self.stale + self.expired + self.void + self.withdrawn
 
 
 @dataclass(frozen=True)
@@ -274,8 +314,8 @@ class Notice:
     `since` is the slot of the run before, `created` when the notice was written (a catch-up run is later than its
     slot), `timezone` the zone its times are shown in. All times know their zone. `project` is the project's `name`.
 
-    With an `escalation` it is about findings of several runs, and has no `run` and no `job`. With `fallback_of` it
-    could not be delivered to that channel.
+    With a `job` but no `run` it tells what became of cleanings between runs. With an `escalation` it is about findings
+    of several runs, and has no `run` and no `job`. With `fallback_of` it could not be delivered to that channel.
 
     With `trouble` it is about Reconcile itself: there is no `run`, `job` is the job in trouble if it is one job's, and
     `slot` is when the trouble began or ended.

@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # a run loads these while a slow source has begun its work
     from reconcile.messages import delivery
     from reconcile.runs import runner
     from reconcile.runs.check import Order, Readers
+    from reconcile.runs.listing import Lists
     from reconcile.runs.report import RunReport
     from reconcile.store import Store
     from reconcile.telemetry import traces
@@ -95,6 +96,8 @@ class Application:
         self._open(project)
         self._store = store
         self._owns_store = store is None
+        self.upgrade: Callable[[Store], None] | None = None
+        """Called with a state of an older schema before it is upgraded; without it such a state is refused."""
         self._scratch: Scratch | None = None
         self._spans: traces.Spans | None = None
 
@@ -106,13 +109,14 @@ class Application:
 
     @property
     def store(self) -> Store:
-        """The state database, created if it does not exist. Raises a StoreError."""
+        """The state database, created if it does not exist. Raises a StoreError, StoreOlder without `upgrade`."""
         if self._store is None:
             from reconcile.store import Store  # noqa: PLC0415 - see above
             from reconcile.store.sealing import Seals  # noqa: PLC0415 - see above
 
             seals = Seals(self.project.encryption_keys)
-            self._store = Store.open(self.project.state.get_secret_value(), self.project.directory, seals=seals)
+            url, folder = self.project.state.get_secret_value(), self.project.directory
+            self._store = Store.open(url, folder, seals=seals, upgrade=self.upgrade)
             if self._store.was_upgraded:
                 from reconcile.runs import ranks  # noqa: PLC0415 - once per release
 
@@ -121,18 +125,46 @@ class Application:
 
     @property
     def has_state(self) -> bool:
-        """True if a state database exists; creates none."""
+        """True if a state database exists and is not empty; creates none."""
+        if self._store is not None:
+            return True
         url = self.project.state.get_secret_value()
         with contextlib.suppress(PermissionError):  # reported when it is opened
-            return not url.startswith("sqlite") or Path(url.split("///", 1)[1].split("?")[0]).exists()
+            if url.startswith("sqlite"):
+                file = Path(url.split("///", 1)[1].split("?")[0])
+                return file.exists() and not (file.is_file() and file.stat().st_size == 0)
+            from reconcile.store import Store, StoreError  # noqa: PLC0415 - see above
+
+            try:
+                return Store.found_at(url, self.project.directory)[1] is not None
+            except StoreError:  # opening it raises the same
+                return True
         return True
 
     @property
     def memory(self) -> Store:
         """The state database for queries; raises NothingRemembered instead of creating an empty one."""
-        if not self.has_state:
-            raise NothingRemembered(self.project.state.get_secret_value().removeprefix("sqlite:///").split("?")[0])
+        self._require_state()
         return self.store
+
+    def _require_state(self) -> None:
+        if not self.has_state:
+            url = self.project.state.get_secret_value()
+            if url.startswith("sqlite"):
+                raise NothingRemembered(url.removeprefix("sqlite:///").split("?")[0])
+            from reconcile.store import Store  # noqa: PLC0415 - see above
+
+            raise NothingRemembered(Store.found_at(url, self.project.directory)[0])
+
+    def state_as_it_is(self) -> Store:
+        """Open the state to copy it, with the schema that it has; the caller closes it.
+
+        Raises NothingRemembered, a StoreError.
+        """
+        self._require_state()
+        from reconcile.store import Store  # noqa: PLC0415 - see above
+
+        return Store.as_it_is(self.project.state.get_secret_value(), self.project.directory)
 
     @property
     def budget(self) -> Budget:
@@ -233,9 +265,9 @@ class Application:
         dry_run: bool = False,
         full: bool = False,
         watch: Callable[[str, int], None] = lambda _rule, _read: None,
-        lists: bool = True,
+        lists: Lists | None = None,
     ) -> list[RunReport]:
-        """Run the `chosen` jobs one after the other; see `run`. Without `lists` reports do not list findings."""
+        """Run the `chosen` jobs one after the other; see `run`. `lists`: the findings to list, by default all."""
         reports: dict[str, RunReport] = {}
 
         def go_on() -> list[RunReport]:
@@ -280,7 +312,7 @@ class Application:
         *,
         dry_run: bool,
         full: bool,
-        lists: bool = True,
+        lists: Lists | None = None,
     ) -> RunReport:
         chosen = self.job(job)
         for name in rules:
@@ -292,15 +324,26 @@ class Application:
         if slot is None:  # a given slot may have run already
             self._begin_sources((named or chosen.rules)[0])
         if dry_run:
-            return self._rehearse(chosen, named, slot_time, watch)
+            return self._rehearse(chosen, named, slot_time, watch, lists)
         from reconcile.runs import runner  # noqa: PLC0415 - see above
         from reconcile.runs.check import Order  # noqa: PLC0415 - see above
 
         trigger = "manual" if len(named) in (0, len(chosen.rules)) else "rules"
         order = Order(chosen, slot_time, trigger if slot is None else "slot", named, full=full)
-        report = self._call_watchdog(order, runner.run(order, self._equipment(watch, lists=lists)))
-        self.anchor()
-        return report
+        report = self._call_watchdog(order, runner.run(order, self._equipment(watch, lists)))
+        uncompacted = self._compact_daily()
+        return replace(report, uncompacted=uncompacted, unanchored=tuple(self.anchor().failed.values()))
+
+    def _compact_daily(self) -> str | None:
+        """Delete old data, once a day, where no `serve` does; return why that failed. The next run tries again."""
+        from reconcile.store import StoreError  # noqa: PLC0415 - see above
+        from reconcile.upkeep import compaction  # noqa: PLC0415 - see above
+
+        try:
+            compaction.daily(self.store, self.project.retention, undo_window=self.project.undo_window)
+        except StoreError as error:
+            return str(error)
+        return None
 
     def run_slot(
         self, job: str, slot: dt.datetime, trigger: str, watch: Callable[[str, int], None] = lambda _rule, _read: None
@@ -308,20 +351,29 @@ class Application:
         """Run a job for a slot that a trigger made due; messages stay in the outbox. Raises as `run` does."""
         from reconcile.runs import runner  # noqa: PLC0415 - see above
         from reconcile.runs.check import Order  # noqa: PLC0415 - see above
+        from reconcile.runs.listing import Lists  # noqa: PLC0415 - see above
 
         order = Order(self.job(job), slot, trigger)
-        return self._call_watchdog(order, runner.run(order, self._equipment(watch, lists=False, delivers=False)))
+        return self._call_watchdog(order, runner.run(order, self._equipment(watch, Lists.NONE, delivers=False)))
 
     def anchor(self) -> anchoring.AnchoringReport:
-        """Sign the end of the audit log and write it to the due anchors; report an anchor that fails for long."""
+        """Sign the end of the audit log and write it to the due anchors; report an anchor that fails for long.
+
+        Where no `serve` is running, nothing tries again soon: the first failure is reported, and sent at once.
+        """
         from reconcile.audit import anchoring  # noqa: PLC0415 - see above
+        from reconcile.coordination import lease  # noqa: PLC0415 - see above
 
         intervals = {name: anchor.every for name, anchor in self.project.audit.anchors.items()}
-        report = anchoring.write_due(self.store, self.anchors, intervals)
+        with self.memory.read() as tx:
+            is_served = bool(intervals) and lease.holder(tx, "scheduler") is not None
+        patience = anchoring.LATE if is_served else dt.timedelta(0)
+        report = anchoring.write_due(self.memory, self.anchors, intervals, patience=patience)
         if self.anchors and self.fallback is None:  # a fallback may lack the channels
             from reconcile.messages import watchdog  # noqa: PLC0415 - few have anchors
 
-            watchdog.anchors(self.store, self.project, report.late)
+            if watchdog.anchors(self.memory, self.project, report.late) and not is_served:
+                self.deliver()
         return report
 
     def deliver(self) -> delivery.DeliveryReport:
@@ -401,8 +453,11 @@ class Application:
             target=self.target,
         )
 
-    def _equipment(self, watch: Callable[[str, int], None], *, lists: bool, delivers: bool = True) -> runner.Equipment:
+    def _equipment(
+        self, watch: Callable[[str, int], None], lists: Lists | None, *, delivers: bool = True
+    ) -> runner.Equipment:
         from reconcile.runs import runner  # noqa: PLC0415 - see above
+        from reconcile.runs.listing import Lists  # noqa: PLC0415 - see above
 
         self.sources.renew()
         return runner.Equipment(
@@ -414,7 +469,7 @@ class Application:
             watch=watch,
             sleep=self._sleep,
             delivers=delivers,
-            lists=lists,
+            lists=lists or Lists.ALL,
             version=__version__,
             stop=self._stop,
             spans=self.spans,
@@ -448,13 +503,19 @@ class Application:
         return slot or dt.datetime.now(dt.UTC)
 
     def _rehearse(
-        self, job: JobConfig, rules: tuple[str, ...], slot: dt.datetime, watch: Callable[[str, int], None]
+        self,
+        job: JobConfig,
+        rules: tuple[str, ...],
+        slot: dt.datetime,
+        watch: Callable[[str, int], None],
+        lists: Lists | None,
     ) -> RunReport:
         from reconcile.runs.check import Order  # noqa: PLC0415 - see above
         from reconcile.runs.dry_run import rehearse  # noqa: PLC0415 - see above
+        from reconcile.runs.listing import Lists  # noqa: PLC0415 - see above
 
         order = Order(job, slot, rules=rules)
-        return rehearse(order, self.readers(watch), self.store if self.has_state else None)
+        return rehearse(order, self.readers(watch), self.store if self.has_state else None, lists or Lists.ALL)
 
     def close(self) -> None:
         """Release all resources. Safe to call twice."""

@@ -55,12 +55,12 @@ class Holidays(Strict):
 
 
 def _check_names(package: ModuleType, country: str | None, region: str | None, market: str | None) -> None:
-    known = package.list_supported_countries() if country else package.list_supported_financial()
+    supported = package.list_supported_countries() if country else package.list_supported_financial()
     name, what, example = (country, "country", "DE") if country else (market, "market", "XECB")
-    if name not in known:
+    if name not in supported:
         raise ValueError(f"`{name}` is not a {what} with known holidays; write its code, like {example}")
-    if region is not None and region not in known[name]:
-        regions = known[name]
+    if region is not None and region not in supported[name]:
+        regions = supported[name]
         advice = suggestion(region, regions) if regions else "remove it"
         raise ValueError(f"`{region}` is not a region of `{name}` with its own holidays; {advice}")
 
@@ -137,19 +137,19 @@ ONLY_WEEKENDS = Calendar()
 def _calendar(holidays: Holidays) -> Calendar:
     weekend, days = WEEKEND, set(holidays.dates)
     if holidays.country or holidays.market:
-        known = _known(holidays)
-        weekend = frozenset(known.weekend)
-        days |= set(known)
+        days_off = _days_off(holidays)
+        weekend = frozenset(days_off.weekend)
+        days |= set(days_off)
     return Calendar(weekend, tuple(sorted(day.toordinal() for day in days if day.weekday() not in weekend)))
 
 
-def _known(holidays: Holidays) -> Any:
+def _days_off(holidays: Holidays) -> Any:
     package = _package()
     if holidays.market:
-        found = package.financial_holidays(holidays.market)
+        days_off = package.financial_holidays(holidays.market)
     else:
-        found = package.country_holidays(holidays.country, subdiv=holidays.region)
-    return found.__class__(subdiv=found.subdiv, years=range(found.start_year, found.end_year + 1))
+        days_off = package.country_holidays(holidays.country, subdiv=holidays.region)
+    return days_off.__class__(subdiv=days_off.subdiv, years=range(days_off.start_year, days_off.end_year + 1))
 
 
 @functools.cache

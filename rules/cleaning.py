@@ -16,7 +16,7 @@ from rules.document.mistakes import nearest, short, suggestion
 from rules.expressions import BoundExpression, ExpressionError, parse
 from rules.expressions.tree import Call, Name, walk
 from rules.models import Strict
-from rules.values import Column, Schema, Type, Value
+from rules.values import Column, Schema, Type, Value, by_currency
 
 Policy = Literal["none", "required", "two_person"]
 POLICIES: tuple[Policy, ...] = ("none", "required", "two_person")
@@ -105,14 +105,24 @@ class ApprovalPolicy(Strict):
             raise ValueError(f"gives `{self.then}` either way; write `approval: {self.then}`, or change `else`")
         return self
 
+    @property
+    def is_automatic(self) -> bool:
+        """True if no group needs an approval."""
+        return self.when is None and self.then == "none"
+
     def asks(self, *, surplus: int, records: int, money: Mapping[str, Decimal]) -> Policy:
         """Return the approval needed before a group of `records` records, `surplus` of them surplus, is cleaned.
 
-        `money` is the sum over the surplus by currency; empty where it is unknown.
+        `money` is the sum over the surplus by currency; empty where it is unknown. Amounts in a currency that `when`
+        does not name are unknown, too, if it names any.
         """
         if self._bound is None:
             return self.then
-        answer = self._bound.evaluate(_Amounts(surplus, records, money), _ANYTIME)
+        amounts = by_currency(money)
+        named = {name for name in self._bound.expression.columns if CURRENCY.fullmatch(name)}
+        if named and any(amount for currency, amount in amounts.items() if currency not in named):
+            amounts = {}
+        answer = self._bound.evaluate(_Amounts(surplus, records, amounts), _ANYTIME)
         if answer is None:
             return stricter(self.then, self.otherwise)
         return self.then if answer is True else self.otherwise
@@ -214,12 +224,14 @@ class Caps:
 
     `records` and `share` are numbers of rows: surplus, re-pointed and captured ones. `group` counts the records of one
     group, the keeper included. Where `money` names any currency, an amount in another one is over the limit.
+    `hides_money`: amounts are personal data, so no sentence names the amount that would be changed.
     """
 
     records: int | None = None
     share: int | None = None
     group: int | None = None
     money: Mapping[str, Decimal] = field(default_factory=dict)
+    hides_money: bool = False
 
     @property
     def most(self) -> int | None:

@@ -271,7 +271,8 @@ def _amount(record: Valued, money: MoneyColumns) -> dict[str, Decimal] | str:
     exactly = number(amount)
     if not exactly.is_finite():
         return "no finite amount"
-    return {str(currency): exactly} if currency and str(currency).strip() else "no currency"
+    name = sums.currency_name(str(currency or ""))
+    return {name: exactly} if name else "no currency"
 
 
 def different(records: Iterable[Record], column: str) -> int:

@@ -71,13 +71,13 @@ def neighbours(windows: Sequence[Sequence[Record]], first: Limit, second: Limit)
     recent = _Recent(in_order([record for part in windows for record in part], first.column), first, second)
     window_by_record = {id(record): number for number, part in enumerate(windows) for record in part}
     window = [window_by_record[id(record)] for record in recent.records]
-    found: dict[int, list[Record]] = defaultdict(list)
+    near_by_record: dict[int, list[Record]] = defaultdict(list)
     for number, record in enumerate(recent.records):
         for near in recent.near(number, window):
-            found[id(record)].append(near)
-            found[id(near)].append(record)
+            near_by_record[id(record)].append(near)
+            near_by_record[id(near)].append(record)
         recent.add(number)
-    return found
+    return near_by_record
 
 
 def nearest(

@@ -227,10 +227,19 @@ def _single(records: Sequence[FieldSource], name: str, strategy: Strategy) -> Ch
 
 
 def _group(records: Sequence[FieldSource], group: tuple[str, ...], strategy: Strategy) -> Chosen:
-    """Choose the record with most of the group's values; break ties by the strategy."""
+    """Choose the record with most of the group's values; break ties by the strategy.
+
+    A record without a value that the keeper has is not chosen: the keeper would lose that value to an empty one.
+    """
     if strategy.how == "keep":
         return Chosen(group, (0,))
-    filled = [sum(record.values[name] is not None for name in group) for record in records]
+    of_keeper = [name for name in group if records[0].values[name] is not None]
+    filled = [
+        sum(record.values[name] is not None for name in group)
+        if all(record.values[name] is not None for name in of_keeper)
+        else 0
+        for record in records
+    ]
     most = max(filled)
     return Chosen(group, _best(records, [n for n, k in enumerate(filled) if k == most and most], group, strategy))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import enum
+import functools
 import json.encoder
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from rules.compact import encoder
+from rules.normal_forms import normalised
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -222,6 +224,17 @@ def of(parts: Iterable[Mapping[str, Decimal]]) -> dict[str, Decimal]:
     for amounts in parts:
         add(total, amounts)
     return total
+
+
+def by_currency(amounts: Mapping[str, Decimal]) -> dict[str, Decimal]:
+    """Return the sum of each currency, with names that differ only in case, blanks or width of letters as one."""
+    return of({currency_name(name): amount} for name, amount in sorted(amounts.items()))
+
+
+@functools.lru_cache(maxsize=1024)
+def currency_name(text: str) -> str:
+    """Return the name of a currency as amounts are compared by it: `EUR` for ` eur`."""
+    return "".join(normalised("NFKC", text).split()).upper()
 
 
 def sizes(amounts: Mapping[str, Decimal]) -> dict[str, Decimal]:

@@ -287,7 +287,8 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     ),
     "expressions of a dataset": "sources: {shop: {type: files}}\ndatasets:\n  charges:\n    source: shop\n"
     "    path: a.csv\n    where: not\n    columns: {gross: {is: net +}}\n" + RULE,
-    "a former name that still lives": rule(KEY, "was: twice"),
+    "a former name that still lives": rule(KEY, "was: again")
+    + "  again: {kind: duplicates, dataset: charges, key: [order_id]}\n",
     "a source without type": "sources: {shop: {root: x}}\n" + RULE,
     "a misspelt type": "sources: {shop: {type: file}}\n" + RULE,
     "a type of a later version": "sources: {shop: {type: stripe}}\n" + RULE,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
+
+from reconcile.store import key
 
 POSTGRES = os.environ.get("RECONCILE_TEST_POSTGRES", "postgresql+psycopg://root@127.0.0.1:5432/postgres")
 MARIADB = os.environ.get("RECONCILE_TEST_MARIADB", "mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4")
@@ -26,6 +31,21 @@ settings.register_profile(
 settings.register_profile("test", parent=settings.get_profile("reconcile"), max_examples=40)
 settings.register_profile("quick", parent=settings.get_profile("reconcile"), max_examples=20)
 settings.load_profile("reconcile")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def keys_of_states() -> Iterator[None]:
+    """Each state of a test has its own key, the same each time: ids of findings, and so their order, come of it."""
+    made = Counter[str]()
+
+    def token_bytes(size: int) -> bytes:
+        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+        made[test] += 1
+        return hashlib.shake_256(f"{test}|{made[test]}".encode()).digest(size)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(key, "secrets", SimpleNamespace(token_bytes=token_bytes, token_hex=secrets.token_hex))
+        yield
 
 
 class Compiled(dict[Any, Any]):

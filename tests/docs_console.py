@@ -1,4 +1,7 @@
-"""Console blocks of the documentation as a new user types them, and their output without what differs each time."""
+"""Console blocks of the documentation as a new user types them, and their output without what differs each time.
+
+Each state gives findings ids of its own. A page has the same ids always: those of the fingerprints without a key.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import io
 import os
 import re
 import shlex
+import sqlite3
 import subprocess
 import sys
 import time
@@ -16,6 +20,7 @@ from pathlib import Path
 from unittest import mock
 
 from reconcile import cli
+from reconcile.findings.identity import short_id
 
 _CHANGING = (
     (r"run1_[a-z2-7]{26}", "RUN"),
@@ -61,7 +66,9 @@ class Terminal:
         if words[0] == "cd":
             self.folder, self.out, self.err, self.code = (self.folder / words[1]).resolve(), "", "", 0
         elif words[0] == "reconcile":
-            self.out, self.err, self.code = reconcile(words, self.folder, self.environ)
+            words = shlex.split(as_stored(part, self.folder))
+            out, err, self.code = reconcile(words, self.folder, self.environ)
+            self.out, self.err = as_documented(out, self.folder), as_documented(err, self.folder)
         else:
             environ = {**os.environ, **self.environ}
             ended = subprocess.run(
@@ -79,12 +86,13 @@ class Shell:
 
     def type(self, text: str) -> subprocess.CompletedProcess[str]:
         left = self.folder / ".left"
-        script = f"{text}\nended=$?; pwd > '{left}'; exit $ended"
+        script = f"{as_stored(text, self.folder)}\nended=$?; pwd > '{left}'; exit $ended"
         ended = subprocess.run(
             ["bash", "-c", script], cwd=self.folder, env=dict(self.environ), capture_output=True, text=True, check=False
         )
         self.folder = Path(left.read_text(encoding="utf-8").strip())
         left.unlink()
+        ended.stdout, ended.stderr = (as_documented(output, self.folder) for output in (ended.stdout, ended.stderr))
         return ended
 
     def serve(self, text: str, patience: float = 60) -> tuple[int, str]:
@@ -116,6 +124,28 @@ def reconcile(words: list[str], folder: Path, environ: Mapping[str, str] | None 
         except SystemExit as ended:
             code = int(ended.code or 0)
     return out.getvalue(), err.getvalue(), code
+
+
+def as_stored(text: str, folder: Path) -> str:
+    """Return the text with the ids of the state in the folder instead of those of a page."""
+    return _renamed(text, {documented: name for name, documented in _ids(folder).items()})
+
+
+def as_documented(text: str, folder: Path) -> str:
+    """Return the text with the ids of a page instead of those of the state in the folder."""
+    return _renamed(text, _ids(folder))
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    return re.sub(r"F-[0-9A-Z]{6}", lambda match: names.get(match[0], match[0]), text)
+
+
+def _ids(folder: Path) -> dict[str, str]:
+    ids: dict[str, str] = {}
+    for state in folder.glob("*.db"):
+        with contextlib.closing(sqlite3.connect(state)) as connection, contextlib.suppress(sqlite3.DatabaseError):
+            ids |= {name: short_id(mark) for name, mark in connection.execute("SELECT id, fingerprint FROM findings")}
+    return ids
 
 
 def commands(body: str) -> Iterator[Command]:

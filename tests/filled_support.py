@@ -213,8 +213,8 @@ ROWS: Mapping[str, Rows] = {
         "not_same": [
             {
                 "rule": "old-rule",
-                "record_a": "a",
-                "record_b": "b",
+                "record_a": '[["t","a"]]',
+                "record_b": '[["t","b"]]',
                 "values_a": "[]",
                 "values_b": "[]",
                 "finding": "F-DISMISSED",
@@ -419,8 +419,8 @@ ROWS: Mapping[str, Rows] = {
         "not_same": [
             {
                 "rule": "old-rule",
-                "record_a": "c",
-                "record_b": "d",
+                "record_a": '[["t","c"]]',
+                "record_b": '[["t","d"]]',
                 "values_a": "[]",
                 "values_b": "[]",
                 "finding": "F-HANDLED",
@@ -433,6 +433,30 @@ ROWS: Mapping[str, Rows] = {
     },
     "0011": {},
     "0012": {},
+    "0013": {},
+    "0014": {
+        "cleaning_news": [{"plan": "P-approved", "rule": "old-rule", "what": "waiting", "run": None, "at": AT}],
+    },
+    "0015": {},
+    "0016": {
+        "unchanged_runs": [
+            {
+                "job": "nightly",
+                "day": "2020-11-19",
+                "release": RELEASE,
+                "runs": 2,
+                "slots": _json([[1605744000000000, 60000000, 2]]),
+                "first_slot": "2020-11-19T00:00:00.000000Z",
+                "last_slot": "2020-11-19T00:01:00.000000Z",
+                "started": "2020-11-19T00:00:00.000000Z",
+                "finished": AT,
+                "summary": summary("run1_same", "2020-11-19T00:01:00.000000Z"),
+            }
+        ]
+    },
+    "0017": {
+        "record_ids": [{"dataset": "orders", "columns": '["id"]', "types": '["integer"]', "at": AT}],
+    },
 }
 
 REVISIONS = tuple(

@@ -194,7 +194,7 @@ class Office:
         with self.store.begin() as tx:
             return troubles.begin(tx, self.project, subject, sentence, job=job)
 
-    def end_trouble(self, subject: str, how: str | None = None) -> bool:
+    def end_trouble(self, subject: str, how: str = "The time is confirmed.") -> bool:
         with self.store.begin() as tx:
             return troubles.end(tx, self.project, subject, how)
 

@@ -124,7 +124,8 @@ def _sql_column(column: Column, home: Home) -> sa.Column[Any]:
 def _sql_cell(column: Column, cell: Cell, case: Case, home: Home) -> Cell:
     if not _is_typed(column, home):
         return as_text(column, cell, case.mark)
-    if isinstance(cell, dt.datetime) and column.aware and home.name.startswith(("postgresql", "spark")):
+    keeps_zones = not home.name.startswith(("mariadb", "mysql"))
+    if isinstance(cell, dt.datetime) and column.aware and keeps_zones:
         return in_utc(cell, case.zone)
     return cell
 

@@ -26,6 +26,7 @@ from reconcile.findings.states import State
 from reconcile.plugins import resolve_name
 from rules.engines.base import DuplicateGroup
 from rules.kinds.duplicates import DuplicatesRule
+from rules.kinds.duplicates.detection import FittedDuplicates
 from rules.models import Severity
 from rules.values import Type
 
@@ -72,7 +73,7 @@ class PlannedShop(Shop):
             kinds = [tools.relation.schema[name].type for name in self.id]
             ids = [tuple(map(_typed, row, kinds)) for row in asked]
         rows = [row.values for row in self.source.rows(self.dataset.settings, self.id, ids) if row is not None]
-        [groups] = tools.fitted.regroup([rows], NOON, lambda _: ())
+        groups = FittedDuplicates.of(rule, tools.relation).regroup(rows, NOON)
         return [finding_of(group, rule) for group in groups]
 
     def plans(self, rule: DuplicatesRule) -> list[Plan | planning.NotPlannable]:

@@ -125,7 +125,7 @@ class Shop:
 
     def run(self) -> dict[str, Any]:
         """What a run says about the rule."""
-        answer = self("run", "--json")
+        answer = self("run", "--json", "--all")
         assert answer.code == 0, answer.said
         [rule] = answer.json["rules"]
         return dict(rule)

@@ -20,16 +20,19 @@ from reconcile.store import slots as stored
 from reconcile.store.slots import NewSlot, SlotRow
 
 Json = dict[str, Any]
+PROGRAM = (str(Path(sys.executable).with_name("reconcile")),)
 
 
 class Serving:
-    """One `reconcile serve` of a folder; what it logs is kept as it comes."""
+    """One `reconcile serve` of a folder; what it logs is kept as it comes. `program` stands for `reconcile`."""
 
-    def __init__(self, folder: Path, *arguments: str, environ: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, *arguments: str, environ: dict[str, str] | None = None, program: tuple[str, ...] = PROGRAM
+    ) -> None:
         self.folder = folder
         self.lines: list[Json] = []
         self.process = subprocess.Popen(
-            [str(Path(sys.executable).with_name("reconcile")), "serve", "--json", *arguments],
+            [*program, "serve", "--json", *arguments],
             cwd=folder,
             env=os.environ | (environ or {}),
             stderr=subprocess.PIPE,

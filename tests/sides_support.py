@@ -143,7 +143,7 @@ class Sides:
 
     def run(self, code: int | None = 0) -> Mapping[str, Any]:
         """What the run says about the rule; without a code, however it ends."""
-        answer = self.write().command("run", "--json")
+        answer = self.write().command("run", "--json", "--all")
         assert code is None or answer.code == code, answer.said
         found: Mapping[str, Any] = answer.json["rules"][0]
         return found

@@ -41,7 +41,7 @@ class Watched:
         self._folder = folder
         self._seconds = 0.0
         self._scrapes: list[Scrape] = []
-        here = ProcessState(leads=True, running=0, taken_over=0)
+        here = ProcessState(leads=True, running=0, taken_over=0, is_worker=True)
         self.metrics = Metrics(lambda: self.store, lambda: application.project, lambda: here, lambda: self._seconds)
 
     def passes(self, time: dt.timedelta) -> None:

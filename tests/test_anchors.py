@@ -580,6 +580,69 @@ def test_an_anchor_that_fails_for_an_hour_is_a_trouble_and_ends_when_it_works(st
     assert told == [[], [], ["anchor:it"], ["anchor:it", "anchor:it"]]
 
 
+def _lose_file(root: Path) -> None:
+    (root / "anchor.jsonl").unlink()
+
+
+def _replace_file(root: Path) -> None:
+    (root / "anchor.jsonl").write_text("")
+
+
+def _rewind_branch(root: Path) -> None:
+    _git(root / "repo", "update-ref", "-d", "refs/heads/reconcile-audit")
+
+
+@pytest.mark.parametrize("lose", [_lose_file, _replace_file, _rewind_branch])
+def test_an_anchor_that_lost_what_it_took_is_an_error_until_it_is_put_back(
+    lose: Callable[[Path], None], store: Store, tmp_path: Path, clock: FixedClock
+) -> None:
+    anchor: Anchor = git_anchor(tmp_path) if lose is _rewind_branch else file_anchor(tmp_path)
+    write(store)
+    carry(store, anchor)
+    (tmp_path / "anchor.jsonl").touch()
+    before = (tmp_path / "anchor.jsonl").read_bytes()
+    commit = _git(tmp_path / "repo", "rev-parse", "reconcile-audit") if lose is _rewind_branch else ""
+    lose(tmp_path)
+
+    write(store)
+    lost = carry(store, anchor)
+
+    assert "no longer holds the head of entry 1" in lost.failed["it"]
+    with store.read() as tx:
+        assert (anchoring.state(tx, "it").until, anchoring.state(tx, "it").missing) == (1, 1)
+    (tmp_path / "anchor.jsonl").write_bytes(before)
+    if commit:
+        _git(tmp_path / "repo", "update-ref", "refs/heads/reconcile-audit", commit)
+    clock.sleep(20 * 60)
+    assert carry(store, anchor).written == {"it": 2}
+
+
+def test_a_trouble_lasts_between_two_attempts(store: Store, clock: FixedClock) -> None:
+    anchor = Flaky()
+    write(store)
+    carry(store, anchor)
+    clock.sleep(2 * 60 * 60)
+    at_the_attempt = carry(store, anchor).late
+    clock.sleep(1)
+    tries = anchor.tries
+
+    between = carry(store, anchor)
+
+    assert (anchor.tries, list(at_the_attempt), list(between.late)) == (tries, ["it"], ["it"])
+    assert "1 head is not anchored" in between.late["it"]
+
+
+def test_a_push_that_fails_repeats_no_commit(tmp_path: Path, store: Store) -> None:
+    _git(tmp_path, "init", "-q", "repo")
+    _git(tmp_path / "repo", "remote", "add", "origin", str(tmp_path / "remote.git"))
+    [mark] = marks(store, 7)
+    for _ in range(2):
+        with pytest.raises(AnchorError, match="git push ended with 128"):
+            git_anchor(tmp_path, push="origin").write(mark)
+
+    assert _git(tmp_path / "repo", "rev-list", "--count", "reconcile-audit") == "1"
+
+
 def test_nothing_is_written_to_an_anchor_inside_a_transaction_of_the_store(store: Store, tmp_path: Path) -> None:
     """A second writer gets its turn while an anchor takes its time."""
     with Store.open(STATE, tmp_path, patience=dt.timedelta(seconds=0.2)) as other:

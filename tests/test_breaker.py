@@ -104,6 +104,11 @@ def test_people_hear_of_it_when_probe_after_probe_failed_or_a_person_has_to_mend
         breaker.opened_for_person(tx, TARGET, "The disk is full.")
     [waits] = lasting()
     assert str(waits).startswith("The disk is full; fix the problem")
+    journal.tick(minutes=15)
+    probe = allowed(journal)
+    assert isinstance(probe, Probe)
+    fail(journal, probe=probe)
+    assert lasting() == ["It did not answer. It is retried automatically, at least every 15 minutes."]
 
 
 def test_a_probe_whose_sender_died_is_followed_by_another_after_a_cool_down(journal: Journal) -> None:
@@ -123,11 +128,20 @@ def test_a_probe_whose_sender_died_is_followed_by_another_after_a_cool_down(jour
         assert breaker.allow(tx, TARGET) is True
 
 
-def test_what_only_a_person_can_mend_waits_for_one(journal: Journal) -> None:
-    with journal.begin() as tx:
-        breaker.opened_for_person(tx, TARGET, "We may not delete there.")
-        breaker.opened_for_person(tx, TARGET, "We may not delete there.")
-    journal.tick(days=400)
+def test_what_only_a_person_can_mend_waits_for_one_and_is_probed_seldom(journal: Journal) -> None:
+    def denied() -> None:
+        with journal.begin() as tx:
+            breaker.opened_for_person(tx, TARGET, "We may not delete there.")
+
+    denied()
+    denied()
+    journal.tick(minutes=14)
+    assert allowed(journal) is False
+    for _ in range(3):
+        journal.tick(minutes=15)
+        assert isinstance(allowed(journal), Probe)
+        assert allowed(journal) is False
+        denied()
 
     assert allowed(journal) is False
     with journal.begin() as tx:
@@ -135,7 +149,20 @@ def test_what_only_a_person_can_mend_waits_for_one(journal: Journal) -> None:
         assert breaker.close(tx, TARGET, by="eve")
         assert not breaker.close(tx, TARGET, by="eve")
     assert allowed(journal) is True
-    assert journal.events() == ["target.opened_for_person", "target.closed"]
+    assert journal.events() == ["target.opened_for_person", *["target.probed"] * 3, "target.closed"]
+
+
+def test_what_a_person_mended_goes_on_by_itself(journal: Journal) -> None:
+    with journal.begin() as tx:
+        breaker.opened_for_person(tx, TARGET, "The disk is full.")
+    journal.tick(minutes=15)
+    probe = allowed(journal)
+    assert isinstance(probe, Probe)
+    with journal.begin() as tx:
+        breaker.worked(tx, TARGET, probe)
+
+    assert allowed(journal) is True
+    assert journal.events() == ["target.opened_for_person", "target.probed", "target.closed"]
 
 
 def test_retries_are_a_tenth_of_a_minutes_requests_and_three_at_least(journal: Journal) -> None:

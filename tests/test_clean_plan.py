@@ -19,6 +19,7 @@ from connectors.target import Cell, Reference, Row, TargetRefused
 from reconcile.cleaning.planning import plan as planning
 from reconcile.cleaning.planning.plan import AsksPerson, NothingToDo, NotPlannable, Stale
 from reconcile.config.settings import LinkEntry, Money
+from reconcile.findings.keeper import as_chosen
 from reconcile.findings.plan import Plan
 from rules.kinds.duplicates import DuplicatesRule
 
@@ -371,13 +372,13 @@ def test_records_that_were_handled_are_no_surplus_in_whatever_finding_that_was(s
     [finding] = shop.findings(rule)
     assert finding.keeper is not None
     handled = replace(finding, handled_pairs=((finding.keeper, finding.surplus[0]),))
-    all_of_them = replace(finding, handled_pairs=((finding.surplus[0], finding.surplus[1]),))
+    joined = as_chosen(replace(finding, handled_pairs=((finding.surplus[0], finding.surplus[1]),)))
 
     result = planning.make(handled, shop.tools(rule))
+    without_the_first = planning.make(joined, shop.tools(rule))
 
     assert result.surplus == ('[["n","3"]]',)
-    with pytest.raises(NothingToDo):
-        planning.make(all_of_them, shop.tools(rule))
+    assert (without_the_first.keeper, without_the_first.surplus) == ('[["n","2"]]', ('[["n","1"]]',))
 
 
 def test_nothing_is_done_in_favour_of_one_of_two_records_that_were_judged_to_be_different(shop: PlannedShop) -> None:

@@ -179,7 +179,7 @@ def test_the_plan_that_is_shown_is_the_one_that_waits_for_approval(shop: Planned
 
 def test_a_plan_has_the_documented_shape(shop: PlannedShop) -> None:
     here = project(shop, MERGE)
-    here("run")
+    here("run")  # the first run asks, so its plan has a time
     page = (Path(__file__).parents[1] / "docs" / "cli.md").read_text(encoding="utf-8")
     documented = next(
         one for one in map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL)) if "plan_hash" in one

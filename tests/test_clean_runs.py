@@ -766,8 +766,9 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
     [plan] = alone.plans()
     assert (plan.state, plan.attempts, alone.shop.ids()) == (PlanState.RETRY_WAIT, 0, [1, 2, 3])
     headline = "Reconcile: Cleaning in source 'shop' is stopped for now"
-    messages = alone.messages()
-    assert (messages.count(headline), messages.count("the user may not write; fix the problem")) == (1, 1)
+    messages, waiting = alone.messages(), "1 cleaning waits and will be done later (the user may not write; fix"
+    assert (messages.count(headline), messages.count(waiting)) == (1, 1)
+    assert messages.count("the user may not write") == 2
 
     with alone.decisions() as decisions:
         monkeypatch.setattr(SqlSource, "work", deny)
@@ -777,7 +778,25 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
         assert decisions.retry(alone.only()).ok
     assert alone.shop.ids() == [1, 3]
     assert not alone.run().failed
-    assert alone.messages().count("Resolved: Cleaning in source 'shop' is stopped for now") == 1
+    assert alone.messages().count("✅ The database accepts changes again, and cleaning continues") == 1
+
+
+@pytest.mark.slow
+def test_a_stop_of_cleaning_is_over_when_its_last_plan_is(alone: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def deny(_self: SqlSource, _seconds: float) -> Any:
+        raise TargetError("the user may not write", Outcome.PAUSE)
+
+    monkeypatch.setattr(SqlSource, "work", deny)
+    alone.run()
+    alone.rules["twins"] = {}  # it only reports
+    alone.run()
+    alone.run()
+
+    assert alone.findings() == {alone.only(): "open"}
+    assert alone.messages().count("Reconcile: Cleaning in source 'shop' is stopped for now") == 1
+    assert alone.messages().count("✅ No cleaning waits for the database any more") == 1
+    with alone.open() as application, application.memory.read() as tx:
+        assert stored_troubles.ongoing(tx) == []
 
 
 @pytest.mark.slow
@@ -803,7 +822,7 @@ def test_a_database_that_stays_away_is_told_once_when_only_a_plan_in_doubt_waits
     assert later[-2:] == [["Cleaning in source 'shop' is stopped for now"]] * 2
     assert alone.findings() == {alone.only(): "cleaned"}
     assert alone.messages().count("Reconcile: Cleaning in source 'shop' is stopped for now") == 1
-    assert alone.messages().count("Resolved: Cleaning in source 'shop' is stopped for now") == 1
+    assert alone.messages().count("✅ The database accepts changes again, and cleaning continues") == 1
     assert alone.shop.ids() == [1, 3]
     assert alone.events("operation.succeeded") == ["operation.succeeded"]
 

@@ -317,12 +317,47 @@ def test_what_a_person_let_go_beyond_limits_goes_though_it_is_carried_out_a_day_
     assert (world.shop.ids(), world.findings(), world.intact()) == ([1, 3], {world.only(): "cleaned"}, True)
 
 
+ONE_SHARE = {"records": 100, "share": "100%", "group": 5}
+TRIPLE = ((1, "a@x", "Ann"), (2, "a@x", "Anna"), (4, "a@x", "Anne"), (3, "b@x", "Bob"))
+
+
+@pytest.mark.parametrize("limit", [{"records": 1}, {"group": 2}, {"share": "1%"}])
+@pytest.mark.parametrize("over_limit", [False, True])
+@pytest.mark.slow
+def test_a_limit_that_is_tightened_after_an_approval_holds_at_the_act(
+    limit: dict[str, Any], over_limit: bool, tmp_path: Path
+) -> None:
+    world = World.at(tmp_path / "w", *TRIPLE, twins=DELETE | {"limits": ONE_SHARE})
+    world.run()
+    world.approve(world.only(), over_limit=over_limit, later=True)
+    world.rules = {"twins": DELETE | {"limits": ONE_SHARE | limit}}
+
+    with world.open() as application:
+        done = application.clean_due()
+
+    assert (world.shop.ids(), world.intact()) == ([1, 2, 3, 4], True)
+    assert "limit" in str(done)
+
+
+@pytest.mark.slow
+def test_a_limit_that_is_loosened_after_an_approval_stops_nothing(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TRIPLE, twins=DELETE | {"limits": ONE_SHARE})
+    world.run()
+    world.approve(world.only(), later=True)
+    world.rules = {"twins": DELETE | {"limits": ONE_SHARE | {"records": 1_000, "group": 50}}}
+
+    with world.open() as application:
+        application.clean_due()
+
+    assert world.shop.ids() == [1, 3]
+
+
 @pytest.mark.parametrize("then", ["renamed", "removed"])
 @pytest.mark.slow
-def test_what_a_rule_that_is_gone_left_to_be_tried_again_stands_in_nobodys_way(
+def test_a_plan_that_waits_for_its_next_attempt_survives_a_new_name_and_ends_with_its_rule(
     then: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No run is of that rule any more, and while its plan holds the records nobody else's may touch them."""
+    """No run is of a removed rule any more, and while its plan holds the records no other plan may touch them."""
     world = World.at(tmp_path / "w", *TWO, twins=DELETE)
     world.clock = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
     world.run()
@@ -343,9 +378,10 @@ def test_what_a_rule_that_is_gone_left_to_be_tried_again_stands_in_nobodys_way(
     for _ in range(3):
         world.clock += dt.timedelta(hours=1)
         world.run()
-    assert [one.state for one in world.plans()] == [PlanState.SKIPPED, PlanState.AWAITING]
-    [finding] = [name for name, state in world.findings().items() if state == "awaiting_approval"]
-    assert world.approve(finding).ok
+    if then == "removed":
+        assert [plan.state for plan in world.plans()] == [PlanState.SKIPPED, PlanState.AWAITING]
+        [finding] = [name for name, state in world.findings().items() if state == "awaiting_approval"]
+        assert world.approve(finding).ok
     assert (world.shop.ids(), world.intact()) == ([1, 3], True)
 
 
@@ -384,7 +420,7 @@ def test_what_waits_for_a_time_that_a_clock_set_back_moved_away_is_not_waited_fo
     world.config["channels"] = {"team": {"type": "file", "path": "messages.txt"}}
     report = world.run()
 
-    assert (report.sent, world.findings(), world.shop.ids()) == (("team",), {world.only(): "cleaned"}, [1, 3])
+    assert (report.sent, world.findings(), world.shop.ids()) == (("team", "team"), {world.only(): "cleaned"}, [1, 3])
 
 
 @pytest.mark.slow

@@ -631,6 +631,40 @@ def test_a_column_that_a_trigger_writes_again_on_undo_is_named(kind: str, reques
     assert undone.undone
     assert [row[:3] for row in database.tables()["people"]] == [row[:3] for row in before["people"]]
     assert "Not restored: `touched` of `people`" in database.reason
+    assert undone.not_restored == ((database.world.only(), database.reason.strip()),)
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(name, marks=[] if name == "sqlite" else pytest.mark.server) for name in TOUCHED]
+)
+@pytest.mark.slow
+def test_every_column_that_a_trigger_writes_is_named_for_each_of_several_plans(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    """Several plans share a transaction: each names what it could not bring back, in the answer and in the log."""
+    database: Database = request.getfixturevalue(kind)
+    database.run(
+        f"{PEOPLE};; {ROWS};; INSERT INTO people VALUES (3, 'bob', 'c', 0), (4, 'bob', 'd', 0);; {TOUCHED[kind]}"
+    )
+    database.rule(SET_CODE)
+    world = database.world
+    world.run()
+    findings = sorted(world.findings())
+    for finding in findings:
+        world.approve(finding, later=True)
+    with world.open() as application:
+        application.clean_due()
+    cleaned = {finding: str(world.command("show", finding).out) for finding in findings}
+
+    undone = world.command("undo", "--run", world.plans()[0].run or "", "--json").json
+    with world.open() as application, application.store.read() as tx:
+        logged = [(entry.body or {}).get("beside", []) for entry in log.entries(tx, event="operation.succeeded")]
+
+    assert sorted(undone["undone"]) == findings
+    assert sorted(entry["finding"] for entry in undone["not_restored"]) == findings
+    assert all("Not restored: `touched` of `people`" in entry["why"] for entry in undone["not_restored"])
+    assert all("also changed `touched` of `people`" in text for text in cleaned.values())
+    assert str(logged).count("Not restored: `touched` of `people`") == len(findings)
 
 
 CONDITIONAL = {

@@ -56,6 +56,43 @@ def test_one_plan_counts_once_however_often_it_is_tried(journal: Journal, names:
     assert len(journal.rows(tables.limit_uses)) == 1
 
 
+def test_a_lowered_limit_holds_for_a_plan_that_was_counted_under_a_higher_one(
+    journal: Journal, names: list[str]
+) -> None:
+    """A plan that waits for approval takes no room from the others."""
+    lowered = Both(Caps(records=9))
+    reserve(journal, names[0], 8)
+    reserve(journal, names[1], 2)
+
+    reserve(journal, names[0], 8, caps=lowered)
+    with journal.begin() as tx:
+        effects.approved(tx, names[:1], by="ann", in_one_entry=False)
+    with pytest.raises(OverLimit, match=r"10 rows of rule `twins` .* in 24 hours; its limit is 9 \(`records`\)"):
+        reserve(journal, names[1], 2, caps=lowered)
+    with pytest.raises(OverLimit, match="its limit is 7"):
+        reserve(journal, names[0], 8, caps=Both(None, Caps(records=7)))
+
+
+def test_a_plan_that_a_person_let_exceed_limits_takes_no_room_from_a_lowered_limit(
+    journal: Journal, names: list[str]
+) -> None:
+    reserve(journal, names[0], 8)
+    reserve(journal, names[1], 2)
+    with journal.begin() as tx:
+        effects.beyond_limits(tx, names[0], 8, by="ann")
+        effects.approved(tx, names[:1], by="ann", in_one_entry=False)
+
+    reserve(journal, names[1], 2, caps=Both(Caps(records=9)))
+
+
+def test_a_money_limit_that_is_new_holds_for_a_plan_that_was_counted_before(journal: Journal, names: list[str]) -> None:
+    reserve(journal, names[0], 1, EUR="20")
+
+    with pytest.raises(OverLimit, match="its limit is 19 EUR"):
+        reserve(journal, names[0], 1, EUR="20", caps=Both(Caps(money={"EUR": Decimal(19)})))
+    reserve(journal, names[0], 1, EUR="20", caps=Both(Caps(money={"EUR": Decimal(20)})))
+
+
 def test_the_last_24_hours_count_not_the_day(journal: Journal, names: list[str]) -> None:
     reserve(journal, names[0], 6, run="run-1")
     journal.tick(hours=12)

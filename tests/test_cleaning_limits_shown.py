@@ -129,7 +129,7 @@ def test_a_plan_shows_what_other_plans_used_of_its_limits_in_the_words_of_a_refu
     assert (refused.code, f"{used}; its limit is 1 (`records`)" in refused.said) == (4, True)
 
 
-def test_a_plan_that_limits_counted_already_is_not_called_beyond_them(tmp_path: Path) -> None:
+def test_a_limit_that_is_lowered_holds_for_plans_that_were_counted_under_a_higher_one(tmp_path: Path) -> None:
     world, reconcile = world_at(tmp_path, *FOUR, twins=DELETE)
     reconcile("run", "-q")
     world.rules["twins"] = DELETE | {"limits": {"records": 1, "share": "100%", "group": 5}}
@@ -138,8 +138,25 @@ def test_a_plan_that_limits_counted_already_is_not_called_beyond_them(tmp_path: 
     shown = reconcile("plan").out
 
     assert "2 rows of rule `twins` would be changed in 24 hours; its limit is 1 (`records`)\n" in shown
-    assert "over the limit" not in shown
-    assert reconcile("approve", *world.findings()).code == 0
+    assert "over the limit in rows" in shown
+    first, second = sorted(world.findings())
+    assert reconcile("approve", first).code == 0
+    assert reconcile("approve", second).code == 4
+    assert reconcile("approve", second, "--over-limit").code == 0
+
+
+def test_a_limit_that_is_lowered_stops_plans_that_were_approved_for_later(tmp_path: Path) -> None:
+    world, reconcile = world_at(tmp_path, *FOUR, twins=DELETE)
+    reconcile("run", "-q")
+    reconcile("approve", *world.findings(), "--later")
+    world.rules["twins"] = DELETE | {"limits": {"records": 1, "share": "100%", "group": 5}}
+    world.write()
+
+    answer = reconcile("run")
+
+    assert answer.code == 4
+    assert "2 rows of rule `twins` would be changed in 24 hours; its limit is 1 (`records`)" in answer.said
+    assert world.shop.ids() == [1, 2, 3, 4]
 
 
 def test_a_plan_shows_the_money_of_the_last_24_hours_too(tmp_path: Path) -> None:

@@ -196,6 +196,28 @@ def test_who_is_asked_follows_from_the_group(world: World) -> None:
     assert states(world) == ["awaiting_approval", "cleaned"]
 
 
+@pytest.mark.parametrize("written", ["EUR ", " eur", "Eur"])
+def test_a_currency_is_the_same_however_it_is_written(world: World, written: str) -> None:
+    say(world, approval="{when: EUR > 10, else: none}")
+    known(world)
+    add(world, *pair(10, "a@x"), balance="20", currency=written)
+
+    run(world)
+
+    assert states(world) == ["awaiting_approval"]
+    assert findings(world)[0]["money"] == {"EUR": "20.00"}
+
+
+def test_money_in_a_currency_that_the_condition_does_not_name_asks(world: World) -> None:
+    say(world, approval="{when: EUR > 10, else: none}")
+    known(world)
+    add(world, *pair(10, "a@x"), balance="1", currency="EURO")
+
+    run(world)
+
+    assert states(world) == ["awaiting_approval"]
+
+
 def test_two_people_approve_where_two_have_to(world: World) -> None:
     say(world, approval="two_person")
     add(world, *pair(10))

@@ -188,7 +188,7 @@ def test_a_run_tells_a_line_a_rule_and_what_to_do_next(shop: Project) -> None:
 
 @pytest.mark.slow
 def test_quiet_leaves_the_result_and_json_leaves_one_document(shop: Project) -> None:
-    quiet, document = shop("run", "--quiet"), shop("run", "--json")
+    quiet, document = shop("run", "--quiet"), shop("run", "--json", "--all")
 
     assert quiet.err == document.err == ""
     assert "twice" in quiet.out
@@ -537,6 +537,23 @@ def test_a_preview_shows_the_next_message_or_says_that_nothing_is_new(shop: Proj
     assert "first run" in unsent.out
 
 
+def test_a_preview_after_a_run_of_one_rule_is_about_all_rules_and_names_what_is_first(shop: Project) -> None:
+    two = CHANNEL.replace("told.txt}", "told.txt}, late: {type: file, path: late.txt}")
+    shop.write(
+        two.replace("severity: high}", "severity: high}, again: {kind: duplicates, dataset: orders, key: [amount]}")
+    )
+    assert [shop(*words).code for words in (["run"], ["run"], ["run", "--rule", "again"])] == [0, 0, 0]
+
+    of_team, of_late = shop("notify", "preview", "team"), shop("notify", "preview", "late")
+
+    for shown in (of_team, of_late):
+        assert shown.out.splitlines()[0].count("duplicate") == 2
+        assert "Nothing new" not in shown.out
+        assert "irst run" not in shown.out
+    assert "first message to this channel" in of_late.out
+    assert "first message" not in of_team.out
+
+
 def test_a_dry_run_previews_the_message_of_each_channel_as_text_and_as_a_page(shop: Project) -> None:
     hostile = "<script>alert(1)</script>"
     (shop.folder / "orders.csv").write_text(
@@ -567,7 +584,8 @@ def test_the_audit_log_is_listed_and_proven(shop: Project) -> None:
     entries = shop("audit", "--json").json
 
     assert [one["seq"] for one in entries] == list(range(1, len(entries) + 1))
-    assert entries[0]["event"] == "run.started"
+    [ended] = [entry["body"] for entry in entries if entry["body"].get("run") and entry["event"].startswith("run.")]
+    assert {"slot", "started", "release", "trigger", "rules", "attempt", "status", "failed"} <= ended.keys()
     assert len(shop("audit").out.splitlines()) == len(entries)
     assert {one["event"] for one in shop("audit", "--event", "finding", "--json").json} == {"finding.opened"}
     assert shop("audit", "--run", "run1_none", "--json").json == []

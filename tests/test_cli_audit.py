@@ -191,3 +191,49 @@ def test_nothing_to_erase_is_said(project: Project) -> None:
     answer = project("erase", "orders", "--id", "P-9")
 
     assert (answer.code, answer.out) == (0, "the state holds nothing of it\n")
+
+
+PUSHED = (
+    CONFIGURATION.split("channels:", maxsplit=1)[0]
+    + """\
+alerts: [alarm]
+channels: {alarm: {type: file, path: alarm.jsonl}, team: {type: file, path: messages.jsonl}}
+jobs: {nightly: {rules: [twice], notify: [team]}}
+audit: {anchors: {repo: {type: git, path: anchors, push: origin, every: 0s}}}
+"""
+)
+
+
+def _git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def _alarms(project: Project) -> list[bool]:
+    """For each message about a trouble, True if it tells the end."""
+    notices = (project.folder / "alarm.jsonl").read_text().split("── notice ")[1:]
+    return ["The audit log is anchored again" in notice for notice in notices]
+
+
+@pytest.mark.slow
+def test_an_anchor_that_reaches_no_remote_is_told_once_named_by_doctor_and_ended_once(project: Project) -> None:
+    (project.folder / "anchors").mkdir()
+    _git(project.folder / "anchors", "init", "-q")
+    _git(project.folder / "anchors", "remote", "add", "origin", str(project.folder / "remote.git"))
+    project.write(PUSHED)
+
+    runs = [project("run", "nightly") for _ in range(2)]
+    examined = project("doctor").out
+    status = project("status").said
+    _git(project.folder, "init", "-q", "--bare", "remote.git")
+    state(project, "UPDATE anchors SET next_at = '2026-01-01T00:00:00.000000Z'")
+    ended = [project("run", "nightly") for _ in range(2)]
+
+    assert "git push ended with 128" in runs[0].err
+    assert [run.code for run in (*runs, *ended)] == [runs[0].code] * 4
+    assert "The audit log is not anchored" in status
+    [line] = [line for line in examined.splitlines() if "anchor repo" in line]
+    assert "(since " in line
+    assert "not anchored" in line
+    assert "not anchored" not in ended[-1].err
+    assert _alarms(project) == [False, True]
+    assert "it holds the audit log up to entry" in project("doctor").out

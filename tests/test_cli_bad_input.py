@@ -100,7 +100,7 @@ def told(answer: Answer, *parts: str, seconds: float = QUICK, code: int = 3) -> 
 def healthy(project: Project) -> None:
     """The log is whole, and the next run works and knows the finding of the first."""
     assert project.audit_is_intact()
-    after = project("run", "--json")
+    after = project("run", "--json", "--all")
     assert after.code == 0, after.said
     assert [one["state"] for one in after.json["findings"]] == ["open"]
     assert project.audit_is_intact()
@@ -167,7 +167,7 @@ SLOW = {
     "sqlite:///shop.db": "with recursive r(i) as (select 1 union all select i + 1 from r) "
     "select max(i) as id, 1 as order_id from r",
     "postgres": "select pg_sleep(30)::text as id, 1 as order_id",
-    "mariadb": "select sleep(30) as id, 1 as order_id",
+    "mariadb": "select count(*) as id, 1 as order_id from seq_1_to_1000000 a, seq_1_to_1000000 b where a.seq < b.seq",
 }
 
 
@@ -601,7 +601,10 @@ def test_a_disk_that_is_full_at_any_moment_leaves_the_state_whole(tmp_path: Path
 
         if answer.code != 0:
             in_words(answer, 3, "reconcile.db", "has no space left", "This step was not saved", lines=1)
-        assert project.audit_is_intact(), size
+        if (folder / "reconcile.db").stat().st_size:
+            assert project.audit_is_intact(), size
+        else:
+            in_words(project("audit", "verify"), 2, "There is no state database", lines=1)
         assert project("run").code == 0
         assert len(project("findings", "--json").json) == 1
     assert answer.code == 0, "the largest is room enough"

@@ -72,6 +72,27 @@ def test_show_says_that_a_cleaning_was_undone_and_what_to_do_next(world: World) 
 
 
 @pytest.mark.slow
+def test_a_cleaned_finding_keeps_its_executed_plan_and_who_approved_it_also_after_an_undo(world: World) -> None:
+    world.run()
+    finding = world.only()
+    waiting = json.loads(invoked("show", finding, "--json")[1].stdout)
+    invoked("approve", finding)
+
+    shown = invoked("show", finding)[1].stdout
+    cleaned = json.loads(invoked("show", finding, "--json")[1].stdout)
+    invoked("undo", finding)
+    undone = json.loads(invoked("show", finding, "--json")[1].stdout)
+
+    assert re.search(r"Executed on [\d: -]+ UTC, approved by anna:\n", shown)
+    assert "\ngoes  customers  id = 2\n" in shown
+    assert ("executed" in waiting, "plan" in cleaned) == (False, False)
+    assert cleaned["executed"]["approved_by"] == ["anna"]
+    assert cleaned["executed"]["plan"]["plan_hash"] == waiting["plan"]["plan_hash"]
+    assert undone["executed"]["plan"]["state"] == "compensated"
+    assert undone["undone"]["by"] == "anna"
+
+
+@pytest.mark.slow
 def test_why_it_was_approved_and_taken_back_is_in_the_log_and_shown(world: World) -> None:
     world.run()
     finding = world.only()
@@ -392,7 +413,12 @@ def test_an_undo_that_is_given_twice_says_that_it_is_done_already(tmp_path: Path
 
         sentence = f"The cleaning of {world.only()} is already undone; nothing was changed.\n"
         assert (again.code, again.out) == (0, sentence)
-    assert reconcile("undo", world.only(), "--json").json == {"undone": [], "failed": [], "conflicts": []}
+    assert reconcile("undo", world.only(), "--json").json == {
+        "undone": [],
+        "failed": [],
+        "conflicts": [],
+        "not_restored": [],
+    }
     assert world.shop.rows() == list(TWO)
 
 

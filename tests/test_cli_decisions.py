@@ -57,7 +57,10 @@ def ids(answer: Answer) -> list[str]:
 
 
 def first(shop: Project) -> str:
-    return ids(shop("findings", "--json"))[0]
+    """Return the worst finding with the smallest key."""
+    listed = shop("findings", "--json").json
+    worst = [finding for finding in listed if finding["severity"] == listed[0]["severity"]]
+    return str(min(worst, key=lambda finding: str(finding["key"]))["id"])
 
 
 def states(shop: Project) -> dict[str, str]:
@@ -187,11 +190,10 @@ def test_show_tells_records_key_and_history(shop: Project) -> None:
     assert shop("show", name, "--json").json["history"][0]["event"] == "finding.opened"
 
 
-def test_an_id_may_be_written_in_lower_case_by_its_beginning_or_by_its_fingerprint(shop: Project) -> None:
-    one = shop("findings", "--json").json[0]
-    name, fingerprint = one["id"], one["fingerprint"]
+def test_an_id_may_be_written_in_lower_case_or_by_its_beginning(shop: Project) -> None:
+    name = first(shop)
 
-    for written in (name.lower(), name[:6], name.removeprefix("F-"), fingerprint, fingerprint.upper(), f" {name} "):
+    for written in (name.lower(), name[:6], name.removeprefix("F-"), f" {name} "):
         assert shop("show", written, "--json").json["id"] == name
 
 
@@ -277,12 +279,12 @@ def sums(shop: Project) -> tuple[str, str, float | None]:
     return rule["at_risk"], rule["handled"], rule["precision"]
 
 
-@pytest.mark.parametrize(("joining", "amount"), [(3, "7.00"), (0, "20.00")], ids=["surplus", "keeper"])
+@pytest.mark.parametrize(("joining", "amount"), [(3, "7.00"), (0, "5.00")], ids=["surplus", "keeper"])
 @pytest.mark.slow
 def test_of_a_handled_finding_only_what_joins_is_at_risk_until_it_leaves(
     tmp_path: Path, joining: int, amount: str
 ) -> None:
-    """A new keeper leaves one of the handled records: whoever handled them kept it."""
+    """Whoever handled records kept one of them, so it stays, also beside a record that the rule would keep."""
     shop = charged(tmp_path, 1, 2)
     name, heard = first_of_any_state(shop), (tmp_path / "messages.txt").read_text()
     assert sums(shop) == ("", "20.00 EUR", 1.0)

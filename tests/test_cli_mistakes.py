@@ -295,8 +295,10 @@ def test_records_of_a_table_without_an_id_are_shown_by_their_values(tmp_path: Pa
     [finding] = json.loads(shop("findings", "--json").out)
     shown = shop("show", finding["id"])
 
+    [unmasked] = json.loads(shop("findings", "--json", "--show").out)
     assert finding["values"] == [{"code": "A", "note": note, "secret": "•••"} for note in ("a", "z", None)]
-    assert finding["keeper"][0] not in shown.out
+    assert set(finding["keeper"]) == {"•••"}, "the id is a digest of all columns"
+    assert unmasked["keeper"][0] not in shown.out
     assert "A · a · •••" in shown.out
 
 

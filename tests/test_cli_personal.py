@@ -166,13 +166,16 @@ def test_what_a_finding_holds_of_a_former_configuration_is_hidden_where_it_may_b
 
 
 @pytest.mark.slow
-def test_a_record_without_an_id_is_still_called_by_our_own_name_of_it(shop: Project) -> None:
-    shop.write(PROJECT.replace("id: [mail, number]", "id: []"))
-    shop("run", "-q")
+def test_our_own_name_of_a_record_without_an_id_is_hidden_for_it_is_a_digest_of_personal_data(shop: Project) -> None:
+    keepers = {}
+    for pii in ("pii: [mail, name, born]", "pii: []"):
+        shop.write(PROJECT.replace("id: [mail, number]", "id: []").replace("pii: [mail, name, born]", pii))
+        shop("run", "-q")
+        [keepers[pii]] = [found["keeper"] for found in shop("findings", "--json").json if found["rule"] == "twins"]
 
-    [keeper] = [found["keeper"] for found in shop("findings", "--json").json if found["rule"] == "twins"]
-
-    assert (len(keeper[0]), keeper[1]) == (32, 0)
+    hidden, shown = keepers.values()
+    assert hidden == ["•••", "•••"]
+    assert (len(shown[0]), shown[1]) == (32, 0)
 
 
 PAYROLL = """\
@@ -200,8 +203,10 @@ def test_a_personal_amount_is_hidden_for_one_finding_and_shown_as_a_sum_over_sev
     name = one(shop, "twice")["id"]
     told += [shop("show", name), shop("show", name, "--json")]
     of_one = (shop.folder / "told.jsonl").read_text()
-    shop.write(ONE + "3,b,1000\n4,b,1000\n5,c,70\n6,c,70\n", "pay.csv")
-    several = [shop("run", "--slot", f"2026-03-0{day}T00:00:00Z", *more) for day, more in ((2, ()), (3, ("--json",)))]
+    shop.write(ONE + "3,b,1000\n4,b,1000\n5,c,70\n6,c,70\n7,d,30\n8,d,30\n", "pay.csv")
+    several = [
+        shop("run", "--slot", f"2026-03-0{day}T00:00:00Z", *more) for day, more in ((2, ()), (3, ("--json", "--all")))
+    ]
     message = (shop.folder / "told.jsonl").read_text().removeprefix(of_one)
 
     for answer in told:
@@ -210,11 +215,15 @@ def test_a_personal_amount_is_hidden_for_one_finding_and_shown_as_a_sum_over_sev
     assert "•••" in told[0].out
     assert "--show" in told[2].err
     assert "4321.5" not in of_one
-    assert "5,391.50 EUR" in several[0].out
-    assert several[1].json["rules"][0]["money"] == {"EUR": "5391.50"}
-    assert "1,070.00 EUR" in message, "over the two that are new"
+    assert "5,421.50 EUR" in several[0].out
+    assert several[1].json["rules"][0]["money"] == {"EUR": "5421.50"}
+    assert "1,100.00 EUR" in message, "over the three that are new"
     assert "1,000.00" not in message
-    for words in (("run", "--json", "--show"), ("findings", "--json", "--show"), ("show", name, "--json", "--show")):
+    for words in (
+        ("run", "--json", "--all", "--show"),
+        ("findings", "--json", "--show"),
+        ("show", name, "--json", "--show"),
+    ):
         assert "4321.50" in shop(*words).out
 
 

@@ -17,6 +17,8 @@ from runs_support import NEXT, START, ChargesProject, twice
 from store_support import FixedClock
 
 from notifications.base import Notice
+from reconcile import config
+from reconcile.app import Application
 from reconcile.audit import log
 from reconcile.config.settings import Retention
 from reconcile.findings.results import summary_of
@@ -81,12 +83,31 @@ def names(rows: list[filled.Row], column: str) -> list[Any]:
 
 @pytest.mark.slow
 def test_nothing_happens_while_nothing_is_old(store: Store, url: str, tmp_path: Path, clock: FixedClock) -> None:
-    clock.now = ENDED + dt.timedelta(days=89)
+    clock.now = ENDED + dt.timedelta(hours=23)
     before = filled.stored(url, tmp_path)
 
     assert not compaction.compact(store, RETENTION, undo_window=dt.timedelta(days=90))
 
     assert filled.stored(url, tmp_path) == before
+
+
+@pytest.mark.slow
+def test_a_run_deletes_old_data_once_a_day_without_a_server(tmp_path: Path) -> None:
+    shop = ChargesProject.at(tmp_path / "shop").add(*twice(1, "A-1"))
+    build(shop.state, shop.folder)
+    clock = FixedClock(ALL_OLD)
+    counts = []
+    with Store.open(shop.state, shop.folder, key=filled.KEY, clock=clock) as store:
+        application = Application(config.load(shop.folder / "reconcile.yaml", shop.environ), store=store)
+        for hours in (1, 1, 24):
+            application.run("nightly", slot=clock.now)
+            with store.read() as tx:
+                counts.append(len(list(log.entries(tx, event="store.compacted"))))
+                left = tx.connection.execute(sa.select(tables.runs.c.id).where(tables.runs.c.id == HISTORY[0])).all()
+            clock.now += dt.timedelta(hours=hours)
+
+    assert counts[:2] == [1, 1]
+    assert left == []
 
 
 def test_what_records_held_goes_once_nobody_can_undo_it_and_what_is_not_over_keeps_it(

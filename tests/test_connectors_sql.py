@@ -548,7 +548,7 @@ def test_a_dataset_is_a_table_or_a_query() -> None:
 SLOW = {
     "sqlite": "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) as n from n",
     "postgresql": "select pg_sleep(10)::text as n",
-    "mysql": "select sleep(10) as n",
+    "mysql": "select count(*) as n from seq_1_to_1000000 a, seq_1_to_1000000 b where a.seq < b.seq",
 }
 
 

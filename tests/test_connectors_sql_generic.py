@@ -538,11 +538,11 @@ def project(folder: Path, url: str, what: str) -> Project:
 
 
 def found(answer: Answer) -> dict[str, dict[str, Any]]:
-    """The findings by fingerprint, without what names this run."""
+    """The findings by the records that they keep, without what names this run or its state."""
     assert answer.code == 0, answer.said
-    times = ("first_seen", "last_seen", "state_since", "first_run", "last_run")
+    own = ("id", "first_seen", "last_seen", "state_since", "first_run", "last_run")
     return {
-        one["fingerprint"]: {name: value for name, value in one.items() if name not in times}
+        str(one["keeper"]): {name: value for name, value in one.items() if name not in own}
         for one in answer.json["findings"]
     }
 

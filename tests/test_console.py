@@ -176,6 +176,7 @@ def test_a_key_leads_to_the_search_which_finds_a_record_by_its_id(chromium: Brow
     person = Person.at(chromium, site.url).sign_in("vic")
     person.go("/review")
     person.press("/")
+    person.page.wait_for_selector("input:focus")  # a browser gives the focus with its first frame, which may be later
     person.page.keyboard.type("2")
     person.press("Enter")
     person.page.wait_for_selector("table")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -13,15 +14,17 @@ import pytest
 import sqlalchemy as sa
 from docs_console import Terminal
 from docs_support import ROOT, rows
-from store_support import NOON
+from store_support import NOON, FixedClock
 
 from notifications.base import Notice, TroubleNotice
-from reconcile import doctor
+from reconcile import config, doctor
+from reconcile.app import Application
+from reconcile.audit import log
 from reconcile.coordination import lease, pauses
 from reconcile.coordination.clock import HostTime, look
 from reconcile.doctor import Diagnosis, host
 from reconcile.messages import outbox
-from reconcile.store import Store, Transaction, tables
+from reconcile.store import Store, Transaction, health, tables
 from reconcile.store import slots as stored
 from reconcile.store.slots import NewSlot, ScheduleRow
 from reconcile.store.tables import audit_head, slots
@@ -227,6 +230,30 @@ def test_a_full_disk_is_told_before_nothing_can_be_written() -> None:
     states = [host.of_room(Path("/srv"), free).state for free in (10**10, 10**8, 10**7)]
 
     assert states == ["ok", "warning", "error"]
+
+
+def test_the_growth_of_a_year_is_told_from_the_last_days(place: Place) -> None:
+    clock = FixedClock()
+    with Store.open("sqlite:///reconcile.db", place.folder, clock=clock) as store:
+        application = Application(config.load(place.folder / "reconcile.yaml", {}), store=store)
+        with store.read() as tx:
+            [young] = host.growth(application, tx)
+        clock.now += dt.timedelta(days=10)
+        for _ in range(50):
+            clock.now += dt.timedelta(hours=1)
+            with store.begin() as tx:
+                log.append(tx, "ada", "run.finished", "run1", {"padding": "x" * 2000})
+        with store.read() as tx:
+            [grown] = host.growth(application, tx)
+            size = health.size(tx)
+        clock.now += dt.timedelta(days=365)
+        with store.read() as tx:
+            [idle] = host.growth(application, tx)
+
+    assert "too young" in young.sentence
+    [a_year] = re.findall(r"about ([0-9.]+) MB a year", grown.sentence)
+    assert float(a_year) == pytest.approx(size / 7 * 365 / 1_000_000, abs=0.1)
+    assert "about 0.0 MB a year" in idle.sentence
 
 
 @pytest.mark.parametrize(("off", "state"), [(0, "ok"), (5, "ok"), (-6, "warning"), (61, "error"), (-3600, "error")])

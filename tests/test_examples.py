@@ -35,7 +35,7 @@ def place(name: str, folder: Path) -> Terminal:
 
 
 def run(terminal: Terminal) -> dict[str, Any]:
-    terminal.type("reconcile run --json")
+    terminal.type("reconcile run --json --all")
     report: dict[str, Any] = json.loads(terminal.out)
     return report
 

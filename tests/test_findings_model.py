@@ -265,7 +265,7 @@ class ByRecords(Life):
         assert sorted(map(sorted, owed)) == sorted(sorted(ids(one.members)) for one in live)  # type: ignore[type-var]  # ints
         assert not settled & {frozenset(ids(one.members)) for one in live}
         for one in everything:
-            assert self.office.get(one.fingerprint).id == one.id
+            assert self.office.get(one.id).fingerprint == one.fingerprint
             assert (one.merged_into is not None) == (one.state is State.MERGED)
             assert one.merged_into is None or one.merged_into in {other.id for other in everything}
         before = {one.id: (one.state, one.version) for one in everything}

@@ -54,7 +54,8 @@ def tell_others(world: World) -> str:
 @pytest.mark.parametrize(("ids", "rule"), [(["id", "email"], DELETE), ([], {})])
 def test_a_finding_from_before_the_id_was_another_one_is_told(ids: list[str], rule: Any, tmp_path: Path) -> None:
     world = in_quarantine(tmp_path / "w")
-    world.config["datasets"] = {"customers": CUSTOMERS | {"id": ids}}
+    anew = {"was": {"id": ids}} if ids else {}
+    world.config["datasets"] = {"customers": CUSTOMERS | {"id": ids} | anew}
     world.rules["twins"] = rule
 
     told = tell_others(world)

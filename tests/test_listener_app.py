@@ -111,10 +111,11 @@ def test_a_body_that_comes_in_parts_is_whole(server: Listener) -> None:
         (HEAD + b"Content-Length: 1e3\r\n\r\n", b" 400 "),
         (HEAD + b"Content-Length: " + b"9" * 400 + b"\r\n\r\n", b" 413 "),
         (HEAD + f"Content-Length: {exchange.MAX_BODY + 1}\r\n\r\n".encode() + b"x" * 300_000, b" 413 "),
+        (HEAD + b"Content-Length: 1\r2\r\n\r\n", b" 400 "),
         (b"GET /x HTTP/1.1\r\n\r\n", b" 400 "),
         (b"NONSENSE\r\n\r\n", b" 400 "),
     ],
-    ids=["chunks", "two sizes", "negative", "no number", "endless", "too large", "no host", "no request"],
+    ids=["chunks", "two sizes", "negative", "no number", "endless", "too large", "two lines", "no host", "no request"],
 )
 def test_a_body_without_one_honest_size_is_refused_in_an_answer_that_arrives(
     server: Listener, sent: bytes, status: bytes
@@ -123,6 +124,16 @@ def test_a_body_without_one_honest_size_is_refused_in_an_answer_that_arrives(
 
     assert status in answer.split(b"\r\n")[0]
     assert ask(server, "GET", "/x")[0] == 200
+
+
+def test_a_size_after_many_blanks_costs_nothing(server: Listener) -> None:
+    """It is read in the thread of all connections: what takes long there stops everybody, the health checks too."""
+    begun = time.process_time()
+
+    answer = say(server, HEAD + b"Content-Length:" + b" " * 1_000 + b"\rX\r\n\r\n")
+
+    assert b" 400 " in answer.split(b"\r\n")[0]
+    assert time.process_time() - begun < 0.5
 
 
 @pytest.mark.slow

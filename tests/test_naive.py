@@ -36,7 +36,7 @@ NAIVE: Mapping[str, tuple[str, ...]] = {
     "look up the key, then insert it": (
         "test_effects_races::test_look_up_the_key_then_insert_it",
         "test_effects_races::test_one_key_wanted_by_32_plans_at_once_is_sent_by_one",
-        "test_chaos_races::test_32_processes_that_race_for_many_keys_make_one_effect_of_each",
+        "test_chaos_races::test_processes_that_race_for_many_keys_make_one_effect_of_each",
     ),
     "mark done after the call, or before it": (
         "test_chaos_crash::test_killed_at_any_named_place_it_is_finished_once",
@@ -308,6 +308,8 @@ def test_an_id_that_another_record_got_is_cleaned_and_a_record_that_came_back_is
 
 def test_a_merge_into_the_keeper_of_an_earlier_merge_is_one_of_its_own(places: Places, warm: Warm) -> None:
     decisions = _decisions(places, warm, rule("twins"))
+    decisions.world.config["undo_window"] = "365d"  # the rows of every plan are counted at the end
+    decisions.world.write()
     for phone in ("1", "22", None):
         decisions.world.add("customers", email="a@x.example", phone=phone, city="here")
     decisions.run()

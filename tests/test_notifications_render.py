@@ -10,7 +10,15 @@ import pytest
 from notifications_support import LATE, SLOT, double_charges, first_run, group, night, trouble
 
 from notifications import base
-from notifications.base import BalanceNotice, CleaningNotice, DifferenceNotice, FailureNotice, RuleNotice
+from notifications.base import (
+    BalanceNotice,
+    CleaningNotice,
+    DifferenceNotice,
+    FailureNotice,
+    GroupNotice,
+    PlanNotice,
+    RuleNotice,
+)
 from notifications.wording import document, render, words
 from notifications.wording.headline import headline
 
@@ -80,6 +88,22 @@ def test_a_first_run_says_that_it_sums_up_what_already_exists() -> None:
     assert shown.startswith("🔴 Critical, first run: 12 double charges, 240.00 EUR at risk\n")
     assert "You'll see this summary once" in shown
     assert "new double" not in shown
+
+
+def test_where_only_a_rule_is_new_the_first_run_is_that_of_the_rule() -> None:
+    open_before = replace(double_charges(0), known=4)
+
+    shown = told(first_run(double_charges(12)), open_before)
+
+    assert shown.startswith("🔴 Critical, first run of the rule: 12 double charges, 240.00 EUR at risk\n")
+
+
+def test_a_summary_for_a_new_channel_is_not_called_a_first_run() -> None:
+    shown = told(replace(first_run(double_charges(12)), first_message=True))
+
+    assert shown.startswith("🔴 Critical, first message to this channel: 12 double charges, 240.00 EUR at risk\n")
+    assert "First message to this channel: 12 double charges" in shown
+    assert "irst run" not in shown
 
 
 def test_a_summary_after_an_edit_is_not_called_a_first_run() -> None:
@@ -252,18 +276,18 @@ def test_a_trouble_with_reconcile_itself_names_no_run_and_no_slot() -> None:
         "Reconcile itself · job nightly · noticed Sat 21 Nov 2026, 08:15 CET\n"
         "\n"
         "See its runs: reconcile runs nightly\n"
-        "You'll get another message when it is resolved.\n"
+        "You'll get another message when it is over.\n"
     )
 
 
 def test_a_trouble_that_is_over_says_what_it_was_and_how_it_ended() -> None:
-    over = replace(LATE, ended=True, end="It succeeded on 21 Nov 11:10.")
+    over = replace(LATE, ended=True, end="Job nightly succeeded again, on 21 Nov 11:10.")
 
     assert document.text(render.document(trouble(over), render.SLACK)) == (
-        "✅ Resolved: job nightly has not succeeded since 20 Nov 06:15 (expected every 26h)\n"
+        "✅ Job nightly succeeded again, on 21 Nov 11:10\n"
         "Reconcile itself · job nightly · noticed Sat 21 Nov 2026, 08:15 CET\n"
         "\n"
-        "It succeeded on 21 Nov 11:10. It was resolved 3 h after it was noticed.\n"
+        "The trouble lasted 3 h. It was: Job nightly has not succeeded since 20 Nov 06:15 (expected every 26h).\n"
     )
 
 
@@ -289,7 +313,7 @@ def test_the_first_sentence_of_a_trouble_is_its_headline(sentence: str, first: s
     assert shown.about == "Reconcile itself · noticed Sat 21 Nov 2026, 08:15 CET"
     assert tuple(map(document.line_text, shown.sections[0].lines)) == (
         *below,
-        "You'll get another message when it is resolved.",
+        "You'll get another message when it is over.",
     )
 
 
@@ -417,6 +441,38 @@ def test_a_run_that_only_cleaned_says_so_and_is_no_alarm() -> None:
     notice = replace(night(), cleaning=(DONE,))
 
     assert headline(notice) == "✅ 12 findings cleaned"
+
+
+def test_a_message_says_what_was_done_to_the_first_findings_and_how_to_look_at_them() -> None:
+    plans = (PlanNotice("F-AAAAAA", "cleaned", "delete 2 records"), PlanNotice("F-BBBBBB", "undo waiting", ""))
+    notice = replace(night(), cleaning=(replace(DONE, plans=plans),))
+
+    shown = document.text(render.document(notice, render.SLACK))
+
+    assert "  • F-AAAAAA cleaned: delete 2 records\n  • F-BBBBBB undo waiting\n  and 11 more\n" in shown
+    assert "reconcile show F-AAAAAA" in shown
+
+
+def test_a_finding_that_needs_a_decision_says_what_its_cleaning_does_and_until_when_it_can_be_approved() -> None:
+    until = SLOT + dt.timedelta(hours=2)
+    waiting = replace(group(1), state="awaiting_approval", plan_does="delete 1 record", plan_expires=until)
+    decided = replace(group(2), state="awaiting_approval", plan_does="delete 1 record", outcome="cleaned")
+
+    def shown(*groups: GroupNotice) -> str:
+        notice = replace(night(), cleaning=(replace(ASKING, findings=groups),))
+        return document.text(render.document(notice, render.SLACK))
+
+    both = shown(decided, waiting)
+    assert both.count("Cleaning: delete 1 record; can be approved until ") == 1
+    assert f"reconcile approve {waiting.finding}" in both
+    assert "reconcile approve" not in shown(decided)
+
+
+def test_what_nobody_approved_in_time_is_not_called_a_cleaning_that_was_not_done() -> None:
+    notice = replace(night(), cleaning=(replace(DONE, cleaned=0, stale=0, expired=2),))
+
+    assert headline(notice) == "⚠️ 2 cleanings expired"
+    assert "2 expired before approval and execution" in document.text(render.document(notice, render.SLACK))
 
 
 def test_a_cleaning_that_stopped_says_why() -> None:

@@ -114,7 +114,7 @@ def test_a_trouble_with_reconcile_itself_has_no_run(receiver: Receiver) -> None:
 
 def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
     """Receivers depend on it: fields may be added here, never renamed or taken away."""
-    opened(receiver.url).send(NOTICE)
+    opened(receiver.url).send(replace(NOTICE, cleaning=(base.CleaningNotice("twins", "high", "customers"),)))
 
     document = json.loads(receiver.came[0][1])
     assert {
@@ -151,6 +151,7 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "records",
         "money",
         "first_run",
+        "first_message",
         "edited",
         "owner",
         "runbook",
@@ -180,6 +181,8 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "nearby_records",
         "history",
         "plan_hash",
+        "plan_does",
+        "plan_expires",
         "form",
         "in_words",
         "left",
@@ -196,6 +199,33 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "approvals",
         "link",
     } == set(document["rules"][0]["largest"][0])
+    assert {
+        "rule",
+        "severity",
+        "dataset",
+        "awaiting",
+        "quarantined",
+        "failed",
+        "not_undone",
+        "cleaned",
+        "undone",
+        "waiting",
+        "undos_waiting",
+        "stale",
+        "expired",
+        "void",
+        "withdrawn",
+        "waits_for",
+        "money",
+        "stopped",
+        "doubt",
+        "plans",
+        "undo",
+        "findings",
+        "owner",
+        "next_run",
+        "runbook",
+    } == set(document["cleaning"][0])
     assert document["version"] == base.VERSION == 1
 
 

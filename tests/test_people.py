@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -275,6 +275,110 @@ def test_who_only_writes_the_database_becomes_nobody(store: Store, clock: FixedC
         problem = proof.prove(store, {}).problem
         assert problem is not None
         assert "the user bob differs from what this entry recorded" in problem.sentence
+
+
+RowsOf = dict[str, list[dict[str, object]]]
+ACCESS = ("users", "tokens", "sessions", "facts")
+
+
+def _saved(store: Store) -> RowsOf:
+    """What grants access, as somebody with the database could keep it: the digests, too."""
+    with store.read() as tx:
+        query = {name: sa.select(tables.metadata.tables[name]) for name in ACCESS}
+        return {name: [dict(row) for row in tx.connection.execute(query[name]).mappings()] for name in ACCESS}
+
+
+def _put_back(store: Store, saved: RowsOf) -> None:
+    with store.begin() as tx:
+        for name in reversed(ACCESS):
+            tx.connection.execute(sa.delete(tables.metadata.tables[name]))
+        for name in ACCESS:
+            if saved[name]:
+                tx.connection.execute(sa.insert(tables.metadata.tables[name]), saved[name])
+
+
+def _sign_out(store: Store, session: sessions.SignedIn) -> None:
+    sessions.sign_out(store, session.secret)
+
+
+def _sign_in_again(store: Store, session: sessions.SignedIn) -> None:
+    sessions.sign_in(store, "bob", PASSWORD, HERE, LIFETIME, former=session.secret)
+
+
+def _change_password(store: Store, _session: sessions.SignedIn) -> None:
+    with store.begin() as tx:
+        users.set_password(tx, "bob", "another horse battery", by="ada")
+
+
+def _disable_and_enable(store: Store, _session: sessions.SignedIn) -> None:
+    with store.begin() as tx:
+        users.disable(tx, "bob", by="ada")
+    with store.begin() as tx:
+        users.enable(tx, "bob", by="ada")
+
+
+@pytest.mark.parametrize("end", [_sign_out, _sign_in_again, _change_password, _disable_and_enable])
+def test_a_session_that_ended_stays_ended_when_its_row_is_put_back(
+    store: Store, end: Callable[[Store, sessions.SignedIn], None]
+) -> None:
+    session = sign_in(store)
+    row = next(row for row in _saved(store)["sessions"] if row["user"] == "bob")
+    end(store, session)
+    with store.begin() as tx:
+        tx.connection.execute(sa.insert(tables.sessions), row)
+
+    problem = proof.prove(store, {}).problem
+
+    assert not is_in(store, session)
+    assert problem is not None
+    assert problem.sentence.startswith("a session of bob ")
+    assert problem.sentence.endswith("outside Reconcile")
+
+
+@pytest.mark.parametrize("column", ["ends_at", "seen_at", "started_at"])
+def test_a_session_whose_times_are_moved_is_over_and_named(store: Store, clock: FixedClock, column: str) -> None:
+    session = sign_in(store)
+    later = clock.now + dt.timedelta(days=30)
+    with store.begin() as tx:
+        tx.connection.execute(sa.update(tables.sessions).values({column: later}))
+
+    problem = proof.prove(store, {}).problem
+
+    assert not is_in(store, session)
+    assert problem is not None
+    assert "a session of bob differs from what Reconcile stored" in problem.sentence
+
+
+def test_a_session_of_an_earlier_version_ends_and_is_no_tampering(store: Store) -> None:
+    session = sign_in(store)
+    with store.begin() as tx:
+        tx.connection.execute(sa.update(tables.sessions).values(seal=None))
+
+    assert not is_in(store, session)
+    assert proof.prove(store, {}).problem is None
+
+
+def test_a_revoked_token_and_a_former_role_stay_so_when_they_are_put_back_with_their_digests(store: Store) -> None:
+    with store.begin() as tx:
+        users.set_role(tx, "bob", Role.ADMIN, by="ada")
+    with store.begin() as tx:
+        token = tokens.add(tx, "nightly", "bob", by="ada")
+    saved = _saved(store)
+    before = tokens.person(store, token)
+    with store.begin() as tx:
+        tokens.revoke(tx, "nightly", by="ada")
+    with store.begin() as tx:
+        users.set_role(tx, "bob", Role.VIEWER, by="ada")
+
+    _put_back(store, saved)
+
+    assert before is not None
+    assert tokens.person(store, token) is None
+    with pytest.raises(SignInRefused):
+        sign_in(store)
+    problem = proof.prove(store, {}).problem
+    assert problem is not None
+    assert "the user bob differs from what this entry recorded" in problem.sentence
 
 
 def test_every_change_is_in_the_log_and_no_secret_is_anywhere(store: Store, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import secrets
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from dataclasses import replace
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from lives_support import Life, steps, template
 from rules_support import Rows
 from store_support import NOON
 
+from reconcile.store import key as state_key
 from reconcile.store import recognised, tables
 from reconcile.tracking import decide, remember
 from rules.engines.base import DuplicateGroup, Group, MoneyColumns
@@ -321,8 +324,13 @@ def run(project: Project) -> Any:
 
 
 def begun(folder: Path, few: int, monkeypatch: pytest.MonkeyPatch, base: str = PROJECT) -> Project:
-    """A project after a first run, with groups recognised from so many records on."""
+    """A project after a first run, with groups recognised from so many records on.
+
+    All have one key, so that their findings have the same ids.
+    """
     folder.mkdir()
+    same = SimpleNamespace(token_bytes=bytes, token_hex=secrets.token_hex)
+    monkeypatch.setattr(state_key, "secrets", same)
     monkeypatch.setattr(groups, "FEW", few)
     write(folder, ROWS)
     project = Project(folder).write(base)

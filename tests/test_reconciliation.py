@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -640,19 +639,6 @@ def test_repeated_and_empty_ids_are_counted_on_both_sides() -> None:
     detection = Compared(left, right).detect(KEY)
 
     assert (detection.identity.repeated, detection.identity.nulls) == (2, 1)
-
-
-def test_regroup_finds_what_a_new_run_would_find_among_current_records() -> None:
-    compared = Compared([row(1), row(2, "B"), row(3, "C")], [])
-    fitted = compared.fitted(CLOSE)
-    current: dict[str, Sequence[Any]] = {
-        "bank": [row(1), row(2, "B"), row(3, "C"), row(4, day=D(2026, 3, 2))],
-        "ledger": [row(7, day=D(2026, 3, 2)), row(8, "B")],
-    }
-
-    groups = fitted.regroup([[row(1)], [row(2, "B")], [row(3, "C")], []], SLOT, current.__getitem__)
-
-    assert [[group.form for group in candidate] for candidate in groups] == [["left_only"], [], ["left_only"], []]
 
 
 # Mistakes

@@ -116,7 +116,7 @@ def test_every_engine_joins_as_plain_python_does(
     for name, answer in answers.items():
         assert (name, facts(answer)) == (name, expected)
         assert (name, list(answer.groups)) == (name, list(answers["streamed"].groups))
-    [again] = FittedDuplicates.of(rule, relation).regroup([shuffled], SLOT, lambda _: ())
+    again = FittedDuplicates.of(rule, relation).regroup(shuffled, SLOT)
     assert list(again) == list(answers["streamed"].groups)
 
 
@@ -403,7 +403,7 @@ def test_records_with_one_id_count_once_and_connect_nothing_else() -> None:
 def test_an_empty_dataset_and_one_without_equal_keys_have_no_groups() -> None:
     assert found(twins(), these()).groups == []
     assert found(twins(), these({"email": "a@x"}, {"email": "b@x"})).groups == []
-    assert FittedDuplicates.of(twins(), these().relation()).regroup([[]], SLOT, lambda _: ()) == [()]
+    assert FittedDuplicates.of(twins(), these().relation()).regroup([], SLOT) == ()
 
 
 @pytest.mark.parametrize("most", [2, 3, 50])

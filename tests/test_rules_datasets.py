@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 import xlsxwriter
 import yaml
-from datasets_support import SLOT, Case, Dataset, answer, detect, members, mistakes, relations, rule, told
+from datasets_support import SLOT, Case, Dataset, answer, detect, members, mistakes, rule, told
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -28,7 +28,7 @@ from reconcile.detection.detect import Budget
 from reconcile.detection.detect import detect as detect_rule
 from reconcile.detection.subject import subjects_of
 from rules.engines.base import DuplicateGroup, IdentityProblem, MoneyColumns
-from rules.kinds.duplicates import Duplicates, DuplicatesRule
+from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type, Value
 
 MAILS = ("ann@x.org", "ANN@x.org", "ann@x.org", "Ann@x.org", "É@x.org", "é@x.org", "bob@x.org", "", None)
@@ -323,19 +323,6 @@ def test_periods_of_different_datasets_overlap_under_their_own_names_of_columns(
     over = rule([paper, app], key="room", overlap={"from": "start", "to": "end"})
 
     assert members(over, detect(over, [paper, app])) == [[("paper", (1,)), ("app", (1,))]]
-
-
-def test_a_group_is_judged_again_with_the_current_records_of_the_other_datasets() -> None:
-    over = rule([CRM, SHOP], key="email", where={"shop": "phone is null"})
-    fitted = Duplicates().fit(over, relations([CRM, SHOP]))
-    ann = [CRM.rows.rows[0]]
-    closed = [{**row, "phone": "1"} for row in SHOP.rows.rows]
-    complete = [{"phone": None} | dict(row) for row in SHOP.rows.rows]
-
-    [now], [later] = (fitted.regroup([ann], SLOT, lambda _, rows=rows: rows) for rows in (complete, closed))
-
-    assert list(now) == list(detect(over, [CRM, SHOP]).groups)
-    assert later == ()
 
 
 # What does not fit

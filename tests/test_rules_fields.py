@@ -78,11 +78,26 @@ def test_linked_fields_come_from_one_record_a_complete_one_if_there_is_any() -> 
 
 
 def test_linked_fields_that_no_record_has_whole_come_from_the_one_that_has_most_of_them() -> None:
-    found = [One({"a": None, "b": None, "c": 1}), One({"a": 1, "b": 2, "c": None}), One({"a": None, "b": 3, "c": 3})]
+    found = [One({"a": None, "b": None, "c": None}), One({"a": 1, "b": 2, "c": None}), One({"a": None, "b": 3, "c": 3})]
 
     [chosen] = choose(found, {"a": Strategy(how="most_frequent")}, [("a", "b", "c")])
 
     assert chosen.origins == (1,)
+
+
+@pytest.mark.parametrize("how", ["longest", "most_frequent", {"last": "at"}])
+def test_linked_fields_never_replace_a_value_of_the_keeper_by_an_empty_one(how: Any) -> None:
+    """Two of three fields elsewhere would cost the keeper the only postcode there is."""
+    keeper = One({"street": None, "city": None, "postcode": "89073", "at": 1})
+    fuller = One({"street": "Oak 2", "city": "Ulm", "postcode": None, "at": 9})
+    whole = One({"street": "Elm 1", "city": "Ulm", "postcode": "89075", "at": 2})
+    strategies = {"street": Strategy.model_validate(parse_strategy(how))}
+    groups = [("street", "city", "postcode")]
+
+    [without] = choose([keeper, fuller], strategies, groups)
+    [with_whole] = choose([keeper, fuller, whole], strategies, groups)
+
+    assert (without.origins, with_whole.origins) == ((0,), (2,))
 
 
 def test_linked_fields_without_a_strategy_stay_the_keepers() -> None:

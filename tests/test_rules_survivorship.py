@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rules.engines.base import Member
 from rules.errors import RuleError
 from rules.models import Keep
-from rules.survivorship import check_keep, columns_of, in_order
+from rules.survivorship import Strategy, check_keep, choose, columns_of, in_order
 from rules.values import Column, Schema, Type, Value
 
 SCHEMA = Schema(
@@ -134,3 +134,20 @@ def test_a_line_that_cannot_choose_is_told_in_one_sentence(keep: Keep, sentence:
 
 def test_lines_that_fit_are_accepted() -> None:
     check_keep([Keep(how="most_complete"), Keep(how="prefer", column="done", prefer=("true",))], SCHEMA)
+
+
+LINKED = st.lists(st.fixed_dictionaries({name: st.sampled_from([None, "x", "yy"]) for name in "abc"}), min_size=1)
+
+
+@given(records=LINKED, how=st.sampled_from(["longest", "most_frequent"]))
+def test_linked_fields_never_empty_a_field_of_the_keeper(records: list[dict[str, Value]], how: str) -> None:
+    members = [Member((number,), values) for number, values in enumerate(records)]
+
+    [chosen] = choose(members, {"a": Strategy(how=how)}, [["a", "b", "c"]])  # type: ignore[arg-type]
+
+    keeper = records[0]
+    for origin in chosen.origins:
+        taken = records[origin]
+        assert all(taken[name] is not None for name in "abc" if keeper[name] is not None)
+        assert sum(value is not None for value in taken.values()) >= sum(value is not None for value in keeper.values())
+    assert chosen.origins or all(value is None for record in records for value in record.values())

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from conftest import POSTGRES
-from runs_support import FEW_ARE_MANY, NEXT, START, ChargesProject, Command, Json, charge, known, told, twice
+from runs_support import FEW_ARE_MANY, NEXT, ONE_KEY, START, ChargesProject, Command, Json, charge, known, told, twice
 
 from reconcile.testing.slack_server import SlackServer
 
@@ -40,6 +40,7 @@ def slack() -> Iterator[SlackServer]:
 def _shop(folder: Path, slack: SlackServer, state: str = "sqlite:///state.db") -> ChargesProject:
     """Two sources, two rules, two channels, and enough groups for Slack to need a thread."""
     shop = ChargesProject.at(folder, state)
+    shop.environ[ONE_KEY] = "yes"
     shop.add(*(one for n in range(6) for one in twice(10 * n, f"A-{n}")), charge(99, "A-99"))
     shop.with_bank("1;INV-1", "2;INV-1", "3;INV-2", "4;INV-2", "5;INV-3")
     bot = {"type": "slack", "token": slack.token, "channel": "C0FINANCE1", "base_url": slack.base_url}

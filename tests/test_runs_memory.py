@@ -74,7 +74,7 @@ def test_ten_times_the_groups_take_little_more_memory(tmp_path: Path) -> None:
     """Those a dry run finds, new ones, known ones, those listed as JSON, and those that are gone."""
     few, many = shop(tmp_path / "few", 2_500, cleaned=False), shop(tmp_path / "many", 25_000, cleaned=False)
 
-    for arguments in (("--dry-run", "--json"), (), (), ("--dry-run", "--json"), ("--json",)):
+    for arguments in (("--dry-run", "--json"), (), (), ("--dry-run", "--json", "--all"), ("--json", "--all")):
         (small, _), (large, shown) = megabytes(few, *arguments), megabytes(many, *arguments)
         assert large - small < MORE + (0 if "--dry-run" in arguments else OF_STATE)
     assert len(json.loads(shown)["findings"]) == 25_000

@@ -47,6 +47,20 @@ def test_a_slot_is_due_at_its_time_and_once(office: Office) -> None:
     assert (row.cause, row.sources, row.start_at) == ("schedule:2026-11-20T06:00/0", ("shop",), at("11-20 06:00"))
 
 
+def test_a_scheduler_leads_until_its_lease_expires(office: Office) -> None:
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
+    at_first = scheduler.leads
+
+    office.sleep(dt.timedelta(seconds=29))
+    before = scheduler.leads
+    office.sleep(dt.timedelta(seconds=2))
+
+    assert (at_first, before, scheduler.leads) == (True, True, False)
+    scheduler.tick(office.project)
+    assert scheduler.leads
+
+
 def test_a_second_scheduler_adds_nothing_and_takes_over_when_the_first_stops(office: Office) -> None:
     first, second = office.scheduler(), office.scheduler()
     first.tick(office.project)

@@ -16,7 +16,7 @@ from world_support import DELETE, World
 from reconcile.cli import exits
 from reconcile.people import tokens, users
 from reconcile.store.finding_search import MARKS, SPECIAL, folded
-from reconcile.store.findings import FindingFilter
+from reconcile.store.findings import FindingFilter, some
 from reconcile.views.search import SearchRefused, search
 from rules.models import Severity
 
@@ -209,6 +209,26 @@ def test_an_amount_at_risk_that_is_masked_is_found_by_nobody_else(tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("text", ["canary", "canary@x", "4711"])
+def test_what_is_masked_is_not_even_read_so_that_no_time_tells_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """A masked value that fits and one that does not are the same search: no finding is read for either."""
+    rows = ((4711, "canary@x", "Ann"), (4712, "canary@x", "Ann"))
+    people = PII | {"pii": ["email", "id"]}
+    rules = {"mails": {"key": ["email"]}, "both": {"key": ["email", "name"]}, "names": {"key": ["name"]}}
+    world = World.at(tmp_path / "w", *rows, config={"datasets": {"customers": people}}, **rules)
+    world.run()
+    read: list[str] = []
+    monkeypatch.setattr("reconcile.views.search.some", lambda tx, names: read.extend(names) or some(tx, names))
+
+    fitting = emails(world, text, sees_personal=False, show=False)
+
+    assert (fitting, read) == ([], [])
+    assert len(emails(world, "Ann", sees_personal=False, show=False)) == 2, "by what is shown"
+    assert len(emails(world, text)) >= 2, "for who may see it"
+
+
 def test_a_record_of_a_second_dataset_is_found_with_and_without_its_name(tmp_path: Path) -> None:
     crm = COMPOSITE | {"id": "id", "where": "id = 1"}
     world = World.at(tmp_path / "w", *ROWS)

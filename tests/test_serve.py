@@ -327,6 +327,59 @@ def test_a_broken_configuration_keeps_the_release_and_is_told_once_and_so_is_its
         assert "reconcile.yaml:" in json.dumps(place.messages()[0])
 
 
+def test_a_start_with_a_broken_configuration_goes_on_with_the_current_release_and_tells_it_once(place: Place) -> None:
+    good = (place.folder / "reconcile.yaml").read_text()
+    with place.store() as store, serving(place.folder) as server:
+        request(store, "nightly")
+        server.hear("run.ended", how="succeeded")
+        assert server.stop() == 0
+    (place.folder / "reconcile.yaml").write_text(good.replace('"twice"', '"twise"', 1))
+
+    with place.store() as store, serving(place.folder) as server:
+        server.hear("configuration.refused")
+        until(lambda: len(place.messages()) == 2)
+        request(store, "nightly")
+        server.hear("run.ended", how="succeeded")
+        until(lambda: len(place.messages()) == 3)
+
+        (place.folder / "reconcile.yaml").write_text(good)
+        until(lambda: len(place.messages()) == 4, 30)
+
+        ends_told = [message["trouble"] and message["trouble"]["ended"] for message in place.messages()]
+        assert ends_told == [None, False, None, True]
+        assert len(server.heard("configuration.refused")) == 1
+        assert not server.heard("text")
+
+
+def test_a_start_with_a_broken_configuration_says_why_the_current_release_cannot_be_used_instead(
+    tmp_path: Path,
+) -> None:
+    place = Place(tmp_path, "sqlite:///state.db").write()
+    file = place.folder / "reconcile.yaml"
+    good = file.read_text().replace("messages.jsonl", "${MESSAGES}")
+    file.write_text(good)
+    with serving(place.folder, environ={"MESSAGES": "messages.jsonl"}):
+        pass
+    file.write_text(good.replace('"twice"', '"twise"', 1))
+
+    server = Serving(place.folder)
+
+    assert server.end() == 2
+    reasons = [line["why"] for line in server.heard("serve.failed")]
+    assert any("can't be used instead: " in why and "MESSAGES" in why for why in reasons), reasons
+    assert any("twise" in why for why in reasons)
+
+
+def test_a_first_start_with_a_broken_configuration_is_refused_in_the_form_of_the_log(tmp_path: Path) -> None:
+    (tmp_path / "reconcile.yaml").write_text("rules: {twice: {kind: duplicate}}\njobs: 7\n")
+
+    server = Serving(tmp_path)
+
+    assert server.end() == 2
+    assert len(server.heard("serve.failed")) == len(server.lines) > 1
+    assert all("reconcile.yaml:" in line["why"] for line in server.lines)
+
+
 def test_a_changed_configuration_is_taken_up_and_runs_are_pinned_to_the_release_they_began_with(place: Place) -> None:
     with place.store() as store, serving(place.folder) as server:
         request(store, "nightly")

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from store_support import NOON, FixedClock, Program, in_parallel
 
-from reconcile.store import Store, Transaction, columns, errors, tables
+from reconcile.store import Store, Transaction, columns, errors, runs, tables
 
 SECOND = dt.timedelta(seconds=1)
 
@@ -331,3 +331,18 @@ def test_each_postgresql_error_is_told_in_its_words(
 
     assert [None if one is None else type(one) for one in found] == [running, committing]
     assert all("\n" not in str(one) for one in found)
+
+
+@pytest.mark.parametrize("job", [None, "nightly"])
+def test_the_newest_runs_are_found_by_an_index_and_not_among_all_summaries(tmp_path: Path, job: str | None) -> None:
+    asked: list[tuple[str, object]] = []
+    with Store.open(STATE, tmp_path) as store:
+        sa.event.listen(store._engine, "before_cursor_execute", lambda *args: asked.append((args[2], args[3])))
+        with store.read() as tx:
+            runs.listed(tx, job, 20)
+        [(statement, parameters)] = [query for query in asked if "FROM runs" in query[0]]
+        with store.read() as tx:
+            plan = tx.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()  # type: ignore[call-overload]
+
+    index = "ix_runs_started" if job is None else "ix_runs_job_started"
+    assert index in plan[0][3]

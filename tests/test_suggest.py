@@ -32,7 +32,7 @@ def accepted(project: Project, target: str) -> Answer:
 
 def found(project: Project) -> list[set[str]]:
     """The records of each finding of a run, by the last part of their ids."""
-    ran = project("run", "--json", "--show")
+    ran = project("run", "--json", "--all", "--show")
     assert ran.code == 0, ran.said
     reports = ran.json if isinstance(ran.json, list) else [ran.json]
     findings = [finding for report in reports for finding in report["findings"]]

@@ -58,7 +58,7 @@ def hidden(text: str) -> list[str]:
         for place, character in enumerate(text)
         if character in HIDDEN and not joins_symbols(text, place)
     ]
-    return raw + re.findall(r"^[^\w\n]*FORGED.*", text, re.MULTILINE)
+    return raw + re.findall(r'^[^\w\n"]*FORGED.*', text, re.MULTILINE)
 
 
 def joins_symbols(text: str, place: int) -> bool:

@@ -436,7 +436,7 @@ def test_a_dataset_that_cannot_be_looked_at_is_told_once_and_stays_as_it_was(pla
     assert len(plant.settled()) == 1
 
     sentence = "the files of dataset payments cannot be watched, so changes start no job"
-    assert plant.headlines() == [f"⚠️ Reconcile: {sentence}", f"✅ Resolved: {sentence}"]
+    assert plant.headlines() == [f"⚠️ Reconcile: {sentence}", "✅ The files of dataset payments are watched again"]
 
 
 def test_trouble_with_a_dataset_ends_when_nobody_watches_it_any_more(plant: Plant) -> None:

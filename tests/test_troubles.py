@@ -45,7 +45,7 @@ def begin(office: Office, subject: str = "clock", sentence: str = SENTENCE, job:
     return office.begin_trouble(subject, sentence, job)
 
 
-def end(office: Office, subject: str = "clock", how: str | None = None) -> bool:
+def end(office: Office, subject: str = "clock", how: str = "The time is confirmed.") -> bool:
     return office.end_trouble(subject, how)
 
 
@@ -63,7 +63,7 @@ def test_a_trouble_is_told_once_when_it_begins_and_once_when_it_ends(office: Off
 
     assert office.headlines() == [
         ("ops", "⚠️ Reconcile: the clock jumped from about noon to midnight"),
-        ("ops", "✅ Resolved: the clock jumped from about noon to midnight"),
+        ("ops", "✅ A person said that the time is right"),
     ]
     assert events(office) == [
         ("trouble.begun", {"subject": "clock", "job": None, "channels": ["ops"]}),
@@ -79,7 +79,8 @@ def test_the_messages_say_when_and_how_it_ended(office: Office) -> None:
     begun, ended = (document.text(render.document(notice, render.PAPER)) for _, notice in office.notices())
     assert "noticed Sat 21 Nov 2026, 13:00 CET" in begun
     assert "Set it right, then: reconcile resume --clock" in begun
-    assert "A person said that the time is right. It was resolved 2 h after it was noticed." in ended
+    assert ended.startswith("✅ A person said that the time is right\n")
+    assert "The trouble lasted 2 h. It was: The clock jumped from about noon to midnight.\n" in ended
 
 
 def test_a_sentence_that_changes_is_kept_and_not_told_again(office: Office) -> None:
@@ -94,8 +95,8 @@ def test_a_sentence_that_changes_is_kept_and_not_told_again(office: Office) -> N
     )
     assert len(office.headlines()) == 1
 
-    end(office, "configuration")
-    assert office.headlines()[-1] == ("ops", "✅ Resolved: the configuration cannot be used: two mistakes")
+    end(office, "configuration", "The configuration file is correct again.")
+    assert office.headlines()[-1] == ("ops", "✅ The configuration file is correct again")
 
 
 @pytest.mark.parametrize(("alerts", "channels"), [(["ops"], ["ops"]), ([], ["finance", "sales"])])

@@ -87,7 +87,7 @@ def test_a_file_with_the_same_content_is_not_read_again(files: Files) -> None:
 @pytest.mark.slow
 def test_a_run_that_read_nothing_reports_its_open_findings(files: Files) -> None:
     command = cli_support.Project(files.folder)
-    answer = command("run", "--json", "--quiet", "--fail-on", "low", "--slot", "2026-11-03T06:00:00Z")
+    answer = command("run", "--json", "--all", "--quiet", "--fail-on", "low", "--slot", "2026-11-03T06:00:00Z")
 
     assert answer.code == 1
     assert [finding["state"] for finding in answer.json["findings"]] == ["open"]

@@ -111,8 +111,12 @@ def test_a_database_that_cannot_even_be_reached_is_tried_ever_less_often_and_peo
             tried.append(tally is not None and not any("for now" in why for why in tally.reasons))
         with application.store.read() as tx:
             [one] = stored_troubles.ongoing(tx)
+        (world.folder / "away.db").rename(world.folder / "shop.db")
+        world.clock += MINUTE * 15
+        application.clean_due(lambda: None)
 
     assert one.subject.startswith("target:")
+    assert world.findings() == {world.only(): "cleaned"}
     assert sum(tried[:30]) > sum(tried[30:]) > 0
     assert sum(tried) < 15
 
@@ -247,7 +251,7 @@ def test_a_message_about_trouble_is_not_given_up_while_that_lasts(lasts: bool, t
             clock.sleep(86_400)
             if day == 2 and not lasts:
                 with store.begin() as tx:
-                    troubles.end(tx, project, "clock")
+                    troubles.end(tx, project, "clock", "The time is confirmed.")
             delivery.deliver(store, {"team": channel}, sleep=clock.sleep)
 
         channel.back = True

@@ -273,13 +273,14 @@ def test_a_job_that_has_not_succeeded_in_its_time_is_told_once_and_once_when_it_
         "Reconcile itself · job nightly · noticed Sun 22 Nov 2026, 16:00 CET\n"
         "\n"
         "See its runs: reconcile runs nightly\n"
-        "You'll get another message when it is resolved.\n"
+        "You'll get another message when it is over.\n"
     )
     assert over == (
-        "✅ Resolved: job nightly has not succeeded since 21 Nov 13:00 (expected every 26h)\n"
+        "✅ Job nightly is in time again: its last success was on 24 Nov 16:00\n"
         "Reconcile itself · job nightly · noticed Sun 22 Nov 2026, 16:00 CET\n"
         "\n"
-        "Its last success was on 24 Nov 16:00. It was resolved 2 days after it was noticed.\n"
+        "The trouble lasted 2 days. "
+        "It was: Job nightly has not succeeded since 21 Nov 13:00 (expected every 26h).\n"
     )
     assert len(told(office, "ops")) == 2
 
@@ -347,12 +348,12 @@ def test_a_longer_time_and_none_at_all_end_it(office: Office) -> None:
     after(office, 27)
     expect(office, success_within="3d")
     [over] = after(office, 0)
-    assert "Its last success was on 21 Nov 13:00." in over
+    assert "✅ Job nightly is in time again: its last success was on 21 Nov 13:00\n" in over
 
     after(office, 60)
     expect(office)
     [over] = after(office, 0)
-    assert "It is no longer expected to succeed within a set time." in over
+    assert "✅ Job nightly is no longer expected to succeed within a set time\n" in over
 
 
 def test_after_a_clock_jump_it_counts_from_the_jump(office: Office) -> None:

@@ -407,6 +407,8 @@ def test_an_undone_finding_says_who_undid_it_and_what_can_be_done_next(fresh: Si
     )
     assert "To clean it with a new plan, or to decide otherwise, reopen it first." in page.text
     assert f'formaction="/findings/{first}/reopen"' in page.body.decode()
+    assert "Executed plan: " in page.text
+    assert re.search(r"Executed on [\d: -]+ UTC, approved by ada; undone by otto on [\d: -]+ UTC\.", page.text)
 
 
 @pytest.mark.slow

@@ -254,13 +254,13 @@ def test_something_critical_takes_everything_that_waits_along(team: Team) -> Non
 
 def test_trouble_that_begins_and_ends_in_quiet_hours_is_one_message_that_says_both(team: Team) -> None:
     team.configure(team={"quiet_hours": {"from": "20:00", "to": "07:00"}})
-    for act in (troubles.begin, troubles.end):
+    for act, sentence in ((troubles.begin, "The clock jumped."), (troubles.end, "The time is confirmed.")):
         with team.store.begin() as tx:
-            act(tx, team.project, "clock", "The clock jumped.")
+            act(tx, team.project, "clock", sentence)
         team.clock.sleep(60)
     team.wait(12 * HOUR)
 
-    assert team.headlines() == ["✅ Resolved: the clock jumped"]
+    assert team.headlines() == ["✅ The time is confirmed"]
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from office_support import STATE, Office
 
 from reconcile.app import load
@@ -262,6 +263,28 @@ def test_a_paused_job_is_stopped_killed_if_it_does_not_and_not_taken_again(crew:
 
     assert run.killed
     assert (crew.row("nightly").status, crew.row("nightly").attempts) == ("due", 0)
+
+
+def test_a_slot_that_only_waits_for_a_pause_writes_nothing_and_starts_once_it_is_over(crew: Crew) -> None:
+    project = crew.project("nightly")
+    crew.due("nightly")
+    with crew.office.store.begin() as tx:
+        pauses.pause(tx, pauses.of_job("nightly"), reason="month end", by="maria")
+        engine = tx.connection.engine
+    statements: list[str] = []
+    sa.event.listen(engine, "before_cursor_execute", lambda *given: statements.append(given[2].lstrip()))
+
+    for _ in range(300):  # a minute
+        crew.workers.tick(project)
+    with crew.office.store.begin() as tx:
+        pauses.resume(tx, pauses.of_job("nightly"), "maria")
+    before = len(statements)
+    crew.workers.tick(project)
+
+    waiting = statements[:before]
+    assert [text for text in waiting if text.startswith("UPDATE slots")] == []
+    assert waiting.count("BEGIN IMMEDIATE") == 1  # the end of the pause
+    assert crew.row("nightly").status == "running"
 
 
 def test_a_process_with_another_release_takes_nothing(crew: Crew) -> None:

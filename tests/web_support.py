@@ -67,11 +67,11 @@ class Site:
         with self.application() as application:
             application.clean_due()
 
-    def browser(self, user: str | None = None, **headers: str) -> Browser:
+    def browser(self, user: str | None = None, password: str = PASSWORD, **headers: str) -> Browser:
         """A browser, signed in if a user is named."""
         browser = Browser(self.listener.address, headers)
         if user is not None:
-            assert browser.sign_in(user).status == 303
+            assert browser.sign_in(user, password).status == 303
         return browser
 
 
@@ -85,7 +85,7 @@ def site_of(world: World, people: Mapping[str, Role] = PEOPLE, **console: Any) -
         with store.begin() as tx:
             known = {user.name for user in stored_users.listed(tx)}
             for name, role in ((name, role) for name, role in people.items() if name not in known):
-                users.add(tx, name, role, by="test", password=PASSWORD)
+                users.add(tx, name, role, by=name, password=PASSWORD)
         site = Site(world, project, store)
         site.listener.start()
         yield site
@@ -137,7 +137,7 @@ class Browser:
         self.headers = dict(headers or {})
         self.cookies: dict[str, str] = {}
 
-    def ask(self, method: str, path: str, body: str | None = None, **headers: str) -> Page:
+    def ask(self, method: str, path: str, body: str | bytes | None = None, **headers: str) -> Page:
         connection = http.client.HTTPConnection(self.address, timeout=30)
         sent = self.headers | headers
         if self.cookies:

@@ -36,7 +36,7 @@ def spans_of(files: pa.Table, schema: pa.Schema, partitions: Sequence[str], colu
         for name in columns
     }
     return [
-        {name: found for name, spans in by_column.items() if (found := spans[number]) is not None}
+        {name: bounds for name, spans in by_column.items() if (bounds := spans[number]) is not None}
         for number in range(files.num_rows)
     ]
 

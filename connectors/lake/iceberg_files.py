@@ -18,8 +18,8 @@ from connectors.lake.pruning import Span, Spans, is_time, span
 
 def spans_of(file: DataFile, schema: Schema, spec: PartitionSpec, stored: pa.Schema, columns: Sequence[str]) -> Spans:
     """Return the spans of these columns; `stored` is the schema in Arrow's types."""
-    found = {name: _span(file, schema.find_field(name), spec, stored.field(name).type) for name in columns}
-    return {name: values for name, values in found.items() if values is not None}
+    spans = {name: _span(file, schema.find_field(name), spec, stored.field(name).type) for name in columns}
+    return {name: values for name, values in spans.items() if values is not None}
 
 
 def _span(file: DataFile, column: NestedField, spec: PartitionSpec, kind: pa.DataType) -> Span | None:

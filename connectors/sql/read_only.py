@@ -18,14 +18,26 @@ _CHANGES = ("insert", "update", "delete", "merge")
 _LOCKS = {"for": ("update", "share", "key", "no"), "lock": ("in",)}
 _FUNCTIONS = re.compile(
     # PostgreSQL: files, other servers and statements, settings, sequences, locks, administration
-    "pg_(read|stat)_(binary_)?file|pg_ls_.*|lo_.*|lowrite|loread|dblink.*|query_to_xml.*|cursor_to_xml.*|set_config"
+    "pg_(read|stat)_(binary_)?file|pg_read_.*|pg_ls_.*|pg_current_logfile|lo_.*|lowrite|loread|set_config"
     "|nextval|setval|pg_(try_)?advisory.*|pg_notify|pg_(terminate|cancel)_backend|pg_reload_conf|pg_rotate_logfile.*"
     "|pg_switch_(wal|xlog)|pg_create_.*|pg_drop_.*|pg_copy_.*|pg_logical.*|pg_replication.*|pg_promote"
     "|pg_(start|stop)_backup|pg_backup_.*|pg_wal_replay_.*|pg_import_.*|pg_file_.*|pg_log.*|pg_stat_reset.*"
-    # MariaDB and MySQL, SQLite
-    "|load_file|get_lock|release_(all_)?locks?|sys_e(xec|val)|master_.*wait.*|load_extension|readfile|writefile|edit"
+    # PostgreSQL: SQL that is given as text, which is read as a second statement; other servers
+    "|ts_stat|ts_rewrite|(query|table|schema|database|cursor)_to_xml.*|xpath_table|crosstab.*|connectby.*|cypher|dblink.*"
+    "|postgres_fdw_.*|http|http_.*|urlencode_.*|aws_.*|query_export_to_s3|table_import_from_s3"
+    # MariaDB and MySQL
+    "|load_file|get_lock|release_(all_)?locks?|is_(free|used)_lock|sys_.*|lib_mysqludf.*|http_(get|put|post|delete)"
+    "|master_.*wait.*|source_pos_wait|wait_for_executed_gtid_set|wait_until_sql_thread_after_gtids|benchmark|sleep|spider_.*"
+    # SQLite
+    "|load_extension|readfile|writefile|edit|fsdir|lsmode|zipfile|sqlar_.*|eval|fts3_tokenizer"
+    # DuckDB
+    "|read_(csv|parquet|json|ndjson|text|blob|xlsx).*|sniff_csv|parquet_.*|(sqlite|postgres|mysql)_(scan|query|attach).*"
+    "|query_table|(iceberg|delta|lance)_.*|st_read.*|getenv|which_secret|duckdb_secrets"
 )
-"""Functions that write, read files, or hold what others need; a session that cannot write has no say in these."""
+"""Functions that write, read files, run SQL that they are given, reach other servers, or hold what others need.
+
+A session that cannot write has no say in these.
+"""
 
 _WORD, _QUOTED, _TEXT, _SIGN = "word", "quoted", "text", "sign"
 _COMMON = r"""

@@ -178,7 +178,8 @@ def _epoch(column: ArrowColumn, asked_column: AnswerColumn) -> ArrowColumn:
     if not _is_epoch(asked_column):
         return column
     seconds = column.array.cast(pa.int64())
-    inside = pc.less_equal(pc.abs(seconds), pa.scalar(_LAST_SECOND))
+    first, last = pa.scalar(-_LAST_SECOND), pa.scalar(_LAST_SECOND)  # pc.abs(-2**63) would be negative
+    inside = pc.and_(pc.greater_equal(seconds, first), pc.less_equal(seconds, last))
     outside = positions(pc.invert(inside))
     valid = pc.if_else(inside, seconds, pa.scalar(None, pa.int64()))
     unfit = Unfit(f"{OUTSIDE} as seconds since 1970", outside) if outside else column.unfit

@@ -90,13 +90,21 @@ def opened(
 
 def _begin(connection: sa.Connection) -> None:
     if connection.dialect.name == "postgresql":
-        connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        _isolate(connection, postgresql_readonly=True)
         connection.begin()
     elif connection.dialect.name == "mysql":
-        connection.execution_options(isolation_level="REPEATABLE READ")
+        _isolate(connection)
         connection.exec_driver_sql("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
     else:
         connection.exec_driver_sql("BEGIN DEFERRED")
+
+
+def _isolate(connection: sa.Connection, **options: Any) -> None:
+    """Choose the isolation level; SQLAlchemy passes on an error of the driver as it is there."""
+    try:
+        connection.execution_options(isolation_level="REPEATABLE READ", **options)
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise sa.exc.OperationalError("SET TRANSACTION", {}, error) from error
 
 
 class SqlSnapshot:

@@ -38,6 +38,7 @@ from connectors.sql.declaring import unique_keys, without_ours
 from connectors.sql.errors import ErrorContext
 from connectors.sql.reading import AnswerColumn, AsDeclared, Reading
 from connectors.sql.replica import Replica
+from connectors.sql.row_security import hidden_rows
 from connectors.sql.settings import SqlDataset, SqlSettings, seconds
 from connectors.sql.snapshot import opened
 from connectors.sql.stand_in import stand_in
@@ -169,6 +170,15 @@ class SqlSource(SqlConnector, Changing):
             return kind if isinstance(kind, AsDeclared) else None
 
         return changes(self._connected, self._columns, declared, dataset, by, self._place, self._seconds, self._replica)
+
+    def hides_rows(self, dataset: SqlDataset) -> str | None:
+        """See connectors.base.RowSecured. Only PostgreSQL filters the rows of a table by user."""
+        if self.dialect != "postgresql":
+            return None
+        with self._session() as connection:
+            relation = _relation(*self._columns(connection, dataset))
+            with translated_errors(self._place, read_of(connection)):
+                return hidden_rows(connection, relation)
 
     def close(self) -> None:
         """Close the engine, the only thing kept between reads, and the connection kept between changes."""

@@ -17,7 +17,7 @@ from connectors.errors import ColumnMissing
 from connectors.headers import confusable
 
 ROUNDED = "numbers with more than 15 digits, which the program that wrote them may have rounded; store such ids as text"
-FAILED = "the cell holds an error"
+FAILED = "an error like #N/A"
 ROWS = 65_536
 
 

@@ -30,28 +30,45 @@ def needs_in_short(notice: Notice) -> list[str]:
         risk = words.money(words.total(rule.money for rule in asking))
         return [f"{needs}, {risk} at risk" if risk else needs]
     if stopped:
-        of = stopped[0] if len(stopped) == 1 else words.plural(len(stopped), "rule", "rules")
-        return [f"cleaning of {of} stopped"]
+        return [f"cleaning of {_of(stopped)} stopped"]
+    if doubted := [words.visible(rule.rule, 40) for rule in notice.cleaning if rule.doubt]:
+        return [f"look at {_of(doubted)} before you approve"]
     return []
 
 
+def _of(rules: Sequence[str]) -> str:
+    return rules[0] if len(rules) == 1 else words.plural(len(rules), "rule", "rules")
+
+
 def results_in_short(notice: Notice) -> list[str]:
-    """Return the headline's parts about what was cleaned, and what could not be."""
-    cleaned, missed = sum(rule.cleaned for rule in notice.cleaning), not_done(notice)
-    parts = [words.plural(cleaned, "finding cleaned", "findings cleaned")] if cleaned else []
-    could_not = words.plural(missed, "cleaning could not be done", "cleanings could not be done")
-    return [*parts, could_not] if missed else parts
+    """Return the headline's parts about what was cleaned or undone, what waits, and what was not done."""
+    rules = notice.cleaning
+    numbers = {
+        ("finding cleaned", "findings cleaned"): sum(rule.cleaned for rule in rules),
+        ("cleaning undone", "cleanings undone"): sum(rule.undone for rule in rules),
+        ("cleaning waits", "cleanings wait"): sum(rule.waiting for rule in rules),
+        ("undo waits", "undos wait"): sum(rule.undos_waiting for rule in rules),
+        ("cleaning expired", "cleanings expired"): sum(rule.expired for rule in rules),
+        ("cleaning was not done", "cleanings were not done"): _missed(notice),
+    }
+    return [words.plural(number, *nouns) for nouns, number in numbers.items() if number]
 
 
-def not_done(notice: Notice) -> int:
-    """Count attempts that failed without needing a person; stale ones count only if nothing was cleaned."""
+def is_complete(notice: Notice) -> bool:
+    """Return True if every cleaning that the message tells of was done."""
+    waiting = sum(rule.waiting + rule.undos_waiting for rule in notice.cleaning)
+    return not waiting and not _missed(notice) and not any(rule.expired for rule in notice.cleaning)
+
+
+def _missed(notice: Notice) -> int:
+    """Count cleanings that ended without a change, apart from expired ones; stale ones only if nothing was cleaned."""
     cleaned = any(rule.cleaned for rule in notice.cleaning)
-    return sum(rule.waiting + (0 if cleaned else rule.stale) for rule in notice.cleaning)
+    return sum(rule.not_done - rule.expired - (rule.stale if cleaned else 0) for rule in notice.cleaning)
 
 
 def decisions(notice: Notice, drawn: _Drawn) -> Iterator[Section]:
     """Yield a section for each rule with open decisions, and the commands to decide."""
-    rules = [rule for rule in notice.cleaning if rule.asks or rule.stopped]
+    rules = [rule for rule in notice.cleaning if rule.needs_people]
     for rule in rules[:_RULES]:
         shown = rule.findings[:_GROUPS]
         yield Section(
@@ -83,8 +100,8 @@ def _pending(rule: CleaningNotice) -> Iterator[Line]:
         yield (TextSpan(f"{words.plural(rule.failed, 'cleaning', 'cleanings')} failed and will not be retried."),)
     if rule.not_undone:
         yield (TextSpan(f"{words.plural(rule.not_undone, 'undo', 'undos')} did not complete."),)
-    if rule.stopped:
-        yield (TextSpan(words.visible(rule.stopped, 500)),)
+    for sentence in filter(None, (rule.stopped, rule.doubt)):
+        yield (TextSpan(words.visible(sentence, 500)),)
 
 
 def _commands(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
@@ -92,7 +109,7 @@ def _commands(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Li
     if rest > 0:
         every = f"reconcile findings --rule {words.visible(shlex.quote(rule.rule), 80)}"
         yield (TextSpan(f"And {rest:,} more: " if shown else "All of them: "), TextSpan(every, "code"))
-    if waiting := next((group for group in shown if group.state == "awaiting_approval"), None):
+    if waiting := next((group for group in shown if group.state == "awaiting_approval" and not group.outcome), None):
         finding = words.visible(shlex.quote(waiting.finding), 40)
         plan = (
             f" --plan-hash {words.visible(shlex.quote(waiting.plan_hash[:_BEGINNING]), 40)}"
@@ -107,7 +124,7 @@ def _commands(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Li
             TextSpan(" · reject: "),
             TextSpan(f"reconcile reject {finding}{plan}", "code"),
         )
-    if failed := next((group.finding for group in shown if group.state == "failed"), None):
+    if failed := next((group.finding for group in shown if group.state == "failed" and not group.outcome), None):
         finding = words.visible(shlex.quote(failed), 40)
         yield (
             TextSpan("Review: "),
@@ -126,8 +143,13 @@ def _commands(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Li
 
 def completed(notice: Notice) -> Iterator[Section]:
     """Yield the results, and the commands to undo them."""
-    lines = [_result(rule) for rule in notice.cleaning if rule.cleaned or rule.stale or rule.waiting or rule.next_run]
-    more = len(lines) - _RULES
+    rules = [rule for rule in notice.cleaning if rule.results or rule.next_run]
+    lines = [
+        line
+        for rule in rules[:_RULES]
+        for line in (_result(rule), *_plans(rule, _GROUPS if len(rules) <= _GROUPS else 1))
+    ]
+    more = len(rules) - _RULES
     undos = ((rule.undo or "").split("; ") for rule in notice.cleaning if rule.cleaned)
     undo = dict.fromkeys(command for commands in undos for command in commands if command)
     last: list[Line] = (
@@ -135,12 +157,38 @@ def completed(notice: Notice) -> Iterator[Section]:
     )
     last += [(TextSpan("Undo: "), TextSpan(words.visible(rule, 120), "code")) for rule in list(undo)[:_RUNS]]
     if lines:
-        yield Section("note", (*lines[:_RULES], *last))
+        yield Section("note", (*lines, *last))
+
+
+def _plans(rule: CleaningNotice, most: int) -> Iterator[Line]:
+    """Yield a line for each of the first plans: its finding, and what became of it."""
+    for plan in rule.plans[:most]:
+        does = f": {plan.does}" if plan.does else ""
+        what = words.visible(words.state(plan.what), 20)
+        why = f". {words.visible(plan.why, 200)}" if plan.why else ""
+        yield (TextSpan("  • "), TextSpan(words.visible(plan.finding, 40), "code"), TextSpan(f" {what}{does}{why}"))
+    if rest := rule.results - len(rule.plans[:most]) if rule.plans else 0:
+        yield (TextSpan(f"  and {rest:,} more"),)
+    if rule.plans:
+        finding = words.visible(shlex.quote(rule.plans[0].finding), 40)
+        yield (TextSpan("  Details: "), TextSpan(f"reconcile show {finding}", "code"))
 
 
 def _result(rule: CleaningNotice) -> Line:
     facts = [f"{rule.cleaned:,} cleaned"] if rule.cleaned else []
-    facts += [f"{rule.stale:,} skipped because records changed"] if rule.stale else []
-    facts += [f"{rule.waiting:,} will be retried"] if rule.waiting else []
+    facts += [f"{rule.undone:,} undone"] if rule.undone else []
+    facts += [f"{rule.stale:,} skipped, and planned anew by the next run"] if rule.stale else []
+    facts += [f"{rule.expired:,} expired before approval and execution"] if rule.expired else []
+    facts += [f"{rule.void:,} void because the configuration changed"] if rule.void else []
+    facts += [f"{rule.withdrawn:,} withdrawn by a person"] if rule.withdrawn else []
+    facts += [_waiting(rule)] if rule.waiting or rule.undos_waiting else []
     facts += [words.visible(rule.next_run, 500)] if rule.next_run else []
     return (TextSpan("🧹 "), TextSpan(words.visible(rule.rule, 80), "bold"), TextSpan(f": {words.listed(facts)}"))
+
+
+def _waiting(rule: CleaningNotice) -> str:
+    cleanings = [words.plural(rule.waiting, "cleaning", "cleanings")] if rule.waiting else []
+    undos = [words.plural(rule.undos_waiting, "undo", "undos")] if rule.undos_waiting else []
+    number = rule.waiting + rule.undos_waiting
+    why = f" ({words.visible(rule.waits_for.rstrip('.'), 300)})" if rule.waits_for else ""
+    return f"{words.listed([*cleanings, *undos])} {'waits' if number == 1 else 'wait'} and will be done later{why}"

@@ -35,12 +35,21 @@ def _lines(group: GroupNotice, notice: Notice) -> Iterator[Line]:
         yield tuple(_differences(group))
     if group.nearby:
         yield (TextSpan(f"Nearby, not in the group: {_listed(group.nearby, group.nearby_records)}"),)
+    if group.plan_does and not group.outcome:
+        yield (TextSpan(f"Cleaning: {group.plan_does}{_until(group, notice)}"),)
     if group.history:
         yield (TextSpan(words.visible(group.history, 200)),)
     if group.approvals:
         yield (TextSpan(words.visible(group.approvals, 200), "bold"),)
     if group.outcome:
         yield (TextSpan("✅ "), TextSpan(words.visible(group.outcome, 200), "bold"))
+
+
+def _until(group: GroupNotice, notice: Notice) -> str:
+    if group.plan_expires is None:
+        return ""
+    until = words.clock(group.plan_expires, notice.created or notice.slot, notice.timezone)
+    return f"; can be approved until {until}"
 
 
 def _key(group: GroupNotice) -> Iterator[TextSpan]:

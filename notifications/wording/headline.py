@@ -40,13 +40,13 @@ def _parts(notice: Notice) -> tuple[list[str], list[str]]:
     if failed:
         return [f"⚠️ Could not check {failed[0]}"], results
     if results:
-        return [f"{'⚠️' if cleaning.not_done(notice) else '✅'} {results[0]}"], results[1:]
+        return [f"{'✅' if cleaning.is_complete(notice) else '⚠️'} {results[0]}"], results[1:]
     return [f"✅ {_nothing_new(notice)}"], []
 
 
 def _needs(notice: Notice) -> list[str]:
     """Return what people are to look at, the gravest first: decisions before findings of the same severity."""
-    rules, asking = with_news(notice), [rule for rule in notice.cleaning if rule.asks or rule.stopped]
+    rules, asking = with_news(notice), [rule for rule in notice.cleaning if rule.needs_people]
     decisions, findings = cleaning.needs_in_short(notice), list(_findings(rules))
     are_graver = bool(rules) and all(_rank(rule) < _rank(rules[0]) for rule in asking)
     return [*findings, *decisions] if are_graver else [*decisions, *findings]
@@ -60,7 +60,7 @@ def with_news(notice: Notice) -> list[RuleNotice]:
 def severity(notice: Notice) -> str | None:
     """Return the gravest severity of what the message reports; None if nothing is urgent."""
     urgent: list[RuleNotice | CleaningNotice] = [*with_news(notice)]
-    urgent += [rule for rule in notice.cleaning if rule.asks or rule.stopped]
+    urgent += [rule for rule in notice.cleaning if rule.needs_people]
     return max(urgent, key=_rank).severity if urgent else None
 
 
@@ -75,8 +75,17 @@ def _lead(notice: Notice) -> str:
         return "✅ Done"
     label = ""
     if rules and all(rule.first_run for rule in rules):
-        label = ", after an edit of the rule" if all(rule.edited for rule in rules) else ", first run"
+        label = f", {first(rules)}"
+        if label == ", first run" and not all(rule.first_run for rule in notice.rules):
+            label += f" of the {'rule' if len(rules) == 1 else 'rules'}"
     return f"{SIGNS.get(gravest, '•')} {words.visible(gravest, 20).capitalize()}{label}"
+
+
+def first(rules: Sequence[RuleNotice]) -> str:
+    """Say what was first when these rules found what existed before: "first run", or why it is not the first."""
+    if all(rule.edited for rule in rules):
+        return "after an edit of the rule"
+    return "first message to this channel" if all(rule.first_message for rule in rules) else "first run"
 
 
 def _is_settled(notice: Notice) -> bool:

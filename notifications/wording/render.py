@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice
 from notifications.wording import cleaning, groups, trouble, words
 from notifications.wording.document import Document, Line, Section, TextSpan, is_address, what_to_do
-from notifications.wording.headline import SIGNS, at_risk, changes, counted, headline, with_news
+from notifications.wording.headline import SIGNS, at_risk, changes, counted, first, headline, with_news
 
 _FAILURES = 8
 _RULES = 15
@@ -60,6 +60,8 @@ def _about(notice: Notice) -> str:
     if (escalation := notice.escalation) is not None:
         channel, waited = words.visible(escalation.channel, 60), words.span(escalation.seconds)
         parts.append(f"{channel} was told at least {waited} ago, and nobody decided · {slot}")
+    elif notice.run is None and not notice.test:
+        parts.append(f"job {job} · between runs · {slot}")
     else:
         parts.append(f"job {job} · slot {slot} · run {run}")
     if notice.fallback_of:
@@ -193,7 +195,7 @@ def _sentence(rule: RuleNotice, notice: Notice) -> str:
     in_brackets = f" ({detail})" if detail else ""
     if rule.first_run:
         exist = "exists" if rule.news == 1 else "exist"
-        label = "First run after an edit of the rule" if rule.edited else "First run"
+        label = "First run after an edit of the rule" if rule.edited else first([rule]).capitalize()
         return (
             f"{label}: {counted(rule)}{in_brackets} already {exist}{risk}. "
             "You'll see this summary once; later runs report only new findings."
@@ -234,8 +236,8 @@ def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> It
     if len(rule.skipped) > 3:
         others = words.plural(len(rule.skipped) - 3, "other reason", "other reasons")
         yield (TextSpan(f"More records were skipped, for {others}"),)
-    if shown:
-        finding = _argument(shown[0].finding)
+    if undecided := [group for group in shown if not group.outcome]:
+        finding = _argument(undecided[0].finding)
         not_twice = TextSpan(f'reconcile dismiss {finding} --note "…"', "code")
         yield (
             TextSpan("Next: "),

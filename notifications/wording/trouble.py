@@ -16,9 +16,11 @@ _BEGINNINGS = ("A ", "An ", "Dataset ", "Job ", "No ", "Source ", "The ")
 
 
 def headline(trouble: TroubleNotice) -> str:
-    """Like "⚠️ Reconcile: job nightly has not succeeded since 20 Nov 06:15"."""
-    sentence = words.visible(_within(_first(trouble)), _HEADLINE)
-    return f"✅ Resolved: {sentence}" if trouble.ended else f"⚠️ Reconcile: {sentence}"
+    """Like "⚠️ Reconcile: job nightly has not succeeded since 20 Nov 06:15"; at the end, what is true again."""
+    if trouble.ended and trouble.end:
+        return f"✅ {words.visible(_first(trouble.end).removesuffix('.'), _HEADLINE)}"
+    sentence = words.visible(_within(_first(trouble.sentence)), _HEADLINE)
+    return f"✅ Over: {sentence}" if trouble.ended else f"⚠️ Reconcile: {sentence}"
 
 
 def about(notice: Notice, trouble: TroubleNotice) -> str:
@@ -28,28 +30,31 @@ def about(notice: Notice, trouble: TroubleNotice) -> str:
 
 
 def section(notice: Notice, trouble: TroubleNotice) -> Section:
-    """Return the rest of the sentence (all of it if the headline was cut), and the next step."""
-    first = _first(trouble)
-    whole = words.units(first) > _HEADLINE
-    rest = trouble.sentence if whole else trouble.sentence.strip()[len(first) :]
-    texts = [line.strip() for line in rest.splitlines() if line.strip()]
-    lines: list[Line] = [] if trouble.ended else [(TextSpan(words.visible(text, _LINE)),) for text in texts[:_LINES]]
-    if len(texts) > _LINES and not trouble.ended:
+    """Return the rest of the sentence (all of it if the headline was cut), and the next step or what is over."""
+    texts = _rest(trouble.end or "" if trouble.ended else trouble.sentence)
+    lines: list[Line] = [(TextSpan(words.visible(text, _LINE)),) for text in texts[:_LINES]]
+    if len(texts) > _LINES:
         lines.append((TextSpan(f"And {words.plural(len(texts) - _LINES, 'more line', 'more lines')}"),))
-    return Section("note" if trouble.ended else "failure", (*lines, (TextSpan(_next(notice, trouble)),)))
+    last = _past(notice, trouble) if trouble.ended else "You'll get another message when it is over."
+    return Section("note" if trouble.ended else "failure", (*lines, (TextSpan(last),)))
 
 
-def _next(notice: Notice, trouble: TroubleNotice) -> str:
-    if not trouble.ended:
-        return "You'll get another message when it is resolved."
+def _rest(text: str) -> list[str]:
+    """Return the lines that the headline leaves out: all of them if it was cut."""
+    first = _first(text)
+    rest = text if words.units(first) > _HEADLINE else text.strip()[len(first) :]
+    return [line.strip() for line in rest.splitlines() if line.strip()]
+
+
+def _past(notice: Notice, trouble: TroubleNotice) -> str:
     lasted = words.span(max((notice.slot - trouble.since).total_seconds(), 0))
-    ending = f"{words.visible(trouble.end, _LINE)} " if trouble.end else ""
-    return f"{ending}It was resolved {lasted} after it was noticed."
+    was = words.visible(_first(trouble.sentence).removesuffix("."), _LINE)
+    return f"The trouble lasted {lasted}. It was: {was}."
 
 
-def _first(trouble: TroubleNotice) -> str:
+def _first(text: str) -> str:
     """Return the first sentence or line: the dot of an abbreviation is followed by a small letter or a digit."""
-    match = _FIRST.match(trouble.sentence.strip())
+    match = _FIRST.match(text.strip())
     return match[0].split("\n")[0] if match else ""
 
 

@@ -7,36 +7,39 @@ written twice if a process is killed in between, which does no harm.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from reconcile import points
 from reconcile.audit import checkpoints, log
-from reconcile.audit.anchors.base import Anchor, AnchorError
+from reconcile.audit.anchors.base import Anchor, AnchorError, Lasting
 from reconcile.schedule import retry
 from reconcile.store import Store, Transaction, heads
 
 RETRY = retry.Policy(dt.timedelta(seconds=5), dt.timedelta(minutes=15), 1_000_000, dt.timedelta(days=36_500))
 CLAIM = dt.timedelta(minutes=5)
 LATE = dt.timedelta(hours=1)
-"""An anchor that has failed for this long is reported as a trouble."""
+"""An anchor that has failed for this long is reported as a trouble, if a process is running that tries again."""
 
 
 @dataclass
 class AnchoringReport:
-    """By anchor: the entry written, the error of a failure, and the error of one that failed for longer than LATE."""
+    """By anchor: the entry written, the error of a failure, and a sentence for one that has failed for long enough."""
 
     written: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     late: dict[str, str] = field(default_factory=dict)
 
 
-def write_due(store: Store, places: Mapping[str, Anchor], every: Mapping[str, dt.timedelta]) -> AnchoringReport:
+def write_due(
+    store: Store, places: Mapping[str, Anchor], every: Mapping[str, dt.timedelta], *, patience: dt.timedelta = LATE
+) -> AnchoringReport:
     """Sign the end of the log, and write the newest head to each anchor where it is due.
 
-    `every` is the least time between two heads of an anchor. Safe to call in several processes. An anchor's error is
-    only reported; a StoreError is raised, and the next call continues from there.
+    `every` is the least time between two heads of an anchor; one that failed for `patience` is late. Safe to call in
+    several processes. An anchor's error is only reported; a StoreError is raised, and the next call continues from
+    there.
     """
     report = AnchoringReport()
     log.checkpoint(store)
@@ -44,6 +47,7 @@ def write_due(store: Store, places: Mapping[str, Anchor], every: Mapping[str, dt
         return report
     with store.read() as tx:
         if not any(_needs_head(tx, name, every[name]) for name in places) and not heads.is_any_due(tx, places):
+            report.late = late(tx, places, patience)
             return report
     with store.begin() as tx:
         for name in places:
@@ -52,18 +56,44 @@ def write_due(store: Store, places: Mapping[str, Anchor], every: Mapping[str, dt
     for name, place in places.items():
         _write(store, name, place, report)
     with store.read() as tx:
-        report.late = late(tx, places)
+        report.late = late(tx, places, patience)
     return report
 
 
-def late(tx: Transaction, places: Mapping[str, Any]) -> dict[str, str]:
-    """The error of each anchor that has failed for longer than LATE."""
-    problems = {}
-    for name in places:
-        head = heads.due(tx, name)
-        if head is not None and head.problem is not None and tx.now - _since(tx, name) >= LATE:
-            problems[name] = head.problem
-    return problems
+@dataclass(frozen=True)
+class AnchorState:
+    """What an anchor holds, up to the entry `until`, and how many signed heads it misses.
+
+    `problem` is the reason if the newest attempt failed; `since` is when the oldest head that it missed was signed.
+    """
+
+    until: int
+    missing: int
+    since: dt.datetime
+    problem: str | None
+
+    @property
+    def sentence(self) -> str:
+        """The problem, since when, and how many heads are missing."""
+        count = "1 head is" if self.missing == 1 else f"{self.missing:,} heads are"
+        return f"{self.problem} (since {self.since:%d %b %Y %H:%M} UTC; {count} not anchored)"
+
+
+def state(tx: Transaction, name: str) -> AnchorState:
+    """Return what an anchor holds and misses."""
+    written, due = heads.last_written(tx, name), heads.due(tx, name)
+    until = 0 if written is None else written.seq
+    return AnchorState(until, heads.signed_after(tx, until), _since(tx, name), None if due is None else due.problem)
+
+
+def late(tx: Transaction, places: Iterable[str], patience: dt.timedelta = LATE) -> dict[str, str]:
+    """A sentence for each anchor that has failed for so long."""
+    states = {name: state(tx, name) for name in places}
+    return {
+        name: anchor.sentence
+        for name, anchor in states.items()
+        if anchor.problem is not None and tx.now - anchor.since >= patience
+    }
 
 
 def receipts(tx: Transaction, name: str) -> list[dict[str, Any]]:
@@ -105,8 +135,12 @@ def _write(store: Store, name: str, place: Anchor, report: AnchoringReport) -> N
             return  # another process was first
         mark = checkpoints.get(tx, head.seq)
         assert mark is not None  # noqa: S101 - a foreign key
+        last_head = heads.last_written(tx, name)
+        held = None if last_head is None else checkpoints.get(tx, last_head.seq)
     points.reach("anchor.before_write")
     try:
+        if last_head is not None and held is not None and isinstance(place, Lasting):
+            place.check_held(held, last_head.receipt or {})
         receipt = place.write(mark)
     except AnchorError as error:
         report.failed[name] = str(error)

@@ -107,6 +107,7 @@ NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
         **dict.fromkeys(("fence", "owner", "lease_until", "attempts", "next_at", "give_up_at", "transaction"), _WORK),
     },
     "checkpoints": _LOG,
+    "cleaning_news": "messages",
     "clock": _WORK,
     "dataset_schemas": _RUNS,
     "dataset_stats": _RUNS,
@@ -131,6 +132,7 @@ NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
     "shown_findings": "messages",
     "pauses": "pauses",
     "promotion": "releases",
+    "record_ids": _RUNS,
     "releases": "releases",
     "rule_state": {"last_run": _RENEWED, "last_run_at": _RENEWED},
     "run_rules": _RUNS,
@@ -142,6 +144,7 @@ NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
     "targets": "the cleaned databases",  # each holds the same number and is compared before a run cleans there
     "notified": "messages",
     "troubles": "trouble",
+    "unchanged_runs": _RUNS,
     "watches": "files seen",
     "watermarks": _RUNS,
 }

@@ -25,7 +25,7 @@ from typing import Any
 
 from reconcile.audit import checkpoints, facts
 from reconcile.audit.verifier import Broken, Chain, Row, WrongEntry, commitment, first, genesis, next_head
-from reconcile.store import Store, Transaction, audit_log, heads
+from reconcile.store import Store, Transaction, audit_log, evidence, heads
 from reconcile.store.audit_log import EntryFilter, LogEntry
 from reconcile.store.columns import json_text
 from rules.packed import Packed
@@ -39,6 +39,8 @@ ALSO = "also"
 """The key of what moved with a plan, in the body of the plan's entry: [kind, name, from, to] of each."""
 STORY = "story"
 """The key of the event of the finding that moved with a plan."""
+_UNSHOWN = frozenset({FACTS, "money"})
+"""What no door shows of a body: entries of earlier versions hold the money of a plan, which may be personal."""
 _BATCH = 1_000
 _AT_ONCE = 100
 
@@ -210,22 +212,22 @@ def entries(
     event: str | None = None,
     subject: str | None = None,
 ) -> Iterator[LogEntry]:
-    """The entries that pass every filter, without their digests of the state, oldest first, streamed.
+    """The entries that pass every filter, without their digests of the state and money, oldest first, streamed.
 
     `event` also takes a prefix: `finding`; `subject` is in clear.
     """
     stored_subject = None if subject is None else subject_of(tx.store, subject)
-    yield from map(_without_facts, audit_log.find(tx, finding=finding, run=run, event=event, subject=stored_subject))
+    yield from map(_as_shown, audit_log.find(tx, finding=finding, run=run, event=event, subject=stored_subject))
 
 
 def newest(tx: Transaction, criteria: EntryFilter, limit: int) -> list[LogEntry]:
-    """The newest entries that pass the filter, newest first, without their digests of the state."""
-    return list(map(_without_facts, audit_log.newest(tx, criteria, limit)))
+    """The newest entries that pass the filter, newest first, without their digests of the state and money."""
+    return list(map(_as_shown, audit_log.newest(tx, criteria, limit)))
 
 
-def _without_facts(entry: LogEntry) -> LogEntry:
-    if isinstance(entry.body, dict) and FACTS in entry.body:
-        return replace(entry, body={name: value for name, value in entry.body.items() if name != FACTS})
+def _as_shown(entry: LogEntry) -> LogEntry:
+    if isinstance(entry.body, dict) and not _UNSHOWN.isdisjoint(entry.body):
+        return replace(entry, body={name: value for name, value in entry.body.items() if name not in _UNSHOWN})
     return entry
 
 
@@ -236,9 +238,28 @@ def first_of(tx: Transaction, subjects: Collection[str], events: Collection[str]
     return {clear[subject]: seq for subject, seq in audit_log.first_of(tx, clear, events).items()}
 
 
+def last_of(tx: Transaction, subject: str, events: Collection[str]) -> LogEntry | None:
+    """Return the newest entry about this subject, in clear, with one of these events; None if there is none."""
+    return audit_log.last_of(tx, subject_of(tx.store, subject), events)
+
+
 def last_at(tx: Transaction, subject: str, event: str) -> dt.datetime | None:
     """Return when this subject last had the event; None if never."""
     return audit_log.last_at(tx, subject_of(tx.store, subject), event)
+
+
+def is_as_last_told(tx: Transaction, kind: str, name: str, subject: str, events: Collection[str]) -> bool:
+    """Return True if the thing is as its recorded digest says, and that digest is the newest that the log tells.
+
+    The second condition refuses an earlier state that was put back together with its digest. `events` are those that
+    change the thing; their entries are about `subject`, in clear.
+    """
+    if not facts.as_recorded(tx, kind, [name]).get(name, False):
+        return False
+    entry = last_of(tx, subject, events)
+    told = (entry.body or {}).get(FACTS, ()) if entry is not None else ()
+    digests = [after for changed_kind, changed, _, after in told if (changed_kind, changed) == (kind, name)]
+    return not digests or digests[-1] == evidence.digests(tx, kind, [name])[name]
 
 
 def verify(store: Store) -> VerifyResult:
@@ -307,7 +328,7 @@ def subject_of(store: Store, subject: str) -> str:
 
 def _about(body: Mapping[str, Any]) -> Iterator[Named]:
     """The things that an entry is about, as its body names them."""
-    for key, kind in (("finding", facts.FINDING), ("plan", facts.PLAN)):
+    for key, kind in (("finding", facts.FINDING), ("plan", facts.PLAN), ("user", facts.USER)):
         name = _name(body, key)
         if name is not None:
             yield kind, name

@@ -15,10 +15,12 @@ from dataclasses import dataclass, field
 from connectors.errors import ConnectorError
 from connectors.target import Target, TargetRefused
 from reconcile import points
+from reconcile.audit import log
 from reconcile.cleaning.chunks import in_chunks
 from reconcile.cleaning.execution import executor
 from reconcile.cleaning.execution.terms import Terms
-from reconcile.cleaning.next_run import NextRun
+from reconcile.cleaning.next_run import NextRun, asked_before
+from reconcile.cleaning.planning.asking import RuleRefuses, unnamed
 from reconcile.cleaning.planning.plan import NothingToDo, Stale
 from reconcile.cleaning.planning.planner import Planner, RulePlanner
 from reconcile.config.settings import DatasetConfig
@@ -28,6 +30,7 @@ from reconcile.findings.plan import Plan
 from reconcile.findings.results import CleaningResult, RuleResult
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import Event, PlanState, State
+from reconcile.journal import approvals as given_approvals
 from reconcile.journal import effects, limits
 from reconcile.store import Store, Transaction, approvals, finding_memory
 from reconcile.store import findings as stored_findings
@@ -75,10 +78,12 @@ class _Proposals:
 
     stopped: str | None = None
     refused: bool = False
+    held_up: bool = False
     not_planned: Counter[str] = field(default_factory=Counter)
     binding: str | None = None
     next_run: str | None = None
     uncounted: str | None = None
+    doubt: str | None = None
 
 
 def clean(rule: Rule, detected: RuleResult, tools: Cleaner) -> CleaningResult:
@@ -92,8 +97,13 @@ def clean(rule: Rule, detected: RuleResult, tools: Cleaner) -> CleaningResult:
     if proposals.stopped is None:
         try:
             _Proposer(rule, dataset, detected.scanned_of.get(dataset.name, detected.scanned), tools, proposals).run()
-        except (TargetRefused, ConnectorError) as error:
+        except TargetRefused as error:
             proposals.stopped = str(error)
+        except ConnectorError as error:
+            proposals.stopped, proposals.held_up = str(error), True
+            with tools.begin() as tx:
+                body = {"run": tools.run, "rule": rule.name, "why": str(error)}
+                log.append(tx, ACTOR, "cleaning.not_planned", rule.name, body)
     with tools.store.read() as tx:
         before = _of_others(tx, tools.run, rule.name)
     tally = executor.execute_plans(tools.carrying(), source=dataset.source, rules=(rule.name,))
@@ -108,23 +118,35 @@ def clean(rule: Rule, detected: RuleResult, tools: Cleaner) -> CleaningResult:
             quarantined=counts["quarantined"],
             stopped=proposals.stopped or detected.cleaning.stopped,
             refused=proposals.refused or tally.refused or detected.cleaning.refused,
-            held_up=tally.held_up and _counts(tx, None, rule.name)["waiting"] > 0,
+            held_up=proposals.held_up or (tally.held_up and _is_held_up(tx, rule.name, failed=counts["failed"])),
             reasons=tuple(tally.reasons),
             not_planned=dict(proposals.not_planned.most_common(_MOST_REASONS)),
             of_before=max(0, _of_others(tx, tools.run, rule.name) - before),
             binding=proposals.binding,
             next_run=proposals.next_run,
             uncounted=proposals.uncounted,
+            doubt=proposals.doubt,
+            asked_before=_asked_before(tx, rule, tools.run) if proposals.stopped is None else None,
         )
+
+
+def _asked_before(tx: Transaction, rule: Rule, run: str) -> str | None:
+    """Return a sentence about plans of earlier runs that wait for people although the rule needs no approval now."""
+    if not rule.approval.is_automatic:
+        return None
+    waiting = _counts(tx, None, rule.name)["proposed"] - _counts(tx, run, rule.name)["proposed"]
+    return asked_before(rule.name, waiting) if waiting else None
 
 
 def _wrong_ids(detected: RuleResult) -> str | None:
     """Return why nothing is cleaned if an id does not name exactly one record."""
-    wrong = next((entry for entry in detected.skipped if entry.column == "id"), None)
-    if wrong is None:
-        return None
-    dataset = wrong.dataset or detected.dataset
-    return f"Nothing is cleaned: the id of {wrong.records:,} records of {dataset!r} is {wrong.reason}."
+    reason = unnamed(detected.skipped, detected.dataset)
+    return None if reason is None else f"Nothing is cleaned: {reason}."
+
+
+def _is_held_up(tx: Transaction, rule: str, *, failed: int) -> bool:
+    """Return True if plans of the rule wait, or failed in this run: an attempt that a later one made good is over."""
+    return failed > 0 or _counts(tx, None, rule)["waiting"] > 0
 
 
 def _of_others(tx: Transaction, run: str, rule: str) -> int:
@@ -173,9 +195,10 @@ class _Proposer:
         self.tools = tools
         self.proposals = proposals
         self.only_reports = True
-        self.caps = rule.limits.caps(scanned)
+        self.caps = tools.terms.caps_of(rule, scanned)
         self.target_caps = tools.terms.project.caps_of(dataset.source)
         self.over_limit: str | None = None
+        self.asks: str | None = None
         self.automatic: list[str] = []
         self.knows: Callable[[Plan], bool] = lambda _: True
         self.next_run = NextRun()
@@ -183,7 +206,9 @@ class _Proposer:
     def run(self) -> None:
         tools = self.tools
         self._expire()
-        planner = Planner(tools.terms.project, tools.subject, tools.target, tools.store).of(self.rule, tools.slot)
+        planner = Planner(tools.terms.project, tools.subject, tools.target, tools.store).of(
+            self.rule, tools.slot, tools.run
+        )
         self.knows = planner.knows
         self.proposals.binding = planner.bound
         with tools.store.read() as tx:
@@ -218,7 +243,10 @@ class _Proposer:
                 findings = stored_findings.some(tx, chunk)
             for finding, planned in planner.plans(findings):
                 if isinstance(planned, Plan):
+                    self.asks = planner.asks
                     yield finding, planned
+                elif isinstance(planned, RuleRefuses):
+                    self.proposals.stopped, self.proposals.refused = str(planned), True
                 elif not isinstance(planned, (Stale, NothingToDo)):
                     self.proposals.not_planned[str(planned)] += 1
 
@@ -250,6 +278,8 @@ class _Proposer:
         if not planned:
             return
         rule, run = self.rule, self.tools.run
+        names = [finding.id for finding, _ in planned]
+        approved_before = {name for name, given in given_approvals.of_waiting(tx, names).items() if given.by}
         ids = effects.propose(
             tx,
             [plan for _, plan in planned],
@@ -274,12 +304,18 @@ class _Proposer:
                 self.proposals.uncounted, self.proposals.refused = str(error), True
         points.reach("limits.reserved")
         if policy == "none":
+            if self.asks is not None:
+                self.over_limit = self.over_limit or f"People are asked, because {self.asks}"
             self.automatic += [name for _, _, name in waiting]
         else:
+            if waiting and self.asks is not None:
+                self.proposals.doubt = f"Look at the records before you approve: {self.asks}"
+                effects.doubted(tx, [name for _, _, name in waiting], self.proposals.doubt, run)
+            approved_now = {name for name, given in given_approvals.of_waiting(tx, names).items() if given.by}
             moves = [
                 Transition(finding.id, Event.PROPOSED, name)
                 for finding, _, name in waiting
-                if finding.state is not State.AWAITING
+                if finding.state is not State.AWAITING or finding.id in approved_before - approved_now
             ]
             progress.move(tx, moves, by=ACTOR, run=run)
 

@@ -6,14 +6,17 @@ The command line, the console and chats call it. Each answer is a sentence: what
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from connectors.errors import ConnectorError
 from connectors.target import Target
 from reconcile.audit import log
 from reconcile.cleaning import cleaning, undo
 from reconcile.cleaning.execution import executor
+from reconcile.cleaning.execution.execute import may_answer_later
 from reconcile.cleaning.execution.outcomes import ExecutionResult
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.planning import shape
@@ -82,7 +85,10 @@ class RunUnknown(Wrong):
     """No run has this id."""
 
     def __init__(self, identifier: str) -> None:
-        super().__init__(f"Unknown run `{identifier}`; `reconcile runs` lists all runs")
+        super().__init__(
+            f"Unknown run `{identifier}`; `reconcile runs` lists the runs. The log keeps the entry of an old run that "
+            f"changed nothing: `reconcile audit --run {identifier}`"
+        )
 
 
 class RuleDoesNotClean(Refused):
@@ -101,7 +107,7 @@ class RuleDoesNotClean(Refused):
 class DecisionResult:
     """The result of a decision. `ok` is False if it was refused or is not done yet; `state` is the plan's.
 
-    `changed` is False if it was decided before.
+    `changed` is False if it was decided before. `held_up`: it is recorded, and is executed later.
     """
 
     sentence: str
@@ -110,6 +116,7 @@ class DecisionResult:
     state: PlanState | None = None
     ok: bool = True
     changed: bool = True
+    held_up: bool = False
 
     def to_json(self) -> dict[str, Any]:
         state = None if self.state is None else self.state.value
@@ -146,17 +153,19 @@ class Decisions:
 
         `plan_hash`: the hash that the person saw, or its first characters. `over_limit`: even if it exceeds limits.
         `overrule`: even if a person rejected the same plan.
-        If another state cleans that table, nothing is approved and the answer says so.
+        If another state cleans that table, nothing is approved and the answer says so. If the database cannot be asked
+        now, the approval is recorded, and everything is checked before the plan is executed later.
         Raises a Wrong, a Refused, ConnectorError, StoreError.
         """
         finding, plan_record = self._look(identifier)
         try:
-            if plan_record is not None and plan_record.state is PlanState.AWAITING:
-                self.must_be_ours(plan_record.source, plan_record.summary["table"])
-            elif plan_record is None and finding.state in _TO_PLAN:
-                rule = self.cleaning_rule(finding)
-                if plan_hash is None:
-                    self._plan(finding, rule, overrule=overrule)
+            with self.logging_refusal("approve", finding.id):
+                if plan_record is not None and plan_record.state is PlanState.AWAITING:
+                    self._must_be_ours_if_asked(plan_record.source, plan_record.summary["table"])
+                elif plan_record is None and finding.state in _TO_PLAN:
+                    rule = self.cleaning_rule(finding)
+                    if plan_hash is None:
+                        self._plan(finding, rule, overrule=overrule)
         except ownership.OwnershipRefused as error:
             return DecisionResult(f"{finding.id} was not approved: {error}", finding.id, ok=False)
         decision = decide.approve(
@@ -189,15 +198,21 @@ class Decisions:
         return DecisionResult(decision.sentence, decision.finding.id, changed=decision.changed)
 
     def allow(self, rule: str) -> DecisionResult:
-        """Let a rule clean again after a safety check stopped it."""
+        """Let a rule go on after a safety check stopped its cleaning, or refused to judge its findings."""
         rule_config = self.terms.rule(rule)
         with self.store.begin() as tx:
+            judged = stored_runs.accept_unlikely(tx, rule)
+            if judged:
+                log.append(tx, self.actor, "counts.accepted", rule, {"rule": rule})
             allowed = limits.allow(tx, limits.of_rule(rule), self.actor)
             if rule_config is not None:
-                shapes = [shape.allow(tx, dataset, rule) for dataset in rule_config.member_datasets]
+                shapes = [shape.allow(tx, dataset, rule) for dataset in rule_config.configured_datasets]
                 allowed = allowed or any(shapes)
-        outcome = "cleans again, starting with its next run" if allowed else "was not stopped; nothing was changed"
-        return DecisionResult(f"Rule {rule!r} {outcome}.", ok=allowed)
+        ways = [*(["judges its findings"] if judged else ()), *(["cleans"] if allowed else ())]
+        outcome = f"{' and '.join(ways)} again, starting with its next run"
+        return DecisionResult(
+            f"Rule {rule!r} {outcome if ways else 'was not stopped; nothing was changed'}.", ok=bool(ways)
+        )
 
     # Try again
 
@@ -210,7 +225,8 @@ class Decisions:
             raise NothingToRetry(finding)
         with self.store.begin() as tx:
             effects.try_now(tx, [plan_record.id], by=self.actor)
-            breaker.close(tx, plan_record.target, by=self.actor)
+            for name in (plan_record.target, breaker.of_source(plan_record.source)):
+                breaker.close(tx, name, by=self.actor)
         return self._executed(plan_record.id, executor.execute_plans(self._tools(), ids=[plan_record.id]))
 
     # Quarantine
@@ -276,9 +292,24 @@ class Decisions:
             if not names and (findings := undo.undone_before(tx, selection, only=plan)):
                 return undo.Undone((), undone_before=findings)
         scope = finding or (f"run {run}" if run else f"plan {plan}")
-        return undo.undo_plans(self._tools(), names, by=self.actor, scope=scope, partial=partial, note=note)
+        with self.logging_refusal("undo", scope):
+            return undo.undo_plans(self._tools(), names, by=self.actor, scope=scope, partial=partial, note=note)
 
     # Parts
+
+    @contextmanager
+    def logging_refusal(self, decision: str, scope: str) -> Iterator[None]:
+        """Record in the audit log that a database did not let a person decide; the error goes on to them.
+
+        `scope` is what the decision is about: a finding, or "run …" or "plan …" for an undo.
+        """
+        try:
+            yield
+        except (ConnectorError, ownership.OwnershipRefused) as error:
+            with self.store.begin() as tx:
+                body = {"decision": decision, "finding": scope, "why": str(error)}
+                log.append(tx, self.actor, "decision.refused", scope, body)
+            raise
 
     def _look(self, identifier: str) -> tuple[Finding, StoredPlan | None]:
         with self.store.read() as tx:
@@ -327,6 +358,14 @@ class Decisions:
         """Raise an OwnershipRefused unless this state may clean the table."""
         ownership.must_be_ours(self.store, self.target(source), table)
 
+    def _must_be_ours_if_asked(self, source: str, table: str) -> None:
+        """Raise an OwnershipRefused for another state's table; a database that does not answer is asked later."""
+        try:
+            self.must_be_ours(source, table)
+        except ConnectorError as error:
+            if not may_answer_later(error):
+                raise
+
     def rejections(self, tx: Transaction, plan: Plan) -> list[Approval]:
         """Return the rejections of this plan, oldest first; columns that may drift don't count as a difference."""
         plans = approvals.rejected(tx, [plan.finding]).get(plan.finding, ())
@@ -338,7 +377,14 @@ class Decisions:
         )
 
     def _void(self, plan: Plan, policy: str) -> str | None:
-        return self.terms.void(plan, self.target(plan.source).identity(), policy)
+        """Return why the plan is void; which database it is for is asked later if that does not answer now."""
+        try:
+            identity = self.target(plan.source).identity()
+        except ConnectorError as error:
+            if not may_answer_later(error):
+                raise
+            identity = plan.target
+        return self.terms.void(plan, identity, policy)
 
     def _reserve(self, tx: Transaction, plan: StoredPlan, *, over_limit: bool) -> None:
         caps = limits.Both(self.terms.caps(tx, plan.rule), self.terms.project.caps_of(plan.source))
@@ -350,6 +396,8 @@ class Decisions:
             limits.reserve(tx, [use], rule=plan.rule, target=plan.target, run=plan.run, caps=applied_caps)
         except limits.OverLimit as error:
             raise BeyondLimits(plan.finding, error) from error
+        if plan.undoes is None and plan.rule in self.terms.project.rules:
+            effects.approved_within(tx, plan.id, self.terms.limits_in_force(plan.rule, plan.source))
         if over_limit:
             effects.beyond_limits(tx, plan.id, use.records, by=self.actor)
 
@@ -357,9 +405,9 @@ class Decisions:
         with self.store.read() as tx:
             plan = stored.get(tx, name)
             target = breakers.get(tx, plan.target)
-        for_a_person = target is not None and target.state != breakers.CLOSED and target.probe_at is None
+        for_a_person = target is not None and breaker.is_for_person(target)
         sentence, ok = _in_words(plan, tally, for_a_person=for_a_person)
-        return DecisionResult(sentence, plan.finding, plan.id, plan.state, ok)
+        return DecisionResult(sentence, plan.finding, plan.id, plan.state, ok, held_up=plan.state in _TO_TRY)
 
 
 def _in_words(plan: StoredPlan, tally: ExecutionResult, *, for_a_person: bool) -> tuple[str, bool]:
@@ -393,7 +441,13 @@ def _in_words(plan: StoredPlan, tally: ExecutionResult, *, for_a_person: bool) -
         return f"The undo of {plan.finding} waits: {reason.rstrip('.')}. {undo.withdrawing(plan.finding)}", False
     if not reason and plan.state in (PlanState.CLAIMED, PlanState.SENT):
         return f"{plan.finding} is approved, and another process cleans it now", True
-    return f"{plan.finding} is approved and waits: {reason or 'another process is working on it'}", False
+    return _waiting_in_words(plan, reason, for_a_person=for_a_person), False
+
+
+def _waiting_in_words(plan: StoredPlan, reason: str, *, for_a_person: bool) -> str:
+    sentence = f"{plan.finding} is approved and waits: {(reason or 'another process is working on it').rstrip('.')}"
+    has_next = plan.attempts > 0 and not for_a_person
+    return f"{sentence}. The next attempt is at {_time(plan.next_at)}" if has_next else sentence
 
 
 def _records(number: int) -> str:

@@ -14,7 +14,7 @@ from reconcile.cleaning.actions.base import NotPlannable, Stale
 from reconcile.cleaning.decisions import DecisionResult, Decisions, PlanRejected
 from reconcile.cleaning.planning.planner import RulePlanner
 from reconcile.errors import Refused, Wrong
-from reconcile.findings.keeper import is_same, keeping, named
+from reconcile.findings.keeper import handle_of, is_same, keeping, named
 from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding, FindingMember
@@ -63,11 +63,18 @@ class RecordsChanged(Refused):
 
 
 def keep(
-    decisions: Decisions, identifier: str, record: Sequence[str], *, seen: int | None = None, note: str | None = None
+    decisions: Decisions,
+    identifier: str,
+    record: Sequence[str],
+    *,
+    seen: int | None = None,
+    note: str | None = None,
+    sees_personal: bool = True,
 ) -> DecisionResult:
     """Keep this record of a finding, as this person chooses; the rule's own keeper takes a choice back.
 
     `record` is its id as people see it, in one text or several, or its handle; `seen` is the version that was shown.
+    A person who does not see personal data names a masked id as it is shown: the answer would confirm a guess.
     Raises a FindingError, RecordUnknown; RuleDoesNotClean, NoKeeper, KeeperFixed, FindingChanged, RecordsChanged,
     OwnershipRefused; ConnectorError, StoreError.
     """
@@ -77,20 +84,33 @@ def keep(
     if finding.form != DUPLICATE or finding.keeper is None:
         raise NoKeeper(finding)
     keeper.check(finding, seen)
-    choice = _Choice(decisions, finding, rule, _member(decisions, finding, record), note)
-    return choice.unchanged() if choice.is_made else choice.make()
+    member = _member(decisions, finding, record, sees_personal=sees_personal)
+    choice = _Choice(decisions, finding, rule, member, note)
+    with decisions.logging_refusal("keep", finding.id):
+        return choice.unchanged() if choice.is_made else choice.make()
 
 
-def _member(decisions: Decisions, finding: Finding, record: Sequence[str]) -> FindingMember:
+def _member(decisions: Decisions, finding: Finding, record: Sequence[str], *, sees_personal: bool) -> FindingMember:
     """Return the member that the person names, with their name if the rule would keep another one."""
-    members = named(finding, record, decisions.store.key)
+    members = named(finding, record, decisions.store.key) if sees_personal else _as_shown(decisions, finding, record)
     if len(members) != 1:
         problem = f"Several records of {finding.id} have that id." if members else f"{finding.id} has no such record."
         names = _names(decisions, finding, finding.members)
         raise RecordUnknown(finding, names, problem if record else f"Name the record of {finding.id} to keep.")
     by_rule = finding.rule_keeper or finding.keeper
-    is_by_rule = by_rule is not None and is_same(members[0], by_rule)
+    is_by_rule = by_rule is not None and is_same(members[0], by_rule) and not finding.handled_pairs
     return replace(members[0], chosen_by=None if is_by_rule else decisions.actor)
+
+
+def _as_shown(decisions: Decisions, finding: Finding, record: Sequence[str]) -> list[FindingMember]:
+    """Return the members with this handle, or with this id as it is shown masked: `2 / •••`."""
+    key, hidden = decisions.store.key, Hidden.of(decisions.terms.project, finding.dataset, finding.rule)
+    handles = [handle_of(key, finding.id, member) for member in finding.members]
+    if len(record) == 1 and record[0] in handles:
+        return [finding.members[handles.index(record[0])]]
+    masked = [replace(member, id=tuple(hidden.side(member.dataset).record(member.id))) for member in finding.members]
+    fitting = named(replace(finding, members=tuple(masked)), record, key)
+    return [member for member, shown in zip(finding.members, masked, strict=True) if any(shown is f for f in fitting)]
 
 
 def _names(decisions: Decisions, finding: Finding, members: Sequence[FindingMember]) -> list[str]:
@@ -132,10 +152,11 @@ class _Choice:
             self.decisions.must_be_ours(planned.source, planned.table)
         with self.decisions.store.begin() as tx:
             effects.lock_findings(tx, [self.finding.id])
-            chosen, waiting = keeper.choose(tx, self.finding, self.member, by=self.decisions.actor, note=self.note)
+            by, system = self.decisions.actor, self.decisions.system
+            chosen, waiting = keeper.choose(tx, self.finding, self.member, by=by, note=self.note, system=system)
             plan, remark = self._proposed(tx, chosen, waiting, planned, planner)
-        by = f"the choice of {chosen.kept_by}" if chosen.kept_by else "the rule's own choice"
-        return DecisionResult(f"{chosen.id} now keeps record {self.name}, {by}. {remark}", chosen.id, plan)
+        whose = f"the choice of {chosen.kept_by}" if chosen.kept_by else "the rule's own choice"
+        return DecisionResult(f"{chosen.id} now keeps record {self.name}, {whose}. {remark}", chosen.id, plan)
 
     def _proposed(
         self,

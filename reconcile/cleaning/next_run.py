@@ -13,6 +13,20 @@ from rules import values
 from rules.cleaning import Caps
 
 
+def asked_before(rule: str, plans: int) -> str:
+    """Say that plans of a rule that needs no approval wait for a person, because people were asked about them."""
+    wait, them = ("1 plan still waits", "it") if plans == 1 else (f"{plans:,} plans still wait", "them")
+    return (
+        f"{wait} for a decision: rule {rule!r} needs no approval now, but people were asked about {them} before. "
+        f"Approve with `reconcile approve --rule {rule}`, or reject with `reconcile reject --rule {rule}`."
+    )
+
+
+def plan_asked_before(rule: str) -> str:
+    """Say the same of one plan, where it is shown with the commands that decide it."""
+    return f"It still waits for a decision: rule {rule!r} needs no approval now, but people were asked about it before."
+
+
 @dataclass
 class NextRun:
     """Totals of plans that need no approval, counted like limits."""

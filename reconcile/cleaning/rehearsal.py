@@ -73,7 +73,7 @@ def would(
         would_clean=counts["would_clean"],
         would_propose=counts["would_propose"],
         not_planned=dict(reasons.most_common(_MOST_REASONS)),
-        next_run=next_run.sentence((rule.limits.caps(scanned), project.caps_of(dataset.source))),
+        next_run=next_run.sentence((terms.caps_of(rule, scanned), project.caps_of(dataset.source))),
     )
 
 
@@ -106,7 +106,7 @@ def _findings(
 def _finding(rule: Rule, group: Group, earlier: Finding | None, change: FindingChange, slot: dt.datetime) -> Finding:
     came_back = earlier is not None and earlier.state is State.CLEANED and change is FindingChange.REOPENED
     settled = {} if earlier is None or came_back else {(m.dataset, m.id): m.settled_at for m in earlier.members}
-    chosen = {} if earlier is None else {(m.dataset, m.id): m.chosen_by for m in earlier.members}
+    chosen = {} if earlier is None else {(m.dataset, m.id): (m.chosen_by, m.chosen_at) for m in earlier.members}
     mark = earlier.fingerprint if earlier else fingerprint(rule.name, rule.kind, group.key)
     detected = Finding(
         id=earlier.id if earlier else short_id(mark),
@@ -126,7 +126,10 @@ def _finding(rule: Rule, group: Group, earlier: Finding | None, change: FindingC
         last_seen=slot,
         state_since=slot,
         members=tuple(
-            FindingMember(role, member.id, member.values, slot, settled.get(name), member.dataset, chosen.get(name))
+            FindingMember(
+                *(role, member.id, member.values, slot, settled.get(name), member.dataset),
+                *chosen.get(name, (None, None)),
+            )
             for role, member in group.roles
             for name in [(member.dataset, member.id)]
         ),

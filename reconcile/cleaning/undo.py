@@ -28,6 +28,7 @@ from reconcile.findings.states import WITHDRAWABLE, Event, PlanState
 from reconcile.journal import effects
 from reconcile.store import Store, Transaction
 from reconcile.store import plans as stored
+from reconcile.store.findings import get
 from reconcile.store.plans import StoredPlan
 
 CHUNK = 250
@@ -50,8 +51,8 @@ class TooLate(Refused):
     def __init__(self, plan: StoredPlan, window: dt.timedelta) -> None:
         date = f" on {plan.ended_at:%Y-%m-%d}" if plan.ended_at else ""
         super().__init__(
-            f"{plan.finding} was cleaned{date}, and earlier values are kept for {window.days} days "
-            "(`undo_window`); it cannot be undone any more. Nothing was changed"
+            f"{plan.finding} was cleaned{date}, and its earlier values were deleted: after {window.days} days "
+            "(`undo_window`), or by `reconcile erase`. It cannot be undone any more. Nothing was changed"
         )
 
 
@@ -126,7 +127,9 @@ class Conflicts(Refused):
 class Undone:
     """The result of an undo: findings that were undone or failed, and conflicts that were left as they are.
 
-    `undone_before` are the findings of a request that was carried out earlier, so that nothing was changed now.
+    `not_restored` names, by finding, the columns whose values are not as before the cleaning, and other side effects.
+    `undone_before` are the findings of a request that was carried out earlier, so that nothing was changed now. Those
+    of `failed` whose undo is recorded, and waits for its database, are in `waiting` too.
     """
 
     undone: tuple[str, ...]
@@ -134,6 +137,13 @@ class Undone:
     conflicts: tuple[tuple[str, Conflict], ...] = ()
     unchanged: int = 0
     undone_before: tuple[str, ...] = ()
+    not_restored: tuple[tuple[str, str], ...] = ()
+    waiting: tuple[str, ...] = ()
+
+    @property
+    def only_waits(self) -> bool:
+        """True if everything that was not undone is recorded, and waits for its database."""
+        return bool(self.failed) and {finding for finding, _ in self.failed} <= {*self.waiting}
 
 
 def chosen(
@@ -320,15 +330,24 @@ def undo_plans(
     points.reach("undo.planned")
     succeeded: list[str] = []
     failed: list[tuple[str, str]] = []
+    not_restored: list[tuple[str, str]] = []
+    waiting: list[str] = []
     for planning in plannings.values():
         for layer in planning.layers:
             for plans in in_chunks(layer, CHUNK):
                 ids = _store_approved(tools, plans, by, note)
                 points.reach("undo.committed")
                 tally = executor.execute_plans(tools, ids=ids)
-                _collect(tools, ids, tally, note, succeeded, failed)
+                _collect(tools, ids, tally, note, succeeded, failed, not_restored, waiting)
     unchanged = sum(planning.unchanged for planning in plannings.values())
-    return Undone(tuple(succeeded), tuple(failed), tuple(conflicts), unchanged)
+    return Undone(
+        tuple(succeeded),
+        tuple(failed),
+        tuple(conflicts),
+        unchanged,
+        not_restored=tuple(dict.fromkeys(not_restored)),
+        waiting=tuple(waiting),
+    )
 
 
 def _load(tools: executor.ExecutionContext, names: Sequence[str]) -> Iterator[StoredPlan]:
@@ -387,15 +406,20 @@ def _collect(
     note: str | None,
     succeeded: list[str],
     failed: list[tuple[str, str]],
+    not_restored: list[tuple[str, str]],
+    waiting: list[str],
 ) -> None:
     with tools.store.read() as tx:
         for name in ids:
             plan = stored.get(tx, name)
             if plan.state is PlanState.SUCCEEDED:
                 succeeded.append(plan.finding)
+                if why := get(tx, plan.finding).reason:  # what the transition to undone told
+                    not_restored.append((plan.finding, why))
             else:
                 reason = None if plan.reason == note else plan.reason
                 failure = reason or "; ".join(tally.reasons) or plan.state.value.replace("_", " ")
                 if plan.state in WITHDRAWABLE:
+                    waiting += [plan.finding] if tally.held_up else []
                     failure = f"waiting: {failure.rstrip('.')}. {withdrawing(plan.finding)}"
                 failed.append((plan.finding, failure))

@@ -242,7 +242,8 @@ def undo(
         out.emit(undone_to_json(undone))
     else:
         tell(out, undone)
-    raise typer.Exit(exits.REFUSED if undone.failed else exits.DONE)
+    not_done = exits.FAILED if undone.only_waits else exits.REFUSED
+    raise typer.Exit(not_done if undone.failed else exits.DONE)
 
 
 def tell(out: Output, undone: Undone) -> None:
@@ -300,9 +301,10 @@ def _decisions(application: Application) -> Decisions:
 
 
 def _say(out: Output, answer: DecisionResult, *, always: bool = False) -> None:
-    """Print the answer, and exit with 4 if the request was refused."""
+    """Print the answer, and exit with 4 if the request was refused, or 3 if it waits for its database."""
     if out.json:
         out.emit(answer.to_json())
     else:
         out.say(answer.sentence)
-    raise typer.Exit(exits.DONE if answer.ok or always else exits.REFUSED)
+    not_done = exits.FAILED if answer.held_up else exits.REFUSED
+    raise typer.Exit(exits.DONE if answer.ok or always else not_done)

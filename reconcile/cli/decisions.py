@@ -199,6 +199,7 @@ def show(
         draw_plan(out, view.plan)
     if view.prospect is not None:
         out.wrapped(view.prospect)
+    _tell_executed(view, out)
     _tell_history(view, out, None if history else _EVENTS)
     if view.is_masked:
         out.note(HIDDEN)
@@ -223,6 +224,18 @@ def _tell_finding(view: FindingDetail, out: Output) -> None:
     draw_records(out, view.side_by_side)
     for text in (*itertools.islice(view.links, _LINKS), *view.remarks, *view.after_undo):
         out.wrapped(text)
+
+
+def _tell_executed(view: FindingDetail, out: Output) -> None:
+    """Print the last cleaning that was done, with each changed value."""
+    executed = view.executed
+    if executed is None:
+        return
+    out.wrapped(f"{executed.sentence(view.timezone)}:")
+    if executed.plan is not None:
+        draw_plan(out, executed.plan)
+    elif executed.gone is not None:
+        out.wrapped(executed.gone)
 
 
 def _tell_history(view: FindingDetail, out: Output, most: int | None) -> None:

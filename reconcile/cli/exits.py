@@ -83,9 +83,22 @@ def refuse_what_is_no_text(texts: Iterable[str]) -> None:
 
 def tell(error: Exception) -> int:
     """Print the sentence of an error, or each of its `problems`, to standard error and return its exit code."""
-    for text in getattr(error, "problems", ()) or (sentence(error),):
-        remark(str(text))
+    for text in _sentences(error):
+        remark(text)
     return _code(error)
+
+
+def log_failure(error: Exception) -> int:
+    """Log the same sentences as `tell` prints, for a command whose standard error is a log; return the exit code."""
+    import structlog
+
+    for text in _sentences(error):
+        structlog.get_logger("reconcile").error("serve.failed", why=text)
+    return _code(error)
+
+
+def _sentences(error: Exception) -> list[str]:
+    return [str(text) for text in getattr(error, "problems", ()) or (sentence(error),)]
 
 
 def misused(error: Any) -> int:

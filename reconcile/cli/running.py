@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from reconcile.findings.shown import Foreseen
     from reconcile.messages.personal import Hidden
     from reconcile.runs.report import RunReport
+    from reconcile.store import Store
 
 _SHOWN = 3
 _Ranked: TypeAlias = "tuple[Decimal, int, int, Foreseen]"
@@ -58,23 +59,31 @@ def run(
         str | None,
         typer.Option("--fail-on", help="Exit with 1 if a finding this severe is open.", metavar="SEVERITY"),
     ] = None,
+    all_findings: Annotated[
+        bool, typer.Option("--all", help="With --json: list unchanged findings too, not only new and changed ones.")
+    ] = False,
     show: Show = False,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load
+    from reconcile.runs.listing import Lists
     from rules.models import parse_severity
 
     out = Output(json, quiet or json, no_color)
+    if all_findings and not json:
+        raise typer.BadParameter("is valid only with --json; `reconcile findings` lists findings", param_hint="--all")
     try:
         severity = None if fail_on is None else parse_severity(fail_on)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--fail-on") from error
     with load(config) as application, progress(out) as watch, _only_json_on_standard_output(json=json):
-        with_lists = json or severity is not None
+        if not dry_run:
+            application.upgrade = _upgrade
+        lists = (Lists.ALL if all_findings else Lists.CHANGED) if json else Lists.NONE
         reports = application.run_all(
-            jobs or (), rule or (), slot=slot, dry_run=dry_run, full=full, watch=watch, lists=with_lists
+            jobs or (), rule or (), slot=slot, dry_run=dry_run, full=full, watch=watch, lists=lists
         )
         if application.held:
             out.note(application.held)
@@ -87,6 +96,13 @@ def run(
         for report, number in zip(reports, waiting, strict=True):
             tell(report, out, application, show=show, waiting=number)
     raise typer.Exit(exits.first_that_applies(*(_code(report, severity) for report in reports)))
+
+
+def _upgrade(store: Store) -> None:
+    """Back an older state up before it is upgraded, and say where."""
+    from reconcile.upkeep import upgrade
+
+    upgrade.back_up_first(lambda saved: exits.remark(upgrade.sentence(saved)))(store)
 
 
 def _only_json_on_standard_output(*, json: bool) -> contextlib.AbstractContextManager[Any]:
@@ -144,6 +160,8 @@ def tell(report: RunReport, out: Output, application: Application, *, show: bool
         compared = _comparison(rule, hidden(rule.dataset, rule.rule))
         if isinstance(rule, RuleResult) and rule.mode_sentence is not None:
             out.say(f"{rule.rule}: {rule.mode_sentence}")
+        for sentence in rule.renamed if isinstance(rule, RuleResult) else ():
+            out.say(f"{rule.rule}: {sentence}")
         for sentence in compared:
             out.say(f"{rule.rule}: {sentence}")
         _tell_news(out, application, news.get(rule.rule, ()), counts[rule.rule], hidden)
@@ -177,6 +195,10 @@ def _tell_delivery(report: RunReport, out: Output, timezone: str) -> None:
         out.say(f"{message.channel} is notified at {to_the_minute(message.until, timezone)} ({message.why})")
     if report.watchdog is not None:
         out.note(report.watchdog)
+    for sentence in report.unanchored:
+        out.note(f"The audit log is not anchored. {sentence}")
+    if report.uncompacted is not None:
+        out.note(f"Data older than `retention` was not deleted; the next run tries again. {report.uncompacted}")
 
 
 def _tell_news(
@@ -242,7 +264,7 @@ def _comparison(rule: Outcome, hidden: Hidden) -> Iterator[str]:
         return
     if rule.in_words:
         yield ", ".join(rule.in_words)
-    if not hidden.hides_amounts or rule.findings.undecided > 1:
+    if not hidden.hides_amounts:  # each form and currency is a sum of its own, perhaps of one finding
         left, right = (*rule.datasets, "left", "right")[:2]
         phrase = functools.partial(form_words, datasets=rule.datasets)
         yield from (words.balance(balance_notice(line, phrase), left, right) for line in rule.balance)
@@ -266,7 +288,8 @@ def _cleaning(rule: Outcome, report: RunReport) -> Iterator[str]:
         yield f"{done:,} cleaned as planned by earlier runs; undo: reconcile undo --run {report.run}"
     for why, number in cleaning.not_planned.items():
         yield f"{number:,} not planned: {why}"
-    yield from filter(None, (cleaning.stopped, cleaning.uncounted, cleaning.next_run, *cleaning.reasons))
+    sentences = (cleaning.stopped, cleaning.uncounted, cleaning.doubt, cleaning.next_run, cleaning.asked_before)
+    yield from filter(None, (*sentences, *cleaning.reasons))
 
 
 def _failures(report: RunReport) -> Mapping[str, list[str]]:
@@ -305,7 +328,7 @@ def runs(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from notifications.wording.words import to_the_second
+    from notifications.wording.words import plural, to_the_second
     from reconcile.cli.opening import load_for_state
     from reconcile.views import runs as views
 
@@ -314,6 +337,7 @@ def runs(
         if job is not None:
             application.job(job)
         listed, timezone = views.listed(application, job, limit), application.project.timezone
+        unchanged = views.unchanged(application, job, limit)
     if json:
         out.emit([view.to_json() for view in listed])
         return
@@ -325,3 +349,5 @@ def runs(
         for row in (view.row for view in listed)
     ]
     out.table(("slot", "job", "status", "attempt", "run"), rows, right=(3,), usual={3: "1"})
+    for folded in unchanged:
+        out.note(f"{folded.day}  {folded.job}: {plural(folded.runs, 'older run', 'older runs')}, nothing changed")

@@ -17,6 +17,7 @@ from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
 if TYPE_CHECKING:
     from reconcile.app import Application
+    from reconcile.messages.direct import StateTrouble
     from reconcile.service.applications import Asgi
     from reconcile.service.serve import Server
 
@@ -50,13 +51,24 @@ def serve(
 ) -> None:
     from reconcile.cli.opening import nothing_to_collect
     from reconcile.service.serve import Server
+    from reconcile.service.starting import Start
     from reconcile.telemetry import logs
 
     logs.set_up(as_json=json, quiet=quiet, colors=not no_color and not os.environ.get("NO_COLOR"))
     stop, stop_at_once = threading.Event(), threading.Event()
-    with nothing_to_collect():
-        site = None if no_console else _site()
-        server = Server(Path(config), os.environ, exits.sentence, worker=worker, listen=listen, site=site)
+    try:
+        with nothing_to_collect():
+            site = None if no_console else _site()
+
+            def make(trouble: StateTrouble) -> Server:
+                options = (worker, listen, site)
+                return Server(Path(config), os.environ, exits.sentence, *options, state_trouble=trouble)
+
+            server = Start(Path(config), os.environ, make, worker=worker, listen=listen).server()
+    except Exception as error:
+        if not json:
+            raise
+        raise typer.Exit(exits.log_failure(error)) from None
 
     def hear(number: int) -> None:
         if number == signal.SIGHUP:

@@ -43,7 +43,8 @@ def backup(
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application, working(out, "backing up the state"):
         place = file or Path(backups.name_for(dt.datetime.now(dt.UTC)))
-        result = backups.make(application.memory, place, replace=replace)
+        with application.state_as_it_is() as store:
+            result = backups.make(store, place, replace=replace)
     if json:
         out.emit(_to_json(result))
         return
@@ -145,24 +146,31 @@ def restore(
 def migrate(
     config: Config = FILE,
     check: Annotated[bool, typer.Option("--check", help="Only check; exit with 1 if an upgrade is due.")] = False,
+    no_backup: Annotated[bool, typer.Option("--no-backup", help="Upgrade without a backup first.")] = False,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.store import REVISION, Store
+    from reconcile.upkeep import upgrade
 
     out = Output(json, quiet, no_color)
+    saved: list[Backup] = []
     with load_for_state(config) as application:
         project = application.project
         _, revision = Store.found_at(project.state.get_secret_value(), project.directory)
         due = revision is not None and revision < REVISION
+        application.upgrade = upgrade.without_backup if no_backup else upgrade.back_up_first(saved.append)
         if not check or (revision or "") > REVISION:
             application.store.close()  # opened, it is upgraded; a newer one is refused
     if json:
-        out.emit({"from": revision, "to": REVISION, "upgraded": due and not check})
+        backup_file = {"backup": str(saved[0].file)} if saved else {}
+        out.emit({"from": revision, "to": REVISION, "upgraded": due and not check} | backup_file)
     else:
         out.say(_schema(revision, REVISION, due=due, check=check))
+        if saved:
+            out.say(f"backup before the upgrade: {saved[0].file}")
     if check and due:
         raise typer.Exit(exits.FOUND)
 

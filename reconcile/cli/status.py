@@ -24,7 +24,7 @@ Topic = Literal["waits", "failed", "due", "release"]
 _COMMAND = re.compile(r"`(reconcile [^`]+)`")
 _MOST = 6
 """The most facts of a topic that are drawn, so that all fit on one screen; JSON has all of them."""
-_LONGEST = 200
+_LONGEST = 400
 """The most characters of a sentence that are drawn."""
 _INDENT = 9
 """The width of the column of topics."""
@@ -111,6 +111,7 @@ def _refused(application: Application) -> Iterator[Fact]:
 
 def _waiting(application: Application, tx: Transaction, sums: Today) -> Iterator[Fact]:
     from notifications.wording.words import plural
+    from reconcile.cleaning.next_run import asked_before
     from reconcile.findings.states import PlanState, State
     from reconcile.store import findings, plans
 
@@ -119,18 +120,46 @@ def _waiting(application: Application, tx: Transaction, sums: Today) -> Iterator
         risk = f"; {sums.at_risk} at risk" if sums.at_risk else ""
         sentence = f"{plural(number, 'finding', 'findings')}: {by_severity}{risk}"
         yield Fact("waits", sentence, "reconcile findings --state waiting")
-    counts = plans.counts(tx)
-    if number := counts.get(PlanState.AWAITING, 0):
+    counts, expired = plans.counts(tx), plans.expired(tx)
+    if number := counts.get(PlanState.AWAITING, 0) - expired.get(PlanState.AWAITING, 0):
         command = f"reconcile findings --state {State.AWAITING.value}"
         yield Fact("waits", f"{plural(number, 'plan', 'plans')} to approve or reject", command)
-    if number := counts.get(PlanState.APPROVED, 0):
-        yield Fact("waits", f"{plural(number, 'approved plan', 'approved plans')} to execute", "reconcile run")
+    if number := sum(expired.values()):
+        sentence = f"{plural(number, 'plan', 'plans')} expired before approval and execution; the next run plans anew"
+        yield Fact("waits", sentence, "reconcile run")
+    for name, rule in application.project.rules.items():
+        if rule.clean is not None and rule.approval.is_automatic:
+            asked = plans.counts(tx, name).get(PlanState.AWAITING, 0)
+            if asked:
+                yield Fact("waits", asked_before(name, asked), f"reconcile approve --rule {name}")
+    yield from _approved(application, tx)
     if number := counts.get(PlanState.QUARANTINED, 0):
         sentence = f"{plural(number, 'cleaning', 'cleanings')} with an unknown outcome"
         yield Fact("waits", sentence, "reconcile quarantine")
     if number := findings.count(tx, findings.FindingFilter(states=(State.FAILED,))):
         yield Fact("waits", f"{plural(number, 'cleaning', 'cleanings')} failed", "reconcile findings --state failed")
     yield from _undos(application, tx)
+
+
+def _approved(application: Application, tx: Transaction) -> Iterator[Fact]:
+    """Yield the approved plans that the next run executes, and those that wait for something else, with the reason."""
+    from notifications.wording.words import plural
+    from reconcile.cleaning.execution.terms import Terms
+    from reconcile.journal import breaker
+    from reconcile.store import plans
+
+    terms = Terms(application.project)
+    numbers: dict[str | None, int] = {}
+    for (source, target, rule), number in plans.waiting_of(tx).items():
+        stopped = (breaker.reason(tx, name) for name in (breaker.of_source(source), target))
+        reason = next(filter(None, stopped), None) or terms.closed(tx, source, rule)
+        numbers[reason] = numbers.get(reason, 0) + number
+    for reason, number in numbers.items():
+        approved = plural(number, "approved plan", "approved plans")
+        if reason is None:
+            yield Fact("waits", f"{approved} to execute", "reconcile run")
+        else:
+            yield Fact("waits", f"{approved}, not executed now: {reason}", _command_in(reason))
 
 
 def _undos(application: Application, tx: Transaction) -> Iterator[Fact]:
@@ -149,11 +178,12 @@ def _undos(application: Application, tx: Transaction) -> Iterator[Fact]:
 
 
 def _failed(application: Application, tx: Transaction, sums: Today) -> Iterator[Fact]:
-    from reconcile.doctor import work
+    from reconcile.doctor import host, work
     from reconcile.store import health
 
     if health.audit_length(tx) is None:
         yield Fact("failed", "The audit log does not end as recorded", "reconcile audit verify")
+    yield from _warnings(host.room(application, tx), "reconcile doctor")
     yield from _runs(application, tx)
     yield from _problems(sums)
     yield from _warnings(work.messages(application, tx), "reconcile messages")
@@ -238,7 +268,12 @@ def _release(application: Application, tx: Transaction) -> Fact:
 
     current, file = releases.current(tx), releases.shortened(application.project.release)
     if current is None or (current.release == application.project.release and not current.held):
-        return Fact("release", f"{file}, the configuration file's")
+        of_file = (
+            "which the broken configuration file does not replace"
+            if application.fallback
+            else "the configuration file's"
+        )
+        return Fact("release", f"{file}, {of_file}")
     if current.held:
         return Fact("release", releases.in_words(current))
     used = releases.shortened(current.release)
@@ -263,12 +298,16 @@ def _draw(out: Output, current: Status) -> None:
 
 
 def _draw_fact(out: Output, fact: Fact, topic: str) -> None:
-    """Print a fact on one line with its command if both fit, else the command on a line of its own."""
+    """Print a fact on one line with its command if both fit, else the command on a line of its own.
+
+    A sentence of one line that names the command needs no other.
+    """
     sentence = fact.sentence.rstrip(".")
     if len(sentence) > _LONGEST:
         sentence = f"{sentence[: _LONGEST - 1]}…"
     line, margin = f"{topic:<{_INDENT}}{sentence}", " " * _INDENT
-    if fact.command is None or f"`{fact.command}`" in sentence:
+    is_named = f"`{fact.command}`" in sentence and len(line) <= out.width
+    if fact.command is None or is_named:
         out.wrapped(line, more=margin)
     elif len(line) + len(fact.command) + 4 <= min(out.width, 80):
         out.say(f"{line}  → {fact.command}")

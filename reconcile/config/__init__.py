@@ -281,6 +281,7 @@ class _Loading:
             common.incremental,
             tuple(dict.fromkeys(common.display)),
             common.link,
+            common.was.id if common.was is not None else (),
         )
 
     def _rule(self, name: str, entry: Entry) -> Rule | None:
@@ -401,9 +402,9 @@ class _Loading:
             self.sections.tell(self.sections.top.at, "there are no rules, so nothing is checked; add one to `rules:`")
 
     def _check_former_names(self, rules: Mapping[str, Rule]) -> None:
-        continued_by: dict[str, str] = {}
+        continued_by: dict[str | None, str] = {}
         for name, rule in rules.items():
-            if rule.was is None:
+            if rule.was in (None, name):  # its own name: the same rule, of another kind
                 continue
             at = locate(self.sections["rules"][name].node, ("was",)).node.at
             if rule.was in self.sections["rules"]:

@@ -44,14 +44,14 @@ class ChannelCheck:
         return {*alerts, *(name for job in self.jobs.values() for name in job.notify), *filter(None, of_channels)}
 
     def _of_name(self, name: str, named: str | None, path: tuple[str, ...]) -> Iterator[Mistake]:
-        known = self.sections["channels"]
-        if named is None or (named in known and named != name):
+        entries = self.sections["channels"]
+        if named is None or (named in entries and named != name):
             return
-        at = locate(known[name].node, path).node.at
+        at = locate(entries[name].node, path).node.at
         if named == name:
             yield Mistake.at(at, f"`{path[0]}` must name another channel than `{short(name)}`")
         elif self.sections.whole:
-            yield Mistake.at(at, f"there is no channel `{short(named)}`; {suggestion(named, known)}")
+            yield Mistake.at(at, f"there is no channel `{short(named)}`; {suggestion(named, entries)}")
 
     def _of_fallback(self, name: str, channel: ChannelConfig) -> Iterator[Mistake]:
         """Check that a fallback may show what its channel shows: it gets the same message."""

@@ -68,6 +68,11 @@ _CURRENCY = re.compile(r"[A-Z]{3}")
 class Retention(Strict):
     """How long finished data is kept. The audit log keeps its entries forever."""
 
+    unchanged: Annotated[Duration, AfterValidator(parse_kept)] = Field(
+        default=parse_duration("1d"),
+        json_schema_extra={"default": "1d"},
+        description="Rows of runs that changed nothing; then one a day.",
+    )
     details: Annotated[Duration, AfterValidator(parse_kept)] = Field(
         default=parse_duration("90d"),
         json_schema_extra={"default": "90d"},
@@ -81,8 +86,9 @@ class Retention(Strict):
 
     @model_validator(mode="after")
     def _details_first(self) -> Retention:
-        if self.details > self.runs:
-            raise ValueError("`details` cannot be kept longer than their `runs`")
+        for name, kept in (("details", self.details), ("unchanged", self.unchanged)):
+            if kept > self.runs:
+                raise ValueError(f"`{name}` cannot be kept longer than their `runs`")
         return self
 
 
@@ -254,11 +260,20 @@ class IncrementalEntry(Strict):
     ] = Field(default="weekly", description="How often a run reads all records: weekly, daily, or a duration.")
 
 
+class FormerDataset(Strict):
+    """What a dataset was before."""
+
+    id: Names = Field(description="The former id: records in the state get the present one.")
+
+
 class DatasetEntry(Strict):
     """Settings of every dataset; the connector adds its own settings."""
 
     source: str = Field(description="The source to read from.")
     id: Names = Field(default=(), description="The column, or columns, that identify a record.")
+    was: FormerDataset | None = Field(
+        default=None, description="Its former id, e.g. {id: ref}: decisions about its records stay."
+    )
     where: str | None = Field(default=None, description="A condition on its records, e.g. not void.")
     columns: dict[str, ColumnField] = Field(
         default_factory=dict, description="Types of columns, like decimal, and derived ones: {is: net + fee}."
@@ -373,8 +388,8 @@ class SourceConfig:
 class DatasetConfig:
     """One dataset: the connector's settings (`settings`) and ours.
 
-    `derived` maps column to expression. `id` is empty for a dataset without one. Nothing here is checked against the
-    source yet.
+    `derived` maps column to expression. `id` is empty for a dataset without one; `was` is its former id.
+    Nothing here is checked against the source yet.
     """
 
     name: str
@@ -391,6 +406,7 @@ class DatasetConfig:
     incremental: IncrementalEntry | None = None
     display: tuple[str, ...] = ()
     link: str | None = None
+    was: tuple[str, ...] = ()
 
     @property
     def displayed(self) -> tuple[str, ...]:
@@ -508,7 +524,14 @@ class Project:
         records = configured.records
         if records is None:
             records = max((limit.records for limit in limits), default=Limits().records)
-        return Caps(records=records, money=_largest(limits) if configured.money is None else configured.money)
+        amounts = [
+            (about.money.amount, about.pii)
+            for about in self.datasets.values()
+            if about.source == source and about.money
+        ]
+        hides_money = any(amount in pii for amount, pii in amounts)
+        money = _largest(limits) if configured.money is None else configured.money
+        return Caps(records=records, money=money, hides_money=hides_money)
 
     def sources_of(self, rule: str) -> tuple[str, ...]:
         """Return the sources that the rule reads, each once, that of its first dataset first."""

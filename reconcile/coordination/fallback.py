@@ -17,6 +17,7 @@ from reconcile.config.sections import SECTIONS
 from reconcile.config.settings import DEFAULT_STATE, Project, TopSettings
 from reconcile.config.values import parse_state
 from reconcile.config.written import yaml_text
+from reconcile.coordination import releases
 from reconcile.store import REVISION, Store
 from reconcile.store import releases as stored
 from reconcile.store.releases import ReleaseRow
@@ -67,6 +68,31 @@ def instead_of(path: Path, wrong: ConfigProblems, environ: Mapping[str, str]) ->
         used = f"release {row.release[:12]} of {row.first_seen:%Y-%m-%d %H:%M} UTC, kept in the state ({where})"
     project = alone if project is None else replace(project, state=alone.state)
     return Fallback(project, wrong.problems, called, f"This command uses {used}")
+
+
+def to_serve(path: Path, wrong: ConfigProblems, environ: Mapping[str, str]) -> Project:
+    """The release that `serve` goes on with when its file has mistakes: the current one, exactly as it was taken up.
+
+    Raises `wrong` if none is current; with the reason added, if it cannot be read back as it was; StoreError.
+    """
+    address = _state(path, environ)
+    if address is None:
+        raise wrong
+    alone = config.state_alone(path, address)
+    _, revision = Store.found_at(alone.state.get_secret_value(), alone.directory)
+    if revision != REVISION:
+        raise wrong
+    with Store.open(alone.state.get_secret_value(), alone.directory) as store, store.read() as tx:
+        now = stored.current(tx)
+        if now is None:
+            raise wrong
+        try:
+            return replace(releases.project_of(tx, now.release, path, environ), state=alone.state)
+        except (releases.ReleaseRefused, ConfigProblems) as error:
+            start = Position(str(path), 1, 1)
+            reason = str(error).splitlines()[0].rstrip(".")
+            hint = f"The current release {releases.shortened(now.release)} can't be used instead: {reason}"
+            raise ConfigProblems([*wrong.problems, Mistake.at(start, hint)]) from error
 
 
 def _release(project: Project) -> ReleaseRow | None:

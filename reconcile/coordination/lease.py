@@ -154,6 +154,15 @@ def holder(tx: Transaction, name: str) -> Owner | None:
     return None if is_dead(tx, owner, row.until) else owner
 
 
+def silent_owner(tx: Transaction, name: str) -> tuple[Owner, dt.datetime] | None:
+    """Return the owner of an expired lease and its end, if its process is seen to run: it fails to renew the lease."""
+    row = leases.get(tx, name)
+    if row is None or row.owner is None:
+        return None
+    owner = Owner.from_json(row.owner)
+    return (owner, row.until) if owner.is_here() and is_dead(tx, owner, row.until) else None
+
+
 def is_dead(tx: Transaction, owner: Owner, until: dt.datetime) -> bool:
     """Return True if this owner of a claim that runs `until` can no longer act on it, as the module describes."""
     if owner.boot == boot_id() and owner.pids == _pid_namespace() and _is_gone(owner):

@@ -13,7 +13,7 @@ from reconcile.audit import log
 from reconcile.errors import Refused, Wrong
 from reconcile.schedule import maintenance
 from reconcile.schedule.maintenance import Window
-from reconcile.store import Transaction
+from reconcile.store import Transaction, plan_states
 from reconcile.store import pauses as stored
 from rules.values import canonical_instant
 
@@ -91,9 +91,12 @@ def pause(tx: Transaction, subject: str, *, reason: str, by: str, until: dt.date
 
 
 def resume(tx: Transaction, subject: str, by: str) -> bool:
-    """Resume a subject; return False if it was not paused."""
-    if not stored.delete(tx, subject):
+    """Resume a subject; return False if it was not paused. Plans that the pause held back are due now."""
+    ended = next((Pause(*row) for row in stored.listed(tx) if row.subject == subject), None)
+    if ended is None:
         return False
+    stored.delete(tx, subject)
+    plan_states.end_wait(tx, ended.sentence)
     log.append(tx, by, "pause.ended", subject, {"subject": subject})
     return True
 

@@ -72,15 +72,17 @@ class Answer:
 
     @classmethod
     def of(cls, result: DecisionResult, became: str = "decided") -> Answer:
-        """Return the answer of a service. Raises NotDone."""
-        if not result.ok:
+        """Return the answer of a service; what is recorded and waits for its database is decided. Raises NotDone."""
+        if not result.ok and not result.held_up:
             raise NotDone(result.sentence)
-        return cls(result.sentence, result.changed, became)
+        return cls(result.sentence, result.changed, f"{became}, and waiting" if result.held_up else became)
 
     @classmethod
     def of_undo(cls, undone: Undone) -> Answer:
-        """Return the answer of an undo. Raises NotDone."""
+        """Return the answer of an undo; one that is recorded and waits for its database is decided. Raises NotDone."""
         sentence = " ".join(undone_in_words(undone))
+        if undone.only_waits:
+            return cls(sentence, changed=True, became="to be undone, and waiting")
         if undone.failed:
             raise NotDone(sentence)
         return cls(sentence, bool(undone.undone), "undone")
@@ -139,7 +141,10 @@ def _reject(application: Application, person: Person, wish: Wish) -> Answer:
 
 def _keep(application: Application, person: Person, wish: Wish) -> Answer:
     decisions = application.decisions(person.name, person.origin)
-    result = keeping.keep(decisions, wish.finding, wish.keeper, seen=wish.version, note=wish.note)
+    sees_personal = person.sees_personal
+    result = keeping.keep(
+        decisions, wish.finding, wish.keeper, seen=wish.version, note=wish.note, sees_personal=sees_personal
+    )
     return Answer.of(result, "with another keeper")
 
 

@@ -6,6 +6,7 @@ import datetime as dt
 import functools
 import json
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -31,19 +32,18 @@ from connectors.base import (
 from connectors.errors import ConnectorError, ValueDoesNotFit
 from reconcile.config.link import columns_of
 from reconcile.config.settings import DatasetConfig
-from reconcile.detection import increments
+from reconcile.detection import increments, missing
 from reconcile.detection.copied import CopiedSource
 from reconcile.detection.increments import Earlier, Increment, Mode
+from reconcile.detection.missing import Shares, Streaming
 from reconcile.detection.selection import Selection, counted, scan_selected, selection
 from reconcile.detection.subject import Subject, Subjects
 from reconcile.errors import Wrong
 from reconcile.findings.results import LeftOut
 from reconcile.plugins import kind_of
-from rules import grouping
 from rules.document.mistakes import listed, suggestion
 from rules.engines.base import Choice, Detection, IdentityProblem, Pushed, Readable, Records, Stop, Streamed
 from rules.kinds.base import DoesNotFit, Fitted, Rule
-from rules.values import Value
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -98,6 +98,8 @@ class Detected:
     """When the reading began, as `time.monotonic` tells; None if nothing was read."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """The version of each dataset that has versions."""
+    lacking: Mapping[str, Shares] = field(default_factory=dict)
+    """For a rule that cleans, by dataset, the share of records without a value in each column that it reads."""
 
     @property
     def fitted(self) -> Fitted:
@@ -263,7 +265,12 @@ def detect(
     if changed is not None:
         choice = Choice("pushdown", "only records that may have changed are read")
         unread = dict.fromkeys(subjects, ())
-        return Detected(changed, choice, unread, time.monotonic() - begin, definition, subjects, fitted, mode, begin)
+        lacking = {
+            name: missing.of_source(subject, missing.watched(rule, subject, fitted.needed[name]))
+            for name, subject in _watched(rule, subjects)
+        }
+        seconds = time.monotonic() - begin
+        return Detected(changed, choice, unread, seconds, definition, subjects, fitted, mode, begin, lacking=lacking)
     chosen = selection(fitted, subjects, slot)
     work = _DetectionWork(rule, fitted, subjects, slot, budget, progress, stop, share, chosen)
     try:
@@ -278,7 +285,13 @@ def detect(
     seconds = time.monotonic() - begin
     begun = min([begin, *(copy.begun for copy in work.copies)])
     versions = versions_of((subject.dataset, subject.source) for subject in subjects.values())
-    return Detected(detection, choice, problems, seconds, definition, subjects, fitted, mode, begun, versions)
+    of_time = (seconds, definition, subjects, fitted, mode, begun, versions)
+    return Detected(detection, choice, problems, *of_time, lacking=work.lacking)
+
+
+def _watched(rule: Rule, subjects: Subjects) -> Iterator[tuple[str, Subject]]:
+    """Yield the datasets in which columns without values matter: those of rules that clean, but no query's answer."""
+    yield from subjects.items() if rule.clean is not None and rule.question is None else ()
 
 
 def versions_of(datasets: Iterable[tuple[DatasetConfig, object]]) -> Mapping[str, str]:
@@ -308,18 +321,6 @@ def explain(rule: Rule, subjects: Subjects, slot: dt.datetime) -> Choice:
         return Choice(choice.engine, choice.reason, tuple(fitted.explain(records, slot)))
 
 
-def read_again(subject: Subject) -> Iterator[Mapping[str, Value]]:
-    """Yield all current records of a dataset, in bounded memory. Raises the source's ConnectorError."""
-    if isinstance(subject.source, Versioned):
-        subject.source.renew()
-    scan = subject.source.scan(subject.dataset.settings, tuple(subject.relation.schema.names))
-    try:
-        for batch in scan.reader:
-            yield from grouping.rows(pa.Table.from_batches([batch]))
-    finally:
-        scan.close()
-
-
 @dataclass(frozen=True)
 class _DetectionWork:
     """A detection with its inputs."""
@@ -333,8 +334,11 @@ class _DetectionWork:
     stop: Stop | None
     share: Share | None = None
     chosen: Selection = field(default_factory=dict)
+    passed: dict[str, Streaming] = field(default_factory=lambda: defaultdict(Streaming))
     copies: list[CopiedSource] = field(default_factory=list)
     """The copies that were read instead of sources."""
+    lacking: dict[str, Shares] = field(default_factory=dict)
+    """The share of records without a value, by dataset and column."""
 
     def detect(self, engine: str) -> tuple[Detection, Mapping[str, Sequence[UnreadableCells]]]:
         problems = {name: list(subject.warnings(self.fitted.named[name])) for name, subject in self.subjects.items()}
@@ -345,6 +349,12 @@ class _DetectionWork:
             detection = self.fitted.detect(records, self.slot, budget.memory, budget.folder, self.stop)
             for name, confirm_read in confirm.items():
                 confirm_read(detection.read_of.get(name, detection.read))
+            for name, subject in _watched(self.rule, self.subjects):
+                limits = (budget.memory, budget.folder, self.stop)
+                columns = missing.watched(self.rule, subject, self.fitted.needed[name])
+                shares = missing.of_records(subject, records[name], columns, *limits) or self.passed[name].shares
+                rest = [column for column in columns if column not in shares] if shares else []
+                self.lacking[name] = {**shares, **missing.of_source(subject, rest)}
         return counted(detection, unread), problems
 
     @contextmanager
@@ -360,6 +370,7 @@ class _DetectionWork:
         Datasets that are not compared are only streamed.
         """
         compared = self.rule.member_datasets
+        watched = dict(_watched(self.rule, self.subjects))
         with ExitStack() as stack:
             streamed = self.subjects
             records: dict[str, Records] = {}
@@ -378,6 +389,7 @@ class _DetectionWork:
                         self.progress,
                         confirm,
                         functools.partial(self._scan, name, subject, unread),
+                        self.passed[name].add if name in watched else lambda _: None,
                         may_scan=name in compared,
                     )
                 )
@@ -438,6 +450,7 @@ def _records(
     progress: Callable[[int], None],
     confirm: dict[str, Callable[[int], None]],
     scan_stream: Callable[[tuple[str, ...]], Scan],
+    look: Callable[[pa.RecordBatch], None],
     *,
     may_scan: bool,
 ) -> Iterator[Records]:
@@ -464,7 +477,7 @@ def _records(
 
     def stream(columns: tuple[str, ...]) -> pa.RecordBatchReader:
         opened.append(scan_stream(columns))
-        return _counting(opened[-1].reader, progress, failed)
+        return _counting(opened[-1].reader, progress, failed, look)
 
     try:
         with _as_it_failed(failed):
@@ -511,9 +524,12 @@ def _read(scans: Callable[[tuple[str, ...]], DuckScan | None], columns: tuple[st
 
 
 def _counting(
-    reader: pa.RecordBatchReader, progress: Callable[[int], None], failed: list[ConnectorError]
+    reader: pa.RecordBatchReader,
+    progress: Callable[[int], None],
+    failed: list[ConnectorError],
+    look: Callable[[pa.RecordBatch], None] = lambda _: None,
 ) -> pa.RecordBatchReader:
-    """Pass on the batches, report `progress` for each, and keep the error that stops them in `failed`."""
+    """Pass on the batches, report `progress` for each, let `look` see it, and keep the error that stops them."""
 
     def batches() -> Iterator[pa.RecordBatch]:
         read = 0
@@ -521,6 +537,7 @@ def _counting(
             for batch in reader:
                 read += batch.num_rows
                 progress(read)
+                look(batch)
                 yield batch
         except ConnectorError as error:
             failed.append(error)

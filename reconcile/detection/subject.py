@@ -55,6 +55,13 @@ class Subject:
         return source.warnings(self.dataset.settings, columns) if isinstance(source, Forewarning) else ()
 
 
+def undisplayed(subject: Subject) -> Subject:
+    """Return the dataset without the columns that it only displays: they decide about no plan."""
+    plain = _copy(subject)
+    plain.relation = replace(subject.relation, display=())
+    return plain
+
+
 def relation_of(dataset: DatasetConfig, columns: pa.Schema) -> Relation:
     """Return a dataset with these columns as rules see it."""
     schema = schema_from_arrow(columns)

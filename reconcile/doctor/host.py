@@ -10,12 +10,12 @@ import importlib
 import importlib.metadata
 import platform
 import re
-import shutil
 import sqlite3
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from notifications.wording.words import plural
 from reconcile import __version__
 from reconcile.app import Application
 from reconcile.coordination import clock
@@ -62,6 +62,10 @@ def of_time_zones(used: str, packaged: str) -> Diagnosis:
 
 LITTLE, ALMOST_NONE = 500_000_000, 50_000_000
 """Bytes left on the disk of the state."""
+RECENT = dt.timedelta(days=7)
+"""The time whose growth is taken for that of a year."""
+FEW_FILES = 10
+"""Files that can still be created there."""
 OFF, FAR_OFF = dt.timedelta(seconds=5), dt.timedelta(minutes=1)
 """Differences between this host's clock and the database's."""
 
@@ -98,11 +102,43 @@ def key_file(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
         yield Diagnosis("key file", "ok", f"{file}; a backup of the state is useless without it")
 
 
-def disk(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+def disk(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     if not tx.store.is_shared:
         folder = Path(tx.store.where).resolve().parent
         yield of_filesystem(folder, Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace"))
-        yield of_room(folder, shutil.disk_usage(folder).free)
+    yield from room(application, tx)
+
+
+def room(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    """Check that the state can be written and grow."""
+    disk_room = health.room(tx.store)
+    if disk_room is not None:
+        folder = Path(tx.store.where).resolve().parent
+        yield of_room(folder, disk_room.bytes)
+        if disk_room.files is not None and disk_room.files < FEW_FILES:
+            sentence = (
+                f"{folder} has room for {disk_room.files} more files; delete some, or the state cannot be written"
+            )
+            yield Diagnosis("disk files", "error", sentence)
+    if (obstacle := health.write_obstacle(tx)) is not None:
+        yield Diagnosis("state", "error", f"{tx.store.where} cannot be written: {obstacle}")
+
+
+def growth(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    """Say how much the state grows in a year, and warn if the disk has no room for that."""
+    now = f"{health.size(tx) / 1_000_000:,.1f} MB"
+    estimate = health.growth(tx, RECENT)
+    if estimate is None:
+        yield Diagnosis("state size", "ok", f"{now}; too young to say how fast it grows")
+        return
+    period = plural(max(1, round(estimate.days)), "day", "days")
+    sentence = f"{now}, grows by about {estimate.bytes_a_year / 1_000_000:,.1f} MB a year, as in the last {period}"
+    disk_room = health.room(tx.store)
+    if disk_room is not None and estimate.bytes_a_year > disk_room.bytes:
+        more = "its disk has room for less: free up space, run jobs less often, or shorten `retention`"
+        yield Diagnosis("state size", "warning", f"{sentence}; {more}")
+    else:
+        yield Diagnosis("state size", "ok", sentence)
 
 
 def of_filesystem(folder: Path, mounts: str) -> Diagnosis:

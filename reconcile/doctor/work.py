@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from notifications.wording import words
 from notifications.wording.words import plural, to_the_minute
 from reconcile.app import Application
+from reconcile.audit import anchoring
 from reconcile.coordination import lease, pauses
 from reconcile.doctor.diagnosis import Diagnosis
 from reconcile.findings.states import PlanState
@@ -40,6 +41,13 @@ def scheduling(application: Application, tx: Transaction) -> Iterator[Diagnosis]
     owner = lease.holder(tx, "scheduler")
     if owner is not None:
         yield Diagnosis("scheduler", "ok", f"running in {owner}")
+    elif (silent := lease.silent_owner(tx, "scheduler")) is not None:
+        since = to_the_minute(silent[1], application.project.timezone)
+        sentence = (
+            f"{silent[0]} runs but has saved nothing since {since}: no job will start until it can write the state; "
+            "`reconcile doctor` checks the disk, and the log of `serve` has the reason"
+        )
+        yield Diagnosis("scheduler", "error", sentence)
     elif slots.schedule_rows(tx):
         sentence = "no scheduler is running: no job will start; start `reconcile serve`"
         yield Diagnosis("scheduler", "warning", sentence)
@@ -98,8 +106,21 @@ def messages(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
         yield Diagnosis("messages", "ok", "none failed, none is delayed")
 
 
-def ongoing_troubles(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+def anchors(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    """Report how far each anchor of the audit log reaches, and since when one fails."""
+    for name in application.anchors:
+        anchor = anchoring.state(tx, name)
+        if anchor.problem is not None:
+            yield Diagnosis(f"anchor {name}", "warning", f"the audit log is not anchored. {anchor.sentence}")
+        elif anchor.until:
+            yield Diagnosis(f"anchor {name}", "ok", f"it holds the audit log up to entry {anchor.until:,}")
+
+
+def ongoing_troubles(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    shown_by_anchors = {f"anchor:{name}" for name in application.anchors}
     for trouble in troubles.ongoing(tx):
+        if trouble.subject in shown_by_anchors:
+            continue
         since = f"since {trouble.since:%d %b %Y %H:%M} UTC"
         yield Diagnosis(f"trouble {trouble.subject}", "warning", f"{trouble.sentence} ({since})")
 
@@ -112,8 +133,10 @@ def cleaning(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
         sentence = f"{plural(unknown, 'cleaning has', 'cleanings have')} an unknown outcome; see `reconcile quarantine`"
         yield Diagnosis("quarantine", "warning", sentence)
     circuits = breakers.not_closed(tx)
-    sources = breaker.sources(tx, circuits)
+    sources, idle = breaker.sources(tx, circuits), breaker.idle(tx, circuits)
     for circuit in circuits:
+        if circuit.target in idle:
+            continue
         any_problem = True
         sentence = f"no changes are written to it now: {breaker.reason(tx, circuit.target) or 'it will be retried'}"
         yield Diagnosis(f"source {sources.get(circuit.target, circuit.target)}", "warning", sentence)

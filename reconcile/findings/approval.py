@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from rules.normal_forms import normalised
 
 NEEDED: Mapping[str, int] = {"none": 0, "required": 1, "two_person": 2}
 """The approvals that each policy needs."""
@@ -12,7 +13,7 @@ NEEDED: Mapping[str, int] = {"none": 0, "required": 1, "two_person": 2}
 
 def person(name: str) -> str:
     """A person's name in one form: names that differ only in case, blanks or width of letters are the same person."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return " ".join(normalised("NFKC", name).casefold().split())
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import base64
 import datetime as dt
 import enum
 import hashlib
+import hmac
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -192,6 +193,7 @@ def stands(judged: Mapping[str, Value], now: Mapping[str, Value]) -> bool:
 def fingerprint(rule: str, kind: str, key: Mapping[str, Value], anchor: Value = None, again: int = 0) -> str:
     """Return 64 hex digits that identify a finding: its rule, its key and, if a key has several groups, its start.
 
+    It stays inside: whoever sees one can compare it with guesses of a masked key.
     `again` distinguishes findings that would have the same name by history, as when another rule takes a rule's name.
     """
     parts = [_DOMAIN, rule, kind, key_text(key), canonical(anchor), again]
@@ -206,11 +208,16 @@ def fingerprint_of(rule: RuleIdentity, group: Group, again: int = 0) -> str:
     return fingerprint(rule.name, rule.kind, group.key, anchor, again)
 
 
-def short_id(mark: str, length: int = SHORTEST_ID) -> str:
-    """Return an id like `F-7K2M9Q`: the first characters of a fingerprint in Crockford's base 32, at most 51."""
-    enough = mark[: 10 * -(-length // 8)]  # ten hexadecimal digits are eight in base 32
-    digits = base64.b32encode(bytes.fromhex(enough)).rstrip(b"=").translate(_CROCKFORD).decode()
-    return f"F-{digits[:length]}"
+def keyed(mark: str, key: bytes) -> str:
+    """Return the 64 hex digits that the id of a new finding comes from: nobody without the state's key can guess it."""
+    return hmac.digest(key, f"reconcile/finding-id/1|{mark}".encode(), "sha256").hex()
+
+
+def short_id(digits: str, length: int = SHORTEST_ID) -> str:
+    """Return an id like `F-7K2M9Q`: the first of these hexadecimal digits in Crockford's base 32, at most 51."""
+    enough = digits[: 10 * -(-length // 8)]  # ten hexadecimal digits are eight in base 32
+    characters = base64.b32encode(bytes.fromhex(enough)).rstrip(b"=").translate(_CROCKFORD).decode()
+    return f"F-{characters[:length]}"
 
 
 def read_id(text: str) -> str:
@@ -219,12 +226,12 @@ def read_id(text: str) -> str:
     return f"F-{stripped.translate(_MISREAD)}"
 
 
-def short_ids(marks: Sequence[str], taken: Collection[str]) -> dict[str, str]:
-    """Return a free id for each fingerprint, independent of the order of the fingerprints."""
+def short_ids(marks: Sequence[str], taken: Collection[str], key: bytes) -> dict[str, str]:
+    """Return a free id for each fingerprint under the state's key, independent of the order of the fingerprints."""
     used_ids, ids = set(taken), {}
     for mark in sorted(marks):
-        length = SHORTEST_ID
-        while (candidate := short_id(mark, length)) in used_ids:
+        digits, length = keyed(mark, key), SHORTEST_ID
+        while (candidate := short_id(digits, length)) in used_ids:
             length += 1
         used_ids.add(candidate)
         ids[mark] = candidate

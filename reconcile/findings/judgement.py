@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from reconcile.findings.handled import without_handled
+from reconcile.findings.handled import decisions_by_finding, without_handled
 from reconcile.findings.identity import RuleIdentity, judged_values
 from reconcile.findings.known import Known, Match, NotSame, match
 from reconcile.findings.payload import extents
@@ -66,7 +66,9 @@ class Judgement:
 
 NO_LONGER_MATCH = "its records no longer match"
 RULE_CHANGED = "the rule changed and no longer finds these records"
+OTHER_KIND = "its rule is of another kind now"
 ONLY_SETTLED = "only records with an earlier decision are left"
+PARTED = "its records parted from those of the finding that took it in"
 NEW_MEMBER = "a new record joined that no decision covers"
 NEW_VALUES = "values changed since it was decided"
 FOUND_AGAIN = "its records match again"
@@ -91,33 +93,50 @@ def judge(
 
     `at` ends snoozes. `edited`: the rule's matching changed since the last run. `complete` is False for a run that did
     not read every record: findings it missed stay unchanged. Records cleaned after `read_at`, when the run began to
-    read, may have been read before. Verdicts on groups come in the groups' order, then those on findings no group
+    read, may have been read before. A finding of another kind of rule continues as no group: that was another rule.
+    Verdicts on groups come in the groups' order, then those on findings no group
     continues, oldest first.
     """
-    matching = match(groups, known, not_same, by_records=rule.by_records)
+    own = [finding for finding in known if finding.kind in (rule.kind, None)]
+    matching = match(groups, own, not_same, by_records=rule.by_records)
+    decisions = decisions_by_finding(own, matching)
     verdicts = [
-        _less_handled(_on_group(matched, not_same, at, read_at or at), matched, not_same)
+        _less_handled(_on_group(matched, not_same, at, read_at or at), matched, not_same, decisions)
         for matched in matching.matches
     ]
     reason = RULE_CHANGED if edited else NO_LONGER_MATCH
+    parted = frozenset(record for matched in matching.matches if matched.is_back for record in matched.records)
     for finding in matching.left:
         if finding.id in matching.absorbed:
             into = matching.absorbed[finding.id]
             verdicts.append(Verdict(FindingChange.MERGED, finding.id, event=Event.ABSORBED, into=into))
         elif complete and finding.state in LIVE:
-            verdicts.append(Verdict(FindingChange.RESOLVED, finding.id, event=Event.VANISHED, reason=reason))
-    return Judgement(tuple(verdicts))
+            why = reason if parted.isdisjoint(finding.members) else ONLY_SETTLED
+            verdicts.append(Verdict(FindingChange.RESOLVED, finding.id, event=Event.VANISHED, reason=why))
+    ended = (finding for finding in known if finding.kind not in (rule.kind, None) and finding.state in LIVE)
+    return Judgement((*verdicts, *(_of_other_kind(finding) for finding in sorted(ended, key=lambda each: each.id))))
 
 
-def _less_handled(verdict: Verdict, matched: Match, not_same: NotSame) -> Verdict:
-    """Return the verdict without the money of what was handled, unless the finding as a whole is decided."""
-    finding = matched.finding
-    is_handled = finding is not None and finding.decided is State.HANDLED
-    if verdict.change is FindingChange.SETTLED or not isinstance(verdict.group, DuplicateGroup):
+def _of_other_kind(finding: Known) -> Verdict:
+    return Verdict(FindingChange.RESOLVED, finding.id, event=Event.VANISHED, reason=OTHER_KIND)
+
+
+def _less_handled(
+    verdict: Verdict, matched: Match, not_same: NotSame, decisions: Mapping[str, Sequence[Known]]
+) -> Verdict:
+    """Return the verdict without the money of what was handled; of a finding that is handled as a whole, with the money
+    of that decision, whatever records are left."""
+    finding, group = matched.finding, verdict.group
+    if not isinstance(group, DuplicateGroup):
         return verdict
-    if not (is_handled or not_same.handled):
+    if verdict.change is FindingChange.SETTLED:
+        if finding is None or verdict.event not in (Event.HANDLED, Event.HANDLED_AGAIN) or not finding.handled:
+            return verdict
+        return replace(verdict, group=replace(group, money=finding.handled))
+    decided = decisions.get(finding.id, ()) if finding is not None else ()
+    if not (decided or not_same.handled):
         return verdict
-    group, handled = without_handled(verdict.group, matched.records, finding, not_same)
+    group, handled = without_handled(group, matched.records, decided, not_same)
     return replace(verdict, group=group, handled=handled)
 
 
@@ -135,6 +154,9 @@ def _on_group(matched: Match, not_same: NotSame, at: dt.datetime, read_at: dt.da
         if (event := _decided_again(matched, finding, not_same)) is not None:
             return Verdict(FindingChange.SETTLED, finding.id, group, event, reason=ONLY_SETTLED)
         return Verdict(FindingChange.RESOLVED, finding.id, group, Event.VANISHED, reason=ONLY_SETTLED)
+    if matched.settled and finding.state is State.MERGED:
+        event = _AGAIN.get(finding.decided, Event.UNDONE_AGAIN)
+        return Verdict(FindingChange.SETTLED, finding.id, group, event, reason=PARTED)
     if matched.settled:
         return Verdict(FindingChange.SETTLED, finding.id, group)
     if finding.state in LIVE:
@@ -149,6 +171,10 @@ def _decided_again(matched: Match, finding: Known, not_same: NotSame) -> Event |
     return Event.HANDLED if matched.judged and not_same.are_all_handled(matched.records) else None
 
 
+_AGAIN: Mapping[State | None, Event] = {
+    State.HANDLED: Event.HANDLED_AGAIN,
+    State.DISMISSED: Event.DISMISSED_AGAIN,
+}
 _EVENTS: Mapping[State | None, Event] = {State.HANDLED: Event.HANDLED, State.DISMISSED: Event.DISMISSED}
 
 

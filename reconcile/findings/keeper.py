@@ -1,14 +1,17 @@
 """The keeper of a finding: the rule's, or the record that a person chose instead. Pure.
 
-A choice names one record of one finding. It decides what people see and what is planned; detection never reads it.
+A choice names one record, and stays with it in whatever finding of its rule that is. It decides what people see and
+what is planned; detection never reads it.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import hmac
 from collections.abc import Sequence
 from dataclasses import replace
 
+from reconcile.findings.handled import keeper_of
 from reconcile.findings.identity import member_name, public
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
@@ -18,10 +21,24 @@ CHOOSABLE = (State.OPEN, State.AWAITING, State.SNOOZED, State.STALE, State.FAILE
 
 
 def as_chosen(finding: Finding) -> Finding:
-    """Return a stored finding with the chosen record as its keeper; the others stay in the rule's order."""
-    place = next((n for n, member in enumerate(finding.members) if member.chosen_by is not None), 0)
-    if place == 0:
+    """Return a stored finding with the chosen record as its keeper; the others stay in the rule's order.
+
+    Of several chosen records it is the one that was chosen in this finding, or else the last one. Who handled records
+    of it kept one of them.
+    """
+    chosen = [n for n, member in enumerate(finding.members) if member.chosen_by is not None]
+    if not chosen and finding.handled_pairs and finding.keeper is not None:
+        names = [member_name(member) for member in finding.members]
+        pairs = [(member_name(first), member_name(second)) for first, second in finding.handled_pairs]
+        chosen = [names.index(keeper_of(names, pairs))]
+    if chosen in ([], [0]):
         return finding
+
+    def rank(place: int) -> tuple[bool, dt.datetime]:
+        member = finding.members[place]
+        return not member.is_chosen_elsewhere, member.chosen_at or member.first_seen
+
+    place = max(chosen, key=rank)
     order = [place, *(n for n in range(len(finding.members)) if n != place)]
     places = {old: new for new, old in enumerate(order)}
     links = [replace(link, first=places[link.first], second=places[link.second]) for link in finding.links]

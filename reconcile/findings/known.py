@@ -125,7 +125,8 @@ class Known:
     gave it by that decision. `peaks` are the largest `extents` of a
     discrepancy since it was new or came back. `snoozed_until` is None for a snooze that lasts until it grows. `since`
     is the time of its state. `is_being_undone`: an undo of its cleaning was claimed, and it is not known to be done or
-    not done.
+    not done. `kind` is that of its rule then, if it is known. `merged_into` is the finding
+    that took it in. `handled` is the money that was handled when a person said so.
     """
 
     id: str
@@ -142,6 +143,9 @@ class Known:
     snoozed_until: dt.datetime | None = None
     since: dt.datetime | None = None
     is_being_undone: bool = False
+    kind: str | None = None
+    merged_into: str | None = None
+    handled: Mapping[str, Decimal] = field(default_factory=dict)
 
     @property
     def followed(self) -> frozenset[str]:
@@ -232,6 +236,16 @@ class Match:
         """The names of the group's records."""
         return records_of(self.group)
 
+    @property
+    def is_back(self) -> bool:
+        """True if it continues a finding that had become part of another."""
+        return self.finding is not None and self.finding.state is State.MERGED
+
+    @property
+    def takes_in_nothing(self) -> bool:
+        """True if findings that share records with it do not become part of it."""
+        return self.is_back or (self.settled and isinstance(self.group, Discrepancy))
+
 
 @dataclass(frozen=True)
 class Matching:
@@ -249,9 +263,10 @@ def match(groups: Sequence[Group], known: Sequence[Known], not_same: NotSame, *,
     takes it in, so the decision holds when the records part again.
 
     A group prefers the finding whose decision covers it, then the one it shares most records with, then one that is not
-    resolved, then the older. A finding prefers a group that needs a decision, then the group with its first record,
-    then the larger group; the others get their next choice or are new. (Stable matching, Gale and Shapley 1962: no
-    group and finding would both prefer each other.)
+    resolved, then the older. A merged finding continues only in a group that its decision covers, and that of no other
+    finding does: then its records parted from those of the finding that took it in. A finding prefers a group that
+    needs a decision, then the group with its first record, then the larger group; the others get their next choice or
+    are new. (Stable matching, Gale and Shapley 1962: no group and finding would both prefer each other.)
     """
     if not known and not not_same.pairs and not not_same.crowds:
         return Matching(
@@ -311,6 +326,13 @@ def _wish(group: Group, within_reach: Iterable[Known], not_same: NotSame) -> _Wi
         ranked.append((rank, finding, shared))
     ranked.sort(key=lambda candidate: candidate[0])
     judged = not_same.settles_all(records, values)
+    is_covered = any(not rank[0] and finding.state is not State.MERGED for rank, finding, _ in ranked)
+    ranked = [
+        (rank, finding, shared)
+        for rank, finding, shared in ranked
+        if finding.state is not State.MERGED
+        or not (is_covered or rank[0] or (finding.decided is None and not judged))  # a cleaning settles records too
+    ]
     settled = judged or any(not rank[0] for rank, _, _ in ranked)
     return _Wish(group, records, settled, judged, tuple((finding, shared) for _, finding, shared in ranked))
 
@@ -354,12 +376,13 @@ def _prefers(finding: Known, new: _Wish, current: _Wish) -> bool:
 def _absorbed(matches: Iterable[Match], left: Iterable[Known]) -> dict[str, str]:
     """Live or settled findings whose records are now part of a group that continues another finding.
 
-    A settled discrepancy takes in nothing: findings that share records with it end, and can come back.
+    A settled discrepancy takes in nothing: findings that share records with it end, and can come back. Nor does a
+    finding that was merged itself: its records part from those of another.
     """
     into: dict[str, Counter[str]] = defaultdict(Counter)
     age: dict[str, tuple[dt.datetime, str]] = {}
     for matched in matches:
-        if matched.finding is not None and not (matched.settled and isinstance(matched.group, Discrepancy)):
+        if matched.finding is not None and not matched.takes_in_nothing:
             age[matched.finding.id] = (matched.finding.first_seen, matched.finding.id)
             for candidate in matched.candidates:
                 if shared := len(candidate.followed.intersection(matched.records)):

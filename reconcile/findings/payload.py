@@ -20,6 +20,8 @@ HANDLED_MONEY = "handled_money"
 """The money of the records of an undecided finding that were handled; `money` is that of the others."""
 DECIDED = "decided"
 """The state that a person gave a finding by the decision about its settled records. A cleaning settles records too."""
+DECIDED_MONEY = "decided_money"
+"""The money of a finding when a person said that it was handled."""
 PARTS = ("span", "nearby", "form", "datasets", "differing", "form_reason", "links", "judged", HANDLED_MONEY)
 """The names that `written` may use; a finding that is found again gets them anew."""
 PEAKS = "peaks"

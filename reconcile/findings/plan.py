@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -46,7 +47,9 @@ class Plan:
     `ignore_drift` whose values may change, but not between empty and filled.
 
     A discrepancy has no `keeper`: it is empty, and all cleaned records are surplus. `evidence` identifies the records
-    of other datasets that the plan relies on, with their values: 64 hex digits, empty if there are none.
+    of other datasets that the plan relies on, with their values: 64 hex digits, empty if there are none. `salt` comes
+    from the state's key and the finding: without it nobody can compare the hash with guesses of masked values. Plans of
+    earlier versions have none.
     """
 
     finding: str
@@ -72,6 +75,7 @@ class Plan:
     uncounted: Mapping[str, str] = field(default_factory=dict)
     filled: tuple[str, ...] = ()
     evidence: str = ""
+    salt: str = ""
 
     @property
     def group(self) -> int:
@@ -92,6 +96,17 @@ class Plan:
         """64 hex digits that identify exactly this plan."""
         return hash_of(text_of(self))
 
+    @property
+    def hashes(self) -> tuple[str, ...]:
+        """The hashes under which exactly this plan may be stored: also that of an earlier version."""
+        unsalted = (replace(self, salt="").plan_hash,) if self.salt else ()
+        return (self.plan_hash, *unsalted)
+
+
+def salt_of(key: bytes, finding: str) -> str:
+    """Return the salt of all plans of a finding: 32 hex digits."""
+    return hmac.digest(key, f"reconcile/plan-salt/1|{finding}".encode(), "sha256").hex()[:32]
+
 
 def to_json(plan: Plan) -> dict[str, Any]:
     """Plain JSON for `from_json`, which returns the same plan."""
@@ -104,7 +119,7 @@ def to_json(plan: Plan) -> dict[str, Any]:
     ]
     fields["money"], fields["origins"] = dict(plan.money), dict(plan.origins)
     fields["uncounted"] = dict(plan.uncounted)
-    for name in ("uncounted", "filled", "evidence"):
+    for name in ("uncounted", "filled", "evidence", "salt"):
         if not fields[name]:
             del fields[name]  # so plans of earlier versions keep their hash
     return fields
@@ -125,6 +140,27 @@ def is_alike(first: Plan, second: Plan) -> bool:
     return text_of(_without_drift(first)) == text_of(_without_drift(second))
 
 
+def is_alike_renamed(former: Plan, plan: Plan, renamed: Mapping[str, str]) -> bool:
+    """Return True if a plan makes the same of the same records as a former one, whose records have other ids now.
+
+    The types of its cells may differ, and what identifies the settings and the table: they changed with the ids.
+    """
+    return _outline(former, renamed) == _outline(plan, {})
+
+
+def _outline(plan: Plan, renamed: Mapping[str, str]) -> object:
+    def texts(cells: Cells | None) -> Mapping[str, str | None] | None:
+        return None if cells is None else {name: None if cell is None else cell[1] for name, cell in cells.items()}
+
+    operations = {(renamed.get(operation.record, operation.record), operation.effect) for operation in plan.operations}
+    changes = [
+        (change.role, change.row.table, texts(dict(change.row.key)), texts(change.before), texts(change.after))
+        for change in _without_drift(plan).changes
+    ]
+    keeper = renamed.get(plan.keeper, plan.keeper)
+    return plan.finding, plan.target, plan.table, plan.action, plan.undoes, keeper, operations, changes
+
+
 def _without_drift(plan: Plan) -> Plan:
     def without(cells: Cells | None) -> Cells:
         return {name: cell for name, cell in (cells or {}).items() if name not in plan.ignore_drift}
@@ -136,7 +172,7 @@ def _without_drift(plan: Plan) -> Plan:
             return change
         return replace(change, before=without(change.before))
 
-    return replace(plan, changes=tuple(map(kept, plan.changes))) if plan.ignore_drift else plan
+    return replace(plan, salt="", changes=tuple(map(kept, plan.changes))) if plan.ignore_drift else plan
 
 
 def from_json(fields: Mapping[str, Any]) -> Plan:

@@ -81,10 +81,11 @@ class CleaningResult:
     `stopped`: why automatic cleaning stopped; `refused`: a safety check stopped it; `held_up`: the target is not
     available, and approved plans wait. `not_planned` counts the findings without a plan, by sentence. `of_before`: how
     many plans of earlier runs this run executed, for example approved in between. `binding`: the plans were made with
-    it, if any could be made. `next_run`: a sentence about the plans left to the next run, because no
-    run has reported findings under this binding yet. `uncounted`: why people are asked about findings whose money is
-    limited but cannot be counted. `of_killed` counts findings cleaned by earlier runs that were killed. `defect`:
-    Reconcile itself failed, as `stopped` says.
+    it, if any could be made. `next_run`: a sentence about the plans left to the next run, because no run has reported
+    findings under this binding yet. `uncounted`: why people are asked about findings whose money is limited but cannot
+    be counted. `doubt`: what people should look at before they approve. `asked_before`: a sentence on plans that wait
+    for people although the rule needs no approval now. `of_killed` counts findings cleaned by earlier runs that were
+    killed. `defect`: Reconcile itself failed, as `stopped` says.
     """
 
     would_clean: int | None = None
@@ -104,6 +105,8 @@ class CleaningResult:
     binding: str | None = None
     next_run: str | None = None
     uncounted: str | None = None
+    doubt: str | None = None
+    asked_before: str | None = None
     of_killed: Mapping[str, int] = field(default_factory=dict)
     defect: bool = False
 
@@ -130,7 +133,8 @@ class RuleResult:
 
     `mode` says how a dataset that asks for incremental runs was read: `full` or `incremental`. Then `mode_reason` is
     the reason or what was read, and `missed` counts what a full run found and incremental runs had not. An incremental
-    run counts only the records that it read. `versions` are those of the datasets that have versions.
+    run counts only the records that it read. `versions` are those of the datasets that have versions. `renamed` are
+    sentences on records in the state whose ids have other types or columns since this run.
     """
 
     rule: Ours[str]
@@ -161,6 +165,7 @@ class RuleResult:
     mode_reason: str = ""
     missed: int = 0
     versions: Ours[Mapping[str, str]] = field(default_factory=dict)
+    renamed: tuple[str, ...] = ()
     cleaning: CleaningResult = CleaningResult()
 
     @property
@@ -180,7 +185,8 @@ class RuleFailure:
     """The result of a rule that could not be checked: `failed` is why, `subject` the rule or the whole source.
 
     `misfit`: the rule does not fit its datasets, so it fails until one of them is corrected. `defect`: Reconcile itself
-    failed.
+    failed. `unlikely` has the counts of a dataset that looks incomplete (records read, compared and skipped, groups),
+    which `allow` accepts.
     """
 
     skipped: ClassVar[tuple[LeftOut, ...]] = ()
@@ -193,6 +199,7 @@ class RuleFailure:
     cleaning: CleaningResult = CleaningResult()
     misfit: bool = False
     defect: bool = False
+    unlikely: Mapping[str, tuple[int, int, int, int]] = field(default_factory=dict)
 
 
 Outcome = RuleResult | RuleFailure
@@ -201,7 +208,10 @@ Outcome = RuleResult | RuleFailure
 
 @dataclass(frozen=True, kw_only=True)
 class RunSummary:
-    """A run that ended, as the store keeps it. `messages` are the ids of those it queued, `checked` its rules."""
+    """A run that ended, as the store keeps it. `messages` are the ids of those it queued, `checked` its rules.
+
+    `unchanged`: it judged every rule and changed nothing, so that nobody misses its row once it is old.
+    """
 
     run: Ours[str]
     job: Ours[str]
@@ -212,6 +222,18 @@ class RunSummary:
     rules: tuple[Outcome, ...]
     messages: Ours[tuple[str, ...]]
     checked: Ours[tuple[str, ...]]
+    unchanged: bool = False
+
+
+def changed_nothing(outcome: Outcome) -> bool:
+    """Return True if the rule was judged as before: no finding, plan or cleaning is new, changed or over."""
+    if isinstance(outcome, RuleFailure) or outcome.first_run or outcome.edited or outcome.missed:
+        return False
+    findings, cleaning = outcome.findings, outcome.cleaning
+    moved = (findings.new, findings.grown, findings.resolved, findings.reopened, findings.merged, findings.settled)
+    carried_out = (cleaning.cleaned, cleaning.proposed, cleaning.stale, cleaning.failed, cleaning.quarantined)
+    obstacles = (cleaning.stopped, cleaning.refused, cleaning.held_up, cleaning.defect)
+    return not any((*moved, *carried_out, *obstacles, cleaning.of_before, cleaning.of_killed))
 
 
 def to_json(result: RunSummary | Outcome | CleaningResult) -> dict[str, Any]:

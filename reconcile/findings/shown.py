@@ -18,7 +18,8 @@ from rules.values import RecordId, Value
 @dataclass(frozen=True)
 class FindingMember:
     """A record of a finding in its role. `settled_at`: the time of a decision on it; only records without one can be
-    surplus. `dataset` is None for a record of the finding's `dataset`. `chosen_by`: who chose it as the keeper.
+    surplus. `dataset` is None for a record of the finding's `dataset`. `chosen_by`: who chose it as the keeper,
+    at `chosen_at`; before `first_seen` it was chosen in another finding.
     """
 
     role: str
@@ -28,6 +29,12 @@ class FindingMember:
     settled_at: dt.datetime | None = None
     dataset: str | None = None
     chosen_by: str | None = None
+    chosen_at: dt.datetime | None = None
+
+    @property
+    def is_chosen_elsewhere(self) -> bool:
+        """True if it was chosen in another finding, which it belonged to then."""
+        return self.chosen_at is not None and self.chosen_at < self.first_seen
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,9 @@ class Event(enum.Enum):
     QUARANTINED = "finding.quarantined"
     RETURNED = "finding.not_done"  # proven not done, to be retried
     UNDONE = "finding.undone"
+    HANDLED_AGAIN = "finding.handled_again"  # its records parted from the finding that took it in
+    DISMISSED_AGAIN = "finding.dismissed_again"
+    UNDONE_AGAIN = "finding.undone_again"
     NOT_UNDONE = "finding.not_undone"  # a requested undo was not done, or has an unknown outcome
 
 
@@ -93,7 +96,7 @@ TRANSITIONS: Mapping[tuple[State | None, Event], State] = {
     **{(state, Event.SNOOZED): State.SNOOZED for state in (*_PLANNED, *_LEFT)},
     **{(state, Event.GREW): State.OPEN for state in _LEFT},
     **{(state, Event.SHRANK): state for state in _LEFT},
-    **{(state, Event.PROPOSED): State.AWAITING for state in (State.OPEN, State.SNOOZED, *_LEFT)},
+    **{(state, Event.PROPOSED): State.AWAITING for state in (State.OPEN, State.SNOOZED, State.AWAITING, *_LEFT)},
     **{(state, Event.APPROVED): State.APPROVED for state in (State.OPEN, State.SNOOZED, State.AWAITING, *_LEFT)},
     (State.AWAITING, Event.REJECTED): State.OPEN,
     (State.APPROVED, Event.REJECTED): State.OPEN,
@@ -103,6 +106,7 @@ TRANSITIONS: Mapping[tuple[State | None, Event], State] = {
     (State.CLEANING, Event.PARTLY): State.PARTLY,
     (State.CLEANING, Event.DRIFTED): State.STALE,
     (State.APPROVED, Event.DRIFTED): State.STALE,
+    (State.APPROVED, Event.FAILED): State.FAILED,
     (State.AWAITING, Event.DRIFTED): State.STALE,
     (State.CLEANING, Event.FAILED): State.FAILED,
     (State.CLEANING, Event.QUARANTINED): State.QUARANTINED,
@@ -115,9 +119,12 @@ TRANSITIONS: Mapping[tuple[State | None, Event], State] = {
     (State.QUARANTINED, Event.FAILED): State.FAILED,
     (State.CLEANED, Event.CAME_BACK): State.OPEN,
     (State.CLEANED, Event.UNDONE): State.UNDONE,
+    (State.MERGED, Event.HANDLED_AGAIN): State.HANDLED,
+    (State.MERGED, Event.DISMISSED_AGAIN): State.DISMISSED,
+    (State.MERGED, Event.UNDONE_AGAIN): State.UNDONE,
     **{(state, Event.NOT_UNDONE): state for state in State if state is not State.MERGED},
 }
-"""All transitions; any other is refused. A merged finding is final."""
+"""All transitions; any other is refused. A merged finding without a decision is final."""
 
 
 class TransitionRefused(Exception):
@@ -170,6 +177,7 @@ NEXT: Mapping[PlanState, tuple[PlanState, ...]] = {
         PlanState.APPROVED,
         PlanState.SKIPPED,
         PlanState.RETRY_WAIT,
+        PlanState.FAILED,  # its attempts ended before anything was sent, and none is left
         PlanState.QUARANTINED,  # its key was used for something else
     ),
     PlanState.SENT: (

@@ -8,10 +8,17 @@ from collections.abc import Collection
 from reconcile.audit import facts, log
 from reconcile.errors import Refused
 from reconcile.findings.approval import NEEDED, GivenApprovals, person
+from reconcile.findings.shown import Finding
 from reconcile.findings.states import PlanState
+from reconcile.people.makers import makers, named_in, told
 from reconcile.store import Transaction, approvals
 from reconcile.store.approvals import Approval, Decision
 from reconcile.store.plans import StoredPlan
+
+KEEPER_CHOSEN = "finding.keeper_chosen"
+"""The event of a person's choice of the keeper."""
+Holders = dict[str, set[str]]
+"""For each person who approved a plan, everybody who held their credential at that moment."""
 
 
 class PlanChanged(Refused):
@@ -84,31 +91,102 @@ def give(
         body["note"] = note
     if system:
         body["system"] = system
+    if plan.policy == "two_person":
+        body |= told(tx, by, system)
     body["was"] = previous  # so `audit verify` can compare the state with earlier decisions
     log.append(tx, by, f"approval.{decision}", f"plan:{plan.id}", body)
-    return satisfied(tx, plan)
+    return satisfied(tx, plan, adding=_holding(tx, by, system))
 
 
-def satisfied(tx: Transaction, plan: StoredPlan) -> bool:
-    """Return True if the plan has the approvals its policy needs, for its exact hash, and no rejection."""
+def satisfied(tx: Transaction, plan: StoredPlan, *, adding: Holders | None = None) -> bool:
+    """Return True if the plan has the approvals its policy needs, for its exact hash, and no rejection.
+
+    `adding` holds who shares the credential of an approval of this transaction.
+    """
     decisions = [approval for approval in approvals.of(tx, plan.id) if approval.plan_hash == plan.plan_hash]
     if any(approval.decision == "rejected" for approval in decisions):
         return False
     persons = {person(approval.by) for approval in decisions if approval.decision == "approved"}
     if plan.policy == "two_person":
-        persons.discard(person(plan.proposed_by))
+        holders = _holders(tx, plan.id) | (adding or {})
+        return len(_independent(holders, plan.proposed_by, persons)) >= NEEDED[plan.policy]
     return len(persons) >= NEEDED[plan.policy]
+
+
+def held_in_common(tx: Transaction, plan: StoredPlan, by: str, system: str | None) -> str | None:
+    """Return why the approvals of a plan count as those of one person, if they are of several; None otherwise.
+
+    The newest one is that of this transaction, `by` a person.
+    """
+    given = [approval for approval in approvals.of(tx, plan.id) if approval.decision == "approved"]
+    persons = {person(approval.by) for approval in given if approval.plan_hash == plan.plan_hash}
+    persons.discard(person(plan.proposed_by))
+    if len(persons) < NEEDED[plan.policy]:
+        return None
+    holders_of = _holders(tx, plan.id) | _holding(tx, by, system)
+    held = {name: holders for name, holders in holders_of.items() if name in persons and len(holders) > 1}
+    parts = [f"{_listed(holders - {name})} made the password or token of {name}" for name, holders in held.items()]
+    return f"It does not count as another person's: {'; '.join(sorted(parts))}"
+
+
+def may_approve_again(tx: Transaction, plan: StoredPlan, by: str, system: str | None) -> bool:
+    """Return True if another person held the credential of an earlier approval, and nobody does now."""
+    before = _holders(tx, plan.id).get(person(by), set())
+    return plan.policy == "two_person" and len(before) > 1 and not makers(tx, by, system)
+
+
+def chose_keeper(tx: Transaction, finding: Finding, by: str, system: str | None) -> bool:
+    """Return True if somebody who holds the credential of this approval also held the one that the keeper was chosen
+    with."""
+    if finding.kept_by is None:
+        return False
+    entry = log.last_of(tx, finding.id, (KEEPER_CHOSEN,))
+    others = named_in(entry) if entry is not None and entry.actor == finding.kept_by else frozenset()
+    choosers = {person(finding.kept_by), *map(person, others)}
+    return not choosers.isdisjoint(_holding(tx, by, system)[person(by)])
+
+
+def _independent(holders: Holders, proposed_by: str, persons: Collection[str]) -> list[str]:
+    """Return those of these people, in the order of their names, who share no credential with each other or with who
+    proposed the plan."""
+    of = {name: holders.get(name, {name}) for name in sorted(persons)}
+    able = [name for name in of if person(proposed_by) not in of[name]]
+    pairs = ([a, b] for at, a in enumerate(able) for b in able[at + 1 :] if of[a].isdisjoint(of[b]))
+    return next(pairs, able[:1])
+
+
+def _holding(tx: Transaction, by: str, system: str | None) -> dict[str, set[str]]:
+    """Return everybody who holds the credential that a person approves with now, by the person."""
+    return {person(by): {person(by), *map(person, makers(tx, by, system))}}
+
+
+def _holders(tx: Transaction, plan: str) -> Holders:
+    """Return, for each person who approved a plan, everybody who held their credential at that moment."""
+    holders: Holders = {}
+    for entry in log.entries(tx, event="approval.approved", subject=f"plan:{plan}"):
+        name = person((entry.body or {}).get("by", ""))
+        holders[name] = {name, *map(person, named_in(entry))}
+    return holders
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(sorted(names))
 
 
 def of_waiting(tx: Transaction, of_findings: Collection[str]) -> dict[str, GivenApprovals]:
     """Return the approvals of the plans that wait for several people, by finding; findings without one are missing."""
     policies = [policy for policy, needed in NEEDED.items() if needed > 1]
     people: dict[str, dict[str, str]] = {}
-    needed = {}
+    needed, plans = {}, {}
     for row in approvals.of_waiting(tx, of_findings, policies) if of_findings else ():
         of_plan, needed[row.finding] = people.setdefault(row.finding, {}), NEEDED[row.policy]
+        plans[row.finding] = row.plan, row.proposed_by
         if row.by is not None and person(row.by) != person(row.proposed_by):  # as `satisfied` counts
             of_plan.setdefault(person(row.by), row.by)
+    for finding, names in people.items():
+        if len(names) >= needed[finding]:  # it waits though: some of them share a credential
+            independent = _independent(_holders(tx, plans[finding][0]), plans[finding][1], names)
+            people[finding] = {name: by for name, by in names.items() if name in independent}
     return {finding: GivenApprovals(tuple(names.values()), needed[finding]) for finding, names in people.items()}
 
 

@@ -12,7 +12,7 @@ import base64
 import functools
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reconcile.findings.plan import Plan
@@ -78,9 +78,11 @@ class HoldRequest:
     surplus: tuple[str, ...]
 
     @classmethod
-    def of(cls, plan_id: str, target: str, plan: Plan) -> HoldRequest:
-        keeper = (name_of(plan.table, plan.keeper),) if plan.keeper else ()
-        return cls(plan_id, target, keeper, tuple(name_of(plan.table, record) for record in plan.surplus))
+    def of(cls, plan_id: str, target: str, plan: Plan, renamed: Mapping[str, str] | None = None) -> HoldRequest:
+        """Return the request of a plan; `renamed` are the present names of its records that have another one now."""
+        renamed = renamed or {}
+        keeper, *surplus = (name_of(plan.table, renamed.get(name, name)) for name in (plan.keeper, *plan.surplus))
+        return cls(plan_id, target, (keeper,) if plan.keeper else (), tuple(surplus))
 
     @property
     def roles(self) -> dict[str, str]:

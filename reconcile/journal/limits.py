@@ -73,7 +73,7 @@ class Use:
         A negative amount (a refund, a credit note) counts as much as a positive one: it makes no room for others.
         """
         rows = sum(not change.is_guard and change.role != "keeper" for change in plan.changes)
-        money = {unit: Decimal(amount).copy_abs() for unit, amount in plan.money.items()}
+        money = sums.by_currency({unit: Decimal(amount).copy_abs() for unit, amount in plan.money.items()})
         return cls(plan_id, rows, money, _uncounted(plan))
 
 
@@ -119,23 +119,27 @@ def reserve(
 ) -> None:
     """Count the use of these plans, all or none: raises OverLimit, CleaningStopped.
 
-    A plan counted within the last 24 hours is not counted again. Without caps it is counted but never refused.
+    A plan counted within the last 24 hours is not counted again, but its use is compared with `caps` again: a limit
+    may have been lowered since. Without caps it is counted but never refused.
     """
     counters = _counters(tx, rule, target, run)
     for counter in counters:
         if counter.stopped:
             raise CleaningStopped(counter.scope, counter.stopped)
     new_uses, counted_before = _not_counted(tx, uses, run)
-    if not new_uses:
-        return
+    new_plans = {use.plan for use in new_uses}
     total = _sum((use.records, use.money) for use in new_uses)
     caps_of = caps or Both()
     for counter, limits in zip(counters, (caps_of.rule, caps_of.target), strict=True):
         counter.refresh(tx)
         counter.in_run = _less(counter.in_run, counted_before)
         if limits is not None:
-            counter.refuse_uncounted(new_uses, limits)
-            counter.refuse(total, limits)
+            counter.refuse_uncounted(uses, limits)
+            counter.refuse_again(tx, [use for use in uses if use.plan not in new_plans], limits)
+            if new_uses:
+                counter.refuse(total, limits)
+    if not new_uses:
+        return
     for counter in counters:
         counter.add(tx, total)
     log.touch(tx, facts.PLAN, [use.plan for use in new_uses])
@@ -257,14 +261,27 @@ class _Counter:
             raise OverLimit(sentence, UNCOUNTED)
 
     def refuse(self, total: tuple[int, Money], caps: Caps) -> None:
-        subject = self.what
         for used, span in ((self.day, "in 24 hours"), *([(self.in_run, "in a run")] if self.run else [])):
-            records, money = _more(used, total)
-            if caps.most is not None and records > caps.most:
-                raise OverLimit(rows_in_words(subject, records, span, caps), "records")
-            for unit, amount in sorted(total[1].items()) if caps.money else ():
-                if amount and (unit not in caps.money or money[unit] > caps.money[unit]):
-                    raise OverLimit(money_in_words(subject, unit, money[unit], span, caps), unit)
+            self._refuse(_more(used, total), total[1], caps, span)
+
+    def _refuse(self, used: tuple[int, Money], added: Money, caps: Caps, span: str) -> None:
+        exceeded = _exceeded(used, added, caps)
+        if exceeded == "records":
+            raise OverLimit(rows_in_words(self.what, used[0], span, caps), exceeded)
+        if exceeded is not None:
+            raise OverLimit(money_in_words(self.what, exceeded, used[1][exceeded], span, caps), exceeded)
+
+    def refuse_again(self, tx: Transaction, uses: Sequence[Use], caps: Caps) -> None:
+        """Refuse plans that were counted under a higher limit than today's.
+
+        Plans that nobody approved yet, and those that a person let exceed limits, leave them their room.
+        """
+        total = _sum((use.records, use.money) for use in uses)
+        if not uses or not _exceeded(self.day, total[1], caps):
+            return
+        names = [use.plan for use in uses]
+        used = _more(total, _total(stored.records_within_limits(tx, self.kind, self.name, tx.now - DAY, names)))
+        self._refuse(used, total[1], caps, "in 24 hours")
 
     def add(self, tx: Transaction, total: tuple[int, Money]) -> None:
         self.day = _more(self.day, total)
@@ -319,6 +336,15 @@ def _not_counted(tx: Transaction, uses: Sequence[Use], run: str | None) -> tuple
     counted = {row.plan for row in rows if row.at > tx.now - DAY}
     older_rows = (row for row in rows if row.plan not in counted and run is not None and row.run == run)
     return [use for use in uses if use.plan not in counted], _sum((r.records, _amounts(r.money)) for r in older_rows)
+
+
+def _exceeded(used: tuple[int, Money], added: Money, caps: Caps) -> str | None:
+    """Return the limit that this use exceeds: `records`, or a currency in which something is added."""
+    records, money = used
+    if caps.most is not None and records > caps.most:
+        return "records"
+    units = (unit for unit, amount in sorted(added.items()) if amount) if caps.money else ()
+    return next((unit for unit in units if unit not in caps.money or money[unit] > caps.money[unit]), None)
 
 
 def _total(use: tuple[int, Iterable[Texts]]) -> tuple[int, Money]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from notifications.base import MASK
 from rules.cleaning import Caps
 
 
@@ -22,6 +23,8 @@ def money_in_words(
     subject: str, unit: str, amount: Decimal, span: str, caps: Caps, others: Decimal | None = None
 ) -> str:
     limit = f"its limit is {caps.money[unit]} {unit}" if unit in caps.money else f"it has none in {unit}"
+    if caps.hides_money:
+        return f"{MASK} {unit} of {subject} would be changed {span}; {limit}"
     of_others = _of_others(f"{others} {unit}" if others else "")
     return f"{amount} {unit} of {subject} would be changed {span}{of_others}; {limit}"
 

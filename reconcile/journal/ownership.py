@@ -15,6 +15,7 @@ from connectors.target import Owned, Target
 from reconcile.audit import log
 from reconcile.config.settings import DatasetConfig, Project
 from reconcile.errors import Refused
+from reconcile.journal import breaker
 from reconcile.store import Store, Transaction, targets
 
 _TRIES = 5
@@ -179,6 +180,7 @@ def adopt(store: Store, target: Target, table: str, *, by: str) -> Owner | None:
             "ratchet": ratchet,
         }
         log.append(tx, by, "target.adopted", f"target:{seen.place}", body)
+        breaker.close(tx, breaker.of_source(target.name), by)
     if remembers:
         if not target.adopt(store.id, store.epoch, ratchet, seen.owner, table):
             raise OwnershipRaced(target.name)

@@ -60,12 +60,20 @@ def _cleanings(notices: Sequence[Notice], rules: Collection[str]) -> Iterable[Cl
     return [cleaning for cleaning in by_rule.values() if cleaning.is_told]
 
 
+_SUMMED = ("cleaned", "undone", "stale", "expired", "void", "withdrawn")
+
+
 def _added(before: CleaningNotice, now: CleaningNotice) -> CleaningNotice:
     undo = "; ".join(each.undo for each in (before, now) if each.cleaned and each.undo)
+    sums = {name: getattr(before, name) + getattr(now, name) for name in _SUMMED}
     return replace(
         now,
-        cleaned=before.cleaned + now.cleaned,
-        stale=before.stale + now.stale,
+        **sums,
+        waiting=now.waiting + max(0, before.waiting - now.cleaned - now.not_done),
+        undos_waiting=now.undos_waiting + max(0, before.undos_waiting - now.undone),
+        waits_for=now.waits_for or before.waits_for,
         stopped=now.stopped or before.stopped,
+        doubt=now.doubt or before.doubt,
+        plans=tuple({plan.finding: plan for plan in (*before.plans, *now.plans)}.values()),
         undo=undo or now.undo,
     )

@@ -24,7 +24,7 @@ from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.journal import approvals
 from reconcile.messages import records
-from reconcile.messages.notices import in_words
+from reconcile.messages.notices import in_words, plan_facts
 from reconcile.messages.outbox import log, notice_of
 from reconcile.messages.personal import Hidden
 from reconcile.schedule import retry
@@ -173,7 +173,7 @@ def current(tx: Transaction, project: Project, notice: Notice, show: Collection[
             return replace(group, proof=None, outcome="no longer kept", approvals=None)
         plan = waiting.get(group.finding)
         group = replace(group, **kept.get(group.finding, {}))
-        changed = replace(group, version=finding.version, plan_hash=plan, outcome=_outcome(finding, project))
+        changed = replace(group, version=finding.version, outcome=_outcome(finding, project), **plan_facts(plan))
         changed = replace(changed, approvals=in_words(given.get(group.finding)))
         if group.proof is None or changed.outcome is not None:
             return replace(changed, proof=None)

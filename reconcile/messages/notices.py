@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import islice
+from typing import Any
 
 from notifications.base import MASK, BalanceNotice, DifferenceNotice, GroupNotice, RuleNotice
-from notifications.wording.words import plural
+from notifications.wording.words import does, plural
 from reconcile.config.settings import Project
 from reconcile.findings.approval import GivenApprovals
 from reconcile.findings.identity import public
@@ -21,6 +22,7 @@ from reconcile.messages import records
 from reconcile.messages.joined import added_money, joined_records
 from reconcile.messages.news import RuleNews, gaps
 from reconcile.messages.personal import Hidden
+from reconcile.store.plans import WaitingPlan
 from rules.engines.base import BalanceLine
 from rules.forms import FormWords, counted
 from rules.kinds.base import Rule
@@ -50,7 +52,7 @@ class Letter:
     show: tuple[str, ...]
     again: dt.datetime | None = None
     tells_why: bool = True
-    plans: Mapping[str, str] = field(default_factory=dict)
+    plans: Mapping[str, WaitingPlan] = field(default_factory=dict)
     approvals: Mapping[str, GivenApprovals] = field(default_factory=dict)
 
 
@@ -58,7 +60,7 @@ def rule_notice(letter: Letter, result: RuleResult, news: RuleNews) -> RuleNotic
     """Describe the news about a rule that was checked."""
     rule = letter.project.rules[result.rule]
     hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
-    hides_balance = hidden.hides_amounts and result.findings.undecided < 2
+    balance = () if hidden.hides_amounts else tuple(balance_notice(line, rule.form_words) for line in result.balance)
     return replace(
         _described(letter, rule, news),
         new=news.changes[FindingChange.NEW],
@@ -67,11 +69,12 @@ def rule_notice(letter: Letter, result: RuleResult, news: RuleNews) -> RuleNotic
         known=max(0, result.findings.undecided - news.changes.total() - (result.cleaning.cleaned or 0)),
         resolved=result.findings.resolved,
         first_run=news.summary,
+        first_message=news.summary and not result.first_run and not result.edited,
         edited=result.edited,
         trend=_trend(result),
         skipped=tuple(entry.sentence for entry in result.skipped),
         datasets=result.datasets,
-        balance=() if hides_balance else tuple(balance_notice(line, rule.form_words) for line in result.balance),
+        balance=balance,
     )
 
 
@@ -104,6 +107,13 @@ def _described(letter: Letter, rule: Rule, news: RuleNews) -> RuleNotice:
         forms=dict(sorted(news.forms.items())),
         in_words=counted(news.forms, rule.form_words),
     )
+
+
+def plan_facts(plan: WaitingPlan | None) -> dict[str, Any]:
+    """Return what a GroupNotice says of the plan that waits for approval."""
+    if plan is None:
+        return {"plan_hash": None, "plan_does": None, "plan_expires": None}
+    return {"plan_hash": plan.hash, "plan_does": does(plan.action, plan.records), "plan_expires": plan.expires}
 
 
 def balance_notice(line: BalanceLine, phrase: Callable[[str], FormWords]) -> BalanceNotice:

@@ -9,6 +9,7 @@ import datetime as dt
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from notifications.base import (
     NOT_UNDONE,
@@ -16,17 +17,21 @@ from notifications.base import (
     FailureNotice,
     GroupNotice,
     Notice,
+    PlanNotice,
 )
+from notifications.wording.words import does
 from reconcile.config.settings import Project
 from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.messages import outbox
 from reconcile.messages.news import News, RuleNews
-from reconcile.messages.notices import Letter, group_notice, in_words, rule_notice
+from reconcile.messages.notices import Letter, group_notice, in_words, plan_facts, rule_notice
+from reconcile.messages.outcomes import Outcomes, RuleOutcomes
 from reconcile.messages.personal import Hidden
 from reconcile.store import Transaction
 from reconcile.store import runs as stored
+from reconcile.store.cleaning_news import CleaningNews
 from rules.kinds.base import Rule
 
 
@@ -53,9 +58,10 @@ def digest(
     news: Sequence[FailureNews],
     asking: News,
     not_undone: News,
+    results: Outcomes,
 ) -> Notice:
     """Build a run's only message to a channel: findings that wait for a person (`asking`, and `not_undone`), new
-    findings, failed checks, cleanings, and improvements."""
+    findings, failed checks, what became of cleanings (`results`), and improvements."""
     return Notice(
         id=letter.message,
         job=letter.job,
@@ -70,7 +76,7 @@ def digest(
         since=letter.since,
         created=letter.created,
         timezone=letter.project.timezone,
-        cleaning=tuple(_cleanings(letter, outcomes, asking, not_undone)),
+        cleaning=tuple(_cleanings(letter, outcomes, asking, not_undone, results)),
         project=letter.project.name,
         link=letter.project.page("/review"),
     )
@@ -87,12 +93,14 @@ def _failure(letter: Letter, item: FailureNews) -> FailureNotice:
 
 
 def says_something(outcomes: Sequence[Outcome], before: Sequence[Outcome]) -> bool:
-    """Return True if the cleaning has news, apart from findings and stops that the run `before` reported."""
+    """Return True if the cleaning has news, apart from its outcomes and stops that the run `before` reported."""
     stops = {(outcome.rule, outcome.cleaning.stopped) for outcome in before}
+    doubts = {(outcome.rule, outcome.cleaning.doubt) for outcome in before}
 
     def is_new(rule: str, cleaning: CleaningResult) -> bool:
         is_stopped = cleaning.stopped and (rule, cleaning.stopped) not in stops
-        return bool(is_stopped or cleaning.cleaned or cleaning.of_killed or cleaning.stale or cleaning.next_run)
+        is_doubtful = cleaning.doubt and (rule, cleaning.doubt) not in doubts
+        return bool(is_stopped or is_doubtful or cleaning.next_run)
 
     return any(is_new(outcome.rule, outcome.cleaning) for outcome in outcomes)
 
@@ -102,19 +110,76 @@ def has_news(notice: Notice) -> bool:
     return bool(any(rule.news for rule in notice.rules) or notice.failures or notice.cleaning)
 
 
-def _cleanings(letter: Letter, outcomes: Sequence[Outcome], asking: News, not_undone: News) -> Iterator[CleaningNotice]:
+def _cleanings(
+    letter: Letter, outcomes: Sequence[Outcome], asking: News, not_undone: News, results: Outcomes
+) -> Iterator[CleaningNotice]:
     """Yield a notice for each rule that cleaned or waits for people, checked or not; those that wait come first."""
-    rules = ((outcome, outcome.rule) for outcome in outcomes)
-    notices = [_cleaning(letter, outcome, asking.of_rule(rule), not_undone.of_rule(rule)) for outcome, rule in rules]
+    rules = [outcome.rule for outcome in outcomes]
+    notices = [
+        replace(
+            _cleaning(
+                letter, outcome.rule, outcome.cleaning, asking.of_rule(outcome.rule), not_undone.of_rule(outcome.rule)
+            ),
+            **_results(letter, results.of_rule(outcome.rule)),
+        )
+        for outcome in outcomes
+    ]
+    notices += [results_notice(letter, name, results) for name in results.rules if name not in rules]
     yield from sorted((notice for notice in notices if notice.is_told), key=lambda notice: not notice.asks)
 
 
-def _cleaning(letter: Letter, outcome: Outcome, asking: RuleNews, not_undone: RuleNews) -> CleaningNotice:
-    rule = letter.project.rules[outcome.rule]
+def between_runs(letter: Letter, asking: News, not_undone: News, results: Outcomes) -> Iterator[CleaningNotice]:
+    """Yield a notice for each rule with cleanings or undos that ended or failed between runs."""
+    for name in dict.fromkeys((*asking.rules, *not_undone.rules, *results.rules)):
+        if name in letter.project.rules:
+            notice = _cleaning(letter, name, CleaningResult(), asking.of_rule(name), not_undone.of_rule(name))
+            yield replace(notice, **_results(letter, results.of_rule(name)))
+        else:
+            yield results_notice(letter, name, results)
+
+
+def results_notice(letter: Letter, name: str, results: Outcomes) -> CleaningNotice:
+    """Describe what became of the cleanings of a rule that no run checks now, perhaps since it was removed."""
+    rule = letter.project.rules.get(name)
+    severity, dataset = ("info", "") if rule is None else (rule.severity.name, rule.dataset)
+    notice = CleaningNotice(name, severity, dataset, owner=None if rule is None else rule.owner)
+    return replace(notice, **_results(letter, results.of_rule(name)))
+
+
+_BECAME = {
+    False: {"done": "cleaned", "stale": "skipped"},
+    True: {"done": "undone", "waiting": "undo waiting", "stale": "undo skipped"},
+}
+_EXPLAINED = ("stale", "void")
+
+
+def _plan(news: CleaningNews) -> PlanNotice:
+    what = _BECAME[news.is_undo].get(news.what, news.what)
+    why = news.why if news.what in _EXPLAINED else None
+    return PlanNotice(news.finding, what, "" if news.is_undo else does(news.action, news.records), why)
+
+
+def _results(letter: Letter, results: RuleOutcomes) -> dict[str, Any]:
+    counts, undos = results.counts, results.undos
+    ended = {what: counts[what] + undos[what] for what in ("stale", "expired", "void", "withdrawn")}
+    waits_for = " ".join(f"{why.rstrip('.')}." for why in results.waits_for) if letter.tells_why else ""
+    return {
+        "cleaned": counts["done"],
+        "undone": undos["done"],
+        "waiting": counts["waiting"],
+        "undos_waiting": undos["waiting"],
+        "waits_for": waits_for or None,
+        "undo": "; ".join(results.undo) or None,
+        "plans": tuple(map(_plan, results.first)),
+        **ended,
+    }
+
+
+def _cleaning(
+    letter: Letter, name: str, cleaning: CleaningResult, asking: RuleNews, not_undone: RuleNews
+) -> CleaningNotice:
+    rule = letter.project.rules[name]
     hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
-    cleaning = outcome.cleaning
-    run = letter.run or ""
-    cleaned = {**cleaning.of_killed, **({run: cleaning.cleaned} if cleaning.cleaned else {})}
     return CleaningNotice(
         rule=rule.name,
         severity=rule.severity.name,
@@ -123,13 +188,10 @@ def _cleaning(letter: Letter, outcome: Outcome, asking: RuleNews, not_undone: Ru
         quarantined=asking.states[State.QUARANTINED],
         failed=asking.states[State.FAILED],
         not_undone=not_undone.states.total(),
-        cleaned=sum(cleaned.values()),
-        stale=cleaning.stale or 0,
-        waiting=cleaning.waiting or 0,
         next_run=cleaning.next_run,
         money=hidden.risk(dict(sorted(asking.money.items())), asking.states.total()),
         stopped=cleaning.stopped or cleaning.uncounted,
-        undo="; ".join(f"reconcile undo --run {run}" for run in cleaned or (run,)),
+        doubt=cleaning.doubt,
         findings=(
             *(
                 replace(group_notice(letter, finding, rule), state=NOT_UNDONE, history=finding.not_undone)
@@ -147,7 +209,7 @@ def _asking(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
     group = replace(
         group_notice(letter, finding, rule),
         state=finding.state.value,
-        plan_hash=letter.plans.get(finding.id),
+        **plan_facts(letter.plans.get(finding.id)),
         approvals=in_words(letter.approvals.get(finding.id)),
     )
     return group if finding.state is State.AWAITING else replace(group, history=finding.reason)

@@ -17,6 +17,8 @@ from rules.engines.base import Difference
 from rules.kinds.base import Rule
 from rules.values import PLACE, Value
 
+SMALLEST_SUM = 3
+"""Findings whose amounts are shown as a sum where each of them is personal."""
 _IDENTIFYING = 3
 """A shorter text identifies nobody and would match everywhere."""
 
@@ -123,8 +125,11 @@ class Hidden:
         return [MASK if self.text(str(part)) == MASK else part for part in shown]
 
     def tells_content(self, name: Sequence[Any]) -> bool:
-        """Return True if the name is our own, of a record without an id, and so never personal."""
-        return not self.id and self.columns is not None and is_of_content(name)
+        """Return True if the name is our own, of a record without an id, and tells nothing that is masked.
+
+        It is a digest of the whole record, which can be compared with guesses of its masked values.
+        """
+        return not self.id and not self.hides(None) and is_of_content(name)
 
     @property
     def hides_amounts(self) -> bool:
@@ -134,11 +139,15 @@ class Hidden:
         return any(side.hides(side.amount) for side in with_amount or (self,))
 
     def risk(self, amounts: Mapping[str, Decimal], findings: int = 1) -> Mapping[str, Decimal]:
-        """Return the amounts at risk in so many findings as they may be shown; empty if they may not.
+        """Return the amounts at risk in so many findings as they may be shown; empty if they may not."""
+        return {} if self.hides_sums(amounts, findings) else amounts
 
-        The amount of one finding is as personal as its column; a sum over several is not.
+    def hides_sums(self, amounts: Mapping[str, Decimal], findings: int) -> bool:
+        """Return True if sums over so many findings are masked: who knows one of two amounts would know the other.
+
+        How many findings have which currency is not counted, so sums in several are masked.
         """
-        return {} if findings < 2 and self.hides_amounts else amounts
+        return self.hides_amounts and (findings < SMALLEST_SUM or len(amounts) > 1)
 
     def at_risk(self, amounts: Mapping[str, Decimal], findings: int = 1) -> str:
         """Return the same in words."""
@@ -163,6 +172,10 @@ class Hidden:
         if is_of_content(member.id):
             return " · ".join(map(_text, self.values(member).values()))
         return " / ".join(map(_text, self.record(member.id)))
+
+    def masks_name(self, member: Named) -> bool:
+        """Return True if the record's id, as it is shown, is masked in part."""
+        return MASK in self.record(member.id)
 
     def place(self, member: Named) -> list[Any] | None:
         """Return file and row of a record without an id; None if they are unknown, or if it has an id."""

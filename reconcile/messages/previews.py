@@ -10,7 +10,7 @@ from notifications.base import Notice
 from reconcile.config.settings import JobConfig, Project
 from reconcile.findings import payload
 from reconcile.findings.judgement import FindingChange
-from reconcile.findings.results import Outcome, RuleFailure, summary_of
+from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult, summary_of
 from reconcile.findings.shown import Finding, FindingMember, Foreseen
 from reconcile.findings.states import State
 from reconcile.journal import approvals
@@ -18,12 +18,16 @@ from reconcile.messages import notify
 from reconcile.messages.news import News
 from reconcile.messages.notices import NO_ID, Letter
 from reconcile.messages.notify import FailureNews
+from reconcile.messages.outcomes import Outcomes, untold
 from reconcile.store import Transaction, plans
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
+from reconcile.store.runs import RunRow
 from rules.values import RecordId
 
 _MOMENT = dt.timedelta(seconds=1)
+_LOOKED_AT = 20
+"""Runs of a job in which the last result of each rule is looked for."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,11 @@ class _Contents:
     asking: News
     undos: News
     failures: Sequence[FailureNews]
+    results: Outcomes
     is_next: bool
 
     def __bool__(self) -> bool:
-        return any((self.opened, self.asking, self.undos, self.failures))
+        return any((self.opened, self.asking, self.undos, self.failures, self.results.rules))
 
 
 def next_message(
@@ -48,9 +53,10 @@ def next_message(
     If the channel was sent everything, return a message about all that is open, and False; with `is_new`, as if the
     channel had received nothing before.
     """
-    last = next((run for run in stored.listed(tx, job.name, 20) if run.summary), None)
-    if last is None:
+    runs = [run for run in stored.listed(tx, job.name, _LOOKED_AT) if run.summary]
+    if not runs:
         return None
+    last = runs[0]
     contents = None if is_new else _unsent(tx, project, job, channel)
     contents = contents or _everything(tx, project, job, channel, keep_summary=is_new)
     letter = Letter(
@@ -66,9 +72,28 @@ def next_message(
         plans=plans.waiting_plans(tx, contents.asking.shown),
         approvals=approvals.of_waiting(tx, contents.asking.shown),
     )
-    outcomes = [outcome for outcome in summary_of(last.summary).rules if outcome.rule in _rules(project, job, channel)]
-    parts = (contents.opened, contents.failures, contents.asking, contents.undos)
+    outcomes = _latest(runs, _rules(project, job, channel))
+    parts = (contents.opened, contents.failures, contents.asking, contents.undos, contents.results)
     return notify.digest(letter, outcomes, *parts), contents.is_next
+
+
+def _latest(runs: Sequence[RunRow], rules: Sequence[str]) -> list[Outcome]:
+    """Return the last result of each of these rules, in the order of the job: the last run may have left some out, or
+    could not check them.
+
+    Of an earlier run's result only the check counts: its cleanings and its resolved findings are not news.
+    """
+    latest: dict[str, Outcome] = {outcome.rule: outcome for outcome in summary_of(runs[0].summary).rules}
+    missing = {rule for rule in rules if not isinstance(latest.get(rule), RuleResult)}
+    for run in runs if missing else ():
+        for outcome in summary_of(run.summary).rules:
+            if outcome.rule in missing and isinstance(outcome, RuleResult):
+                counts = replace(outcome.findings, resolved=0)
+                cleaning = latest[outcome.rule].cleaning if outcome.rule in latest else CleaningResult()
+                earlier = replace(outcome, cleaning=cleaning, findings=counts, first_run=False, edited=False)
+                latest[outcome.rule] = earlier
+                missing.remove(outcome.rule)
+    return [latest[rule] for rule in rules if rule in latest]
 
 
 def _rules(project: Project, job: JobConfig, channel: str) -> tuple[str, ...]:
@@ -85,6 +110,7 @@ def _unsent(tx: Transaction, project: Project, job: JobConfig, channel: str) -> 
         asking=News.of(project, asking, most),
         undos=News.of(project, stored_findings.not_undone(tx, rules, channel), most),
         failures=tuple(notify.unheard(tx, project, job.name, channel, ())),
+        results=Outcomes(news for news in untold(tx, project, job.name, rules) if news.rule in rules),
         is_next=True,
     )
 
@@ -98,6 +124,7 @@ def _everything(tx: Transaction, project: Project, job: JobConfig, channel: str,
         asking=News.of(project, stored_findings.in_states(tx, rules, stored_findings.ASKING)),
         undos=News.of(project, stored_findings.not_undone(tx, rules)),
         failures=[FailureNews(subject, sentence, since) for subject, (sentence, since) in failing],
+        results=Outcomes(),
         is_next=False,
     )
 
@@ -134,7 +161,7 @@ def of_dry_run(
     findings = (finding for finding in foreseen if finding.rule in rules)
     opened = News.of(project, _findings(tx, findings, slot, at_once, job.existing))
     outcomes = [outcome for outcome in outcomes if outcome.rule in rules]
-    return notify.digest(letter, outcomes, opened, failures, News(), News())
+    return notify.digest(letter, outcomes, opened, failures, News(), News(), Outcomes())
 
 
 def _findings(

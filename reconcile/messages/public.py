@@ -22,10 +22,13 @@ Roles = Sequence[tuple[str, Named]]
 
 
 def outcome_json(outcome: Outcome, hidden: Hidden) -> dict[str, Any]:
-    """Return a rule's part of a report; its sums are masked if they are personal and of one finding."""
+    """Return a rule's part of a report; its sums are masked if they are personal and perhaps of few findings."""
     shown = to_json(outcome)
-    if isinstance(outcome, RuleResult) and hidden.hides_amounts and outcome.findings.undecided < 2:
+    if not isinstance(outcome, RuleResult):
+        return shown
+    if hidden.hides_sums(outcome.money, outcome.findings.undecided):
         shown["money"] = dict.fromkeys(outcome.money, MASK)
+    if hidden.hides_amounts:  # each form and currency is a sum of its own, perhaps of one finding
         shown |= {"balance": [{"currency": line.currency} for line in outcome.balance]} if outcome.balance else {}
     return shown
 
@@ -56,7 +59,6 @@ def finding_json(finding: Finding, hidden: Hidden) -> dict[str, Any]:
     roles = [(member.role, member) for member in finding.members]
     required: dict[str, Any] = {
         "id": finding.id,
-        "fingerprint": finding.fingerprint,
         "rule": finding.rule,
         "kind": finding.kind,
         "dataset": finding.dataset,

@@ -8,6 +8,7 @@ from decimal import Decimal
 from reconcile.config.settings import Project
 from reconcile.config.telling import RouteEntry
 from rules.kinds.base import Rule
+from rules.values import by_currency
 
 
 def fitting(project: Project, channel: str, rules: Collection[str]) -> list[str]:
@@ -21,7 +22,8 @@ def is_large_enough(project: Project, channel: str, money: Mapping[str, Decimal]
     route = project.channels[channel].entry.route
     if route is None or not route.amount:
         return True
-    return any(abs(money[currency]) >= least for currency, least in route.amount.items() if currency in money)
+    amounts = by_currency(money)
+    return any(abs(amounts[currency]) >= least for currency, least in route.amount.items() if currency in amounts)
 
 
 def concerns(subject: str, rules: Collection[str]) -> bool:

@@ -12,15 +12,17 @@ from reconcile.config.settings import JobConfig, Project
 from reconcile.findings import results
 from reconcile.findings.results import Outcome, RuleResult
 from reconcile.journal import approvals
-from reconcile.messages import living, notify, outbox, routing, timing
+from reconcile.messages import between, living, notify, outbox, outcomes, routing, timing
 from reconcile.messages.combined import combined
 from reconcile.messages.news import News
 from reconcile.messages.notices import Letter
 from reconcile.messages.notify import FailureNews
-from reconcile.store import Transaction, plans
+from reconcile.messages.outcomes import Outcomes
+from reconcile.store import Transaction, cleaning_news, plans
 from reconcile.store import findings as stored_findings
 from reconcile.store import outbox as stored_outbox
 from reconcile.store import runs as stored
+from reconcile.store.cleaning_news import CleaningNews
 
 
 @dataclass(frozen=True)
@@ -50,29 +52,36 @@ class _Telling:
     def messages(self) -> Iterator[str]:
         job = self.ended.job
         news = notify.news(self.tx, self.project, job.name, self.ended.run, self.ended.outcomes)
+        results = outcomes.untold(self.tx, self.project, job.name, self.ended.rules)
         for channel in job.notify:
-            yield from self._to_readers(channel, news)
+            yield from self._to_readers(channel, news, results)
+        yield from between.tell_others(self.tx, self.project, job, results)
+        cleaning_news.mark_told(self.tx, results)
         for channel in self.project.alerts:
             if channel not in job.notify:
                 yield from self._to_operators(channel, news)
 
-    def _to_readers(self, channel: str, news: Sequence[FailureNews]) -> Iterator[str]:
+    def _to_readers(
+        self, channel: str, news: Sequence[FailureNews], untold_results: Sequence[CleaningNews]
+    ) -> Iterator[str]:
         """Queue the run's message, and mark its news as reported; without news there is none."""
         tx, ended, project = self.tx, self.ended, self.project
         rules = routing.fitting(project, channel, ended.rules)
-        outcomes = [outcome for outcome in ended.outcomes if outcome.rule in rules]
-        checked = [outcome.rule for outcome in outcomes if isinstance(outcome, RuleResult)]
+        of_rules = [outcome for outcome in ended.outcomes if outcome.rule in rules]
+        checked = [outcome.rule for outcome in of_rules if isinstance(outcome, RuleResult)]
+        told = outcomes.of_channel(untold_results, partial(outcomes.is_for, project, rules))
         held = outbox.take_back(tx, channel, ended.job.name, checked)
         untold, asking, not_undone = self._news(channel, checked, rules)
         versions = {**untold.versions, **asking.versions, **not_undone.versions}
         before = list(map(results.outcome_of, stored.outcomes_before(tx, ended.job.name, ended.slot)))
         news = self._with_unheard(channel, [item for item in news if routing.concerns(item.subject, rules)])
         is_quiet = project.channels[channel].settings.quiet
-        if not versions and not news and not notify.says_something(outcomes, before) and is_quiet and not held:
+        says_something = told.rules or notify.says_something(of_rules, before)
+        if not versions and not news and not says_something and is_quiet and not held:
             return
         given = approvals.of_waiting(tx, asking.shown)
         letter = replace(self._letter(channel), plans=plans.waiting_plans(tx, asking.shown), approvals=given)
-        notice = combined(held, notify.digest(letter, outcomes, untold, news, asking, not_undone), checked)
+        notice = combined(held, notify.digest(letter, of_rules, untold, news, asking, not_undone, told), checked)
         if held and is_quiet and not notify.has_news(notice):
             return
         if project.channels[channel].settings.has_buttons:
@@ -93,7 +102,7 @@ class _Telling:
     def _to_operators(self, channel: str, news: Sequence[FailureNews]) -> Iterator[str]:
         held = outbox.take_back(self.tx, channel, self.ended.job.name, ())
         news = self._with_unheard(channel, news)
-        notice = combined(held, notify.digest(self._letter(channel), (), News(), news, News(), News()), ())
+        notice = combined(held, notify.digest(self._letter(channel), (), News(), news, News(), News(), Outcomes()), ())
         if notice.failures:
             yield self._queued(channel, notice, held)
 

@@ -6,6 +6,7 @@ channels that received the beginning also receive the end, even if the configura
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 from collections.abc import Iterator
 
@@ -34,7 +35,7 @@ def begin(tx: Transaction, project: Project, subject: str, sentence: str, *, job
         if existing.sentence != sentence:
             stored.reword(tx, subject, sentence)
         return False
-    trouble = Trouble(subject, job, sentence, tx.now, _channels(project, job))
+    trouble = Trouble(subject, job, sentence, tx.now, channels(project, job))
     if not stored.insert(tx, trouble):
         return False  # another process reported it first
     _tell(tx, project, trouble, TroubleNotice(subject, sentence, tx.now))
@@ -43,18 +44,27 @@ def begin(tx: Transaction, project: Project, subject: str, sentence: str, *, job
     return True
 
 
-def end(tx: Transaction, project: Project, subject: str, how: str | None = None) -> bool:
-    """Report the end to those who received the beginning; False if nothing was wrong. `how` describes the end."""
+def end(tx: Transaction, project: Project, subject: str, how: str) -> bool:
+    """Report the end to those who received the beginning; False if nothing was wrong.
+
+    The first sentence of `how` is the message's headline: it says what is true now.
+    """
     trouble = stored.delete(tx, subject)
     if trouble is None:
         return False
-    _tell(tx, project, trouble, TroubleNotice(subject, trouble.sentence, trouble.since, ended=True, end=how))
-    body = {"subject": subject, "job": trouble.job, "since": canonical_instant(trouble.since)}
-    log.append(tx, _ACTOR, "trouble.ended", subject, body)
+    tell_end(tx, project, trouble, how)
     return True
 
 
-def _channels(project: Project, job: str | None) -> tuple[str, ...]:
+def tell_end(tx: Transaction, project: Project, trouble: Trouble, how: str) -> None:
+    """Report and record the end of a trouble; see `end`."""
+    subject = trouble.subject
+    _tell(tx, project, trouble, TroubleNotice(subject, trouble.sentence, trouble.since, ended=True, end=how))
+    body = {"subject": subject, "job": trouble.job, "since": canonical_instant(trouble.since)}
+    log.append(tx, _ACTOR, "trouble.ended", subject, body)
+
+
+def channels(project: Project, job: str | None = None) -> tuple[str, ...]:
     """Return the channels of `alerts`; without any, those of the job in trouble; without any, those of all jobs."""
     own = project.jobs[job].notify if job is not None and job in project.jobs else ()
     every = (channel for configured in project.jobs.values() for channel in configured.notify)
@@ -62,27 +72,32 @@ def _channels(project: Project, job: str | None) -> tuple[str, ...]:
 
 
 def _tell(tx: Transaction, project: Project, trouble: Trouble, notice: TroubleNotice) -> None:
-    begun = {channel: message for message, channel in _messages(trouble, ended=False)}
-    for message, channel in _messages(trouble, ended=notice.ended):
+    begun = {channel: message for message, channel in messages(trouble, ended=False)}
+    for message, channel in messages(trouble, ended=notice.ended):
         if channel in project.channels:
             if notice.ended and stored_outbox.take_back_one(tx, begun[channel]):  # one message tells both
                 outbox.log(tx, _ACTOR, "message.merged", begun[channel], {"channel": channel})
-            message_notice = Notice(
-                id=message,
-                job=trouble.job,
-                run=None,
-                slot=tx.now,
-                created=tx.now,
-                timezone=project.timezone,
-                trouble=notice,
-                project=project.name,
-                link=project.page("/"),
-            )
+            message_notice = message_of(project, trouble, notice, message, tx.now)
             hold = timing.quiet(project.channels[channel].entry, project.timezone, tx.now, message_notice)
             outbox.enqueue(tx, channel, message_notice, hold)
 
 
-def _messages(trouble: Trouble, *, ended: bool) -> Iterator[tuple[str, str]]:
+def message_of(project: Project, trouble: Trouble, notice: TroubleNotice, message: str, now: dt.datetime) -> Notice:
+    """Return the message with this id about a trouble."""
+    return Notice(
+        id=message,
+        job=trouble.job,
+        run=None,
+        slot=now,
+        created=now,
+        timezone=project.timezone,
+        trouble=notice,
+        project=project.name,
+        link=project.page("/"),
+    )
+
+
+def messages(trouble: Trouble, *, ended: bool) -> Iterator[tuple[str, str]]:
     """Yield a stable message id for each channel."""
     for channel in trouble.channels:
         what = "ended" if ended else "begun"

@@ -102,7 +102,8 @@ def late(tx: Transaction, project: Project) -> None:
     stored.expect_no_more(tx, expected.keys() - wanted.keys())
     reported = {trouble.subject for trouble in stored_troubles.ongoing(tx) if trouble.subject.startswith("late:")}
     for subject in sorted(reported - {_subject(name) for name in wanted}):
-        troubles.end(tx, project, subject, "It is no longer expected to succeed within a set time.")
+        job = subject.removeprefix(_subject(""))
+        troubles.end(tx, project, subject, f"Job {job} is no longer expected to succeed within a set time.")
     paused, held = pauses.active(tx), clocks.held(tx)
     for name, within in wanted.items():
         if pauses.EVERYTHING in paused or pauses.of_job(name) in paused:
@@ -156,7 +157,9 @@ def _judge(tx: Transaction, project: Project, watch: Expectation, within: dt.tim
         troubles.begin(tx, project, _subject(watch.job), _sentence(tx, project, watch, within), job=watch.job)
     elif is_open and succeeded is not None and dt.timedelta(0) <= tx.now - succeeded <= within:
         at = words.minute(succeeded, tx.now, project.timezone)
-        troubles.end(tx, project, _subject(watch.job), f"Its last success was on {at}.")
+        troubles.end(
+            tx, project, _subject(watch.job), f"Job {watch.job} is in time again: its last success was on {at}."
+        )
 
 
 def _sentence(tx: Transaction, project: Project, watch: Expectation, within: dt.timedelta) -> str:
@@ -177,31 +180,41 @@ def _span(length: dt.timedelta) -> str:
 # Anchors of the audit log, and databases that are cleaned
 
 
-def anchors(store: Store, project: Project, failing: Mapping[str, str]) -> None:
-    """Report anchors that have failed for long (by name, with the reason), and those that work again."""
+def anchors(store: Store, project: Project, failing: Mapping[str, str]) -> bool:
+    """Report anchors that have failed for long (by name, with a sentence), and those that work again.
+
+    Return True if there is something new.
+    """
     with store.read() as tx:
         begun = _ongoing(tx, _ANCHOR)
-    _tell(
-        store, project, begun, {f"{_ANCHOR}{n}": f"The audit log is not anchored: {why}" for n, why in failing.items()}
-    )
+    sentences = {f"{_ANCHOR}{name}": f"The audit log is not anchored. {why}" for name, why in failing.items()}
+    _tell(store, project, begun, sentences, "The audit log is anchored again.")
+    return begun.keys() != sentences.keys()
 
 
 def targets(store: Store, project: Project) -> None:
     """Report databases that have accepted no changes for long, or wait for a person, and those that recovered.
 
-    A source that is no longer configured is left out.
+    Sources that are no longer configured, and those that no cleaning waits for, are left out.
     """
     with store.read() as tx:
         begun = _ongoing(tx, _TARGET)
         circuits = breakers.not_closed(tx)
         waiting = {circuit.target: why for circuit in circuits if (why := breaker.lasting(circuit)) is not None}
         sources = breaker.sources(tx, circuits) if waiting else {}
-    named = {target: sources[target] for target in waiting if sources.get(target) in project.sources}
+        idle = breaker.idle(tx, circuits) if waiting else set()
+    named = {target: sources[target] for target in waiting.keys() - idle if sources.get(target) in project.sources}
     sentences = {
         f"{_TARGET}{target}": f"Cleaning in source {name!r} is stopped for now\n{waiting[target]}"
         for target, name in named.items()
     }
-    _tell(store, project, begun, sentences)
+    ended = {
+        f"{_TARGET}{target}": "No cleaning waits for the database any more."
+        if sources.get(target) in project.sources
+        else "The source is no longer configured."
+        for target in waiting.keys() - named.keys()
+    }
+    _tell(store, project, begun, sentences, "The database accepts changes again, and cleaning continues.", ended)
 
 
 def _ongoing(tx: Transaction, kind: str) -> dict[str, str]:
@@ -210,14 +223,22 @@ def _ongoing(tx: Transaction, kind: str) -> dict[str, str]:
     }
 
 
-def _tell(store: Store, project: Project, begun: Mapping[str, str], sentences: Mapping[str, str]) -> None:
+def _tell(
+    store: Store,
+    project: Project,
+    begun: Mapping[str, str],
+    sentences: Mapping[str, str],
+    over: str,
+    ended: Mapping[str, str] | None = None,
+) -> None:
+    """Begin and end troubles; `over` says how they ended, except for those that `ended` in another way."""
     if begun == sentences:
         return
     with store.begin() as tx:
         for subject, sentence in sentences.items():
             troubles.begin(tx, project, subject, sentence)
         for subject in begun.keys() - sentences.keys():
-            troubles.end(tx, project, subject)
+            troubles.end(tx, project, subject, (ended or {}).get(subject, over))
 
 
 _ANCHOR, _TARGET = "anchor:", "target:"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import hmac
+import ipaddress
 import secrets
 from dataclasses import dataclass
 
 from reconcile.audit import log
+from reconcile.audit import sessions as proven
 from reconcile.errors import Refused
 from reconcile.people import passwords, users
 from reconcile.people.roles import Person, parse_role
@@ -21,6 +23,8 @@ WINDOW = dt.timedelta(minutes=15)
 """Attempts are counted this long."""
 OF_NAME_AND_ADDRESS, OF_NAME, OF_ADDRESS = 5, 50, 30
 """Attempts in a window: for a name from one address, for a name from anywhere, for all names from one address."""
+OF_SEARCHES = 60
+"""Searches of personal data in a window: more would read values character by character."""
 _ALLOWED = (OF_NAME_AND_ADDRESS, OF_NAME, OF_ADDRESS)
 SEEN_EVERY = dt.timedelta(minutes=1)
 """How exactly the time of the last use is recorded."""
@@ -34,13 +38,13 @@ class SignInRefused(Refused):
 
 
 class TooManyAttempts(Refused):
-    """The password is not even looked at."""
+    """What is attempted is not even looked at."""
 
-    def __init__(self, wait: dt.timedelta) -> None:
+    def __init__(self, wait: dt.timedelta, attempted: str = "attempts to sign in") -> None:
         self.wait = wait
         minutes = max(1, -(-int(wait.total_seconds()) // 60))
         unit = "minute" if minutes == 1 else "minutes"
-        super().__init__(f"Too many attempts to sign in. Try again in {minutes} {unit}")
+        super().__init__(f"Too many {attempted}. Try again in {minutes} {unit}")
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,11 @@ def count_attempt(store: Store, name: str, address: str) -> None:
         _count(tx, dict(zip(_scopes(store, name, address), _ALLOWED, strict=True)))
 
 
+def count_search(tx: Transaction, user: str) -> None:
+    """Count a search of personal data. Raises TooManyAttempts."""
+    _count(tx, {_hmac(tx.store, "search", user): OF_SEARCHES}, "searches of personal data")
+
+
 def confirm(store: Store, name: str, password: str, address: str) -> None:
     """Check the password of a person who is signed in. Raises SignInRefused, TooManyAttempts."""
     of_both, of_name, of_address = scopes = _scopes(store, name, address)
@@ -112,21 +121,19 @@ def resume(store: Store, secret: str, lifetime: Lifetime) -> SignedIn | None:
         if row is None or row.user != user_name or _is_over(row, tx.now, lifetime):
             return None
         user = users.active(tx, row.user)
+        if user is None or not proven.is_genuine(tx, row, user.password):
+            return None
         is_recent = tx.now - row.seen_at < SEEN_EVERY
-    if user is None:
-        return None
     if not is_recent:
         with store.begin() as tx:
-            stored.see(tx, row.id)
+            stored.change(tx, proven.sealed(tx, row._replace(seen_at=tx.now), user.password))
     return _signed_in(store, user, secret)
 
 
 def sign_out(store: Store, secret: str) -> None:
     """End the session of a cookie."""
-    user, _, _ = secret.partition(":")
     with store.begin() as tx:
-        if stored.end(tx, _id(store, secret)):
-            log.append(tx, user, "session.ended", f"user:{user}", {"user": user})
+        _end(tx, secret)
 
 
 def id_of(store: Store, secret: str) -> str:
@@ -136,15 +143,26 @@ def id_of(store: Store, secret: str) -> str:
 
 def _begin(tx: Transaction, name: str, lifetime: Lifetime, former: str | None, how: str) -> SignedIn:
     if former is not None:
-        stored.end(tx, _id(tx.store, former))
+        _end(tx, former)
     stored.delete_ended(tx, tx.now - lifetime.idle)
     user = stored_users.get(tx, name)
     if user is None or user.disabled_at is not None:
         raise SignInRefused
     secret = f"{name}:{secrets.token_urlsafe(32)}"
-    stored.add(tx, SessionRow(_id(tx.store, secret), name, tx.now, tx.now, tx.now + lifetime.whole))
-    log.append(tx, name, "session.begun", f"user:{name}", {"user": name, "by": how})
+    row = SessionRow(_id(tx.store, secret), name, tx.now, tx.now, tx.now + lifetime.whole)
+    stored.add(tx, proven.sealed(tx, row, user.password))
+    body = {"user": name, "by": how, "session": proven.named(row.id)}
+    log.append(tx, name, proven.BEGUN, f"user:{name}", body)
     return _signed_in(tx.store, user, secret)
+
+
+def _end(tx: Transaction, secret: str) -> None:
+    """Delete a session; the entry is what keeps its row from counting again."""
+    user, _, _ = secret.partition(":")
+    session = _id(tx.store, secret)
+    if stored.end(tx, session):
+        body = {"user": user, "session": proven.named(session)}
+        log.append(tx, user, proven.ENDED, f"user:{user}", body)
 
 
 def _signed_in(store: Store, user: UserRow, secret: str) -> SignedIn:
@@ -158,18 +176,30 @@ def _is_over(row: SessionRow, now: dt.datetime, lifetime: Lifetime) -> bool:
 
 def _scopes(store: Store, name: str, address: str) -> tuple[str, str, str]:
     """Return HMACs of what attempts are counted for, as in `_ALLOWED`: a name may be a mistyped password."""
+    address = _place(address)
     of_both, of_name, of_address = (
         _hmac(store, "attempt", scope) for scope in (f"both|{name}|{address}", f"name|{name}", f"address|{address}")
     )
     return of_both, of_name, of_address
 
 
-def _count(tx: Transaction, allowed: dict[str, int]) -> None:
+def _place(address: str) -> str:
+    """Return the address that attempts are counted for: one host has a whole IPv6 network of 64 bits to send from."""
+    try:
+        place = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:  # a socket's or a proxy's own word for where it comes from
+        return address
+    if place.version == 4:
+        return str(place)
+    return str(place.ipv4_mapped or ipaddress.ip_network((place.packed, 64), strict=False))
+
+
+def _count(tx: Transaction, allowed: dict[str, int], attempted: str = "attempts to sign in") -> None:
     """Count an attempt; raises TooManyAttempts, which takes it back."""
     counts = stored.count(tx, list(allowed), tx.now - WINDOW)
     waits = [begun + WINDOW - tx.now for scope, (number, begun) in counts.items() if number > allowed[scope]]
     if waits:
-        raise TooManyAttempts(max(waits))
+        raise TooManyAttempts(max(waits), attempted)
 
 
 def _id(store: Store, secret: str) -> str:

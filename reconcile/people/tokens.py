@@ -8,7 +8,7 @@ import secrets
 
 from reconcile.audit import facts, log
 from reconcile.errors import Refused, Wrong
-from reconcile.people import users
+from reconcile.people import makers, users
 from reconcile.people.roles import Person, Role, parse_role
 from reconcile.store import Store, Transaction
 from reconcile.store import users as stored
@@ -55,9 +55,17 @@ class RoleTooHigh(Refused):
 
 
 def add(
-    tx: Transaction, name: str, user: str, role: Role | None = None, *, by: str, expires: dt.datetime | None = None
+    tx: Transaction,
+    name: str,
+    user: str,
+    role: Role | None = None,
+    *,
+    by: str,
+    expires: dt.datetime | None = None,
+    origin: str | None = None,
 ) -> str:
-    """Make a token for the user, with their role unless a lesser one is given; return the token.
+    """Make a token for the user, with their role unless a lesser one is given; return the token. `origin` is that of
+    the person `by`.
 
     Raises NameRefused, TokenExists, UserUnknown, ExpiryInThePast, RoleTooHigh.
     """
@@ -74,7 +82,8 @@ def add(
     token = PREFIX + secrets.token_urlsafe(32)
     stored.add_token(tx, TokenRow(name, _id(tx.store, token), user, chosen.word, tx.now, expires, None))
     until = None if expires is None else canonical_instant(expires)
-    _tell(tx, user, "token.added", by, {"token": name, "role": chosen.word, "expires": until})
+    body = {"token": name, "role": chosen.word, "expires": until, **makers.told(tx, by, origin)}
+    _tell(tx, user, "token.added", by, body)
     return token
 
 

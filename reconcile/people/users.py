@@ -7,13 +7,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconcile.audit import facts, log
+from reconcile.audit import sessions as proven
 from reconcile.errors import Refused, Wrong
-from reconcile.people import passwords
+from reconcile.people import makers, passwords
 from reconcile.people.roles import Role, parse_role
 from reconcile.store import Transaction, sessions
 from reconcile.store import users as stored
 from reconcile.store.users import UserRow
 from rules.document.mistakes import suggestion
+
+CHANGES = (
+    *("user.added", "user.role_changed", "user.password_changed", "user.disabled", "user.enabled"),
+    *("token.added", "token.revoked"),
+)
+"""The events that change a user or their tokens."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 
@@ -61,9 +68,16 @@ def check_name(name: str) -> None:
 
 
 def add(
-    tx: Transaction, name: str, role: Role, *, by: str, password: str | None = None, sees_personal: bool = False
+    tx: Transaction,
+    name: str,
+    role: Role,
+    *,
+    by: str,
+    password: str | None = None,
+    sees_personal: bool = False,
+    origin: str | None = None,
 ) -> UserRow:
-    """Add a user; without a password only a proxy can sign them in.
+    """Add a user; without a password only a proxy can sign them in. `origin` is that of the person `by`.
 
     Raises NameRefused, UserExists, PasswordRefused, ConsoleMissing.
     """
@@ -73,7 +87,8 @@ def add(
     secret = None if password is None else passwords.hashed(password, name)
     user = UserRow(name, role.word, secret, sees_personal, None, tx.now)
     stored.add(tx, user)
-    _tell(tx, name, "user.added", by, {"role": role.word, "sees_personal": sees_personal})
+    held = makers.told(tx, by, origin)
+    _tell(tx, name, "user.added", by, {"role": role.word, "sees_personal": sees_personal, **held})
     return user
 
 
@@ -98,15 +113,22 @@ def set_role(
     return changed, True
 
 
-def set_password(tx: Transaction, name: str, password: str, *, by: str, keep: str | None = None) -> None:
-    """Set the password; every session of the user ends, except `keep`.
+def set_password(
+    tx: Transaction, name: str, password: str, *, by: str, keep: str | None = None, origin: str | None = None
+) -> None:
+    """Set the password; every session of the user ends, except `keep`. `origin` is that of the person `by`.
 
     Raises UserUnknown, PasswordRefused, ConsoleMissing.
     """
     user = named(tx, name, lock=True)
-    stored.change(tx, user._replace(password=passwords.hashed(password, name)))
+    held = makers.told(tx, by, origin)
+    secret = passwords.hashed(password, name)
+    stored.change(tx, user._replace(password=secret))
     sessions.end_of_user(tx, name, but=keep)
-    _tell(tx, name, "user.password_changed", by, {})
+    kept = None if keep is None else sessions.get(tx, keep)
+    if kept is not None:
+        sessions.change(tx, proven.sealed(tx, kept, secret))
+    _tell(tx, name, "user.password_changed", by, held if kept is None else {"kept": proven.named(kept.id)})
 
 
 def disable(tx: Transaction, name: str, *, by: str) -> bool:
@@ -148,7 +170,7 @@ def active(tx: Transaction, name: str) -> UserRow | None:
     user = stored.get(tx, name) if is_name(name) else None
     if user is None or user.disabled_at is not None:
         return None
-    return user if facts.as_recorded(tx, facts.USER, [name]).get(name, False) else None
+    return user if log.is_as_last_told(tx, facts.USER, name, f"user:{name}", CHANGES) else None
 
 
 def _keep_an_administrator(tx: Transaction, changed: UserRow) -> None:

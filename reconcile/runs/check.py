@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -23,6 +23,7 @@ from reconcile.detection.detect import (
     versions_of,
 )
 from reconcile.detection.increments import Earlier, Mode
+from reconcile.detection.plausible import Unlikely
 from reconcile.detection.subject import Subject
 from reconcile.findings.identity import Existing, RuleIdentity, public
 from reconcile.findings.results import FindingCounts, RuleFailure, RuleResult
@@ -127,6 +128,7 @@ def check(
             subject=f"source {error.source}" if isinstance(error, SourceUnavailable) else f"rule {rule.name}",
             misfit=isinstance(error, RuleDoesNotFit),
             defect=is_defect,
+            unlikely={error.dataset: astuple(error.counts)} if isinstance(error, Unlikely) else {},
         )
         fail(failure, error)
         return failure

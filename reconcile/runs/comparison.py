@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 
 from connectors.errors import ConnectorError
 from reconcile.config.settings import DatasetConfig, Project
+from reconcile.detection import plausible
 from reconcile.detection.bounded import TimeLimits, bounded
 from reconcile.detection.copied import CopiedSource
 from reconcile.detection.detect import Detected, RuleUnchecked, choose, definition_of, fit
@@ -23,7 +24,6 @@ from reconcile.detection.subject import Subject, subjects_of
 from reconcile.findings.compared import GroupChange, compare
 from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.results import RuleFailure
-from reconcile.runs import plausible
 from reconcile.runs.check import Order, Readers, check
 from reconcile.runs.copies import Copies, Place, Wish
 from rules import values

@@ -129,8 +129,8 @@ def version_of(project: Project, rule: Rule) -> str:
     datasets = [project.datasets[name] for name in rule.datasets]
     identity = RuleIdentity.of(rule, dataset_definition=definition_of(datasets))
     settings = rule.model_dump(mode="json", by_alias=True, exclude={"examples"})
-    found = [FORM, identity.definition, [_deciding(dataset) for dataset in datasets]]
-    return f"{_hash(found)}:{_hash([settings, [_facts(dataset) for dataset in datasets]])}"
+    deciding = [FORM, identity.definition, [_deciding(dataset) for dataset in datasets]]
+    return f"{_hash(deciding)}:{_hash([settings, [_facts(dataset) for dataset in datasets]])}"
 
 
 def _hash(facts: list[Any]) -> str:

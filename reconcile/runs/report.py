@@ -11,7 +11,6 @@ from typing import Any
 from reconcile.config.settings import Project
 from reconcile.findings.results import Outcome, RuleFailure, RuleResult, RunSummary
 from reconcile.findings.shown import Finding, Foreseen
-from reconcile.findings.states import WAITING
 from reconcile.messages import records
 from reconcile.messages.delivery import DeliveryReport
 from reconcile.messages.personal import Hidden
@@ -38,13 +37,15 @@ class HeldMessage:
 
 @dataclass(frozen=True)
 class RunReport:
-    """A run's result. `findings` is empty unless requested; those of a dry run are Foreseen.
+    """A run's result. `findings` are those requested; those of a dry run are Foreseen. `worst_open` is the gravest
+    severity of all findings of the run that wait for a decision.
 
-    `status`: succeeded, failed (some rule could not be checked, or Reconcile itself failed), running (in another
-    process), dry_run.
+    `status`: succeeded, failed (some rule could not be checked, its cleaning waits for its database, or Reconcile
+    itself failed), running (in another process), dry_run.
     `repeated`: the slot was run before, and nothing was done now. `undelivered` holds sentences about messages, and
     `held` about those that wait for their channel's time;
-    `watchdog` is the reason why the job's watchdog could not be called after a success.
+    `watchdog` is the reason why the job's watchdog could not be called after a success; `unanchored` has a sentence for
+    each anchor of the audit log that failed, and `uncompacted` says why old data could not be deleted.
     """
 
     run: str | None
@@ -60,10 +61,21 @@ class RunReport:
     undelivered: tuple[str, ...] = ()
     held: tuple[HeldMessage, ...] = ()
     watchdog: str | None = None
+    unanchored: tuple[str, ...] = ()
+    uncompacted: str | None = None
+    worst_open: Severity | None = None
 
     @classmethod
-    def of(cls, summary: RunSummary, findings: Sequence[Finding], *, repeated: bool = False) -> RunReport:
+    def of(
+        cls,
+        summary: RunSummary,
+        findings: Sequence[Finding],
+        worst_open: Severity | None = None,
+        *,
+        repeated: bool = False,
+    ) -> RunReport:
         return cls(
+            worst_open=worst_open,
             run=summary.run,
             job=summary.job,
             slot=summary.slot,
@@ -105,6 +117,14 @@ class RunReport:
         return self.status == "failed" or is_held_up or bool(self.undelivered)
 
     @property
+    def problems(self) -> Iterator[str]:
+        """Why the run failed, as sentences."""
+        yield from (failure.failed for failure in self.failures)
+        for rule in self.checked:
+            if rule.cleaning.defect or rule.cleaning.held_up:
+                yield from filter(None, (rule.cleaning.stopped, *rule.cleaning.reasons))
+
+    @property
     def misfits(self) -> bool:
         """True if rules do not fit their datasets, and nothing else failed that another run could put right."""
         others = any(rule.cleaning.held_up for rule in self.rules) or bool(self.undelivered)
@@ -122,7 +142,7 @@ class RunReport:
 
     def has_open(self, severity: Severity) -> bool:
         """Return True if a finding at or above that severity is open."""
-        return any(finding.state in WAITING and finding.severity >= severity for finding in self.findings)
+        return self.worst_open is not None and self.worst_open >= severity
 
     def to_json(
         self, hidden: Callable[[str, str], Hidden] = _show_all, project: Project | None = None

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from notifications.base import Channel
 from reconcile.audit import facts, log
@@ -19,28 +20,32 @@ from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.planning import shape
 from reconcile.cleaning.planning.binding import binding_of
 from reconcile.coordination import clock, lease, pauses, releases
+from reconcile.detection import plausible
 from reconcile.detection.detect import Detected, Share
 from reconcile.findings import results
 from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult, RunSummary
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import Event, PlanState, State
+from reconcile.findings.states import WAITING, Event, PlanState, State
 from reconcile.journal import effects, limits
-from reconcile.messages import delivery, escalation
+from reconcile.messages import delivery, escalation, watchdog
 from reconcile.messages.telling import EndedRun, tell
-from reconcile.runs import history, plausible, ranks, recognition
+from reconcile.runs import history, ranks, recognition, renaming
 from reconcile.runs.check import ACTOR, Order, Readers, check, result_of
+from reconcile.runs.listing import Lists
 from reconcile.runs.report import RunReport
 from reconcile.runs.shared import SharedReads
 from reconcile.schedule import retry, slots
-from reconcile.store import Store, Transaction, finding_memory, plans
+from reconcile.store import Store, Transaction, finding_memory, plans, unchanged_runs
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
 from reconcile.store import slots as stored_slots
 from reconcile.telemetry import defects, traces
 from reconcile.tracking import apart, progress, remember
+from reconcile.tracking.renaming import Renamed
 from rules.implausible import KeyTooCommon
 from rules.kinds.base import Rule
+from rules.models import Severity
 from rules.packed import Packed
 
 LEASE = dt.timedelta(seconds=60)
@@ -53,7 +58,7 @@ class Equipment(Readers):
     """The resources of a run.
 
     `version` is that of Reconcile. `sleep` waits seconds. Without `delivers` another process empties the outbox;
-    without `lists` the report lists no findings.
+    `lists` says which findings the report lists.
     """
 
     store: Store
@@ -61,7 +66,7 @@ class Equipment(Readers):
     version: str = ""
     sleep: Callable[[float], None] = time.sleep
     delivers: bool = True
-    lists: bool = True
+    lists: Lists = Lists.ALL
     spans: traces.Spans = traces.NOWHERE
 
 
@@ -95,6 +100,8 @@ class _Run:
     held: lease.Lease
     heart: lease.Heartbeat
     outcomes: dict[str, Outcome] = field(default_factory=dict)
+    renamed: dict[str, list[str]] = field(default_factory=dict)
+    """Sentences on records that this run renamed, by the rule that it checked then."""
 
     @property
     def job(self) -> str:
@@ -103,11 +110,14 @@ class _Run:
     def ended_before(self) -> RunReport | None:
         """Return the report of a run that succeeded before: a second trigger of a slot ends here."""
         with self.tools.store.read() as tx:
-            row = stored.get(tx, self.id)
+            row = stored.get(tx, self.id) or unchanged_runs.of_slot(tx, self.id, self.job, self.order.slot)
             if row is None or row.status != "succeeded":
                 return None
             summary = results.summary_of(row.summary)
-            return RunReport.of(summary, _seen_by(tx, row, summary) if self.tools.lists else (), repeated=True)
+            findings = _seen_by(tx, row, summary, self.tools.lists)
+            waiting = replace(_of_ended(row, summary), states=tuple(WAITING))
+            worst_open = stored_findings.worst(tx, waiting) if summary.checked else None
+            return RunReport.of(summary, findings, worst_open, repeated=True)
 
     def traced(self) -> RunReport:
         order = self.order
@@ -127,7 +137,9 @@ class _Run:
                 self.check_paused()
                 self.outcomes[name] = self.traced_check(self.tools.project.rules[name], share)
         self.clean()
-        return self.end(attempt)
+        report = self.end(attempt)
+        watchdog.targets(self.tools.store, self.tools.project)  # plans that waited for a database may be over
+        return report
 
     def clean(self) -> None:
         """Clean after all checks: highest severity first, then in the job's order. Each rule has its own checkpoint."""
@@ -139,7 +151,7 @@ class _Run:
                 self.check_paused()
                 cleaned = replace(result, cleaning=self._cleaning_or_defect(rule, result))
                 self.outcomes[rule.name] = cleaned
-                if cleaned.cleaning.defect:
+                if _has_failed(cleaned):
                     continue  # another attempt of this run goes on with its cleaning
                 with self.owned() as tx:
                     stored.checkpoint(tx, self.id, rule.name, "done", results.to_json(cleaned))
@@ -204,14 +216,19 @@ class _Run:
             releases.refuse_another(tx, project)
             releases.keep(tx, project)
             for run in stored.interrupt_others(tx, self.job, self.id):
-                log.append(tx, ACTOR, "run.interrupted", run, {"run": run, "job": self.job, "found_by": self.id})
+                log.append(tx, ACTOR, "run.interrupted", run.id, _beginning(run) | {"found_by": self.id})
             order, earlier = self.order, stored.get(tx, self.id)
             attempt = stored.start(tx, self.id, self.job, order.slot, project.release, order.trigger, self.held.fence)
-            body = {"run": self.id, "job": self.job, "slot": slots.slot_text(order.slot), "attempt": attempt}
-            body |= {"release": project.release, "trigger": order.trigger, "rules": list(order.chosen)}
-            log.append(tx, order.actor, "run.started" if attempt == 1 else "run.resumed", self.id, body)
+            if attempt > 1:  # the entry of its end tells that a run began
+                self._log(tx, "run.resumed", {})
             self.outcomes = self._finished_before(tx, earlier)
             return attempt
+
+    def _log(self, tx: Transaction, event: str, body: Mapping[str, Any]) -> None:
+        """Write an entry about this run that also tells how it began."""
+        row = stored.get(tx, self.id)
+        assert row is not None  # noqa: S101 - stored by `begin`
+        log.append(tx, self.order.actor, event, self.id, _beginning(row) | {"rules": list(self.order.chosen), **body})
 
     def _finished_before(self, tx: Transaction, earlier: stored.RunRow | None) -> dict[str, Outcome]:
         """Return the checkpoints if they were made with the same configuration; after an edit all is checked again."""
@@ -230,14 +247,24 @@ class _Run:
             return outcome
 
     def check(self, rule: Rule, share: Share) -> Outcome:
-        """Check a rule: detect, then update its findings and store the checkpoint in one transaction."""
+        """Check a rule; once more if records of its datasets had other names in the state than it read."""
+        while isinstance(outcome := self._check(rule, share), Renamed):
+            self.heart.progress()
+        return outcome
+
+    def _check(self, rule: Rule, share: Share) -> Outcome | Renamed:
+        """Detect, then update the rule's findings and store the checkpoint in one transaction."""
         start = time.monotonic()
         tools = self.tools
         order = self.order
         earlier = history.earlier(tools.store, tools.project, rule, order.slot, self.id, tools.source, full=order.full)
 
-        def judge(rule: Rule, identity: RuleIdentity, answer: Detected) -> RuleResult:
+        def judge(rule: Rule, identity: RuleIdentity, answer: Detected) -> RuleResult | Renamed:
+            if (renamed := self._rename_records(rule, answer)).records:
+                return renamed
             with self.owned() as tx:
+                if renaming.outdated(tx, rule, answer, shared=True):
+                    raise renaming.IdsUnsteady(rule.name)
                 if answer.detection.scope is None:
                     plausible.refuse(rule, identity, answer, tx, self.id)
                 self._void_obsolete(tx, rule)
@@ -254,12 +281,30 @@ class _Run:
                 return result
 
         with self.tools.store.read() as tx:
-            known = apart.keeping_apart(tx, rule)
+            rule_with_pairs = apart.keeping_apart(tx, rule)
             tools = self.tools
-            prepared = recognition.recognising(tx, tools.project, known, self.order.slot, tools.version)
+            prepared = recognition.recognising(tx, tools.project, rule_with_pairs, self.order.slot, tools.version)
         alive = self.heart.progress
         fail, order = self._keep_failure, self.order
         return check(prepared, order, self.tools, judge, fail=fail, alive=alive, earlier=earlier, share=share)
+
+    def _rename_records(self, rule: Rule, answer: Detected) -> Renamed:
+        """Rename records of the rule's datasets that have other names in the state than in the answer."""
+        with self.tools.store.read() as tx:
+            datasets = renaming.outdated(tx, rule, answer)
+        if datasets and rule.name in self.renamed:
+            raise renaming.IdsUnsteady(rule.name)
+        if not datasets:
+            return Renamed()
+        wanted = [renaming.renaming_of(named, self.order, self.tools, rule, self.heart.progress) for named in datasets]
+        total, sentences = Renamed(), list[str]()
+        with self.owned() as tx:
+            for named, new_names in zip(datasets, wanted, strict=True):
+                renamed, sentence = renaming.apply(tx, named, new_names, self.id)
+                total = Renamed(total.records + renamed.records, total.findings + renamed.findings)
+                sentences += [sentence] if sentence else []
+        self.renamed[rule.name] = sentences
+        return total
 
     def _shape_reason(self, tx: Transaction, rule: Rule, answer: Detected) -> str | None:
         binding = binding_of(self.tools.project, rule)
@@ -290,7 +335,8 @@ class _Run:
                 stored.keep_seen(tx, self.id, dataset, rule.name, plausible.counts_of(answer, dataset))
         elif before and len(rule.datasets) == 1:  # the next full run compares its number of groups with these
             stored.keep_seen(tx, self.id, rule.dataset, rule.name, replace(before[0], groups=outcome.groups))
-        return result_of(rule, answer, outcome, tuple(counts.groups for counts in before))
+        result = result_of(rule, answer, outcome, tuple(counts.groups for counts in before))
+        return replace(result, renamed=tuple(self.renamed.get(rule.name, ())))
 
     def _keep_failure(self, failure: RuleFailure, error: Exception) -> None:
         with self.owned() as tx:
@@ -321,14 +367,14 @@ class _Run:
                 rules=tuple(self.outcomes[name] for name in self.order.chosen),
                 messages=tuple(messages),
                 checked=self.order.chosen,
+                unchanged=attempt == 1 and not messages and all(map(results.changed_nothing, outcomes)),
             )
             stored.finish(tx, self.id, summary.status, results.to_json(summary))
             bindings = self._bindings()
             log.touch(tx, facts.RULE, bindings)
             finding_memory.ended(tx, self.id, bindings)
-            body = {"run": self.id, "job": self.job, "status": summary.status, "failed": failed}
-            log.append(tx, ACTOR, "run.finished", self.id, body)
-            return RunReport.of(summary, self._findings(tx, self.order.chosen) if self.tools.lists else ())
+            self._log(tx, "run.finished", {"status": summary.status, "failed": failed})
+            return RunReport.of(summary, self._findings(tx, self.order.chosen), self._worst_open(tx, self.order.chosen))
 
     def _bindings(self) -> dict[str, str | None]:
         """Return the binding of each rule's plans, None for a rule without `clean`; unknown ones are left out."""
@@ -352,21 +398,45 @@ class _Run:
         delay = retry.of_run(row.job, row.slot, row.attempts, tx.now - row.created_at)
         return None if delay is None else tx.now + delay
 
-    def _findings(self, tx: Transaction, rules: Sequence[str]) -> Packed[Finding]:
+    def _findings(self, tx: Transaction, rules: Sequence[str]) -> Sequence[Finding]:
         """Return the run's findings, without those that an earlier attempt found and this one resolved."""
-        findings = stored_findings.each(tx, stored_findings.FindingFilter(rules=tuple(rules), run=self.id))
+        if self.tools.lists is Lists.NONE:
+            return ()
+        changed_in = self.id if self.tools.lists is Lists.CHANGED else None
+        criteria = stored_findings.FindingFilter(rules=tuple(rules), run=self.id, changed_in=changed_in)
+        findings = stored_findings.each(tx, criteria)
         return _listed(finding for finding in findings if finding.state not in (State.RESOLVED, State.MERGED))
+
+    def _worst_open(self, tx: Transaction, rules: Sequence[str]) -> Severity | None:
+        """Return the gravest severity of the run's findings that wait for a decision now."""
+        criteria = stored_findings.FindingFilter(rules=tuple(rules), states=tuple(WAITING), run=self.id)
+        return stored_findings.worst(tx, criteria) if rules else None
+
+
+def _beginning(run: stored.RunRow) -> dict[str, Any]:
+    """Return what the log tells of a run's beginning. The entry of its end tells it, so most runs have one entry."""
+    times = {"slot": slots.slot_text(run.slot), "started": slots.slot_text(run.started)}
+    body = {"run": run.id, "job": run.job, "attempt": run.attempt, "release": run.release, "trigger": run.trigger}
+    return body | times
 
 
 def _has_failed(outcome: Outcome) -> bool:
-    return isinstance(outcome, RuleFailure) or outcome.cleaning.defect
+    """Return True if a rule was not checked, or its cleaning did not end: it waits for its database, or is a defect."""
+    return isinstance(outcome, RuleFailure) or outcome.cleaning.defect or outcome.cleaning.held_up
 
 
-def _seen_by(tx: Transaction, run: stored.RunRow, summary: RunSummary) -> Packed[Finding]:
-    """Return the current state of the run's findings: known by its end, and seen by it or later."""
-    ended = run.finished or run.started
-    findings = stored_findings.each(tx, stored_findings.FindingFilter(rules=summary.checked))
-    return _listed(finding for finding in findings if finding.first_seen <= ended and finding.last_seen >= run.started)
+def _seen_by(tx: Transaction, run: stored.RunRow, summary: RunSummary, lists: Lists) -> Sequence[Finding]:
+    """Return the current state of the findings of a run that ended."""
+    if lists is Lists.NONE:
+        return ()
+    changed_in = run.id if lists is Lists.CHANGED else None
+    return _listed(stored_findings.each(tx, replace(_of_ended(run, summary), changed_in=changed_in)))
+
+
+def _of_ended(run: stored.RunRow, summary: RunSummary) -> stored_findings.FindingFilter:
+    """Return the filter of a run's findings: known by its end, and seen by it or by a later run."""
+    known_by = run.finished or run.started
+    return stored_findings.FindingFilter(rules=summary.checked, known_by=known_by, seen_since=run.started)
 
 
 def _listed(findings: Iterable[Finding]) -> Packed[Finding]:

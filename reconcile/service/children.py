@@ -173,5 +173,6 @@ def _ended(project: Project, row: SlotRow, sentence: Sentence, watch: Callable[[
         return RunOutcome("died", sentence(error))
     if report.status == "running":
         return RunOutcome("busy", f"the job is already running: {report.by}")
-    failures = report.failures
-    return RunOutcome("failed", failures[0].failed) if failures else RunOutcome("succeeded", report.watchdog)
+    if report.status == "failed":
+        return RunOutcome("failed", next(report.problems, None))
+    return RunOutcome("succeeded", report.watchdog)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, disable_created_metrics
@@ -27,8 +27,9 @@ from reconcile.findings.states import OVER, PlanState
 from reconcile.journal import breaker, ownership
 from reconcile.messages import delivery, watchdog
 from reconcile.schedule.slots import run_id
+from reconcile.service import ready
 from reconcile.service.workers import CLAIM, OUTCOMES
-from reconcile.store import Store, StoreError, Transaction, breakers, findings, outbox, triggers, troubles
+from reconcile.store import Store, StoreError, Transaction, breakers, findings, health, outbox, triggers, troubles
 from reconcile.store import plans as stored_plans
 from reconcile.store import runs as stored_runs
 from reconcile.store import slots as stored_slots
@@ -52,6 +53,9 @@ class ProcessState:
     leads: bool
     running: int
     taken_over: int
+    is_worker: bool = False
+    ages: Mapping[str, float] = field(default_factory=dict)
+    """For each duty, the seconds since it last ended without an error."""
 
 
 class Metrics:
@@ -85,7 +89,7 @@ class Metrics:
         self._operations = self._counter("operations", "Cleanings executed by this process, by outcome.", "outcome")
         ProcessCollector(registry=self.registry)
         self.registry.register(_Process(here))
-        self.registry.register(_State(store, project, clock))
+        self.registry.register(_State(store, project, here, clock))
 
     def page(self, accept: str = "") -> tuple[bytes, str]:
         """The metrics as Prometheus reads them, and the content type; `accept` is its header."""
@@ -169,6 +173,11 @@ class _Process:
         yield _gauge("running", "Runs in progress in this process.", here.running)
         text = "Runs that this process took over from a dead process."
         yield CounterMetricFamily("reconcile_lease_takeovers", text, value=here.taken_over)
+        text = "Time since the last tick of a duty of this process that ended without an error."
+        ages = _labelled("tick_age_seconds", text, "duty")
+        for duty, age in here.ages.items():
+            ages.add_metric([duty], age)
+        yield ages
 
 
 @dataclass(eq=False)  # prometheus keeps collectors as keys
@@ -177,6 +186,7 @@ class _State:
 
     store: Callable[[], Store]
     project: Callable[[], Project]
+    here: Callable[[], ProcessState]
     clock: Callable[[], float]
     _read_at: float | None = None
     _metrics: list[Metric] = field(default_factory=list)
@@ -191,17 +201,40 @@ class _State:
 
     def _read(self) -> list[Metric]:
         """A store that does not answer has no gauges: old ones would look like good ones."""
+        store = self.store()
         try:
-            with self.store().read() as tx:
-                metrics = list(_all_metrics(tx, self.project()))
+            with store.read() as tx:
+                obstacle = ready.obstacle_in(tx, is_worker=self.here().is_worker)
+                metrics = [_ready(int(obstacle is None)), _size(tx), *_all_metrics(tx, self.project())]
         except StoreError:
-            return [_gauge("store_up", "1 if the state database answers.", 0)]
-        return [_gauge("store_up", "1 if the state database answers.", 1), *metrics]
+            return [_up(0), _ready(0), *_room(store)]
+        return [_up(int(store.writes.ongoing() is None)), *metrics, *_room(store)]
+
+
+def _up(value: int) -> Metric:
+    return _gauge("store_up", "1 if the state database answers, and took the last writes of this process.", value)
+
+
+def _ready(value: int) -> Metric:
+    return _gauge("ready", "1 while /readyz answers 200.", value)
+
+
+def _size(tx: Transaction) -> Metric:
+    return _gauge("state_bytes", "Size of the state database.", health.size(tx))
+
+
+def _room(store: Store) -> Iterator[Metric]:
+    """The room on the disk of an SQLite state, also while it can't be read."""
+    room = health.room(store)
+    if room is not None:
+        yield _gauge("state_free_bytes", "Free space on the disk of the state.", room.bytes)
+        if room.files is not None:
+            yield _gauge("state_free_files", "Files that can still be created on the disk of the state.", room.files)
 
 
 def _all_metrics(tx: Transaction, project: Project) -> Iterator[Metric]:
     yield _findings(tx)
-    yield from _slots(tx)
+    yield from _slots(tx, project)
     yield from _outbox(tx)
     yield from _jobs(tx, project)
     yield from _cleanings(tx, project)
@@ -216,14 +249,28 @@ def _findings(tx: Transaction) -> Metric:
     return metric
 
 
-def _slots(tx: Transaction) -> Iterator[Metric]:
+def _slots(tx: Transaction, project: Project) -> Iterator[Metric]:
     metric = _labelled("slots", "Due times: all open ones, and those that ended within the last day.", "status")
     for status, count in stored_slots.counts(tx, tx.now - RECENT).items():
         metric.add_metric([status], count)
     yield metric
+    waiting = [stored_slots.oldest_due(tx), *_unrecorded(tx, project)]
+    oldest = min((at for at in waiting if at is not None), default=None)
     yield _gauge(
-        "queue_age_seconds", "Age of the oldest slot that waits to start.", _age(tx, stored_slots.oldest_due(tx))
+        "queue_age_seconds", "Age of the oldest due time that waits to start, recorded or not.", _age(tx, oldest)
     )
+
+
+def _unrecorded(tx: Transaction, project: Project) -> Iterator[dt.datetime]:
+    """The first due time of each job that no scheduler has recorded, though it is past."""
+    rows = stored_slots.schedule_rows(tx)
+    for job in project.jobs.values():
+        row = rows.get(job.name)
+        if job.schedule is None or row is None or row.revision != job.schedule.revision:
+            continue
+        first = job.schedule.following(max(row.since, row.watermark))
+        if first is not None and first.at <= tx.now:
+            yield first.at
 
 
 def _outbox(tx: Transaction) -> Iterator[Metric]:
@@ -243,6 +290,8 @@ def _cleanings(tx: Transaction, project: Project) -> Iterator[Metric]:
         if state not in OVER:
             plans.add_metric([state.value], counts.get(state, 0))
     yield plans
+    text = "Plans with a failed attempt that wait for the next one."
+    yield _gauge("plans_to_retry", text, stored_plans.tried(tx))
     text = "Age of the oldest plan that waits for an approval."
     yield _gauge("approval_age_seconds", text, _age(tx, stored_plans.oldest_awaiting(tx)))
     broken = _labelled("breaker_open", "1 while nothing is sent to a source because it does not answer.", "source")

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from reconcile.coordination import lease
+from reconcile.service import ready
 from reconcile.service.exchange import RouteResponse
 from reconcile.service.metrics import Metrics
-from reconcile.store import Store, StoreError
+from reconcile.store import Store
 
 
 def health(silent: Mapping[str, float]) -> RouteResponse:
@@ -23,17 +23,11 @@ def health(silent: Mapping[str, float]) -> RouteResponse:
 
 
 def readiness(store: Store, *, is_worker: bool) -> RouteResponse:
-    """Answer whether work gets done: the store answers and, unless this is a worker, some process schedules."""
-    try:
-        with store.read() as tx:
-            scheduler = lease.holder(tx, "scheduler")
-    except StoreError as error:
-        return RouteResponse.sentence(
-            HTTPStatus.SERVICE_UNAVAILABLE, f"The state database does not answer ({type(error).__name__})"
-        )
-    if is_worker or scheduler is not None:
+    """Answer whether work gets done: the state can be written and, unless this is a worker, some process schedules."""
+    why = ready.obstacle(store, is_worker=is_worker)
+    if why is None:
         return RouteResponse.sentence(HTTPStatus.OK, "ready")
-    return RouteResponse.sentence(HTTPStatus.SERVICE_UNAVAILABLE, "No scheduler is running yet")
+    return RouteResponse.sentence(HTTPStatus.SERVICE_UNAVAILABLE, why)
 
 
 def metrics_page(metrics: Metrics, headers: Mapping[str, str]) -> RouteResponse:

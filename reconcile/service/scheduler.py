@@ -63,6 +63,7 @@ class Scheduler:
     host: Callable[[], clock.HostTime] = clock.this_host
     watched: Callable[[Project], triggers.States] = lambda _project: {}
     _lease: lease.Lease | None = None
+    _lease_ends: int = 0  # as `host` counts
     _renewed: dt.datetime | None = None
     _stood_back: dt.datetime | None = None
     _release: str = ""
@@ -70,18 +71,20 @@ class Scheduler:
 
     @property
     def leads(self) -> bool:
-        """True if this process is the scheduler, as far as it knows."""
-        return self._lease is not None
+        """True while this process is the scheduler: its lease has not expired."""
+        return self._lease is not None and self.host().ns < self._lease_ends
 
     def tick(self, project: Project) -> None:
         """Record due slots. Raises a StoreError; the next tick then does it."""
         if self._lease is None:
             if self._stands_back():
                 return
+            before = self.host().ns
             acquired = lease.acquire(self.store, "scheduler", LEASE)
             if isinstance(acquired, lease.LeaseHeld):
                 return
             self._lease, self._renewed, self._release = acquired, None, ""
+            self._lease_ends = _lease_end(before)
         try:
             self._tick(project, self._lease)
         except lease.LeaseLost:
@@ -109,7 +112,9 @@ class Scheduler:
         is_quiet = all(now < at for at in self._next.values()) and project.release == self._release
         if is_quiet and self._renewed is not None and dt.timedelta(0) <= now - self._renewed < LEASE / 6:
             return
+        before = self.host().ns
         self._lease, self._renewed = lease.renew(self.store, own_lease), now
+        self._lease_ends = _lease_end(before)
         states = self.watched(project)
         with self.store.begin() as tx:
             lease.check(tx, self._lease)
@@ -146,6 +151,11 @@ class Scheduler:
         return following
 
 
+def _lease_end(renewed: int) -> int:
+    """Return the end of a lease in nanoseconds since boot."""
+    return renewed + round(LEASE.total_seconds() * 1e9)
+
+
 @dataclass(frozen=True)
 class Confirmed:
     """A clock jump that a person confirmed, and the number of due times of each job that became missed."""
@@ -162,7 +172,7 @@ def confirm_clock(tx: Transaction, project: Project, actor: str, *, lose: bool =
     jump = clock.confirm(tx, actor)
     if jump is None:
         return None
-    troubles.end(tx, project, "clock")
+    troubles.end(tx, project, "clock", "The time is confirmed, and schedules continue.")
     rows = stored.schedule_rows(tx)
     missed = {}
     for job, schedule in _scheduled(project):

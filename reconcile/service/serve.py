@@ -6,43 +6,46 @@ store does not answer, a duty catches up at its next tick.
 
 from __future__ import annotations
 
-import datetime as dt
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import structlog
 
+from notifications.errors import ChannelError
 from reconcile import config
 from reconcile.app import Application
 from reconcile.chat.presses import handle_due
 from reconcile.chat.sockets import Sockets
 from reconcile.config.settings import Project
-from reconcile.coordination import releases
+from reconcile.coordination import fallback, releases
 from reconcile.coordination.clock import held as clock_is_held
 from reconcile.errors import Refused
-from reconcile.messages import escalation, living, troubles, watchdog
+from reconcile.messages import between, direct, escalation, living, troubles, watchdog
 from reconcile.people.welcome import Welcome
 from reconcile.schedule.slots import slot_text
 from reconcile.service import triggers
 from reconcile.service.alarm import Alarm
 from reconcile.service.applications import Asgi
 from reconcile.service.children import RunProcess, Sentence, warm_up
+from reconcile.service.duties import Duties
 from reconcile.service.exchange import Route
 from reconcile.service.listener import Listener
 from reconcile.service.metrics import Metrics, ProcessState
 from reconcile.service.routes import health, metrics_page, readiness
 from reconcile.service.scheduler import Scheduler
+from reconcile.service.waits import Waits
 from reconcile.service.workers import RunOutcome, Workers
-from reconcile.store import Store, outbox, presses, users
+from reconcile.store import Store, StoreError, outbox, plans, presses, users
 from reconcile.store.errors import StoreReplaced
 from reconcile.store.slots import SlotRow
 from reconcile.telemetry import traces
-from reconcile.upkeep import compaction
+from reconcile.upkeep import compaction, upgrade
+from reconcile.upkeep.backup import Backup
 
-COMPACT_EVERY = dt.timedelta(days=1)
 _SAME_TWICE = 2
 _REOPENED = "the state was restored from a backup; work in progress was discarded, and serve continues from the backup"
 _LAST_WORDS = 3.0
@@ -57,6 +60,7 @@ _OUTSIDE = {
     "watch": 900.0,
     "care": 900.0,
     "anchor": 900.0,
+    "attend": 900.0,
 }
 """Seconds a duty may be late before this process is unhealthy; more if it works with outside systems."""
 
@@ -87,11 +91,21 @@ class UsersMissing(Refused):
         )
 
 
+def _log_backup(saved: Backup) -> None:
+    log.warning("store.upgraded", backup=str(saved.file), why=upgrade.sentence(saved))
+
+
+def log_undelivered(channel: str, error: ChannelError) -> None:
+    log.warning("message.not_sent", channel=channel, why=str(error))
+
+
 @dataclass
 class Server:
     """One process that serves a configuration file. `worker`: other processes schedule.
 
     `sentence` puts an error into words; `listen` overrides the configuration's; `site` builds the console and the API.
+    A start with a broken file goes on with the release that is current in the state, as a reload does. `state_trouble`
+    may have begun before the state could be opened; this process tells its end.
     The constructor raises the errors of `config.load`, `Store.open` and `releases.to_run`, ListenRefused and
     UsersMissing.
     """
@@ -104,31 +118,41 @@ class Server:
     site: Callable[[Server], Asgi] | None = None
     welcome: Welcome = field(default_factory=Welcome)
     alarm: Alarm = field(default_factory=Alarm)
+    state_trouble: direct.StateTrouble = field(default_factory=lambda: direct.StateTrouble(log_undelivered))
     _refused: str | None = None
     _refusals: int = 0
-    _compacted: dt.datetime | None = None
     _states: triggers.States = field(default_factory=dict)
-    _problems: dict[str, str] = field(default_factory=dict)
     _reopening: threading.Lock = field(default_factory=threading.Lock)
     _leaving: threading.Event = field(default_factory=threading.Event)
+    _waits: Waits = field(default_factory=Waits)
     has_users: bool = True
     """False: the console waits for its first user."""
 
     def __post_init__(self) -> None:
-        self._file = config.load(self.path, self.environ)
+        broken: config.ConfigProblems | None = None
+        try:
+            self._file = config.load(self.path, self.environ)
+        except config.ConfigProblems as problems:
+            broken = problems
+            self._file = fallback.to_serve(self.path, problems, self.environ)
         address = self.listen or self._file.listen or "none"
         has_site = self.site is not None and self._file.console.enabled
         app = self.site(self) if self.site is not None and has_site else None
         self.listener = None if address == "none" else Listener(address, self.routes, self._file.listen_hosts, app)
         self.application = Application(self._file)
+        self.application.upgrade = upgrade.back_up_first(_log_backup)
         try:
             self._open()
             if self.listener is not None and app is not None:
                 self._welcome(self.listener)
             self._take_up(self._file)
+            if broken is not None:
+                self._refused, self._refusals = str(broken), _SAME_TWICE
+                self._tell_refusal(str(broken))
         except BaseException:
             self._abandon()
             raise
+        self.duties = Duties(self.sentence)
         self.sockets = Sockets(lambda: self.store, lambda: self.alarm.wake("press"))
         self.metrics = Metrics(lambda: self.store, lambda: self.project, self._process_state)
 
@@ -195,11 +219,18 @@ class Server:
 
     def clean(self) -> None:
         """Execute approved plans and due retries, between runs."""
+        if not self._waits.is_over:
+            return
         tally = self.application.clean_due(self._raise_if_leaving)
-        if tally is not None:
+        if tally is not None and tally.counts:
             self.metrics.executed(tally)
             counts = {how.value: number for how, number in tally.counts.items()}
             log.info("cleaning.executed", **counts, why=tally.reasons or None)
+        self._waits.note(tally, any_left=self._any_plan_waits)
+
+    def _any_plan_waits(self) -> bool:
+        with self.store.read() as tx:
+            return bool(plans.waiting_of(tx))
 
     def _raise_if_leaving(self) -> None:
         """Called between two batches, when the last one is recorded: raise ServerStopping if the server is stopping."""
@@ -221,26 +252,28 @@ class Server:
             if self._refused is not None:
                 self._refused, self._refusals = None, 0
                 with self.store.begin() as tx:
-                    troubles.end(tx, self.project, "configuration")
+                    troubles.end(tx, self.project, "configuration", "The configuration file is correct again.")
 
     def watch(self) -> None:
         """Check the files that jobs wait for, outside of any transaction: a folder can hang."""
         self._states = triggers.states(self.project, self.application.sources)
 
     def care(self) -> None:
-        """Report late jobs and undecided findings, and, once a day, delete old data."""
+        """Report late jobs, undecided findings and cleanings since, and, once a day, delete old data."""
         if not self.scheduler.leads:
             return
         with self.store.begin() as tx:
             watchdog.late(tx, self.project)
-            jump, now = clock_is_held(tx), tx.now
-            is_undecided = jump is None and escalation.is_due(tx, self.project)
+            is_undecided = clock_is_held(tx) is None and escalation.is_due(tx, self.project)
+            has_news = between.is_due(tx)
         if is_undecided:
             with self.store.begin() as tx:
                 escalation.tell(tx, self.project, self.project.rules)
-        if jump is None and (self._compacted is None or now - self._compacted >= COMPACT_EVERY):
-            compacted = compaction.compact(self.store, self.project.retention, undo_window=self.project.undo_window)
-            self._compacted = now
+        if has_news:
+            with self.store.begin() as tx:
+                between.tell(tx, self.project)
+        compacted = compaction.daily(self.store, self.project.retention, undo_window=self.project.undo_window)
+        if compacted is not None:
             log.info("store.compacted", **compacted.counts)
 
     def anchor(self) -> None:
@@ -248,6 +281,16 @@ class Server:
         report = self.application.anchor()
         for name, sentence in report.failed.items():
             log.warning("anchor.failed", anchor=name, why=sentence)
+
+    def attend(self) -> None:
+        """Check that the state can be written, and report what goes on failing in this process."""
+        if not self.scheduler.leads:  # the scheduler writes every few seconds
+            with contextlib.suppress(StoreError):  # noted by the store
+                direct.probe(self.store)
+        if not self.worker:
+            self.state_trouble.tick(self.store, self.project, self.application.channels)
+        if self.store.writes.ongoing() is None:
+            self.duties.tell(self.store, self.project)
 
     # Asked from outside
 
@@ -266,7 +309,8 @@ class Server:
         return {name: seconds for name, seconds in late.items() if seconds > _OUTSIDE.get(name, _SILENCE)}
 
     def _process_state(self) -> ProcessState:
-        return ProcessState(self.scheduler.leads, self.workers.busy, self.workers.rescued)
+        here = ProcessState(self.scheduler.leads, self.workers.busy, self.workers.rescued)
+        return replace(here, is_worker=self.worker, ages=self.duties.ages())
 
     # Running
 
@@ -274,9 +318,11 @@ class Server:
         """Begin to serve; returns at once."""
         warm_up(traces.MODULES if traces.wanted(self.project.traces, self.environ) else ())
         duties: list[tuple[float, Callable[[], None]]] = [(0.2, self.work), (1.0, self.deliver), (1.0, self.clean)]
-        duties += [(5.0, self.reload), (0.5, self.press), (5.0, self.chat)]
+        duties += [(5.0, self.reload), (0.5, self.press), (5.0, self.chat), (5.0, self.attend)]
         if not self.worker:
             duties += [(0.5, self.schedule), (2.0, self.watch), (60.0, self.care), (60.0, self.anchor)]
+        self.duties.add(duty.__name__ for _, duty in duties)
+        self.duties.adopt(self.store)
         for seconds, duty in duties:
             self.alarm.every(seconds, duty.__name__, self._guard(duty))
         self.alarm.start()
@@ -321,7 +367,7 @@ class Server:
         log.info("serve.stopped")
 
     def _guard(self, duty: Callable[[], None]) -> Callable[[], None]:
-        """Wrap a duty: a failure is logged once, and the duty is retried at its next tick."""
+        """Wrap a duty: a failure is noted and logged, and the duty is retried at its next tick."""
 
         def tick() -> None:
             try:
@@ -331,17 +377,11 @@ class Server:
             except StoreReplaced:
                 self._reopen()
             except Exception as error:  # noqa: BLE001 - a duty must not end with its first defect
-                self._log_failure(duty.__name__, error)
+                self.duties.failed(duty.__name__, error)
             else:
-                self._problems.pop(duty.__name__, None)
+                self.duties.succeeded(duty.__name__)
 
         return tick
-
-    def _log_failure(self, duty: str, error: Exception) -> None:
-        """Log each kind of error once while it lasts: a defect would fill the disk with reports."""
-        if self._problems.get(duty) != type(error).__name__:
-            self._problems[duty] = type(error).__name__
-            log.error("duty.failed", duty=duty, why=self.sentence(error))
 
     def _reopen(self) -> None:
         """Reopen a state restored from a backup: current runs belong to the old state and can write nothing more."""
@@ -392,12 +432,15 @@ class Server:
         self._refusals = self._refusals + 1 if message == self._refused else 1
         self._refused = message
         if self._refusals == _SAME_TWICE:
-            first, *more = message.splitlines()
-            others = f" (and {len(more)} more; `reconcile check` lists them)" if more else ""
-            sentence = f"The configuration is wrong, so the previous release continues: {first}{others}"
-            log.error("configuration.refused", why=sentence)
-            with self.store.begin() as tx:
-                troubles.begin(tx, self.project, "configuration", sentence)
+            self._tell_refusal(message)
+
+    def _tell_refusal(self, message: str) -> None:
+        first, *more = message.splitlines()
+        others = f" (and {len(more)} more; `reconcile check` lists them)" if more else ""
+        sentence = f"The configuration is wrong, so the previous release continues: {first}{others}"
+        log.error("configuration.refused", why=sentence)
+        with self.store.begin() as tx:
+            troubles.begin(tx, self.project, "configuration", sentence)
 
     # Runs
 

@@ -177,9 +177,10 @@ def _report_unreadable(tx: Transaction, project: Project, snapshots: States) -> 
             sentence = f"The files of dataset {name} cannot be watched, so changes start no job. {snapshot.problem}"
             troubles.begin(tx, project, f"watch:{name}", sentence)
         elif snapshot is not None and f"watch:{name}" in reported:
-            troubles.end(tx, project, f"watch:{name}")
+            troubles.end(tx, project, f"watch:{name}", f"The files of dataset {name} are watched again.")
     for subject in sorted(reported - {f"watch:{name}" for name in watched}):
-        troubles.end(tx, project, subject, "No job watches them any more.")
+        name = subject.removeprefix("watch:")
+        troubles.end(tx, project, subject, f"No job watches the files of dataset {name} any more.")
 
 
 # A request

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -93,7 +93,7 @@ class Workers:
         """Record ended runs, renew current ones, and start ready slots. Raises a StoreError; nothing is lost."""
         self.settle()
         with self.store.read() as tx:
-            if not stored.anything_to_do(tx):
+            if not stored.anything_to_do(tx) or self._only_waits(tx, project):
                 return
         with self.store.begin() as tx:
             stored.take_turns(tx)
@@ -148,30 +148,35 @@ class Workers:
 
     def _take_slots(self, tx: Transaction, project: Project) -> list[SlotRow]:
         """Take slots to run: as many as this process has room for, each source within its share."""
-        current = releases.current(tx)
-        if current is not None and current.release != project.release:
+        if _has_another_release(tx, project):
             return []
         running = [row for row in stored.running(tx) if not self._rescue_if_dead(tx, row)]
-        shares = _Shares(
-            project, running, [source for work in self._work.values() for source in _current_sources(work)]
-        )
-        jobs = {row.job for row in running}
-        paused = pauses.active(tx)
+        admission = self._admission(tx, project, running)
         room = project.max_parallel - len(self._work)
         taken: list[SlotRow] = []
         owner = Owner.this_process(CLAIM).to_json()
         for row in stored.ready(tx):
             if len(taken) >= room:  # negative if `max_parallel` was lowered meanwhile
                 break
-            may_start = row.job in project.jobs and row.job not in jobs and not _is_paused(row.job, paused)
-            if not may_start or shares.are_full_for(row):
+            if not admission.admits(row):
                 continue
             claimed = stored.take(tx, row, owner, tx.now + CLAIM)
             if claimed is not None:
                 taken.append(claimed)
-                jobs.add(row.job)
-                shares.give(row)
+                admission.started(row)
         return taken
+
+    def _only_waits(self, tx: Transaction, project: Project) -> bool:
+        """Return True if every due slot waits, for a pause or a run of its job: then no tick writes to the store."""
+        running = stored.running(tx)
+        if self._work or any(is_dead(tx, Owner.from_json(row.owner), row.lease_until) for row in running):
+            return False
+        admission = self._admission(tx, project, running)
+        return _has_another_release(tx, project) or not any(map(admission.admits, stored.ready(tx)))
+
+    def _admission(self, tx: Transaction, project: Project, running: Sequence[SlotRow]) -> _Admission:
+        sources = [source for work in self._work.values() for source in _current_sources(work)]
+        return _Admission(project, {row.job for row in running}, pauses.active(tx), _Shares(project, running, sources))
 
     def _rescue_if_dead(self, tx: Transaction, row: SlotRow) -> bool:
         """Return True if a running slot's process is dead; the slot is then due again at once."""
@@ -182,6 +187,25 @@ class Workers:
             body = {"job": row.job, "slot": canonical_instant(row.slot), "attempt": row.attempts}
             log.append(tx, "reconcile", "slot.rescued", f"job:{row.job}", body)
         return True
+
+
+@dataclass(frozen=True)
+class _Admission:
+    """Tells which due slots may start: of configured jobs that neither run nor are paused, with room at a source."""
+
+    project: Project
+    jobs: set[str]
+    paused: Mapping[str, pauses.Pause]
+    shares: _Shares
+
+    def admits(self, row: SlotRow) -> bool:
+        may_start = row.job in self.project.jobs and row.job not in self.jobs
+        return may_start and not _is_paused(row.job, self.paused) and not self.shares.are_full_for(row)
+
+    def started(self, row: SlotRow) -> None:
+        """Count a slot that starts."""
+        self.jobs.add(row.job)
+        self.shares.give(row)
 
 
 class _Shares:
@@ -216,6 +240,11 @@ def _current_sources(work: _QueuedRun) -> tuple[str, ...]:
     return work.project.sources_of(work.running.rule() or work.project.jobs[work.row.job].rules[0])
 
 
+def _has_another_release(tx: Transaction, project: Project) -> bool:
+    current = releases.current(tx)
+    return current is not None and current.release != project.release
+
+
 def _is_paused(job: str, paused: Mapping[str, pauses.Pause]) -> bool:
     return pauses.EVERYTHING in paused or pauses.of_job(job) in paused
 
@@ -225,7 +254,7 @@ def _record_end(tx: Transaction, work: _QueuedRun, ended: RunOutcome) -> None:
     row = work.row
     if ended.how == "succeeded":
         if stored.end(tx, row, "succeeded"):
-            troubles.end(tx, work.project, f"job:{row.job}")
+            troubles.end(tx, work.project, f"job:{row.job}", f"Job {row.job!r} runs again.")
     elif ended.how in ("busy", "paused", "stopped"):
         stored.again(tx, row, tx.now + (SOON if ended.how == "busy" else dt.timedelta(0)), ended.sentence, count=False)
     else:

@@ -34,6 +34,7 @@ class WaitingPlan(NamedTuple):
     """A plan that waits for approval, and a person who approved it; `by` is None if nobody did."""
 
     finding: str
+    plan: str
     policy: str
     proposed_by: str
     by: str | None
@@ -73,7 +74,7 @@ def of_waiting(tx: Transaction, of_findings: Collection[str], policies: Collecti
     """Return each plan of these findings that waits for approval under one of the policies, once for each person who
     approved it in its current form, in order of time."""
     is_given = (approvals.c.decision == "approved", approvals.c.plan_hash == plans.c.plan_hash)
-    columns = (plans.c.finding, plans.c.policy, plans.c.proposed_by, approvals.c.by)
+    columns = (plans.c.finding, plans.c.id, plans.c.policy, plans.c.proposed_by, approvals.c.by)
     state = plans.c.state.concat("")  # not the bare column: SQLite would read every waiting plan by its index
     query = (
         sa.select(*columns)

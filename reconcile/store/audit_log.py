@@ -120,6 +120,19 @@ def last_at(tx: Transaction, subject: str, event: str) -> dt.datetime | None:
     return at
 
 
+def since(tx: Transaction, subject: str, events: Collection[str], at: dt.datetime) -> list[LogEntry]:
+    """Return the entries about this subject, as stored, with one of these events, since a time."""
+    query = _filtered(None, None, None).where(audit.c.subject == subject, audit.c.event.in_(list(events)))
+    return [LogEntry(*row) for row in tx.connection.execute(query.where(audit.c.at >= at).order_by(audit.c.seq))]
+
+
+def last_of(tx: Transaction, subject: str, events: Collection[str]) -> LogEntry | None:
+    """Return the newest entry about this subject, as stored, with one of these events; None if there is none."""
+    query = _filtered(None, None, None).where(audit.c.subject == subject, audit.c.event.in_(list(events)))
+    row = tx.connection.execute(query.order_by(audit.c.seq.desc()).limit(1)).one_or_none()
+    return None if row is None else LogEntry(*row)
+
+
 def first_of(tx: Transaction, subjects: Collection[str], events: Collection[str]) -> dict[str, int]:
     """Return the entry at which each of these subjects, as stored, first had one of these events."""
     query = sa.select(audit.c.subject, sa.func.min(audit.c.seq)).where(bulk.one_of(audit.c.subject, "subjects"))

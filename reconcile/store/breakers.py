@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
+from reconcile.store.plans import LIVE
 from reconcile.store.tables import breakers, plans, targets
 
 CLOSED, OPEN, HALF_OPEN = "closed", "open", "half_open"
@@ -76,6 +77,12 @@ def forget_failures(tx: Transaction, target: str) -> None:
     tx.connection.execute(_FORGET_FAILURES, {"which": target})
 
 
+def awaited(tx: Transaction) -> list[tuple[str, str]]:
+    """Return the targets, with the source, of plans that wait for an approval or are not over."""
+    query = sa.select(plans.c.target, plans.c.source).where(plans.c.state.in_([state.value for state in LIVE]))
+    return [(target, source) for target, source in tx.connection.execute(query.distinct())]
+
+
 def sources(tx: Transaction) -> dict[str, str]:
     """Return the source of each known target."""
     return {row.identity: row.source for row in tx.connection.execute(_SOURCES)}
@@ -98,13 +105,14 @@ _OF_TARGET = breakers.c.target == sa.bindparam("which")
 _COLUMNS = tuple(breakers.c[name] for name in BreakerRow._fields)
 _ROW = sa.select(*_COLUMNS).where(_OF_TARGET)
 _LOCKED = _ROW.with_for_update()
+_NOW = sa.bindparam("now", type_=breakers.c.probe_at.type)
 _PROBE = (
     sa.update(breakers)
     .where(
         _OF_TARGET,
         breakers.c.fence == sa.bindparam("seen"),
         breakers.c.state != CLOSED,
-        breakers.c.probe_at <= sa.bindparam("now", type_=breakers.c.probe_at.type),
+        sa.func.coalesce(breakers.c.probe_at, _NOW) <= _NOW,
     )
     .values(state=HALF_OPEN, fence=breakers.c.fence + 1, probe_at=sa.bindparam("next", type_=breakers.c.probe_at.type))
     .returning(breakers.c.fence)

@@ -111,6 +111,25 @@ def _fit(row: dict[str, Any], table: str, new: sa.Connection) -> None:
                 row[name] = row[name].replace("\0", "␀")
 
 
+def present(connection: sa.Connection) -> list[sa.Table]:
+    """Return the tables of a store that its schema has: an older one lacks some."""
+    names = set(sa.inspect(connection).get_table_names())
+    return [table for table in IN_ORDER if table.name in names]
+
+
+def copy_as_it_is(old: sa.Connection, new: sa.Connection) -> None:
+    """Copy every row of a store of any schema into another of the same schema, without interpreting values."""
+    schema = sa.MetaData()
+    schema.reflect(new)
+    for table in schema.sorted_tables:
+        if table.name == _MIGRATED.name:
+            continue
+        raw = sa.table(table.name, *(sa.column(column.name) for column in table.c))
+        result = old.execute(sa.select(*raw.c), execution_options={"yield_per": BATCH}).mappings()
+        for batch in result.partitions():
+            new.execute(sa.insert(raw), [dict(row) for row in batch])
+
+
 def clear(connection: sa.Connection) -> None:
     """Empty every table. On SQLite the caller must turn foreign key checks off."""
     if connection.dialect.name == "postgresql":

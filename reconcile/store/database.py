@@ -23,6 +23,7 @@ from reconcile.store.engine import (
     look_up_references,
     standing,
 )
+from reconcile.store.failing import Failing
 from reconcile.store.sealing import Seals
 
 Clock = Callable[[], dt.datetime]
@@ -86,6 +87,8 @@ class Store:
         """The store's secret (32 bytes). It is for HMACs only and never leaves the process."""
         self.seals = seals or Seals()
         """Seals and opens the values of records before a cleaning."""
+        self.writes = Failing()
+        """Whether the writes of this process succeed."""
 
     @classmethod
     def open(
@@ -97,15 +100,34 @@ class Store:
         clock: Clock | None = None,
         patience: dt.timedelta = dt.timedelta(seconds=10),
         seals: Seals | None = None,
+        upgrade: Callable[[Store], None] | None = None,
     ) -> Store:
-        """Open the store at a `state:` URL, creating or upgrading it if needed; `root` is the configuration's folder.
+        """Open the store at a `state:` URL, creating it if needed; `root` is the configuration's folder.
+
+        `upgrade` is called with an older store, which others can't upgrade meanwhile, right before it is upgraded: it
+        can copy the store. Without it an older store is refused (StoreOlder), and stays as it is.
 
         `key` overrides the key file. `clock` replaces the store's own clock (tests, replays). `patience` is how long to
         wait for a locked database. `seals` are those of the configuration's keys. Raises a StoreError.
         """
         store = cls(locate(url, root, patience), patience, clock, seals)
         try:
-            store._prepare(key)
+            store._prepare(key, upgrade)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @classmethod
+    def as_it_is(cls, url: str, root: Path, *, seals: Seals | None = None) -> Store:
+        """Open the existing store at a `state:` URL to copy it: an older schema stays, and shows in `revision`.
+
+        Raises a StoreError.
+        """
+        patience = dt.timedelta(seconds=10)
+        store = cls(locate(url, root, patience), patience, None, seals)
+        try:
+            store._examine()
         except BaseException:
             store.close()
             raise
@@ -132,14 +154,19 @@ class Store:
         Nothing is changed. Raises a StoreError.
         """
         place = locate(url, root, dt.timedelta(seconds=10))
-        if place.file is not None and not is_there(place):
-            return place.where, None
+        if place.file is not None and (not is_there(place) or place.file.stat().st_size == 0):
+            return place.where, None  # opened, an empty file would become a database
         store = cls(place, dt.timedelta(seconds=10), None)
         try:
             with store._looking() as meta:
                 return place.where, None if meta is None else str(meta.revision)
         finally:
             store.close()
+
+    @staticmethod
+    def key_file_at(url: str, root: Path) -> Path:
+        """Return the present or future key file of the store at a `state:` URL; opens nothing."""
+        return locate(url, root, dt.timedelta(0)).key_file
 
     @property
     def where(self) -> str:
@@ -184,6 +211,18 @@ class Store:
         when the connection broke in COMMIT, else nothing was saved. `unchecked`: the caller ensures that nothing
         refers to the rows it deletes; otherwise SQLite would scan whole tables for each row.
         """
+        try:
+            with self._begin(unchecked=unchecked) as tx:
+                yield tx
+        except errors.StoreReplaced:
+            raise
+        except errors.StoreError as error:
+            self.writes.failed(error)
+            raise
+        self.writes.succeeded()
+
+    @contextmanager
+    def _begin(self, *, unchecked: bool) -> Iterator[Transaction]:
         committing = False
         self._refuse_another_file()
         try:
@@ -257,12 +296,19 @@ class Store:
 
     # Opening
 
-    def _prepare(self, key_override: bytes | None) -> None:
+    def _prepare(self, key_override: bytes | None, upgrade: Callable[[Store], None] | None) -> None:
         create_file(self._place)
         self._opened = standing(self._place)
         with self._looking() as existing:
+            if existing is not None and existing.revision < tables.REVISION:
+                if upgrade is None:
+                    raise errors.StoreOlder(self.where, existing.revision, tables.REVISION)
+                self._become(existing, key_override)
             ready = existing is not None and existing.revision >= tables.REVISION
-            meta = existing if existing is not None and ready else self._create_or_upgrade(key_override)
+            meta = existing if existing is not None and ready else self._create_or_upgrade(key_override, upgrade)
+        self._become(meta, key_override)
+
+    def _become(self, meta: sa.Row[str, int, str, str], key_override: bytes | None = None) -> None:
         self._take(meta)
         self.key = key.fitting(self._place.key_file, self.where, self.id, meta.key_check, key_override)
 
@@ -270,8 +316,7 @@ class Store:
         with self._looking() as meta:
             if meta is None:
                 raise errors.StoreUnreadable(self.where, "it is empty")
-        self._take(meta)
-        self.key = key.fitting(self._place.key_file, self.where, self.id, meta.key_check)
+        self._become(meta)
 
     @contextmanager
     def _looking(self) -> Iterator[sa.Row[str, int, str, str] | None]:
@@ -313,7 +358,9 @@ class Store:
         listing = sa.text("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY 1")
         return list(connection.execute(listing).scalars())
 
-    def _create_or_upgrade(self, key_override: bytes | None) -> sa.Row[str, int, str, str]:
+    def _create_or_upgrade(
+        self, key_override: bytes | None, upgrade: Callable[[Store], None] | None
+    ) -> sa.Row[str, int, str, str]:
         """Create or upgrade under a lock; other processes wait and then find it done."""
         with self._engine.begin() as connection:
             if self.is_shared:
@@ -329,6 +376,8 @@ class Store:
                 copying.create(connection)
                 self._christen(connection, key_override)
             else:
+                if upgrade is not None:
+                    upgrade(self)
                 self._upgrade(connection)
             return connection.execute(_META).one()
 

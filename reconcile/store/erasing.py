@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from reconcile.findings.identity import beginning
 from reconcile.findings.states import OVER, PlanState
 from reconcile.store import plans as stored_plans
 from reconcile.store.columns import Json, OrderedJson
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import chunks
+from reconcile.store.record_names import MEMBERS, is_about, is_record_of
 from reconcile.store.tables import (
     approvals,
     audit,
@@ -73,25 +73,19 @@ def overwrite_deleted(tx: Transaction) -> None:
 # Findings of a dataset, streamed
 
 
-def records(tx: Transaction, dataset: str) -> Iterator[str]:
-    """Yield each record in a finding of the dataset once."""
-    query = sa.select(finding_members.c.record).select_from(_MEMBERS).where(_is_record_of(dataset)).distinct()
-    yield from tx.connection.execute(query.execution_options(yield_per=_BATCH)).scalars()
-
-
 def members(tx: Transaction, dataset: str) -> Iterator[Member]:
-    query = sa.select(*_MEMBER).select_from(_MEMBERS).where(_is_record_of(dataset))
+    query = sa.select(*_MEMBER).select_from(MEMBERS).where(is_record_of(dataset))
     yield from map(tuple, _streamed(tx, query))
 
 
 def findings_of(tx: Transaction, dataset: str) -> Iterator[FindingData]:
-    for row in _streamed(tx, sa.select(*_of(findings, FindingData)).where(_is_about(dataset))):
+    for row in _streamed(tx, sa.select(*_of(findings, FindingData)).where(is_about(dataset))):
         yield FindingData(*row)
 
 
 def keys(tx: Transaction, dataset: str) -> Iterator[tuple[str, Any]]:
     """Yield the id and the key of each finding."""
-    query = sa.select(findings.c.id, findings.c.key).where(_is_about(dataset))
+    query = sa.select(findings.c.id, findings.c.key).where(is_about(dataset))
     yield from map(tuple, _streamed(tx, query))
 
 
@@ -206,22 +200,7 @@ def set_text(tx: Transaction, table: str, column: str, key: Sequence[Any], conte
 
 
 _MEMBER = (finding_members.c.finding, finding_members.c.record, finding_members.c["values"])
-_MEMBERS = sa.join(finding_members, findings, findings.c.id == finding_members.c.finding)
 _TEXT_TYPES = (sa.Text, Json, OrderedJson)
-
-
-def _is_record_of(dataset: str) -> sa.ColumnElement[bool]:
-    """Match the records of the dataset, which its name begins with where it is not the first of a rule."""
-    record = finding_members.c.record
-    is_first = (findings.c.dataset == dataset) & ~record.startswith(beginning(), autoescape=True)
-    return sa.or_(is_first, record.startswith(beginning(dataset), autoescape=True))
-
-
-def _is_about(dataset: str) -> sa.ColumnElement[bool]:
-    """Match the findings of rules that read the dataset first, and those with records of it."""
-    record = finding_members.c.record
-    holding = sa.select(finding_members.c.finding).where(record.startswith(beginning(dataset), autoescape=True))
-    return sa.or_(findings.c.dataset == dataset, findings.c.id.in_(holding))
 
 
 def _of(table: sa.Table, row: type[Any]) -> list[sa.Column[Any]]:

@@ -144,6 +144,16 @@ class StoreNewer(StoreError):
         )
 
 
+class StoreOlder(StoreError):
+    """The store has the schema of an older Reconcile, and this command does not upgrade it."""
+
+    def __init__(self, where: str, revision: str, ours: str) -> None:
+        super().__init__(
+            f"The state database {where} has schema {revision}; this version needs {ours}. Nothing was changed. "
+            "Run `reconcile migrate`, which backs it up first"
+        )
+
+
 class StoreUnreleased(StoreError):
     """The store was created before the first schema was final."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -13,20 +14,18 @@ from sqlalchemy.dialects import sqlite
 
 from reconcile.findings.identity import RuleIdentity, decode, key_text
 from reconcile.findings.known import Known, Outline
-from reconcile.findings.payload import DECIDED, peaks
+from reconcile.findings.payload import DECIDED, DECIDED_MONEY, peaks
 from reconcile.findings.states import HOLDING, PlanState, State
 from reconcile.store import bulk
 from reconcile.store.bulk import StoredRows
 from reconcile.store.database import Transaction
+from reconcile.store.renamed import adopt, rename
 from reconcile.store.tables import (
-    dataset_stats,
     finding_aliases,
     finding_members,
     findings,
-    not_same,
     plans,
     rule_state,
-    watermarks,
 )
 from rules.values import Value
 
@@ -98,16 +97,9 @@ def former_name(tx: Transaction, rule: RuleIdentity) -> str | None:
     return None if renamed_from == rule.was else rule.was
 
 
-def renamed_with(tx: Transaction, rule: RuleIdentity) -> list[str]:
-    """Return the findings that `enter` changes for a renamed rule: its own, and those of its judgements."""
-    was = former_name(tx, rule)
-    if was is None:
-        return []
-    queries = (
-        sa.select(findings.c.id).where(findings.c.rule == was),
-        sa.select(not_same.c.finding).distinct().where(not_same.c.rule == was),
-    )
-    return [name for query in queries for name in tx.connection.execute(query).scalars()]
+def continued_kind(tx: Transaction, rule: RuleIdentity) -> str | None:
+    """Return the kind of findings that the rule continues in its next run: its own; None if `was` says any."""
+    return None if rule.was == rule.name or former_name(tx, rule) else rule.kind
 
 
 def standing(tx: Transaction, rule: RuleIdentity) -> Entered:
@@ -131,7 +123,9 @@ def enter(tx: Transaction, rule: RuleIdentity, run: str, read_at: dt.datetime) -
     was = former_name(tx, rule)
     locked = _DEFINITIONS.order_by(rule_state.c.rule).with_for_update()
     rows = {row.rule: row for row in tx.connection.execute(locked, {"names": [rule.name, was or ""]})}
-    renamed = _rename(tx, was, rule.name, rows) if was in rows else 0
+    renamed = rename(tx, was, rule.name, rows) if was is not None and was in rows else 0
+    if was in rows or rule.was == rule.name:
+        adopt(tx, rule)
     existing = rows.get(rule.name, rows.get(was or ""))
     if existing is None:
         row = {"rule": rule.name, "definition": rule.definition, "first_run": run, "first_run_at": tx.now}
@@ -173,37 +167,17 @@ def ended(tx: Transaction, run: str, bindings: Mapping[str, str | None]) -> None
         tx.connection.execute(state.values(cleaning=binding))
 
 
-def _rename(tx: Transaction, old: str | None, new: str, existing: Collection[str]) -> int:
-    run = tx.connection.execute
-    if new in existing:
-        run(sa.delete(rule_state).where(rule_state.c.rule == old))
-        run(sa.update(rule_state).where(rule_state.c.rule == new).values(renamed_from=old))
-    else:
-        run(sa.update(rule_state).where(rule_state.c.rule == old).values(rule=new, renamed_from=old))
-    double = sa.alias(not_same)
-    same = (double.c.record_a == not_same.c.record_a) & (double.c.record_b == not_same.c.record_b)
-    is_known_twice = sa.exists().where(double.c.rule == new, same)
-    run(sa.delete(not_same).where(not_same.c.rule == old, is_known_twice))
-    run(sa.update(not_same).where(not_same.c.rule == old).values(rule=new))
-    counted = sa.alias(dataset_stats)
-    both = (counted.c.dataset == dataset_stats.c.dataset) & (counted.c.run == dataset_stats.c.run)
-    is_counted_twice = sa.exists().where(counted.c.rule == new, both)
-    run(sa.delete(dataset_stats).where(dataset_stats.c.rule == old, is_counted_twice))
-    run(sa.update(dataset_stats).where(dataset_stats.c.rule == old).values(rule=new))
-    run(sa.delete(watermarks).where(watermarks.c.rule == old))
-    moved: int = run(sa.update(findings).where(findings.c.rule == old).values(rule=new)).rowcount
-    return moved
-
-
 # What is known
 
 
 def outlines(tx: Transaction, rules: Sequence[str], *, by_records: bool, lock: bool) -> Iterator[Outline]:
-    """Yield all findings of a rule (under all its names), except merged ones, with the marks that identify them.
+    """Yield all findings of a rule (under all its names) that may continue, with the marks that identify them.
+
+    A merged finding may only if a decision covers records of it.
 
     `lock` blocks decisions of people until the transaction ends, once the last one was read.
     """
-    query = _OUTLINES.where(findings.c.rule.in_(rules), findings.c.state != State.MERGED.value)
+    query = _OUTLINES.where(findings.c.rule.in_(rules), _MAY_CONTINUE)
     partitions = tx.connection.execute(
         (query.with_for_update() if lock else query).execution_options(yield_per=CHUNK)
     ).partitions()
@@ -220,7 +194,10 @@ def outlines_of(tx: Transaction, ids: Iterable[str], *, by_records: bool = False
 
 def _by_records(tx: Transaction, rows: Sequence[Any]) -> Iterator[Outline]:
     records = followed(tx, [row.id for row in rows])
-    return (Outline(row.id, records[row.id], row.records) for row in rows)
+    return (
+        Outline(row.id, (*records[row.id], row.id, *((row.merged_into,) if row.merged_into else ())), row.records)
+        for row in rows
+    )
 
 
 def _by_key(row: Any) -> Outline:
@@ -228,8 +205,28 @@ def _by_key(row: Any) -> Outline:
 
 
 def following(tx: Transaction, rule: str, records: Sequence[str]) -> Iterable[str]:
-    """Return the findings of the rule, except merged ones, that follow one of these records: see `Known.followed`."""
+    """Return the findings of the rule that may continue and follow one of these records: see `Known.followed`."""
     return tx.connection.execute(_FOLLOWING, {"rule": rule, "records": records}).scalars()
+
+
+def merged_with(tx: Transaction, ids: Iterable[str]) -> set[str]:
+    """Return the findings that took in these, and those that these took in and that may continue."""
+    related: set[str] = set()
+    for chunk in chunks(ids):
+        into = sa.select(findings.c.merged_into).where(findings.c.id.in_(_ids), findings.c.merged_into.is_not(None))
+        taken_in = sa.select(findings.c.id).where(findings.c.merged_into.in_(_ids), _MAY_CONTINUE)
+        for query in (into, taken_in):
+            related.update(tx.connection.execute(query, {"ids": chunk}).scalars())
+    return related
+
+
+def decided_within(tx: Transaction, finding: str, records: Iterable[str]) -> list[str]:
+    """Return the findings that this one took in, and that a decision about some of these records can bring back."""
+    within, taken_in = frozenset(records), {finding}
+    while more := merged_with(tx, taken_in) - taken_in:
+        taken_in |= more
+    merged = (each for each in load(tx, sorted(taken_in - {finding})).known if each.state is State.MERGED)
+    return [each.id for each in merged if not within.isdisjoint(each.settled)]
 
 
 def followed(tx: Transaction, ids: Sequence[str]) -> Mapping[str, list[str]]:
@@ -249,8 +246,8 @@ def load(tx: Transaction, ids: Iterable[str]) -> Memory:
         for row in _rows(tx.connection.execute(_MEMBERS, {"ids": chunk})):
             members[row["finding"]][row["record"]] = row
     undone = _being_undone(tx, [name for name, row in rows.items() if row["state"] == State.CLEANED.value])
-    known = (_known_finding(row, members[name], is_being_undone=name in undone) for name, row in rows.items())
-    return Memory(tuple(known), rows, members)
+    remembered = (_known_finding(row, members[name], is_being_undone=name in undone) for name, row in rows.items())
+    return Memory(tuple(remembered), rows, members)
 
 
 def _being_undone(tx: Transaction, cleaned: Sequence[str]) -> set[str]:
@@ -285,6 +282,9 @@ def _known_finding(row: Row, members: Mapping[str, Row], *, is_being_undone: boo
         snoozed_until=row["snoozed_until"],
         since=row["state_since"],
         is_being_undone=is_being_undone,
+        kind=row["kind"],
+        merged_into=row["merged_into"],
+        handled={name: Decimal(amount) for name, amount in row["payload"].get(DECIDED_MONEY, {}).items()},
     )
 
 
@@ -360,7 +360,12 @@ _RENAMED_FROM = sa.select(rule_state.c.renamed_from).where(rule_state.c.rule == 
 _DEFINITIONS = sa.select(
     rule_state.c.rule, rule_state.c.definition, rule_state.c.cleaning, rule_state.c.last_run, rule_state.c.last_run_at
 ).where(rule_state.c.rule.in_(_names))
-_OUTLINES = sa.select(findings.c.id, findings.c.key, findings.c.records).order_by(findings.c.id)
+_OUTLINES = sa.select(findings.c.id, findings.c.key, findings.c.records, findings.c.merged_into).order_by(findings.c.id)
+_settled = sa.alias(finding_members)
+_MAY_CONTINUE = sa.or_(
+    findings.c.state != State.MERGED.value,
+    sa.exists().where(_settled.c.finding == findings.c.id, _settled.c.settled_at.is_not(None)),
+)
 _FINDINGS = sa.select(findings).where(findings.c.id.in_(_ids)).order_by(findings.c.id)
 _UNDOS = sa.select(plans.c.finding).where(
     plans.c.finding.in_(_ids),
@@ -383,7 +388,7 @@ _FOLLOWING = (
     .where(
         finding_members.c.record.in_(sa.bindparam("records", expanding=True)),
         findings.c.rule == sa.bindparam("rule"),
-        findings.c.state != State.MERGED.value,
+        _MAY_CONTINUE,
         _IS_FOLLOWED,
     )
 )

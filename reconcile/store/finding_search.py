@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Protocol
 
 import sqlalchemy as sa
 
@@ -52,6 +53,26 @@ class Amount:
         return isinstance(value, int | float | Decimal) and not isinstance(value, bool) and value == self.number
 
 
+class Sight(Protocol):
+    """What a person may see of findings with this rule and dataset.
+
+    What is masked is left out before anything of a finding is read, so that the time of an answer does not tell it.
+    """
+
+    @property
+    def rules_without_key(self) -> Collection[str]:
+        """The rules of whose keys the person sees nothing."""
+        ...
+
+    def of_key(self, rule: str, dataset: str, key: Mapping[str, Value]) -> Collection[Value]:
+        """Return the values of the key that the person sees."""
+        ...
+
+    def shows_record(self, rule: str, dataset: str, record: str) -> bool:
+        """Return True if the person sees the record's id."""
+        ...
+
+
 def candidates(
     tx: Transaction,
     text: str,
@@ -59,23 +80,30 @@ def candidates(
     keys: Collection[str],
     criteria: FindingFilter,
     amount: Amount | None = None,
+    sight: Sight | None = None,
 ) -> Iterator[str]:
     """Yield ids of findings that fit: those of the id or the record, then those of the key, each the worst
     first. Nothing may be written meanwhile.
 
     `records` are the names that the text can be of records; for ids of several columns also those that begin with it.
     `keys` are the values of keys that the text can become by normalising; `amount` is the number that it is, if any.
+    `sight` is what the person may see; None: everything.
     """
-    named = findings.c.id.in_(_of_records(tx, records))
+    named = findings.c.id.in_(_of_records(tx, records, sight))
     exact = tx.connection.execute(filtered(sa.select(findings.c.id), criteria).where(sa.or_(named, *_begins(text))))
     first = dict.fromkeys(exact.scalars())
     yield from first
-    columns = findings.c.id, findings.c.key, findings.c.amount_rank
+    columns = findings.c.id, findings.c.rule, findings.c.dataset, findings.c.key, findings.c.amount_rank
     rank = amount_rank({"": amount.number}) if amount is not None and amount.number else None  # 0: has no amount
     at_risk = [] if rank is None else [findings.c.amount_rank == rank]
-    query = filtered(sa.select(*columns), criteria).where(sa.or_(*_holds(tx, text, keys, amount), *at_risk))
+    in_keys = sa.or_(*_holds(tx, text, keys, amount))
+    if sight is not None:
+        in_keys = sa.and_(findings.c.rule.not_in(list(sight.rules_without_key)), in_keys)
+    query = filtered(sa.select(*columns), criteria).where(sa.or_(in_keys, *at_risk))
     for row in tx.connection.execute(query.execution_options(yield_per=CHUNK)):
-        fits = row.amount_rank == rank or in_key(decode_key(row.key).values(), text, keys, amount)
+        key = decode_key(row.key)
+        values = key.values() if sight is None else sight.of_key(row.rule, row.dataset, key)
+        fits = row.amount_rank == rank or in_key(values, text, keys, amount)
         if fits and row.id not in first:
             yield row.id
 
@@ -118,16 +146,19 @@ def is_of_record(record: str, names: Collection[str]) -> bool:
     return record in names or any(record.startswith(f"{name[:-1]},") for name in names)
 
 
-def _of_records(tx: Transaction, records: Collection[str]) -> Sequence[str]:
+def _of_records(tx: Transaction, records: Collection[str], sight: Sight | None) -> Sequence[str]:
     record = finding_members.c.record
     longer = (sa.and_(record > f"{name[:-1]},", record < f"{name[:-1]}-") for name in records)
     query = (
-        sa.select(finding_members.c.finding)
+        sa.select(finding_members.c.finding, record, findings.c.rule, findings.c.dataset)
+        .join(findings, findings.c.id == finding_members.c.finding)
         .where(sa.or_(record.in_(list(records)), *longer), finding_members.c.role != FORMER)
-        .distinct()
         .limit(_MOST_OF_RECORDS)
     )
-    return list(tx.connection.execute(query).scalars())
+    rows = tx.connection.execute(query).all()
+    return sorted(
+        {row.finding for row in rows if sight is None or sight.shows_record(row.rule, row.dataset, row.record)}
+    )
 
 
 def _begins(text: str) -> Iterator[sa.ColumnElement[bool]]:

@@ -10,11 +10,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile.findings.payload import DECIDED, HANDLED_MONEY, amount_rank
+from reconcile.findings.identity import beginning, dataset_of, without_dataset
+from reconcile.findings.payload import DECIDED, DECIDED_MONEY, HANDLED_MONEY, amount_rank
 from reconcile.findings.states import State
 from reconcile.store import bulk
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import FORMER
+from reconcile.store.finding_memory import CHUNK, FORMER
 from reconcile.store.tables import finding_members, findings, not_same
 from rules import values as sums
 
@@ -114,13 +115,17 @@ def settle_values(tx: Transaction, finding: str, state: State) -> None:
     """Record the values of the finding that a decision of a person settles, and the state that it gives."""
     row = tx.connection.execute(_VALUES.where(findings.c.id == finding)).one()
     settled = {"settled_key": row.payload.get("judged", row.key), DECIDED: state.value}
-    _write(tx, finding, _with_all_money(row) | {"payload": _without(row.payload, HANDLED_MONEY) | settled})
+    money = _with_all_money(row)
+    settled |= {DECIDED_MONEY: money["money"]} if state is State.HANDLED else {}
+    _write(tx, finding, money | {"payload": _without(row.payload, HANDLED_MONEY, DECIDED_MONEY) | settled})
 
 
 def forget_decision(tx: Transaction, finding: str) -> None:
     """Record that no decision of a person covers records of the finding any more."""
     row = tx.connection.execute(_VALUES.where(findings.c.id == finding)).one()
-    _write(tx, finding, _with_all_money(row) | {"payload": _without(row.payload, DECIDED, HANDLED_MONEY)})
+    _write(
+        tx, finding, _with_all_money(row) | {"payload": _without(row.payload, DECIDED, DECIDED_MONEY, HANDLED_MONEY)}
+    )
 
 
 def _with_all_money(row: sa.Row[Any]) -> dict[str, Any]:
@@ -150,18 +155,65 @@ def assign(tx: Transaction, finding: str, to: str | None, *, note: str | None) -
 def choose_keeper(
     tx: Transaction, finding: str, record: str | None, *, by: str, version: int, note: str | None
 ) -> None:
-    """Mark the record, or none, as the keeper that this person chose; the finding gets this version."""
-    end_choices(tx, [finding])
+    """Mark the record, or none, as the keeper that this person chose; the finding gets this version.
+
+    Earlier choices among the finding's present records end, also in the findings of `chosen_with`.
+    """
+    tx.connection.execute(_END_CHOICES, {"the_finding": finding})
+    renew(tx, [finding])
     this = (finding_members.c.finding == finding, finding_members.c.record == record)
     if record is not None:
         tx.connection.execute(sa.update(finding_members).where(*this).values(chosen_by=by, chosen_at=tx.now))
     _write(tx, finding, {"version": version}, note)
 
 
-def end_choices(tx: Transaction, names: Sequence[str]) -> None:
-    """Let the rule's keeper count again in these findings, which messages show as they are since now."""
-    tx.connection.execute(_END_CHOICES, {"ids": list(names)})
+def renew(tx: Transaction, names: Sequence[str]) -> None:
+    """Let messages show these findings as they are since now."""
     tx.connection.execute(_RENEW, {"ids": list(names), "now": tx.now})
+
+
+def chosen_with(tx: Transaction, finding: str) -> list[str]:
+    """Return the findings of the rule in which a person chose to keep one of the finding's present records."""
+    query = sa.select(finding_members.c.finding).distinct().where(*_is_chosen_with("the_finding"))
+    return list(tx.connection.execute(query, {"the_finding": finding}).scalars())
+
+
+def choices(tx: Transaction, rule: str, records: Iterable[str]) -> dict[str, tuple[str, dt.datetime]]:
+    """Return who chose to keep which of these records in any finding of the rule, and when; the last choice counts."""
+    query = (
+        sa.select(finding_members.c.record, finding_members.c.chosen_by, finding_members.c.chosen_at)
+        .join(findings, findings.c.id == finding_members.c.finding)
+        .where(bulk.one_of(finding_members.c.record, "records"), finding_members.c.chosen_by.is_not(None))
+        .where(findings.c.rule == rule)
+        .order_by(finding_members.c.chosen_at)
+    )
+    names = sorted(set(records))
+    chunks = (names[at : at + CHUNK] for at in range(0, len(names), CHUNK))
+    rows = (row for chunk in chunks for row in tx.connection.execute(query, {"records": chunk}))
+    return {row.record: (row.chosen_by, row.chosen_at) for row in rows}
+
+
+def carry_choice(tx: Transaction, finding: str, record: str, by: str, at: dt.datetime) -> None:
+    """Mark a record of the finding as chosen by this person at that time, as it is in another finding."""
+    this = (finding_members.c.finding == finding, finding_members.c.record == record)
+    tx.connection.execute(sa.update(finding_members).where(*this).values(chosen_by=by, chosen_at=at))
+
+
+def chosen_records(tx: Transaction, records: Mapping[str, Collection[str]]) -> set[tuple[str, str]]:
+    """Return those of the records, by dataset, that a person chose to keep in a finding of any rule.
+
+    Records are named as in rules that read their dataset first.
+    """
+    prefixed = (f"{beginning(dataset)},{name[1:]}" for dataset, names in records.items() for name in names)
+    names = {"records": [*prefixed, *{name for names in records.values() for name in names}]}
+    query = (
+        sa.select(finding_members.c.record, findings.c.dataset)
+        .join(findings, findings.c.id == finding_members.c.finding)
+        .where(bulk.one_of(finding_members.c.record, "records"), finding_members.c.chosen_by.is_not(None))
+    )
+    rows = tx.connection.execute(query, names)
+    chosen = {(dataset_of(record) or dataset, without_dataset(record)) for record, dataset in rows}
+    return {(dataset, name) for dataset, name in chosen if name in records.get(dataset, ())}
 
 
 def _write(tx: Transaction, finding: str, values: Mapping[str, Any], note: str | None = None) -> None:
@@ -189,11 +241,18 @@ _MOVE = (
 _now: sa.BindParameter[Any] = sa.bindparam("now", type_=finding_members.c.settled_at.type)
 _FORGET_DIGESTS = sa.update(findings).where(bulk.one_of(findings.c.id, "ids")).values(digest=None)
 _RENEW = sa.update(findings).where(bulk.one_of(findings.c.id, "ids")).values(state_since=_now)
-_END_CHOICES = (
-    sa.update(finding_members)
-    .where(bulk.one_of(finding_members.c.finding, "ids"), finding_members.c.chosen_by.is_not(None))
-    .values(chosen_by=None, chosen_at=None)
-)
+
+
+def _is_chosen_with(finding: str) -> tuple[sa.ColumnElement[bool], ...]:
+    of: sa.BindParameter[str] = sa.bindparam(finding)
+    member, same = sa.alias(finding_members), sa.alias(findings)
+    present = sa.select(member.c.record).where(member.c.finding == of, member.c.role != FORMER)
+    rule = sa.select(findings.c.rule).where(findings.c.id == of).scalar_subquery()
+    of_rule = sa.exists().where(same.c.id == finding_members.c.finding, same.c.rule == rule)
+    return finding_members.c.record.in_(present), finding_members.c.chosen_by.is_not(None), of_rule
+
+
+_END_CHOICES = sa.update(finding_members).where(*_is_chosen_with("the_finding")).values(chosen_by=None, chosen_at=None)
 _SETTLE = (
     sa.update(finding_members)
     .where(bulk.one_of(finding_members.c.finding, "ids"))

@@ -23,7 +23,15 @@ from reconcile.findings.states import PlanState, State
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key, insert_for
 from reconcile.store.judgements import load_not_same
-from reconcile.store.tables import WORST_FIRST, finding_aliases, finding_members, findings, notified, outbox, plans
+from reconcile.store.tables import (
+    WORST_FIRST,
+    audit_bodies,
+    finding_members,
+    findings,
+    notified,
+    outbox,
+    plans,
+)
 from rules import values as sums
 from rules.document.mistakes import listed
 from rules.models import Severity
@@ -32,7 +40,7 @@ _PREFIXES_SHOWN = 5
 
 
 class FindingUnknown(Wrong):
-    """No finding has that id, that beginning of an id, or that fingerprint."""
+    """No finding has that id, or that beginning of an id."""
 
     def __init__(self, name: str, similar: Sequence[str], *, is_any: bool = True) -> None:
         hint = f"did you mean {listed(similar)}? " if similar else ""
@@ -59,7 +67,10 @@ class FindingFilter:
     dataset: str | None = None
     assigned_to: str | None = None
     run: str | None = None  # last seen by this run
+    changed_in: str | None = None  # new in this run, or changed by it
     since: dt.datetime | None = None  # in its state since then, or later
+    known_by: dt.datetime | None = None  # first seen then, or earlier
+    seen_since: dt.datetime | None = None  # last seen then, or later
     limit: int | None = None
 
 
@@ -86,6 +97,13 @@ def count(tx: Transaction, criteria: FindingFilter) -> int:
     """Count the findings, ignoring the limit."""
     matching = filtered(sa.select(findings.c.id), replace(criteria, limit=None)).order_by(None).subquery()
     return int(tx.connection.execute(sa.select(sa.func.count()).select_from(matching)).scalar_one())
+
+
+def worst(tx: Transaction, criteria: FindingFilter) -> Severity | None:
+    """Return the gravest severity of the findings; None if there are none."""
+    matching = filtered(sa.select(findings.c.severity), criteria).order_by(None).subquery()
+    gravest = tx.connection.execute(sa.select(sa.func.max(matching.c.severity))).scalar()
+    return None if gravest is None else Severity(gravest)
 
 
 @dataclass(frozen=True)
@@ -137,11 +155,20 @@ def filtered(query: sa.Select[Any], criteria: FindingFilter) -> sa.Select[Any]:
         conditions.append(findings.c.severity >= int(criteria.severity))
     if criteria.since is not None:
         conditions.append(findings.c.state_since >= criteria.since)
+    if criteria.known_by is not None:
+        conditions.append(findings.c.first_seen <= criteria.known_by)
+    if criteria.seen_since is not None:
+        conditions.append(findings.c.last_seen >= criteria.seen_since)
+    if criteria.changed_in is not None:
+        recorded = sa.select(audit_bodies.c.finding).where(
+            audit_bodies.c.run == criteria.changed_in, audit_bodies.c.finding.is_not(None)
+        )
+        conditions.append(sa.or_(findings.c.first_run == criteria.changed_in, findings.c.id.in_(recorded)))
     return query.where(*conditions)
 
 
 def get(tx: Transaction, text: str) -> Finding:
-    """Return a finding by its id, a unique beginning of it, or a fingerprint it has or ever had.
+    """Return a finding by its id or a unique beginning of it.
 
     Raises FindingUnknown with the nearest ids, FindingAmbiguous.
     """
@@ -150,9 +177,6 @@ def get(tx: Transaction, text: str) -> Finding:
 
 def name_of(tx: Transaction, text: str) -> str:
     """Return the id of the finding for a text; raises like `get`."""
-    alias = tx.connection.execute(_ALIAS, {"mark": text.strip().lower()}).scalar()
-    if alias is not None:
-        return str(alias)
     name = read_id(text)
     fitting = list(tx.connection.execute(_BEGINS, {"name": name, "end": f"{name}~"}).scalars()) if name != "F-" else []
     if name in fitting or len(fitting) == 1:
@@ -373,15 +397,16 @@ def _streamed(query: sa.Select[Any]) -> sa.Select[Any]:
 def _shown(
     tx: Transaction, query: sa.Select[Any], *, members: bool, keep: Callable[[sa.RowMapping], bool] | None = None
 ) -> Iterator[Finding]:
-    not_same: dict[str, NotSame] = {}
+    not_same: dict[tuple[str, str], NotSame] = {}
     for partition in tx.connection.execute(query).mappings().partitions(CHUNK):
         rows = [row for row in partition if keep is None or keep(row)]
         held: Mapping[str, Sequence[sa.RowMapping]] = {}
         if members:
             held = _members(tx, [row["id"] for row in rows])
-            not_same |= {rule: load_not_same(tx, [rule]) for rule in {row["rule"] for row in rows}.difference(not_same)}
+            rules = {(row["rule"], row["kind"]) for row in rows}.difference(not_same)
+            not_same |= {(rule, kind): load_not_same(tx, [rule], kind) for rule, kind in rules}
         for row in rows:
-            yield _finding(row, held.get(row["id"], ()), not_same.get(row["rule"], NotSame()))
+            yield _finding(row, held.get(row["id"], ()), not_same.get((row["rule"], row["kind"]), NotSame()))
 
 
 def _members(tx: Transaction, names: list[str]) -> Mapping[str, Sequence[sa.RowMapping]]:
@@ -436,14 +461,13 @@ def _member(row: sa.RowMapping) -> FindingMember:
     values = decode_key(row["values"])
     dataset = dataset_of(record)
     stored = row["role"], id_of(record), values, row["first_seen"], row["settled_at"]
-    return FindingMember(*stored, dataset, row["chosen_by"])
+    return FindingMember(*stored, dataset, row["chosen_by"], row["chosen_at"])
 
 
 _PLAIN = (
     *("id", "fingerprint", "rule", "kind", "dataset", "version", "records", "first_run", "first_seen", "last_run"),
     *("last_seen", "state_since", "snoozed_until", "assigned_to", "decided_by", "note", "merged_into"),
 )
-_ALIAS = sa.select(finding_aliases.c.finding).where(finding_aliases.c.fingerprint == sa.bindparam("mark"))
 _BEGINS = (
     sa.select(findings.c.id)
     .where(findings.c.id >= sa.bindparam("name"), findings.c.id < sa.bindparam("end"))

@@ -50,6 +50,11 @@ def newest(tx: Transaction) -> SignedHead | None:
     return None if row is None else SignedHead(*row)
 
 
+def signed_after(tx: Transaction, seq: int) -> int:
+    """Return the number of signed heads of later entries."""
+    return tx.connection.execute(sa.select(sa.func.count()).select_from(_raw).where(_raw.c.seq > seq)).scalar() or 0
+
+
 def get(tx: Transaction, seq: int) -> SignedHead | None:
     row = tx.connection.execute(_ALL.where(_raw.c.seq == seq)).one_or_none()
     return None if row is None else SignedHead(*row)

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from reconcile.store import copying, errors
 from reconcile.store.database import Store, Transaction
 from reconcile.store.engine import APPLICATION_ID
-from reconcile.store.tables import expectations, leases, meta, outbox, schedules, slots
+from reconcile.store.tables import REVISION, expectations, leases, meta, outbox, schedules, slots
 
 _PAGES = 256
 """Pages of an SQLite state copied in one step: 1 MB, so Ctrl-C is handled in between."""
@@ -54,8 +54,14 @@ def _copy_rows(tx: Transaction, file: Path) -> None:
     try:
         with engine.begin() as target:
             target.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-            copying.create(target)
-            copying.copy(tx.connection, target)
+            if tx.store.revision < REVISION:
+                from reconcile.store import migrations  # noqa: PLC0415 - Alembic takes 0.2 s to import
+
+                migrations.upgrade(target, tx.store.revision)
+                copying.copy_as_it_is(tx.connection, target)
+            else:
+                copying.create(target)
+                copying.copy(tx.connection, target)
     except sa.exc.OperationalError as error:
         if isinstance(error.orig, sqlite3.Error):
             raise error.orig from error
@@ -68,10 +74,11 @@ def _copy_rows(tx: Transaction, file: Path) -> None:
 
 
 def counts(tx: Transaction) -> dict[str, int]:
-    """Count the rows of each table."""
+    """Count the rows of each table that the state's schema has."""
+    is_older = tx.store.revision < REVISION
     return {
         table.name: tx.connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
-        for table in copying.IN_ORDER
+        for table in (copying.present(tx.connection) if is_older else copying.IN_ORDER)
     }
 
 

@@ -22,16 +22,23 @@ once it was merged into another."""
 _HANDLED = "handled"
 
 
-def load_not_same(tx: Transaction, rules: Sequence[str]) -> NotSame:
-    """Load the pairs that people judged in these rules, and the crowds of findings merged since."""
+def load_not_same(tx: Transaction, rules: Sequence[str], kind: str | None) -> NotSame:
+    """Load the pairs that people judged in these rules, and the crowds of findings merged since.
+
+    Only judgements about findings of this `kind` of rule count; None: of any.
+    """
     pairs, handled = {}, set()
-    for row in tx.connection.execute(sa.select(not_same).where(not_same.c.rule.in_(rules))):
+    query = sa.select(not_same).where(not_same.c.rule.in_(rules))
+    if kind is not None:
+        query = query.join(findings, findings.c.id == not_same.c.finding).where(findings.c.kind == kind)
+    for row in tx.connection.execute(query):
         pair = row.record_a, row.record_b
         pairs[pair] = (decode_key(row.values_a), decode_key(row.values_b))
         if row.decision == _HANDLED:
             handled.add(pair)
-    crowds = load(tx, tx.connection.execute(_CROWDS, {"names": list(rules)}).scalars()).known
-    return NotSame(pairs, [(finding.settled, finding.settled_key) for finding in crowds], frozenset(handled))
+    merged = load(tx, tx.connection.execute(_CROWDS, {"names": list(rules)}).scalars()).known
+    crowds = [(finding.settled, finding.settled_key) for finding in merged if kind in (finding.kind, None)]
+    return NotSame(pairs, crowds, frozenset(handled))
 
 
 def judged_before(tx: Transaction, names: Iterable[str]) -> set[str]:

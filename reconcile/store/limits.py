@@ -9,10 +9,13 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from reconcile.findings.states import PlanState
 from reconcile.store.bulk import one_of
+from reconcile.store.columns import json_text
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import limit_uses, limits
+from reconcile.store.plans import BEYOND_LIMITS
+from reconcile.store.tables import limit_uses, limits, plans
 
 Kind = Literal["rule", "target"]
 Texts = Mapping[str, str]
@@ -120,6 +123,16 @@ def records_between(
 def records_in_run(tx: Transaction, kind: Kind, name: str, run: str) -> tuple[int, Iterator[Texts]]:
     """Return the records that a rule or a target used in a run, and each amount of money."""
     return _total(tx, limit_uses.c[kind] == name, limit_uses.c.run == run)
+
+
+def records_within_limits(
+    tx: Transaction, kind: Kind, name: str, after: dt.datetime, without: Collection[str]
+) -> tuple[int, Iterator[Texts]]:
+    """Return the use after a time of plans that were approved within limits, except those in `without`."""
+    exceeds = sa.type_coerce(plans.c.summary, sa.Text).contains(json_text({BEYOND_LIMITS: True}).strip("{}"))
+    approved = sa.select(plans.c.id).where(plans.c.state != PlanState.AWAITING.value, sa.not_(exceeds))
+    conditions = [limit_uses.c[kind] == name, limit_uses.c.at > after]
+    return _total(tx, *conditions, limit_uses.c.plan.in_(approved), limit_uses.c.plan.not_in(sorted(without)))
 
 
 def _total(tx: Transaction, *conditions: sa.ColumnElement[bool]) -> tuple[int, Iterator[Texts]]:

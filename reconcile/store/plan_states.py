@@ -13,12 +13,10 @@ from reconcile.findings.states import WITHDRAWABLE, PlanState
 from reconcile.store import bulk
 from reconcile.store.bulk import one_of
 from reconcile.store.database import Transaction
-from reconcile.store.plans import COLUMNS, LIVE, StoredPlan, stored
+from reconcile.store.plans import COLUMNS, LIVE, STANDING, StoredPlan, stored
 from reconcile.store.tables import findings, plans
 
 CHUNK = 1_000
-STANDING = (PlanState.AWAITING, PlanState.APPROVED)
-"""States of a plan that was not begun: another plan may replace it."""
 CLAIMED = (PlanState.CLAIMED, PlanState.SENT, PlanState.UNKNOWN)
 WAITING = (PlanState.RETRY_WAIT, PlanState.APPROVED)
 
@@ -122,6 +120,11 @@ def renew(tx: Transaction, ids: Sequence[str], fence: int, owner: Mapping[str, A
 def make_due(tx: Transaction, ids: Sequence[str]) -> None:
     """Make those of these plans that wait due now, with a new budget."""
     tx.connection.execute(_NOW, {"the_ids": ids, "now": tx.now})
+
+
+def end_wait(tx: Transaction, reason: str) -> None:
+    """Make the plans due now that wait for this reason."""
+    tx.connection.execute(_NO_LONGER, {"the_reason": reason, "now": tx.now})
 
 
 # Which plans
@@ -242,6 +245,11 @@ _NOW = (
     sa.update(plans)
     .where(_THESE, plans.c.state.in_(_values(WAITING)))
     .values(next_at=sa.bindparam("now", type_=plans.c.next_at.type), attempts=0, give_up_at=None)
+)
+_NO_LONGER = (
+    sa.update(plans)
+    .where(plans.c.state.in_(_values(WAITING)), plans.c.reason == sa.bindparam("the_reason"))
+    .values(next_at=sa.bindparam("now", type_=plans.c.next_at.type))
 )
 _FINDINGS = (
     sa.select(findings.c.id).where(one_of(findings.c.id, "the_findings")).order_by(findings.c.id).with_for_update()

@@ -6,14 +6,14 @@ import datetime as dt
 import functools
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import sqlalchemy as sa
 
 from reconcile.errors import Wrong
-from reconcile.findings.plan import Plan, from_json, hash_of, is_alike, text_of
+from reconcile.findings.plan import Plan, from_json, hash_of, is_alike, is_alike_renamed, text_of
 from reconcile.findings.states import HOLDING, OVER, PlanState
 from reconcile.store import bulk
 from reconcile.store.database import Transaction
@@ -24,8 +24,17 @@ PAGE = 500
 """Rows read from the database at once."""
 LIVE = tuple(state for state in PlanState if state not in OVER and state is not PlanState.COMPENSATING)
 """States of a pending or running plan. A plan being undone has succeeded; its undo is the live plan."""
+STANDING = (PlanState.AWAITING, PlanState.APPROVED)
+"""States of a plan that was not begun: another plan may replace it."""
 BEYOND_LIMITS = "beyond_limits"
 """The key in a plan's summary set when a person approves it beyond its limits."""
+APPROVED_WITHIN = "approved_within"
+"""The key in a plan's summary of the limits that were configured when it got its last approval."""
+DOUBT = "doubt"
+"""The key in a plan's summary of a sentence on what people should look at before they approve it."""
+RENAMED = "renamed"
+"""The key in a plan's summary of its records that have other names now: pairs of the name in the plan and that one."""
+_EXECUTED = (PlanState.SUCCEEDED.value, PlanState.COMPENSATING.value, PlanState.COMPENSATED.value)
 _DUE = (PlanState.APPROVED.value, PlanState.RETRY_WAIT.value)
 
 
@@ -105,6 +114,20 @@ class StoredPlan:
     def is_beyond_limits(self) -> bool:
         return bool(self.summary.get(BEYOND_LIMITS))
 
+    @property
+    def approved_within(self) -> Mapping[str, Any] | None:
+        """The limits that were configured when the plan was approved; None if no person approved it."""
+        return self.summary.get(APPROVED_WITHIN)
+
+    @property
+    def doubt(self) -> str | None:
+        """What people should look at before they approve the plan, as long as it waits for them."""
+        return self.summary.get(DOUBT) if self.state is PlanState.AWAITING else None
+
+    def is_expired(self, now: dt.datetime) -> bool:
+        """Return True if it waited for too long for an approval, or for its execution after one."""
+        return self.state in STANDING and self.expires_at is not None and self.expires_at <= now
+
     @cached_property
     def content(self) -> Plan:
         """The plan.
@@ -118,12 +141,28 @@ class StoredPlan:
             raise PlanDamaged(self.id)
         return from_json(json.loads(text))
 
+    @property
+    def renamed(self) -> Mapping[str, str]:
+        """The present names of its records, by their names in `content`; those that were never renamed are left out."""
+        return dict(self.summary.get(RENAMED, ()))
+
+    @property
+    def current(self) -> Plan:
+        """The plan with the name that its rule has now. Raises as `content`."""
+        return replace(self.content, rule=self.rule)
+
     def is_for(self, plan: Plan) -> bool:
-        """Return True if it is this plan, or differs only in columns that may drift."""
-        if self.plan_hash == plan.plan_hash or not plan.ignore_drift:
-            return self.plan_hash == plan.plan_hash
+        """Return True if it is this plan, or differs only in columns that may drift, in the rule's former name, or in
+        the names of records that have other ids now."""
+        if self.plan_hash in plan.hashes:
+            return True
         try:
-            return is_alike(self.content, plan)
+            if self.renamed:
+                return is_alike_renamed(self.content, plan, self.renamed)
+            planned_as = self.content.rule
+            if planned_as == plan.rule and not plan.ignore_drift:
+                return False
+            return is_alike(self.content, replace(plan, rule=planned_as))
         except RowsUnreadable:
             return False
 
@@ -134,9 +173,11 @@ class StoredPlan:
 
 @dataclass(frozen=True)
 class PlanFilter:
-    """A filter for plans; fields that are None or empty do not filter."""
+    """A filter for plans; fields that are None or empty do not filter. `or_tried` adds to the `states` all plans that
+    wait for another attempt."""
 
     states: tuple[PlanState, ...] = ()
+    or_tried: bool = False
     rules: tuple[str, ...] = ()
     source: str | None = None
     target: str | None = None
@@ -200,6 +241,13 @@ def get(tx: Transaction, name: str) -> StoredPlan:
     return stored(tx, row)
 
 
+def renamed(tx: Transaction, ids: Collection[str]) -> dict[str, Mapping[str, Any]]:
+    """Return the part of their summaries that tells the present names of records, for plans that have it."""
+    query = sa.select(plans.c.id, plans.c.summary).where(bulk.one_of(plans.c.id, "ids"))
+    rows = tx.connection.execute(query, {"ids": list(ids)}) if ids else ()
+    return {plan: {RENAMED: summary[RENAMED]} for plan, summary in rows if RENAMED in summary}
+
+
 def of_finding(tx: Transaction, finding: str) -> list[StoredPlan]:
     """Return all plans a finding ever had, the newest last."""
     query = sa.select(*COLUMNS).where(plans.c.finding == finding).order_by(plans.c.created_at, plans.c.id)
@@ -214,7 +262,8 @@ def find(tx: Transaction, criteria: PlanFilter | None = None) -> Iterator[Stored
     equal["undoes"] = criteria.undoes
     conditions = [plans.c[name] == value for name, value in equal.items() if value is not None]
     if criteria.states:
-        conditions.append(plans.c.state.in_([state.value for state in criteria.states]))
+        in_states = plans.c.state.in_([state.value for state in criteria.states])
+        conditions.append(sa.or_(in_states, _TRIED) if criteria.or_tried else in_states)
     if criteria.rules:
         conditions.append(plans.c.rule.in_(criteria.rules))
     result = tx.connection.execute(query.where(*conditions), execution_options={"yield_per": PAGE})
@@ -232,6 +281,13 @@ def counts(tx: Transaction, rule: str | None = None, run: str | None = None) -> 
     return {PlanState(state): number for state, number in tx.connection.execute(query)}
 
 
+def expired(tx: Transaction) -> dict[PlanState, int]:
+    """Count the plans past their expiry date that were not begun, by state."""
+    over = (plans.c.state.in_([state.value for state in STANDING]), plans.c.expires_at <= tx.now)
+    query = sa.select(plans.c.state, sa.func.count()).where(*over).group_by(plans.c.state)
+    return {PlanState(state): number for state, number in tx.connection.execute(query)}
+
+
 def records_removed(tx: Transaction, rule: str, states: Collection[PlanState] = (PlanState.SUCCEEDED,)) -> int:
     """Return how many records the rule's plans in these states may have removed from its dataset."""
     of_rule = (plans.c.rule == rule, plans.c.state.in_([state.value for state in states]))
@@ -239,10 +295,15 @@ def records_removed(tx: Transaction, rule: str, states: Collection[PlanState] = 
     return int(tx.connection.execute(sa.select(sa.func.sum(plans.c.records)).where(*of_rule, *removing)).scalar() or 0)
 
 
-def records_cleaned(tx: Transaction, rule: str) -> int:
-    """Return how many records the rule's plans changed or removed, or may have, without those that were undone."""
+def records_cleaned(tx: Transaction, rule: str, *, since: dt.datetime | None = None) -> int:
+    """Return how many records the rule's plans changed or removed, or may have, without those that were undone.
+
+    `since`: only those of plans that ended at this time or later, or have not ended.
+    """
     states = [state.value for state in (*HOLDING, PlanState.SUCCEEDED)]
     query = sa.select(sa.func.sum(plans.c.records)).where(plans.c.rule == rule, plans.c.state.in_(states))
+    if since is not None:
+        query = query.where(sa.or_(plans.c.ended_at.is_(None), plans.c.ended_at >= since))
     return int(tx.connection.execute(query.where(plans.c.undoes.is_(None))).scalar() or 0)
 
 
@@ -286,6 +347,7 @@ def due_ids(
     ids: Collection[str] | None = None,
     run: str | None = None,
     rules: Collection[str] | None = None,
+    targets: Collection[str] | None = None,
     lock: bool = False,
 ) -> list[str]:
     """Return up to `limit` plans of a source that may be claimed now: retries first, then the longest waiting.
@@ -293,9 +355,15 @@ def due_ids(
     `lock` locks them until the caller's transaction ends, and skips plans locked by others.
     """
     due: list[str] = []
-    query = _due(of_run=run is not None, some=ids is not None, of_rules=rules is not None, lock=lock)
+    query = _due(
+        of_run=run is not None,
+        some=ids is not None,
+        of_rules=rules is not None,
+        of_targets=targets is not None,
+        lock=lock,
+    )
     bound: dict[str, Any] = {"the_source": source, "now": tx.now, "the_run": run}
-    bound |= {"the_ids": sorted(ids or ()), "the_rules": sorted(rules or ())}
+    bound |= {"the_ids": sorted(ids or ()), "the_rules": sorted(rules or ()), "the_targets": sorted(targets or ())}
     for state in (PlanState.RETRY_WAIT, PlanState.APPROVED):
         if len(due) < limit:
             more = {"the_state": state.value, "most": limit - len(due)}
@@ -304,7 +372,7 @@ def due_ids(
 
 
 @functools.cache
-def _due(*, of_run: bool, some: bool, of_rules: bool, lock: bool) -> sa.Select[Any]:
+def _due(*, of_run: bool, some: bool, of_rules: bool, of_targets: bool, lock: bool) -> sa.Select[Any]:
     query = sa.select(plans.c.id).where(
         plans.c.state == sa.bindparam("the_state"),
         plans.c.source == sa.bindparam("the_source"),
@@ -316,6 +384,8 @@ def _due(*, of_run: bool, some: bool, of_rules: bool, lock: bool) -> sa.Select[A
         query = query.where(bulk.one_of(plans.c.id, "the_ids"))
     if of_rules:
         query = query.where(bulk.one_of(plans.c.rule, "the_rules"))
+    if of_targets:
+        query = query.where(bulk.one_of(plans.c.target, "the_targets"))
     query = query.order_by(plans.c.next_at, plans.c.id).limit(sa.bindparam("most"))
     return query.with_for_update(skip_locked=True) if lock else query
 
@@ -344,23 +414,34 @@ def sources_due(tx: Transaction) -> list[str]:
     return list(tx.connection.execute(query).scalars())
 
 
-def next_due(
-    tx: Transaction,
-    *,
-    ids: Collection[str] | None = None,
-    run: str | None = None,
-    rules: Collection[str] | None = None,
-    states: Sequence[PlanState] = (PlanState.RETRY_WAIT, PlanState.APPROVED),
+_TRIED = sa.or_(
+    plans.c.state == PlanState.RETRY_WAIT.value,
+    sa.and_(plans.c.state == PlanState.APPROVED.value, plans.c.attempts > 0),
+)
+"""Plans with a failed attempt that wait for the next one; nothing was sent of those that are approved."""
+
+
+def waiting_of(tx: Transaction) -> dict[tuple[str, str, str], int]:
+    """Count the approved plans that are not executed yet, by source, target and rule."""
+    of = (plans.c.source, plans.c.target, plans.c.rule)
+    query = sa.select(*of, sa.func.count()).where(plans.c.state.in_(_DUE)).group_by(*of).order_by(*of)
+    return {(source, target, rule): number for source, target, rule, number in tx.connection.execute(query)}
+
+
+def tried(tx: Transaction) -> int:
+    """Count the plans with a failed attempt that wait for the next one."""
+    return int(tx.connection.execute(sa.select(sa.func.count()).select_from(plans).where(_TRIED)).scalar_one())
+
+
+def next_attempt(
+    tx: Transaction, *, ids: Collection[str] | None = None, rules: Collection[str] | None = None
 ) -> dt.datetime | None:
-    """Return when the next of these plans may be claimed, perhaps in the past; None when none waits."""
-    query = sa.select(sa.func.min(plans.c.next_at, type_=plans.c.next_at.type))
-    query = query.where(plans.c.state.in_([state.value for state in states]))
+    """Return when the next of these plans with a failed attempt is tried again, perhaps in the past; None if none."""
+    query = sa.select(sa.func.min(plans.c.next_at, type_=plans.c.next_at.type)).where(_TRIED)
     if rules is not None:
         query = query.where(plans.c.rule.in_(list(rules)))
     if ids is not None:
         query = query.where(plans.c.id.in_(list(ids)))
-    if run is not None:
-        query = query.where(plans.c.run == run)
     earliest: dt.datetime | None = tx.connection.execute(query).scalar_one()
     return earliest
 
@@ -381,6 +462,22 @@ def last_undo(tx: Transaction, finding: str) -> StoredPlan | None:
     return None if row is None else stored(tx, row)
 
 
+def undo_done(tx: Transaction, plan: str) -> StoredPlan | None:
+    """Return the plan that undid this one; None if it was not undone."""
+    is_done = (plans.c.undoes == plan, plans.c.state == PlanState.SUCCEEDED.value)
+    row = tx.connection.execute(sa.select(*COLUMNS).where(*is_done).limit(1)).one_or_none()
+    return None if row is None else stored(tx, row)
+
+
+def last_executed(tx: Transaction, finding: str) -> StoredPlan | None:
+    """Return the last cleaning of a finding that was executed, also if it was undone since."""
+    query = sa.select(*COLUMNS).where(
+        plans.c.finding == finding, plans.c.undoes.is_(None), plans.c.state.in_(_EXECUTED)
+    )
+    row = tx.connection.execute(query.order_by(plans.c.ended_at.desc(), plans.c.id).limit(1)).one_or_none()
+    return None if row is None else stored(tx, row)
+
+
 def decided_in_vain(tx: Transaction, findings: Collection[str]) -> set[str]:
     """Return those of these findings with a plan that a person decided about, and that was not executed, nor any
     later plan."""
@@ -389,19 +486,27 @@ def decided_in_vain(tx: Transaction, findings: Collection[str]) -> set[str]:
         plans.c.finding.in_(list(findings)), plans.c.undoes.is_(None)
     )
     rows = tx.connection.execute(query.order_by(plans.c.created_at, plans.c.id))
-    executed = (PlanState.SUCCEEDED.value, PlanState.COMPENSATING.value, PlanState.COMPENSATED.value)
     in_vain: dict[str, bool] = {}
     for finding, decided, state in rows:
-        in_vain[finding] = state not in executed and (decided or in_vain.get(finding, False))
+        in_vain[finding] = state not in _EXECUTED and (decided or in_vain.get(finding, False))
     return {finding for finding, is_in_vain in in_vain.items() if is_in_vain}
 
 
-def waiting_plans(tx: Transaction, names: Collection[str]) -> dict[str, str]:
-    """Return the hash of the plan that waits for approval, by finding; findings without one are missing."""
-    query = sa.select(plans.c.finding, plans.c.plan_hash).where(
-        plans.c.finding.in_(list(names)), plans.c.state == PlanState.AWAITING.value
-    )
-    return dict(tx.connection.execute(query).all())
+@dataclass(frozen=True)
+class WaitingPlan:
+    """What a message says of a plan that waits for approval. `records` are surplus records."""
+
+    hash: str
+    action: str
+    records: int
+    expires: dt.datetime | None
+
+
+def waiting_plans(tx: Transaction, names: Collection[str]) -> dict[str, WaitingPlan]:
+    """Return the plan that waits for approval, by finding; findings without one are missing."""
+    columns = (plans.c.finding, plans.c.plan_hash, plans.c.action, plans.c.records, plans.c.expires_at)
+    query = sa.select(*columns).where(plans.c.finding.in_(list(names)), plans.c.state == PlanState.AWAITING.value)
+    return {finding: WaitingPlan(*plan) for finding, *plan in tx.connection.execute(query)}
 
 
 def awaiting(tx: Transaction, names: Collection[str]) -> dict[str, StoredPlan]:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import meta, promotion, releases, runs
+from reconcile.store.tables import meta, promotion, releases, runs, unchanged_runs
 
 
 @dataclass(frozen=True)
@@ -76,15 +76,18 @@ def listed(tx: Transaction, limit: int) -> list[ReleaseRow]:
 
 def _with_last_run() -> sa.Select[Any]:
     last = sa.func.max(runs.c.started, type_=runs.c.started.type)
+    unchanged = sa.func.max(unchanged_runs.c.finished, type_=unchanged_runs.c.finished.type)
     return sa.select(
         *(releases.c[name] for name in ("hash", "first_seen", "config", "files")),
         sa.select(last).where(runs.c.release == releases.c.hash).scalar_subquery().label("last_run"),
+        sa.select(unchanged).where(unchanged_runs.c.release == releases.c.hash).scalar_subquery().label("unchanged"),
     )
 
 
 def _row(row: sa.RowMapping) -> ReleaseRow:
     files = None if row["files"] is None else dict(row["files"])
-    return ReleaseRow(row["hash"], row["first_seen"], row["config"], files, row["last_run"])
+    last_run = max(filter(None, (row["last_run"], row["unchanged"])), default=None)
+    return ReleaseRow(row["hash"], row["first_seen"], row["config"], files, last_run)
 
 
 _CURRENT = sa.select(promotion.c.release, promotion.c.held, promotion.c.since, promotion.c.by, promotion.c.note)

@@ -15,6 +15,8 @@ import sqlalchemy as sa
 from reconcile.findings.states import OVER
 from reconcile.store.database import Transaction
 from reconcile.store.tables import (
+    anchors,
+    checkpoints,
     dataset_stats,
     failures,
     findings,
@@ -30,12 +32,17 @@ from reconcile.store.tables import (
     runs,
     shown_findings,
     slots,
+    unchanged_runs,
 )
+from reconcile.store.triggers import SUCCESS
 
 Row = Mapping[str, Any]
 
 _KEPT_STATS = 3
 """A rule is compared with this many earlier runs."""
+
+EVERY = 100
+"""Every hundredth head stays: reconcile.audit.verifier wants it."""
 
 _IN_PROGRESS = ("running", "due", "queued", "sending")
 
@@ -46,6 +53,7 @@ class Cut:
 
     details: dt.datetime
     runs: dt.datetime
+    unchanged: dt.datetime
     images: dt.datetime
 
 
@@ -103,12 +111,14 @@ def _latest(*conditions: sa.ColumnElement[bool]) -> sa.Select[Any]:
 
 _LAST = _latest()
 _LAST_SUCCESS = _latest(runs.c.status == "succeeded")
+_LAST_WHOLE_SUCCESS = _latest(*SUCCESS)
 
 
 def _ended(cut_off: dt.datetime) -> sa.ColumnElement[bool]:
     """Runs that ended before this time, except each job's last run and last success."""
     over = (runs.c.status != "running", runs.c.finished < cut_off)
-    return sa.and_(*over, runs.c.id.not_in(_LAST), runs.c.id.not_in(_LAST_SUCCESS))
+    last = (_LAST, _LAST_SUCCESS, _LAST_WHOLE_SUCCESS)
+    return sa.and_(*over, *(runs.c.id.not_in(query) for query in last))
 
 
 def _text(column: sa.Column[Any]) -> sa.ColumnElement[str]:
@@ -200,7 +210,7 @@ _STATS = _numbered_stats()
 def _is_old(cut: Cut) -> sa.ColumnElement[bool]:
     """Old counts, except each rule's latest ones and the latest in which a record passed."""
     passed_last = sa.and_(_STATS.c.passed, _STATS.c.of_passed == 1)
-    return sa.and_(_STATS.c.at < cut.runs, _STATS.c.number > _KEPT_STATS, ~passed_last)
+    return sa.and_(_STATS.c.at < cut.unchanged, _STATS.c.number > _KEPT_STATS, ~passed_last)
 
 
 def _stats(cut: Cut) -> sa.Select[Any]:
@@ -209,6 +219,37 @@ def _stats(cut: Cut) -> sa.Select[Any]:
 
 def _runs(cut: Cut) -> sa.Select[Any]:
     """Old runs to which nothing that stays refers."""
+    return sa.select(runs.c.id).where(_ended(cut.runs), *_unused(cut))
+
+
+def _unchanged(cut: Cut) -> sa.Select[Any]:
+    """Runs of whole jobs that changed nothing and ended a while ago, except the one with the latest slot of each job.
+
+    Later runs compare themselves with that one.
+    """
+    slot = sa.func.max(runs.c.slot).label("slot")
+    last = sa.select(runs.c.job, slot).group_by(runs.c.job).subquery()
+    is_last = sa.exists().where(last.c.job == runs.c.job, last.c.slot == runs.c.slot)
+    changed_nothing = _text(runs.c.summary).contains('"unchanged":true')
+    return sa.select(runs.c.id).where(_ended(cut.unchanged), *SUCCESS, changed_nothing, ~is_last, *_unused(cut))
+
+
+def _days(cut: Cut) -> sa.Select[Any]:
+    key = (unchanged_runs.c.job, unchanged_runs.c.day, unchanged_runs.c.release)
+    return sa.select(*key).where(unchanged_runs.c.finished < cut.runs)
+
+
+def _heads(cut: Cut) -> sa.Select[Any]:
+    """Signed heads that later ones cover, except every hundredth and those of anchors."""
+    head = checkpoints.c
+    is_covered = head.seq < sa.select(sa.func.max(head.seq)).scalar_subquery()
+    return sa.select(head.seq).where(
+        head.at < cut.unchanged, is_covered, head.seq % EVERY != 0, head.seq.not_in(sa.select(anchors.c.seq))
+    )
+
+
+def _unused(cut: Cut) -> list[sa.ColumnElement[bool]]:
+    """Conditions that nothing that stays refers to a run."""
     staying_stats = sa.select(_STATS.c.run).where(~_is_old(cut))
     message, plan = outbox.c, plans.c
     staying_messages = sa.select(message.run).where(message.run.is_not(None), message.message.not_in(_messages(cut)))
@@ -216,16 +257,18 @@ def _runs(cut: Cut) -> sa.Select[Any]:
     pointing = [
         sa.select(table.c[name]) for table in (findings, rule_state, failures) for name in ("first_run", "last_run")
     ]
-    unused = [runs.c.id.not_in(query) for query in (*pointing, staying_stats, staying_messages, of_plans)]
-    return sa.select(runs.c.id).where(_ended(cut.runs), *unused)
+    return [runs.c.id.not_in(query) for query in (*pointing, staying_stats, staying_messages, of_plans)]
 
 
 def _releases(cut: Cut) -> sa.Select[Any]:
     """Old releases to which no kept run or plan refers, except the promoted and the newest one."""
     used = sa.select(runs.c.release).where(runs.c.id.not_in(_runs(cut)))
+    of_days = sa.select(unchanged_runs.c.release).where(unchanged_runs.c.finished >= cut.runs)
     of_plans = sa.select(plans.c.release)
     newest = sa.select(releases.c.hash).order_by(releases.c.first_seen.desc(), releases.c.hash).limit(1)
-    unused = [releases.c.hash.not_in(query) for query in (used, of_plans, sa.select(promotion.c.release), newest)]
+    unused = [
+        releases.c.hash.not_in(query) for query in (used, of_days, of_plans, sa.select(promotion.c.release), newest)
+    ]
     return sa.select(releases.c.hash).where(releases.c.first_seen < cut.runs, *unused)
 
 
@@ -241,5 +284,8 @@ PRESSES = Old(presses, _presses)
 KEYED_REQUESTS = Old(keyed_requests, _keyed_requests)
 CHECKPOINTS = Old(run_rules, _checkpoints)
 COUNTS = Old(dataset_stats, _stats)
+UNCHANGED = Old(runs, _unchanged)
+DAYS = Old(unchanged_runs, _days)
+HEADS = Old(checkpoints, _heads)
 RUNS = Old(runs, _runs)
 RELEASES = Old(releases, _releases)

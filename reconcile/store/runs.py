@@ -77,12 +77,17 @@ def start(tx: Transaction, run: str, job: str, slot: dt.datetime, release: str, 
     return earlier.attempt + 1
 
 
-def interrupt_others(tx: Transaction, job: str, run: str) -> list[str]:
+def interrupt_others(tx: Transaction, job: str, run: str) -> list[RunRow]:
     """Mark the runs of dead workers of this job as interrupted; the caller holds the job's lease."""
     orphans = sa.update(runs).where(runs.c.job == job, runs.c.id != run, runs.c.status == "running")
-    return list(
-        tx.connection.execute(orphans.values(status="interrupted", finished=tx.now).returning(runs.c.id)).scalars()
-    )
+    interrupted = orphans.values(status="interrupted", finished=tx.now).returning(*_RUN)
+    return [RunRow(*row) for row in tx.connection.execute(interrupted)]
+
+
+def is_running(tx: Transaction, job: str) -> bool:
+    """Return True if a run of the job began and did not end, perhaps since its process was killed."""
+    query = sa.select(runs.c.id).where(runs.c.job == job, runs.c.status == "running").limit(1)
+    return tx.connection.execute(query).first() is not None
 
 
 def never_ended(tx: Transaction, job: str) -> list[str]:
@@ -158,6 +163,30 @@ def seen_before(tx: Transaction, dataset: str, rule: str, run: str, limit: int =
         .limit(limit)
     )
     return [EarlierCounts(*row) for row in tx.connection.execute(query)]
+
+
+def last_seen(tx: Transaction, dataset: str, rule: str) -> dt.datetime | None:
+    """Return when counts were stored last for the rule; None if never."""
+    of_rule = (dataset_stats.c.dataset == dataset, dataset_stats.c.rule == rule)
+    latest: dt.datetime | None = tx.connection.execute(
+        sa.select(sa.func.max(dataset_stats.c.at)).where(*of_rule)
+    ).scalar()
+    return latest
+
+
+def accept_unlikely(tx: Transaction, rule: str) -> bool:
+    """Store the counts that the rule's last run refused, so that the next one compares with them.
+
+    Return False if the last run refused none.
+    """
+    query = sa.select(run_rules.c.run, run_rules.c.status, run_rules.c.outcome).where(run_rules.c.rule == rule)
+    last = tx.connection.execute(query.order_by(run_rules.c.finished.desc()).limit(1)).one_or_none()
+    if last is None or last.status != "failed":
+        return False
+    refused = last.outcome.get("unlikely", {})
+    for dataset, counts in refused.items():
+        keep_seen(tx, last.run, dataset, rule, EarlierCounts(*counts))
+    return bool(refused)
 
 
 def ever_passed(tx: Transaction, dataset: str, rule: str) -> bool:

@@ -10,17 +10,18 @@ import sqlalchemy as sa
 
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import attempts, sessions
+from reconcile.store.tables import attempts, sessions, users
 
 
 class SessionRow(NamedTuple):
-    """A signed-in browser. `id` is an HMAC."""
+    """A signed-in browser. `id` is an HMAC, and `seal` one over the row; a row without it is of an earlier version."""
 
     id: str
     user: str
     started_at: dt.datetime
     seen_at: dt.datetime
     ends_at: dt.datetime
+    seal: str | None = None
 
 
 _SESSION = sa.select(*(sessions.c[name] for name in SessionRow._fields))
@@ -35,9 +36,17 @@ def add(tx: Transaction, row: SessionRow) -> None:
     tx.connection.execute(sa.insert(sessions), row._asdict())
 
 
-def see(tx: Transaction, session: str) -> None:
-    """Record that the session was used now."""
-    tx.connection.execute(sa.update(sessions).where(sessions.c.id == session).values(seen_at=tx.now))
+def change(tx: Transaction, row: SessionRow) -> None:
+    """Store when the session was last used, and its seal, unless it ended meanwhile."""
+    of_this = sa.update(sessions).where(sessions.c.id == row.id)
+    tx.connection.execute(of_this.values(seen_at=row.seen_at, seal=row.seal))
+
+
+def sealed_ones(tx: Transaction) -> list[tuple[SessionRow, str | None]]:
+    """Return every session with a seal, with the hash of its user's password, in the order of their ids."""
+    query = sa.select(*(sessions.c[name] for name in SessionRow._fields), users.c.password)
+    query = query.join(users, users.c.name == sessions.c.user).where(sessions.c.seal.is_not(None))
+    return [(SessionRow(*row), password) for *row, password in tx.connection.execute(query.order_by(sessions.c.id))]
 
 
 def end(tx: Transaction, session: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from reconcile.store import unchanged_runs
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import schedules, slots
@@ -140,12 +141,13 @@ def listed(
 
 def kept(tx: Transaction, job: str, since: dt.datetime) -> set[dt.datetime | str]:
     """Return the times and causes of the job's slots from this time on."""
-    return _names(tx, slots.c.job == job, slots.c.slot >= since)
+    return _names(tx, slots.c.job == job, slots.c.slot >= since) | unchanged_runs.since(tx, job, since)
 
 
 def decided(tx: Transaction, job: str, since: dt.datetime) -> set[dt.datetime | str]:
     """Return the times and causes of the job's slots from this time on that are no longer due."""
-    return _names(tx, slots.c.job == job, slots.c.slot >= since, slots.c.status != "due")
+    named = _names(tx, slots.c.job == job, slots.c.slot >= since, slots.c.status != "due")
+    return named | unchanged_runs.since(tx, job, since)
 
 
 def _names(tx: Transaction, *which: sa.ColumnElement[bool]) -> set[dt.datetime | str]:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0012"
+REVISION = "0017"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 
 metadata = sa.MetaData(
@@ -78,10 +78,30 @@ runs = sa.Table(
     sa.Column("summary", Json),
     sa.UniqueConstraint("job", "slot"),
     sa.Index(None, "job", "status", "fence"),
+    sa.Index(None, "started"),
+    sa.Index(None, "job", "started"),
 )
 """One row per job and slot; `attempt` counts its starts, `fence` is the lease it runs under.
 
 Fences of a job's lease only rise, so they order its runs even if the clock was set back.
+"""
+
+unchanged_runs = sa.Table(
+    "unchanged_runs",
+    metadata,
+    sa.Column("job", Word, primary_key=True),
+    sa.Column("day", Word, primary_key=True),  # of their slots, in UTC: 2026-11-21
+    sa.Column("release", Word, sa.ForeignKey("releases.hash"), primary_key=True),
+    sa.Column("runs", sa.Integer, nullable=False),
+    sa.Column("slots", Json, nullable=False),  # see reconcile.store.unchanged_runs
+    sa.Column("first_slot", Instant, nullable=False),
+    sa.Column("last_slot", Instant, nullable=False),
+    sa.Column("started", Instant, nullable=False),
+    sa.Column("finished", Instant, nullable=False),
+    sa.Column("summary", Json, nullable=False),
+)
+"""Old runs that changed nothing, one row a day instead of one a run: their exact slots, the start of the first, the end
+of the last, and the counts of the one with the latest slot.
 """
 
 schedules = sa.Table(
@@ -518,6 +538,16 @@ dataset_schemas = sa.Table(
 )
 """The shape of a dataset when a rule last cleaned it: a missing or emptied column stops the cleaning."""
 
+record_ids = sa.Table(
+    "record_ids",
+    metadata,
+    sa.Column("dataset", Word, primary_key=True),
+    sa.Column("columns", Json, nullable=False),
+    sa.Column("types", Json, nullable=False),
+    sa.Column("at", Instant, nullable=False),
+)
+"""The columns of a dataset's id and their types, by which the records in its findings are named."""
+
 checkpoints = sa.Table(
     "checkpoints",
     metadata,
@@ -653,6 +683,17 @@ notified = sa.Table(
 `before_…` is the same of the message before, which counts again if this one is not sent.
 """
 
+cleaning_news = sa.Table(
+    "cleaning_news",
+    metadata,
+    sa.Column("plan", Word, sa.ForeignKey("plans.id"), primary_key=True),
+    sa.Column("rule", Word, nullable=False),
+    sa.Column("what", Word, nullable=False),  # reconcile.store.cleaning_news.What
+    sa.Column("run", Word),
+    sa.Column("at", Instant, nullable=False),
+)
+"""What became of plans and was not told yet: written with the fact, deleted with the message. `run` executed it."""
+
 audit = sa.Table(
     "audit",
     metadata,
@@ -730,6 +771,7 @@ sessions = sa.Table(
     sa.Column("started_at", Instant, nullable=False),
     sa.Column("seen_at", Instant, nullable=False),
     sa.Column("ends_at", Instant, nullable=False, index=True),
+    sa.Column("seal", Word),  # see reconcile.audit.sessions; null: of an earlier version, lets nobody in
 )
 """Signed-in browsers."""
 

@@ -13,8 +13,10 @@ def keeping_apart(tx: Transaction, rule: Rule) -> Rule:
     """Return a rule whose groups have links with the pairs that no key may join; another rule as it is."""
     if not rule.joins:
         return rule
-    former = memory.former_name(tx, RuleIdentity.of(rule))
-    not_same = judgements.load_not_same(tx, (rule.name, former) if former else (rule.name,))
+    identity = RuleIdentity.of(rule)
+    former = memory.former_name(tx, identity)
+    kind = memory.continued_kind(tx, identity)
+    not_same = judgements.load_not_same(tx, (rule.name, former) if former else (rule.name,), kind)
     return rule.keeping_apart(
         {
             frozenset((dataset_of(record), canonical_json(id_of(record))) for record in pair): linking_in(first)

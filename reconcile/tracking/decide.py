@@ -18,6 +18,7 @@ from reconcile import points
 from reconcile.audit import facts, log
 from reconcile.errors import Refused, Wrong
 from reconcile.findings.approval import person
+from reconcile.findings.identity import member_name
 from reconcile.findings.judgement import FindingChange
 from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.plan import Plan
@@ -194,19 +195,52 @@ def snooze(
 def reopen(store: Store, finding_id: str, *, actor: str, note: str | None = None, seen: int | None = None) -> Decision:
     """Open the finding and its records again after a dismissal, a snooze or an undo, or if it was handled."""
     with store.begin() as tx:
-        finding = lock(tx, name_of(tx, finding_id))
+        finding = _locked(tx, finding_id)
+        if can_take_back(tx, finding):
+            return _taken_back(tx, finding, actor, note, seen)
         if finding.state is State.OPEN:
             return Decision(finding, changed=False, sentence=f"{finding.id} is already open; nothing was changed.")
         _check(finding, Event.DECISION_UNDONE, "reopened", seen)
-        details = {}
-        if finding.state in SETTLED:
-            records = judgements.present(tx, finding.id)
-            log.touch(tx, facts.FINDING, judgements.judged_among(tx, records))
-            details["pairs"] = judgements.forget_judgements(tx, finding.id, finding.rule, records)
-            finding_memory.settle(tx, finding.id, None)
-            finding_states.forget_decision(tx, finding.id)
+        details = {"pairs": _forget_decisions(tx, finding)} if finding.state in SETTLED else {}
         _move(tx, finding, Event.DECISION_UNDONE, actor, note, details=details)
         return _done(tx, finding, f"{finding.id} is open again.")
+
+
+_UNDECIDED = (State.OPEN, State.AWAITING, State.STALE, State.FAILED)
+
+
+def can_take_back(tx: Transaction, finding: Finding) -> bool:
+    """Return True if the finding is open and a decision, made in it or in one that it took in, covers its records."""
+    if finding.state not in _UNDECIDED:
+        return False
+    if finding.settled_pairs or finding.handled_pairs or finding_states.decided_findings(tx, [finding.id]):
+        return True
+    return bool(finding_memory.decided_within(tx, finding.id, map(member_name, finding.members)))
+
+
+def _taken_back(tx: Transaction, finding: Finding, actor: str, note: str | None, seen: int | None) -> Decision:
+    """Take back the decisions about records of a finding that is open, as others joined them; its plan ends."""
+    check_seen(finding, seen)
+    effects.void(tx, [finding.id], reason=f"reopened by {actor}", by=actor)
+    if finding.state is State.AWAITING:
+        progress.move(tx, [Transition(finding.id, Event.VOIDED, why=f"reopened by {actor}")], by=actor)
+    pairs = _forget_decisions(tx, finding)
+    log.touch(tx, facts.FINDING, [finding.id])
+    finding_states.name_decider(tx, finding.id, by=actor, note=note)
+    body = {"from": finding.state.value, "to": State.OPEN.value, "records": finding.records}
+    _tell(tx, finding, Event.DECISION_UNDONE.value, actor=actor, body=body | {"note": note or None, "pairs": pairs})
+    return _done(tx, finding, f"{finding.id} is open; no decision covers any of its records now.")
+
+
+def _forget_decisions(tx: Transaction, finding: Finding) -> int:
+    """Forget what people decided about the finding's records, also in findings that it took in; return the pairs."""
+    records = judgements.present(tx, finding.id)
+    taken_in = finding_memory.decided_within(tx, finding.id, records)
+    log.touch(tx, facts.FINDING, [*judgements.judged_among(tx, records), finding.id, *taken_in])
+    for name in (finding.id, *taken_in):
+        finding_memory.settle(tx, name, None)
+        finding_states.forget_decision(tx, name)
+    return judgements.forget_judgements(tx, finding.id, finding.rule, records)
 
 
 def assign(
@@ -275,18 +309,21 @@ def approve(
             return Decision(finding, changed=False, sentence=sentence, ready=plan.state is PlanState.APPROVED)
         _check_valid(tx, finding, plan, void)
         approvals_given = stored_approvals.given(tx, [plan.id]).get(plan.id, ())
-        if person(actor) in map(person, approvals_given):
+        is_given = person(actor) in map(person, approvals_given)
+        if is_given and not approvals.may_approve_again(tx, plan, actor, system):
             raise NotYours(finding, actor)
         if finding.kept_by is not None:
             is_own_choice = _is_same(actor, finding.kept_by)
-            if plan.policy == "two_person" and is_own_choice:
+            if plan.policy == "two_person" and approvals.chose_keeper(tx, finding, actor, system):
                 raise ChoseKeeper(finding, actor)
             if plan_hash is None and not is_own_choice:
                 raise PlanNotNamed(finding, plan)
         reserve(tx, plan)
         if not approvals.give(tx, plan, by=actor, plan_hash=plan.plan_hash, note=note, system=system):
             sentence = f"{actor} approves the plan for {finding.id}; one more person must approve it."
-            return _done(tx, finding, sentence)
+            shared = approvals.held_in_common(tx, plan, actor, system)
+            advice = f" {shared}. Its owner changes the password in the console" if shared else ""
+            return _done(tx, finding, sentence + (f"{advice}, or a third person approves." if advice else ""))
         effects.approved(tx, [plan.id], by=actor)
         progress.move(tx, [Transition(finding.id, Event.APPROVED, plan.id)], by=actor)
         _decided(tx, finding, actor, note)
@@ -397,7 +434,7 @@ def _check_valid(tx: Transaction, finding: Finding, plan: StoredPlan, void: Void
     if plan.expires_at is not None and plan.expires_at <= tx.now:
         expired = f"its plan waited for approval until {_time(plan.expires_at)}"
         raise approvals.PlanChanged(finding.id, expired, is_void=True)
-    if why := void(plan.content, plan.policy):
+    if why := void(plan.current, plan.policy):
         raise approvals.PlanChanged(finding.id, why, is_void=True)
 
 

@@ -10,6 +10,8 @@ from reconcile.findings.identity import member_name
 from reconcile.findings.keeper import CHOOSABLE, handle_of
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import PlanState, State
+from reconcile.journal import approvals
+from reconcile.people.makers import told
 from reconcile.store import Transaction, finding_states
 from reconcile.store import findings as stored_findings
 from reconcile.store import plans as stored_plans
@@ -47,12 +49,13 @@ def check(finding: Finding, seen: int | None = None) -> None:
 
 
 def choose(
-    tx: Transaction, before: Finding, member: FindingMember, *, by: str, note: str | None
+    tx: Transaction, before: Finding, member: FindingMember, *, by: str, note: str | None, system: str | None = None
 ) -> tuple[Finding, StoredPlan | None]:
     """Store the choice of this member, or of the rule's keeper, which takes a choice back.
 
     `before` is the finding that the choice was checked and planned with; its plan and itself are locked in `tx`. Return
-    the finding after the choice, and its plan that waits. Raises KeeperFixed, FindingChanged.
+    the finding after the choice, and its plan that waits. `system` is as in `decide.approve`. Raises KeeperFixed,
+    FindingChanged.
     """
     plan = stored_plans.standing(tx, before.id, lock=True)
     now = stored_findings.lock(tx, before.id)
@@ -61,14 +64,15 @@ def choose(
         raise KeeperFixed(now, State.CLEANING)
     if _records(now) != _records(before):
         raise FindingChanged(now)
-    log.touch(tx, facts.FINDING, [now.id])
+    log.touch(tx, facts.FINDING, [now.id, *finding_states.chosen_with(tx, now.id)])
     version, is_by_rule = now.version + 1, member.chosen_by is None
     record = None if is_by_rule else member_name(member)
     finding_states.choose_keeper(tx, now.id, record, by=by, version=version, note=note)
     stored_findings.keep_notified(tx, now.id, version=version)
     body = {"finding": now.id, "rule": now.rule, "records": now.records, "version": version}
     body |= {"record": handle_of(tx.store.key, now.id, member)} | ({"note": note} if note else {})
-    log.append(tx, by, "finding.keeper_by_rule" if is_by_rule else "finding.keeper_chosen", now.id, body)
+    body |= told(tx, by, system)
+    log.append(tx, by, "finding.keeper_by_rule" if is_by_rule else approvals.KEEPER_CHOSEN, now.id, body)
     return stored_findings.lock(tx, now.id), plan
 
 

@@ -36,7 +36,7 @@ class StoredGroups:
 
     def judged(self) -> Sequence[KnownGroup]:
         with self.store.read() as tx:
-            not_same = judgements.load_not_same(tx, (self.rule,))
+            not_same = judgements.load_not_same(tx, (self.rule,), None)
         pairs = (zip(pair, keys, strict=True) for pair, keys in not_same.pairs.items())
         records = [_known(key, (record,)) for pair in pairs for record, key in pair]
         return [*records, *(_known(key, tuple(crowd)) for crowd, key in not_same.crowds)]

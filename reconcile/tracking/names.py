@@ -80,7 +80,7 @@ def _free_marks(tx: Transaction, rule: RuleIdentity, new_verdicts: dict[int, Ver
 def _free_ids(tx: Transaction, marks: Sequence[str]) -> dict[str, str]:
     taken: set[str] = set()
     while True:
-        ids = short_ids(marks, taken)
+        ids = short_ids(marks, taken, tx.store.key)
         clashes = finding_memory.taken(tx, ids.values())
         if not clashes:
             return ids

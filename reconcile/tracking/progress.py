@@ -105,11 +105,13 @@ def _judge_undone(tx: Transaction, moves: Sequence[Transition], by: str) -> None
 
 
 def _records_of(tx: Transaction, plan: str) -> Collection[str]:
+    stored_plan = plans.get(tx, plan)
     try:
-        content = plans.get(tx, plan).content
+        content = stored_plan.content
     except RowsUnreadable:  # its data were erased; what people decided about the finding still asks
         return ()
-    return {*filter(None, [content.keeper]), *content.surplus}
+    names = (*filter(None, [content.keeper]), *content.surplus)
+    return {stored_plan.renamed.get(name, name) for name in names}
 
 
 def _moved(tx: Transaction, row: stored.Whole, state: State, version: int, payload: Mapping[str, Any]) -> stored.Moved:
@@ -143,10 +145,11 @@ def _payload_changes(row: stored.Whole, move: Transition, version: int) -> dict[
     """Return the changes of the payload. `not_undone` is kept apart from the state's reason, with its news version."""
     if move.event is Event.NOT_UNDONE:
         return {"not_undone": [version, move.why]}
-    changes: dict[str, Any] = {} if move.why is None else {"reason": move.why}
+    is_over = move.event in _SETTLING  # a reason why it failed before no longer holds
+    changes: dict[str, Any] = {"reason": move.why} if move.why is not None or is_over else {}
     if move.event is Event.UNDONE:
         changes |= {"not_undone": None, DECIDED: State.UNDONE.value}
-    return changes | ({"settled_key": row.payload.get("judged", row.key)} if move.event in _SETTLING else {})
+    return changes | ({"settled_key": row.payload.get("judged", row.key)} if is_over else {})
 
 
 def _chunks(moves: Iterable[Transition]) -> Iterator[Sequence[Transition]]:

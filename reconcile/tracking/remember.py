@@ -15,7 +15,7 @@ from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.judgement import FindingChange, Judgement, Verdict, judge
 from reconcile.findings.known import NotSame, Outline, parts, slices
 from reconcile.journal import effects
-from reconcile.store import Transaction, carried, finding_states, judgements, recognised
+from reconcile.store import Transaction, carried, finding_states, judgements, recognised, renamed
 from reconcile.store import finding_memory as memory
 from reconcile.store.carried import Carried
 from reconcile.store.finding_memory import Entered, Memory
@@ -84,7 +84,7 @@ def record(
     """
     before = None if scope is None else carried.last_run(tx, rule.name)
     log.touch(tx, facts.RULE, {rule.name, rule.was or rule.name})
-    log.touch(tx, facts.FINDING, memory.renamed_with(tx, rule))
+    _touch_renamed(tx, rule)
     entered = memory.enter(tx, rule, run, read_at or tx.now)
     effects.lock_standing(tx, rule.name)
     if rule.hides_amounts:
@@ -93,7 +93,7 @@ def record(
     if entered.renamed:
         body = {"run": run, "rule": rule.name, "was": rule.was, "findings": entered.renamed}
         log.append(tx, ACTOR, "rule.renamed", rule.name, body)
-    not_same = judgements.load_not_same(tx, (rule.name,))
+    not_same = judgements.load_not_same(tx, (rule.name,), rule.kind)
     followed = _followed(rule, entered)
     writer, tally = Writer(tx, run, rule, entered), _Tally(expected)
     have_own_keys = isinstance(groups, PartlyBuilt)
@@ -131,6 +131,17 @@ def record(
     return tally.outcome(rule, entered, writer.news)
 
 
+def _touch_renamed(tx: Transaction, rule: RuleIdentity) -> None:
+    """Note what `memory.enter` changes for a rule with `was`."""
+    if rule.was is None:
+        return
+    was = memory.former_name(tx, rule)
+    log.touch(tx, facts.FINDING, renamed.findings_to_move(tx, rule, was))
+    if was is not None:
+        log.touch(tx, facts.PLAN, renamed.plans_to_move(tx, was))
+        log.touch(tx, facts.LIMITS, renamed.scopes_to_move(was, rule.name))
+
+
 def _judgeable(
     groups: Sequence[Group], outlines: Iterator[Outline], rule: RuleIdentity, *, have_own_keys: bool
 ) -> Iterator[tuple[Sequence[Group], Sequence[str]]]:
@@ -151,11 +162,14 @@ def preview(
     entered = memory.standing(tx, rule)
     former = memory.former_name(tx, rule)
     names = (rule.name, former) if former else (rule.name,)
-    not_same = judgements.load_not_same(tx, names)
+    kind = memory.continued_kind(tx, rule)
+    not_same = judgements.load_not_same(tx, names, kind)
 
     def judged(part_groups: Sequence[Group], findings: Sequence[str]) -> Judgement:
-        known = memory.load(tx, findings).known
-        return judge(followed, part_groups, known, not_same, tx.now, edited=entered.edited, complete=complete)
+        stored = memory.load(tx, findings).known
+        if kind is None:
+            stored = tuple(replace(finding, kind=rule.kind) for finding in stored)
+        return judge(followed, part_groups, stored, not_same, tx.now, edited=entered.edited, complete=complete)
 
     followed = _followed(rule, entered)
     outlines = memory.outlines(tx, names, by_records=followed.by_records, lock=False)

@@ -14,7 +14,10 @@ from reconcile.store.finding_memory import Memory, decode_key
 from rules.engines.base import Group
 from rules.engines.scope import Scope
 
-_DIFFERENT = (Event.OPENED, Event.GREW, Event.SHRANK, Event.VANISHED, Event.CAME_BACK, Event.HANDLED, Event.DISMISSED)
+_DIFFERENT = (
+    *(Event.OPENED, Event.GREW, Event.SHRANK, Event.VANISHED, Event.CAME_BACK, Event.HANDLED, Event.DISMISSED),
+    *(Event.HANDLED_AGAIN, Event.DISMISSED_AGAIN, Event.UNDONE_AGAIN),
+)
 
 
 class KeyTexts:
@@ -37,6 +40,8 @@ class KeyTexts:
         if rule.by_records:
             records = {record for group in groups for record in records_of(group)}
             self.findings.update(*(memory.following(tx, rule.name, chunk) for chunk in memory.chunks(records)))
+            while related := memory.merged_with(tx, self.findings) - self.findings:
+                self.findings |= related
         carried.lock(tx, self.findings)
         yield from memory.outlines_of(tx, sorted(self.findings), by_records=rule.by_records)
 

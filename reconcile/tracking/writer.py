@@ -29,6 +29,7 @@ class Writer:
         self._tx = tx
         self._run = run
         self._rule = rule
+        self._has_history = not entered.first
         found_at_once = entered.first or entered.edited
         self._summary = found_at_once and rule.existing is Existing.SUMMARY
         self._silent = found_at_once and rule.existing is Existing.IGNORE
@@ -47,11 +48,13 @@ class Writer:
         self._seen: list[str] = []
         self._new_members: list[Row] = []
         self._changed_members: list[Row] = []
-        self._without_choice: dict[str, str] = {}
+        self._returning: list[Row] = []
+        self._choices: dict[str, str] = {}
         numbered = enumerate(judgement.verdicts)
         for number, verdict in sorted(numbered, key=lambda item: names.ids.get(item[0]) or item[1].finding or ""):
             mark = names.marks.get(number, "")
             self._apply(verdict, names.ids.get(number), mark, is_own=mark == names.own.get(number))
+        self._carry_choices()
         self._add_new()
         touched = [row["id"] for row in self._changed]
         touched += [row["finding"] for row in (*self._new_members, *self._changed_members)]
@@ -59,14 +62,29 @@ class Writer:
         memory.write(self._tx, self._changed, names.aliases)
         memory.write_members(self._tx, new=self._new_members, changed=self._changed_members)
         memory.touch(self._tx, self._seen, self._run)
-        self._end_choices()
+        self._log_choices()
 
-    def _end_choices(self) -> None:
-        """Let the rule's keeper count again where the chosen one left the finding, or the finding is over."""
-        if not self._without_choice:
+    def _carry_choices(self) -> None:
+        """Let records that people chose to keep in other findings of the rule be kept where they are now."""
+        if not self._has_history:
             return
-        finding_states.end_choices(self._tx, list(self._without_choice))
-        for finding, event in self._without_choice.items():
+        joining = [*self._members_of_new, *self._new_members]
+        records = [row["record"] for row in (*joining, *self._returning)]
+        chosen = finding_states.choices(self._tx, self._rule.name, records)
+        for row in (*joining, *self._returning):
+            if row["record"] in chosen:
+                row["chosen_by"], row["chosen_at"] = chosen[row["record"]]
+                self._choices[row["finding"]] = "finding.keeper_returned"
+        for row in self._returning:
+            if row["record"] in chosen:
+                finding_states.carry_choice(self._tx, row["finding"], row["record"], *chosen[row["record"]])
+
+    def _log_choices(self) -> None:
+        """Log, and show in messages, where a record that a person chose to keep left a finding, or is in it again."""
+        if not self._choices:
+            return
+        finding_states.renew(self._tx, list(self._choices))
+        for finding, event in self._choices.items():
             body = {"finding": finding, "rule": self._rule.name, "run": self._run}
             log.append(self._tx, ACTOR, event, finding, body)
 
@@ -100,8 +118,6 @@ class Writer:
         stored = self._known.rows[verdict.finding or ""]
         row = stored | {"payload": stored["payload"] | {"reason": verdict.reason}, "merged_into": verdict.into}
         self._changed_by(row, stored, verdict)
-        if any(member["chosen_by"] is not None for member in self._known.members[stored["id"]].values()):
-            self._without_choice[stored["id"]] = "finding.keeper_ended"
 
     def _on_new(self, verdict: Verdict, group: Group, new_id: str, mark: str, *, is_own: bool) -> None:
         fixed = {"id": new_id, "rule": self._rule.name, "kind": self._rule.kind, "dataset": self._rule.dataset}
@@ -114,7 +130,9 @@ class Writer:
 
     def _on_found(self, verdict: Verdict, group: Group, finding: str, mark: str, *, is_own: bool) -> None:
         before = self._known.rows[finding]
-        row = before | self._facts(group, mark) | {"payload": self._payload(verdict, group, before)}
+        row = (
+            before | self._facts(group, mark) | {"payload": self._payload(verdict, group, before), "merged_into": None}
+        )
         row["digest"] = self._digest(group, finding, is_own=is_own)
         self._members(finding, group)
         if verdict.reason == NOT_CLEAN:
@@ -206,11 +224,13 @@ class Writer:
                 self._new_members.append(row)
             elif any(row[column] != before[column] for column in ("position", "role", "values")):
                 self._changed_members.append(row)
+            if before is not None and before["role"] == memory.FORMER:
+                self._returning.append(row)
         for name, before in stored.items():
             if name not in wanted and before["role"] != memory.FORMER:
                 self._changed_members.append(before | {"role": memory.FORMER})
                 if before["chosen_by"] is not None:
-                    self._without_choice[finding] = "finding.keeper_left"
+                    self._choices[finding] = "finding.keeper_left"
 
 
 _SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "amount_rank", "records", "digest")
@@ -226,4 +246,5 @@ def _member_rows(group: Group) -> Iterator[Row]:
 
 
 def _member(finding: str, position: int, written: Row, now: dt.datetime) -> Row:
-    return {"finding": finding, "position": position, "first_seen": now, "settled_at": None} | written
+    fixed = {"finding": finding, "position": position, "first_seen": now}
+    return fixed | dict.fromkeys(("settled_at", "chosen_by", "chosen_at")) | written

@@ -108,16 +108,17 @@ _NAMES = tuple(name for name in Backup.__dataclass_fields__ if name != "file")
 
 
 @contextlib.contextmanager
-def opened(file: Path, scratch: Path | None = None) -> Iterator[tuple[Transaction, Backup]]:
+def opened(file: Path, scratch: Path | None = None, *, as_it_is: bool = False) -> Iterator[tuple[Transaction, Backup]]:
     """Open a backup for reading, verified, with rows in the current schema; the file itself is never changed.
 
-    One with an older schema is copied into the folder `scratch` and upgraded there. Raises BackupUnusable, StoreError.
+    One with an older schema is copied into the folder `scratch` and upgraded there, unless it is wanted `as_it_is`.
+    Raises BackupUnusable, StoreError.
     """
     refuse_unfit(file)
     with contextlib.ExitStack() as stack:
         try:
             copy = stack.enter_context(Store.examine(file))
-            if copy.revision < REVISION:
+            if copy.revision < REVISION and not as_it_is:
                 folder = stack.enter_context(Scratch(scratch, hidden=scratch is not None))
                 copy = stack.enter_context(_upgraded(file, folder, copy.key))
             tx = stack.enter_context(copy.read())
@@ -167,7 +168,7 @@ def _sync(file: Path) -> None:
 
 
 def _verified(file: Path, rows: Mapping[str, int]) -> Backup:
-    with opened(file) as (_, backup):
+    with opened(file, as_it_is=True) as (_, backup):
         if backup.rows != rows:
             wrong = ", ".join(name for name in rows if rows[name] != backup.rows[name])
             raise BackupUnusable(file, f"it lacks rows of {wrong}")
@@ -203,4 +204,4 @@ def _inspect(tx: Transaction, file: Path) -> Backup:
 
 def _upgraded(file: Path, folder: Path, secret: bytes) -> Store:
     shutil.copyfile(file, folder / "backup.db")
-    return Store.open("sqlite:///backup.db", folder, key=secret)
+    return Store.open("sqlite:///backup.db", folder, key=secret, upgrade=lambda _: None)

@@ -1,6 +1,7 @@
 """Delete finished data older than `retention`; data that something refers to stays, and so does the audit log.
 
-Three ages: after `details`, reports and texts of delivered messages shrink to counts and a proof of their content;
+Four ages: after `unchanged`, runs that changed nothing become one row a day, and signed heads that later ones cover are
+deleted; after `details`, reports and texts of delivered messages shrink to counts and a proof of their content;
 after `undo_window`, before-images and after-images of cleanings are deleted; after `runs`, due times, messages,
 checkpoints and runs are deleted. Transactions are small, so other processes never wait long, and each may be the last:
 the next call continues. The first one logs what all of them will do.
@@ -17,10 +18,15 @@ from typing import Any
 
 from reconcile.audit import facts, log
 from reconcile.config.settings import Retention
+from reconcile.coordination import clock
 from reconcile.messages import outbox
-from reconcile.store import Store, Transaction, retention
+from reconcile.store import Store, Transaction, leases, retention, unchanged_runs
 from reconcile.store.retention import Cut, Old
 from rules.values import canonical_instant
+
+EVERY = dt.timedelta(days=1)
+_DAILY = "compaction"
+"""The lease whose end is when the next daily compaction is due."""
 
 _COUNTS = (
     *("rule", "dataset", "severity", "engine", "read", "scanned", "groups", "findings", "money"),
@@ -41,12 +47,16 @@ class Compacted:
 
 @dataclass(frozen=True)
 class _CompactionStep:
-    """Old rows, and how the long column of each is shortened. `is_recorded`: the log has a digest of the plan."""
+    """Old rows, and how the long column of each is shortened. `is_recorded`: the log has a digest of the plan.
+
+    `folds`: the rows are runs that changed nothing, and a row a day replaces them.
+    """
 
     what: str
     old: Old
     shortened: Callable[[Transaction, Any], Any] | None = None  # None: the rows are deleted
     is_recorded: bool = False
+    folds: bool = False
 
 
 def compact(
@@ -64,13 +74,35 @@ def compact(
     Safe to run at any time, in several processes, and to kill. Raises a StoreError.
     """
     with store.read() as tx:
-        cut = Cut(tx.now - settings.details, tx.now - settings.runs, tx.now - undo_window)
+        cut = Cut(
+            details=tx.now - settings.details,
+            runs=tx.now - settings.runs,
+            unchanged=tx.now - settings.unchanged,
+            images=tx.now - undo_window,
+        )
         due_counts = {step.what: count for step in _STEPS if (count := retention.count(tx, step.old, cut))}
     if not due_counts or dry_run:
         return Compacted(due_counts)
     work = _Compaction(store, cut, limit, actor, due_counts)
     changed = {step.what: work.through(step) for step in _STEPS if step.what in due_counts}
     return Compacted({name: count for name, count in changed.items() if count})
+
+
+def daily(store: Store, settings: Retention, *, undo_window: dt.timedelta) -> Compacted | None:
+    """Compact once a day, whichever process comes first; None if it is not due. A clock jump waits for a person.
+
+    Raises a StoreError.
+    """
+    with store.read() as tx:
+        last = leases.get(tx, _DAILY)
+        if clock.held(tx) is not None or (last is not None and tx.now < last.until <= tx.now + EVERY):
+            return None
+    with store.begin() as tx:
+        last = leases.lock(tx, _DAILY)
+        if tx.now < last.until <= tx.now + EVERY:
+            return None
+        leases.shorten(tx, _DAILY, tx.now + EVERY)
+    return compact(store, settings, undo_window=undo_window)
 
 
 @dataclass
@@ -95,7 +127,9 @@ class _Compaction:
             with self._begin() as tx:
                 if step.is_recorded:
                     log.touch(tx, facts.PLAN, [row["id"] for row in rows])
-                if step.shortened is None:
+                if step.folds:
+                    changed = unchanged_runs.fold(tx, [row["id"] for row in rows], partial(_reduced_report, tx))
+                elif step.shortened is None:
                     changed = retention.delete(tx, step.old, rows)
                 else:
                     changed = retention.shorten(tx, step.old, rows, partial(step.shortened, tx))
@@ -110,6 +144,7 @@ class _Compaction:
             if not self._is_logged:
                 body = {"counts": dict(self.due), "details_before": canonical_instant(self.cut.details)}
                 body |= {"runs_before": canonical_instant(self.cut.runs)}
+                body |= {"unchanged_before": canonical_instant(self.cut.unchanged)}
                 log.append(tx, self.actor, "store.compacted", "store", body)
             yield tx
         self._is_logged = True
@@ -149,6 +184,9 @@ _STEPS = (
     _CompactionStep("requests with a key", retention.KEYED_REQUESTS),
     _CompactionStep("checkpoints", retention.CHECKPOINTS),
     _CompactionStep("counts", retention.COUNTS),
+    _CompactionStep("unchanged runs", retention.UNCHANGED, folds=True),
+    _CompactionStep("days of unchanged runs", retention.DAYS),
+    _CompactionStep("signed heads", retention.HEADS),
     _CompactionStep("runs", retention.RUNS),
     _CompactionStep("releases", retention.RELEASES),
 )

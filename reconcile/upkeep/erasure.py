@@ -37,7 +37,7 @@ from reconcile.findings.results import RunSummary
 from reconcile.findings.states import Event, PlanState
 from reconcile.journal import effects
 from reconcile.messages import outbox
-from reconcile.store import Store, Transaction, audit_log, erasing
+from reconcile.store import Store, Transaction, audit_log, erasing, record_names
 from reconcile.store import plans as stored_plans
 from reconcile.store.columns import json_text
 from reconcile.store.plans import PlanDamaged, PlanPurged, StoredPlan
@@ -57,7 +57,7 @@ _SHORTEST = 3
 _TEXTS = ("note",)
 """Fields of an entry written by people."""
 
-_REPORTS = (("runs", "summary"), ("run_rules", "outcome"))
+_REPORTS = (("runs", "summary"), ("run_rules", "outcome"), ("unchanged_runs", "summary"))
 _BY_THEMSELVES = {
     *(("findings", "key"), ("finding_members", "values"), ("not_same", "values_a"), ("not_same", "values_b")),
     *(("plans", "content"), ("plans", "outcome"), ("outbox", "notice"), ("audit_bodies", "body")),
@@ -66,8 +66,9 @@ _BY_THEMSELVES = {
 """Columns that are erased by other code, or hold configurations and HMACs."""
 _OF_OURS = {
     *("money", "day_money", "run_money", "owner", "requests", "sources", "channels", "receipt", "facts", "mark"),
+    *("slots", "columns", "types"),
 }
-"""Columns with sums, addresses of processes and the like, which never hold data of records."""
+"""Columns with sums, times, addresses of processes and the like, which never hold data of records."""
 TEXTS = tuple(
     (table, column)
     for table, column in erasing.text_columns()
@@ -165,7 +166,7 @@ def of_value(store: Store, dataset: str, column: str, value: str) -> ErasureRequ
 
 def named(tx: Transaction, dataset: str, typed: Sequence[str]) -> str:
     """The known record with this displayed id; if there is none, a record with the id as text."""
-    for record in erasing.records(tx, dataset):
+    for record in record_names.records(tx, dataset):
         if [str(public(part)) for part in id_of(record)] == list(typed):
             return without_dataset(record)
     return record_of(tuple(typed))
@@ -473,7 +474,7 @@ class _Erasure:
             if plan in waiting:
                 continue
             self._touch(facts.PLAN, [plan])
-            masked = self._masked(summary)
+            masked = self._masked({name: value for name, value in summary.items() if name != stored_plans.RENAMED})
             if content is not None or outcome is not None or masked != summary:
                 self._change("plans", erasing.empty_plan, plan, masked)
             self._run(erasing.delete_notes, plan)

@@ -25,8 +25,10 @@ _BY_EVENT = {
 }
 
 
-def possible(state: str, *, has_plan: bool, undo: str | None) -> frozenset[str]:
+def possible(state: str, *, has_plan: bool, undo: str | None, can_take_back: bool = False) -> frozenset[str]:
     """Return the decisions that make sense for a finding in this state; `undo` is the state of its last undo.
+
+    `can_take_back`: decisions cover some records of the finding although it is open, and `reopen` takes them back.
 
     It chooses what a door offers; the services decide.
     """
@@ -36,6 +38,7 @@ def possible(state: str, *, has_plan: bool, undo: str | None) -> frozenset[str]:
     names |= {"undo"} if now in (State.CLEANED, State.PARTLY) and undo not in _PENDING else set()
     names |= {"reject", "retry"} if undo in ("approved", "retry_wait") else set()
     names |= {"retry"} if now is State.FAILED else set()
+    names |= {"reopen"} if can_take_back else set()
     names |= {"keep"} if now in CHOOSABLE else set()
     names |= {"assign"} if now is not State.MERGED else set()
     return frozenset(names)
@@ -54,6 +57,7 @@ def undone_to_json(undone: Undone) -> dict[str, Any]:
             {"finding": finding, "table": conflict.row.table, "columns": list(conflict.columns), "why": conflict.why}
             for finding, conflict in undone.conflicts
         ],
+        "not_restored": [{"finding": finding, "why": why} for finding, why in undone.not_restored],
     }
 
 
@@ -61,6 +65,8 @@ def undone_in_words(undone: Undone) -> Iterator[str]:
     """Yield a sentence about the undone cleanings, and one for each that could not be undone."""
     if undone.undone:
         yield f"Undone: {plural(len(undone.undone), 'cleaning', 'cleanings')} ({_some(undone.undone)})."
+    for finding, why in undone.not_restored:
+        yield f"{finding}: {why}"
     if undone.undone_before:
         cleanings = "The cleaning" if len(undone.undone_before) == 1 else "The cleanings"
         verb = "is" if len(undone.undone_before) == 1 else "are"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from reconcile.coordination import pauses
 from reconcile.coordination.pauses import Pause
 from reconcile.findings.states import PlanState
+from reconcile.journal import breaker
 from reconcile.store import Transaction, breakers, plans
 from reconcile.store import effects as stored
 from reconcile.store.breakers import BreakerRow
@@ -78,12 +79,20 @@ class PlanUnderWay:
         plan = self.plan
         of_plan: dict[str, Any] = {"plan": plan.id, "finding": plan.finding, "rule": plan.rule, "source": plan.source}
         of_plan |= {"action": plan.action, "undoes": plan.undoes, "state": plan.state.value, "keys": self.keys}
-        return of_plan | {"attempts": plan.attempts, "reason": plan.reason, "sent_at": _instant(plan.sent_at)}
+        of_plan |= {"attempts": plan.attempts, "reason": plan.reason, "sent_at": _instant(plan.sent_at)}
+        return of_plan | {"next_at": _instant(self.next_at)}
+
+    @property
+    def next_at(self) -> dt.datetime | None:
+        """When it is tried again; None unless it waits for that."""
+        return self.plan.next_at if self.plan.state in (PlanState.APPROVED, PlanState.RETRY_WAIT) else None
 
 
 @dataclass(frozen=True)
 class Effects:
     """The plans by state, those in flight and in quarantine, the breakers, the pauses, and times of operations.
+
+    Approved plans with a failed attempt are in flight: they are tried again.
 
     `keys_in_flight` and `keys_quarantined` count the operations of all plans, not only of those listed.
     """
@@ -121,8 +130,9 @@ class Effects:
 def effects(application: Application) -> Effects:
     """Return what cleaning does now. Raises StoreError."""
     with application.memory.read() as tx:
-        sources = breakers.sources(tx)
-        in_flight, keys_in_flight = _listed(tx, _IN_FLIGHT)
+        circuits = breakers.listed(tx)
+        sources = breaker.sources(tx, circuits)
+        in_flight, keys_in_flight = _listed(tx, _IN_FLIGHT, tried=True)
         quarantined, keys_quarantined = _listed(tx, (PlanState.QUARANTINED,))
         return Effects(
             counts=plans.counts(tx),
@@ -130,16 +140,19 @@ def effects(application: Application) -> Effects:
             keys_quarantined=keys_quarantined,
             in_flight=in_flight,
             quarantined=quarantined,
-            breakers=[BreakerView.of(row, sources.get(row.target, "")) for row in breakers.listed(tx)],
+            breakers=[BreakerView.of(row, sources.get(row.target, "")) for row in circuits],
             pauses=sorted(pauses.active(tx).values(), key=lambda pause: pause.subject),
             times=operation_times(tx, {name: tx.now - length for name, length in WINDOWS.items()}),
         )
 
 
-def _listed(tx: Transaction, states: tuple[PlanState, ...]) -> tuple[list[PlanUnderWay], int]:
-    """Return the oldest plans in these states, and the number of operations of all of them."""
+def _listed(tx: Transaction, states: tuple[PlanState, ...], *, tried: bool = False) -> tuple[list[PlanUnderWay], int]:
+    """Return the oldest plans in these states, and the number of operations of all of them.
+
+    `tried` adds the plans that are tried again.
+    """
     keys = stored.numbers(tx, states)
-    listed = plans.find(tx, PlanFilter(states=states, limit=LISTED))
+    listed = plans.find(tx, PlanFilter(states=states, or_tried=tried, limit=LISTED))
     return [PlanUnderWay(plan, keys.get(plan.id, 0)) for plan in listed], sum(keys.values())
 
 

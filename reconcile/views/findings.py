@@ -29,6 +29,7 @@ from rules.values import Value
 if TYPE_CHECKING:
     from reconcile.app import Application
     from reconcile.store import Transaction
+    from reconcile.store.approvals import Approval
     from reconcile.store.audit_log import LogEntry
     from reconcile.store.plans import StoredPlan
     from reconcile.views.history import EventView
@@ -47,6 +48,7 @@ _NEXT_OF_UNDO = {
     "quarantined": "check the records, then reconcile quarantine {1} with --done, --not-done or --abandon",
 }
 """The next command for an undo that waits or has an unknown outcome."""
+_EXPIRED = "reconcile run, which plans it anew: its plan expired"
 _UNDECIDED = (State.OPEN, State.SNOOZED, State.STALE, State.FAILED)
 _BEGINNING = 12
 """Characters of a plan's hash that identify it."""
@@ -266,12 +268,42 @@ class UndoneView:
 
 
 @dataclass(frozen=True)
+class ExecutedView:
+    """The last cleaning that was executed: when, and who approved it. If the rows of its `plan` are no longer kept,
+    `gone` says why. `undo` is the plan that undid it, if it was undone."""
+
+    at: dt.datetime | None
+    approved_by: tuple[str, ...]
+    plan: PlanView | None
+    gone: str | None = None
+    undo: StoredPlan | None = None
+
+    def sentence(self, timezone: str) -> str:
+        """Return when it was executed and who approved it, and the same of its undo."""
+        when = "" if self.at is None else f" on {words.to_the_minute(self.at, timezone)}"
+        by = f", approved by {words.listed(self.approved_by)}" if self.approved_by else ", without approval"
+        if self.undo is None:
+            return f"Executed{when}{by}"
+        then = "" if self.undo.ended_at is None else f" on {words.to_the_minute(self.undo.ended_at, timezone)}"
+        return f"Executed{when}{by}; undone by {self.undo.proposed_by}{then}"
+
+    def to_json(self) -> dict[str, Any]:
+        from reconcile.views import plans  # noqa: PLC0415 - loaded with the plan
+
+        of_plan = {"gone": self.gone} if self.plan is None else {"plan": plans.to_json(self.plan)}
+        at = self.undo and self.undo.ended_at
+        undone = {} if self.undo is None else {"undone_by": self.undo.proposed_by, "undone_at": at and at.isoformat()}
+        return {"at": self.at and self.at.isoformat(), "approved_by": list(self.approved_by), **undone, **of_plan}
+
+
+@dataclass(frozen=True)
 class FindingDetail(FindingView):
     """A finding with its records, its history, its undo, and the next command for a person, if any. `undone` is the
-    undo that it is left with, if its cleaning was undone.
+    undo that it is left with, if its cleaning was undone, and `executed` its last cleaning that was done.
 
     `why` says in a sentence why its records belong together. `plan` is the one that waits or is being executed; without
-    one, `prospect` says what would happen, unless the finding is over.
+    one, `prospect` says what would happen, unless the finding is over. `can_take_back`: it is open, and a decision that
+    `reopen` takes back covers some of its records.
     """
 
     side_by_side: SideBySide
@@ -282,6 +314,8 @@ class FindingDetail(FindingView):
     why: str | None = None
     plan: PlanView | None = None
     prospect: str | None = None
+    executed: ExecutedView | None = None
+    can_take_back: bool = False
     alternatives: tuple[str, ...] = ()
     """The match keys in words, if one of several is enough."""
     handles: tuple[str, ...] = ()
@@ -331,6 +365,8 @@ class FindingDetail(FindingView):
             yield self.approvals.sentence
         if finding.kept_by:
             yield f"keeper chosen by {finding.kept_by}{self._instead()}"
+        elif finding.rule_keeper is not None:
+            yield f"keeper: one of the records that were handled{self._instead()}"
         if finding.state is State.SNOOZED and finding.snoozed_until is not None:
             yield f"snoozed until {words.to_the_minute(finding.snoozed_until, self.timezone)}, or until it grows"
         if finding.nearby:
@@ -388,7 +424,9 @@ class FindingDetail(FindingView):
 def detail(application: Application, identifier: str, *, show: bool) -> FindingDetail:
     """Return one finding by its id or the beginning of it. Raises a FindingError, StoreError."""
     from reconcile.audit import log  # noqa: PLC0415 - a list needs no history and no plans
-    from reconcile.store.plans import last_undo, standing, undo_of  # noqa: PLC0415 - see above
+    from reconcile.store import approvals  # noqa: PLC0415 - see above
+    from reconcile.store.plans import last_executed, last_undo, standing, undo_done, undo_of  # noqa: PLC0415 - see above
+    from reconcile.tracking import decide  # noqa: PLC0415 - see above
     from reconcile.views.history import EventView  # noqa: PLC0415 - see above
 
     with application.memory.read() as tx:
@@ -396,6 +434,11 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
         entries = list(log.entries(tx, finding=finding.id))
         done = last_undo(tx, finding.id) if finding.state is State.UNDONE else None
         undo, stored = undo_of(tx, finding.id), standing(tx, finding.id)
+        executed = last_executed(tx, finding.id)
+        has_expired = undo is None and stored is not None and stored.is_expired(tx.now)
+        given = () if executed is None else approvals.of(tx, executed.id)
+        was_undone = None if executed is None else undo_done(tx, executed.id)
+        can_take_back = decide.can_take_back(tx, finding)
         view = of(application, tx, finding, show=show)
     hidden, project = view._hidden, application.project  # noqa: SLF001 - the view's own
     undo_view = None if undo is None else UndoView(undo.id, undo.state.value, undo.reason)
@@ -408,10 +451,12 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
         history=tuple(map(EventView.of, entries)),
         undo=undo_view,
         undone=_undone(finding, done, entries),
-        next_step=_next(finding, undo, waiting),
+        next_step=_EXPIRED if has_expired else _next(finding, undo, waiting),
         why=None if rule is None else rule.because(finding.form),
         plan=plan,
         prospect=prospect,
+        executed=None if executed is None else _executed(application, finding, executed, given, was_undone, show=show),
+        can_take_back=can_take_back,
         alternatives=() if rule is None else rule.alternatives,
         handles=_handles(application, finding),
     )
@@ -426,6 +471,26 @@ def _undone(finding: Finding, undo: StoredPlan | None, entries: Sequence[LogEntr
     bodies = [entry.body or {} for entry in entries if entry.event == "plan.proposed"]
     note = next((body.get("note") for body in bodies if body.get("plan") == undo.id), None)
     return UndoneView(finding.state_since, undo.proposed_by, note)
+
+
+def _executed(
+    application: Application,
+    finding: Finding,
+    plan: StoredPlan,
+    given: Sequence[Approval],
+    undo: StoredPlan | None,
+    *,
+    show: bool,
+) -> ExecutedView:
+    from reconcile.views.plans import stored_view  # noqa: PLC0415 - loads the planner
+
+    approved_by = tuple(approval.by for approval in given if approval.decision == "approved")
+    try:
+        shown = stored_view(application, finding, plan, None, show=show)
+        list(shown.lines)
+    except RowsUnreadable as error:
+        return ExecutedView(plan.ended_at, approved_by, None, str(error), undo)
+    return ExecutedView(plan.ended_at, approved_by, shown, undo=undo)
 
 
 def _handles(application: Application, finding: Finding) -> tuple[str, ...]:
@@ -455,7 +520,7 @@ def _prospect(
         return None, f"Rule `{finding.rule}` is no longer in the configuration, so nothing is cleaned."
     if rule.clean is None or (rule.clean.forms and finding.form not in rule.clean.forms):
         return None, f"Rule `{rule.name}` only reports it: no record is changed."
-    return None, f"`reconcile plan --finding {finding.id}` shows what cleaning would change."
+    return None, f"The next run plans its cleaning; `reconcile plan --finding {finding.id}` shows the plan now."
 
 
 def reveal(application: Application, identifier: str, *, by: Person) -> FindingDetail:
@@ -479,6 +544,8 @@ def detail_to_json(view: FindingDetail) -> dict[str, Any]:
         from reconcile.views import plans  # noqa: PLC0415 - loaded with the plan
 
         optional["plan"] = plans.to_json(view.plan)
+    if view.executed is not None:
+        optional["executed"] = view.executed.to_json()
     if view.undo is not None:
         optional["undo"] = dict(vars(view.undo))
     if view.undone is not None:

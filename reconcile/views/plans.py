@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from notifications.wording.words import plural
+from notifications.wording.words import plural, to_the_minute, to_the_second
 from reconcile.cleaning import shown
 from reconcile.cleaning.actions.base import NotPlannable
 from reconcile.cleaning.chunks import in_chunks
 from reconcile.cleaning.execution.terms import Terms
+from reconcile.cleaning.next_run import plan_asked_before
 from reconcile.cleaning.planning.planner import RulePlanner
 from reconcile.cleaning.shown import ShownRow
 from reconcile.config.settings import Project
@@ -27,7 +29,7 @@ from reconcile.messages.personal import Hidden
 from reconcile.messages.records import SideBySide
 from reconcile.store import findings as stored_findings
 from reconcile.store import plans as stored_plans
-from reconcile.store.plans import StoredPlan
+from reconcile.store.plans import STANDING, StoredPlan
 from reconcile.views.findings import approvals_to_json
 from rules import values
 from rules.cleaning import Caps
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 _CHUNK = 500
 _BEGINNING = 12
 """The characters of a plan's hash that identify it."""
+_TO_RETRY = (PlanState.APPROVED, PlanState.RETRY_WAIT)
 _PLANNED = (State.OPEN, State.STALE, State.AWAITING, State.APPROVED)
 
 
@@ -51,7 +54,8 @@ class PlanView:
     """A plan as it may be shown, with the records of its finding. `asks` is the approval policy.
 
     `state` is the state of the finding's stored plan; `another` if that is a different plan; None without one.
-    `approvals` are those of this plan while it waits for several people.
+    `approvals` are those of this plan while it waits for several people. `waits` says what failed and when it is tried
+    again, `doubt` what to look at before the approval, and `expires` until when it may be approved and executed.
     """
 
     _plan: Plan
@@ -62,6 +66,10 @@ class PlanView:
     asks: str
     state: str | None
     approvals: GivenApprovals | None
+    waits: str | None = None
+    doubt: str | None = None
+    expires: dt.datetime | None = None
+    is_expired: bool = False
 
     @property
     def finding(self) -> str:
@@ -102,24 +110,46 @@ class PlanView:
         return shown.for_people(self._plan, self._hidden)
 
     @property
+    def asked_before(self) -> str | None:
+        """A sentence on a plan that waits for people although its rule needs no approval now; None for others."""
+        rule = self._project.rules.get(self.rule)
+        if self.state != PlanState.AWAITING.value or rule is None or rule.clean is None:
+            return None
+        return plan_asked_before(rule.name) if rule.approval.is_automatic else None
+
+    @property
     def remarks(self) -> Iterator[str]:
         """What a person should know before the approval, one sentence each."""
         if self._finding.kept_by:
             yield f"keeper: chosen by {self._finding.kept_by}"
         for record, reason in shown.uncounted(self._plan, self._hidden):
             yield f"Limits cannot count the amount of record {record}: it has {reason}."
-        yield {"no": "undo: none", "yes": "undo: yes"}.get(
-            self._plan.reversible, "undo: possible unless these rows change"
-        )
+        if self.state == PlanState.COMPENSATED.value:
+            yield "undo: done"
+        else:
+            yield {"no": "undo: none", "yes": "undo: yes"}.get(
+                self._plan.reversible, "undo: possible unless these rows change"
+            )
         yield from (f"  {sentence}" for sentence in self._plan.why)
         if self._plan.triggers:
             yield f"triggers that fire: {', '.join(self._plan.triggers)}"
+        if self.waits is not None:
+            yield self.waits
+        if self.expires is not None:
+            until = to_the_minute(self.expires, self._project.timezone)
+            yield f"it {'could' if self.is_expired else 'can'} be approved until {until}"
+        if self.doubt is not None:
+            yield f"{self.doubt}."
+        if self.asked_before is not None:
+            yield self.asked_before
         yield f"plan: {self._plan.plan_hash}"
 
     @property
     def next_step(self) -> str:
         """What happens to the plan next, with the command that decides it."""
         approve = f"reconcile approve {self.finding} --plan-hash {self._plan.plan_hash[:_BEGINNING]}"
+        if self.is_expired:
+            return "its plan expired, and the next run plans it anew: reconcile run"
         match self.state:
             case "awaiting_approval":
                 given = "" if self.approvals is None else f" ({self.approvals.sentence})"
@@ -153,7 +183,12 @@ def to_json(view: PlanView | NotPlanned) -> dict[str, Any]:
     plan, hidden = view._plan, view._hidden  # noqa: SLF001 - the view's own JSON
     money = {currency: hidden.value(hidden.amount, amount) for currency, amount in sorted(plan.money.items())}
     kept_by = view._finding.kept_by  # noqa: SLF001 - the view's own JSON
-    chosen = {"kept_by": kept_by} if kept_by else {}
+    chosen: dict[str, Any] = {"kept_by": kept_by} if kept_by else {}
+    chosen |= {"waits": view.waits} if view.waits else {}
+    chosen |= {"doubt": view.doubt} if view.doubt else {}
+    chosen |= {"expires": view.expires.isoformat()} if view.expires else {}
+    chosen |= {"expired": True} if view.is_expired else {}
+    chosen |= {"asked_before": view.asked_before} if view.asked_before else {}
     about = {"money": money, "approval": view.asks, "state": view.state}
     return shown.to_json(plan, hidden) | about | approvals_to_json(view.approvals) | chosen
 
@@ -166,7 +201,26 @@ def stored_view(
         _hidden(application.project, name, finding.rule, show=show) for name in (stored.dataset, finding.dataset)
     )
     shown_with = (hidden, of_finding, application.project)
-    return PlanView(stored.content, finding, *shown_with, stored.policy, stored.state.value, given)
+    waits = _waits(stored, application.project.timezone)
+    with application.memory.read() as tx:
+        of_time = _of_time(stored, tx.now)
+    state = stored.state.value
+    return PlanView(stored.content, finding, *shown_with, stored.policy, state, given, waits, stored.doubt, *of_time)
+
+
+def _of_time(stored: StoredPlan, now: dt.datetime) -> tuple[dt.datetime | None, bool]:
+    """Return until when a plan that is not begun may be approved and executed, and whether it expired."""
+    if stored.state not in STANDING or stored.expires_at is None:
+        return None, False
+    return stored.expires_at, stored.is_expired(now)
+
+
+def _waits(stored: StoredPlan, timezone: str) -> str | None:
+    """Say why a plan was not executed yet, and when it is tried again; None if it was not tried or is over."""
+    if stored.reason is None or stored.state not in _TO_RETRY:
+        return None
+    tried = f"{plural(stored.attempts, 'attempt', 'attempts')} failed" if stored.attempts else "waits"
+    return f"{tried}: {stored.reason.rstrip('.')}. Next attempt: {to_the_second(stored.next_at, timezone)}"
 
 
 def _hidden(project: Project, dataset: str, rule: str, *, show: bool) -> Hidden:
@@ -231,7 +285,6 @@ class _PlanSums:
     limited: dict[str, Decimal] = field(default_factory=dict)
     stored: set[str] = field(default_factory=set)
     """The ids of the stored plans of these findings, which limits may have counted already."""
-    kept: set[str] = field(default_factory=set)
     """Those of them that are not replaced."""
     target: str = ""
     is_uncounted: bool = False
@@ -284,11 +337,11 @@ class RulePlans:
             stored, given = self._stored([plan for _, plan in plans if isinstance(plan, Plan)])
             for finding, planned in plans:
                 if isinstance(planned, Plan):
-                    plan, state = stored.get(finding.id, (planned, None))
+                    plan, state, *of_plan = stored.get(finding.id, (planned, None, None, None, False))
                     self.sums.add(plan, finding, is_uncounted=self.terms.cannot_count(plan))
                     shown_with = (hidden, of_finding, application.project)
                     approved = given.get(finding.id) if state == PlanState.AWAITING.value else None
-                    yield PlanView(plan, finding, *shown_with, policies[finding.id], state, approved)
+                    yield PlanView(plan, finding, *shown_with, policies[finding.id], state, approved, None, *of_plan)
                 else:
                     self.sums.not_planned[str(planned)] += 1
                     yield NotPlanned(finding.id, rule.name, str(planned))
@@ -313,21 +366,26 @@ class RulePlans:
             criteria = stored_findings.FindingFilter(rules=(self.rule.name,), states=_PLANNED, limit=self.limit)
             return stored_findings.names(tx, criteria)
 
-    def _stored(self, plans: Sequence[Plan]) -> tuple[Mapping[str, tuple[Plan, str]], Mapping[str, GivenApprovals]]:
-        """Return, by finding, the stored plan and its state; it may differ only in columns that may drift. If another
-        plan is stored, return the new plan and `another`. Also return the approvals of the plans that wait."""
+    def _stored(
+        self, plans: Sequence[Plan]
+    ) -> tuple[Mapping[str, tuple[Plan, str, str | None, dt.datetime | None, bool]], Mapping[str, GivenApprovals]]:
+        """Return, by finding, the stored plan, its state, its doubt and its time; it may differ only in columns that
+        may drift. If another plan is stored, return the new plan and `another`. Also return the approvals of the plans
+        that wait.
+        """
         with self.application.memory.read() as tx:
             given = approvals.of_waiting(tx, [plan.finding for plan in plans])
             pairs = [(new, stored_plans.standing(tx, new.finding)) for new in plans]
+            now = tx.now
         by_finding = {}
         for new, stored in pairs:
             if stored is not None:
-                plan = new if stored.plan_hash == new.plan_hash or not stored.is_for(new) else stored.content
+                plan = stored.content if stored.is_for(new) and stored.plan_hash != new.plan_hash else new
                 is_kept = plan.plan_hash == stored.plan_hash
                 self.sums.stored.add(stored.id)
-                self.sums.kept |= {stored.id} if is_kept else set()
                 state = stored.state.value if is_kept else "another"
-                by_finding[new.finding] = (plan, state)
+                of_plan = (stored.doubt, *_of_time(stored, now)) if is_kept else (None, None, False)
+                by_finding[new.finding] = (plan, state, *of_plan)
         return by_finding, given
 
     def summary(self) -> Summary:
@@ -349,32 +407,30 @@ class RulePlans:
 
     def _limits(self) -> Iterator[str]:
         sums = self.sums
-        caps, of_day, has_uncounted = self._limits_of_day()
+        caps, of_day = self._limits_of_day()
         amounts = self.hidden.risk(sums.limited, sums.plans)
         sentence, _ = shown.limits_said(caps, rows=sums.counted, group=sums.largest, money=amounts)
         remark = " (the keeper's own row is not counted)" if sums.keepers else ""
         yield f"limits{remark}: {sentence}"
         yield from (limit.sentence for limit in of_day if limit.name == "rows" or not self.hidden.hides_amounts)
-        if has_uncounted and (over := dict.fromkeys(limit.name for limit in of_day if limit.is_exceeded)):
+        if over := dict.fromkeys(limit.name for limit in of_day if limit.is_exceeded):
             exceeded = " and ".join(over)
             yield f"over the limit in {exceeded}: every plan needs approval, and beyond the limit also --over-limit."
         if sums.is_uncounted:
             yield "Money is limited, but some amounts cannot be counted: approving such a plan needs --over-limit."
 
-    def _limits_of_day(self) -> tuple[Caps, list[limits.DayLimit], bool]:
-        """Return the rule's limits, those of the rule and its target for 24 hours, these plans included, and True if
-        any of the plans is not counted yet: one that is counted is not refused any more."""
+    def _limits_of_day(self) -> tuple[Caps, list[limits.DayLimit]]:
+        """Return the rule's limits, and those of the rule and its target for 24 hours, these plans included."""
         sums, name = self.sums, self.rule.name
         with self.application.memory.read() as tx:
             caps = self.terms.caps(tx, name)
             of_rule = limits.used(tx, "rule", name, without=sums.stored)
             of_target = limits.used(tx, "target", sums.target, without=sums.stored)
-            has_uncounted = len(limits.counted(tx, sums.kept)) < sums.plans
         planned = sums.counted, sums.limited
         caps_of_target = self.application.project.caps_of(self.application.project.datasets[self.rule.cleaned].source)
         of_day = limits.of_day(limits.of_rule(name), caps, planned, of_rule)
         of_day_in_target = limits.of_day(limits.of_target(sums.target), caps_of_target, planned, of_target)
-        return caps, [*of_day, *of_day_in_target], has_uncounted
+        return caps, [*of_day, *of_day_in_target]
 
 
 def _money(plan: Plan) -> dict[str, Decimal]:

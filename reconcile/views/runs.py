@@ -18,8 +18,10 @@ from reconcile.messages.personal import Hidden
 from reconcile.messages.public import outcome_json
 from reconcile.schedule.slots import slot_text
 from reconcile.store import runs as stored
+from reconcile.store import unchanged_runs
 from reconcile.store.finding_pages import numbers
 from reconcile.store.runs import RunRow
+from reconcile.store.unchanged_runs import UnchangedRuns
 from reconcile.views.audit import EntryView
 
 if TYPE_CHECKING:
@@ -116,6 +118,12 @@ def listed(application: Application, job: str | None, limit: int) -> list[RunVie
         return list(map(RunView.of, stored.listed(tx, job, limit)))
 
 
+def unchanged(application: Application, job: str | None, limit: int) -> list[UnchangedRuns]:
+    """Return the latest days of old runs that changed nothing, newest first. Raises StoreError."""
+    with application.memory.read() as tx:
+        return unchanged_runs.listed(tx, job, limit)
+
+
 def detail(application: Application, run: str) -> RunDetail:
     """Return a run. Raises RunUnknown, StoreError."""
     with application.memory.read() as tx:
@@ -155,7 +163,7 @@ def cleaning_counts(cleaning: CleaningResult) -> str:
     counts = {
         "cleaned": cleaning.cleaned,
         "proposed": cleaning.proposed,
-        "skipped, records changed": cleaning.stale,
+        "skipped, and planned anew": cleaning.stale,
         "would be cleaned": cleaning.would_clean,
         "would be proposed": cleaning.would_propose,
         "waiting": cleaning.waiting,
@@ -168,8 +176,9 @@ def cleaning_counts(cleaning: CleaningResult) -> str:
 def _remarks(result: RuleResult) -> Iterator[str]:
     """Yield what a reader should know about the numbers of a rule."""
     cleaning = result.cleaning
-    yield from filter(None, (result.mode_sentence, cleaning_counts(cleaning)))
+    yield from filter(None, (result.mode_sentence, *result.renamed, cleaning_counts(cleaning)))
     for sentence, number in cleaning.not_planned.items():
         yield f"{plural(number, 'finding', 'findings')} not planned: {sentence}"
-    yield from filter(None, (cleaning.stopped, cleaning.uncounted, cleaning.next_run, *cleaning.reasons))
+    sentences = (cleaning.stopped, cleaning.uncounted, cleaning.doubt, cleaning.next_run, cleaning.asked_before)
+    yield from filter(None, (*sentences, *cleaning.reasons))
     yield from (entry.sentence for entry in result.skipped)

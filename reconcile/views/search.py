@@ -6,14 +6,15 @@ import contextlib
 import datetime as dt
 import itertools
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from notifications.base import MASK
+from reconcile.config.settings import Project
 from reconcile.errors import Wrong
-from reconcile.findings.identity import member_name, record_of
+from reconcile.findings.identity import dataset_of, id_of, member_name, record_of
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.messages.personal import Hidden
 from reconcile.store.finding_search import Amount, begins_with, candidates, folded, in_key, is_of_record
@@ -25,6 +26,7 @@ from rules.values import Type, Value
 
 if TYPE_CHECKING:
     from reconcile.app import Application
+    from reconcile.people.roles import Person
 
 _LONGEST = 200
 _PARTS = 4
@@ -48,6 +50,26 @@ class SearchResult:
     is_cut: bool
 
 
+def search_by(
+    application: Application, person: Person, text: str, criteria: FindingFilter, *, limit: int
+) -> SearchResult:
+    """Return the findings that fit a text for a person of the console or the API, as `search`.
+
+    Where masked values fit for them, the search is recorded and counted: an answer tells a part of a value, so many
+    answers tell it whole. Raises also TooManyAttempts.
+    """
+    wanted = _checked(text)
+    if person.sees_personal and any(dataset.pii for dataset in application.project.datasets.values()):
+        from reconcile.audit import log  # noqa: PLC0415 - the command line searches without it
+        from reconcile.people import sessions  # noqa: PLC0415 - see above
+
+        with application.memory.begin() as tx:
+            sessions.count_search(tx, person.name)
+            body = {"user": person.name, "system": person.origin}
+            log.append(tx, person.name, "personal_data.searched", f"user:{person.name}", body)
+    return search(application, wanted, criteria, limit=limit, sees_personal=person.sees_personal)
+
+
 def search(
     application: Application,
     text: str,
@@ -67,7 +89,8 @@ def search(
     fitting: list[Finding] = []
     with application.memory.read() as tx:
         records = wanted.records | wanted.of_dataset
-        names = candidates(tx, wanted.text, records, wanted.keys, criteria, wanted.amount)
+        sight = None if sees_personal else _Sight(application.project)
+        names = candidates(tx, wanted.text, records, wanted.keys, criteria, wanted.amount, sight)
         while (limit is None or len(fitting) <= limit) and (chunk := list(itertools.islice(names, _READ_AT_ONCE))):
             for finding in some(tx, chunk):
                 hidden = Hidden() if sees_personal else Hidden.of(application.project, finding.dataset, finding.rule)
@@ -75,6 +98,36 @@ def search(
                     fitting.append(finding)
         views = of_all(application, tx, fitting[:limit], show=show)
     return SearchResult(tuple(views), is_cut=limit is not None and len(fitting) > limit)
+
+
+@dataclass(frozen=True)
+class _Sight:
+    """What somebody who may not see personal data sees of findings."""
+
+    project: Project
+    _hidden: dict[tuple[str, str], Hidden] = field(default_factory=dict)
+
+    @property
+    def rules_without_key(self) -> Collection[str]:
+        columns = {name: [part.column for _, part in rule.key_parts()] for name, rule in self.project.rules.items()}
+        return [name for name, of_rule in columns.items() if of_rule and self._hides_all(name, of_rule)]
+
+    def of_key(self, rule: str, dataset: str, key: Mapping[str, Value]) -> Collection[Value]:
+        hidden = self._of(rule, dataset)
+        return [value for column, value in key.items() if not hidden.hides_of_key(column)]
+
+    def shows_record(self, rule: str, dataset: str, record: str) -> bool:
+        return MASK not in self._of(rule, dataset).side(dataset_of(record)).record(id_of(record))
+
+    def _hides_all(self, rule: str, columns: Sequence[str]) -> bool:
+        hidden = self._of(rule, self.project.rules[rule].dataset)
+        return all(map(hidden.hides_of_key, columns))
+
+    def _of(self, rule: str, dataset: str) -> Hidden:
+        place = rule, dataset
+        if place not in self._hidden:
+            self._hidden[place] = Hidden.of(self.project, dataset, rule)
+        return self._hidden[place]
 
 
 def _checked(text: str) -> str:
@@ -117,16 +170,15 @@ class _Wanted:
             begins_with(finding.id, self.text)
             or in_key(shown, self.text, self.keys, self.amount)
             or (self.amount is not None and self.amount.is_in(finding.money) and not hidden.hides_amounts)
-            or any(self._is(member, finding) and not _is_masked(member, hidden) for member in finding.members)
+            or any(
+                self._is(member, finding) and not hidden.side(member.dataset).masks_name(member)
+                for member in finding.members
+            )
         )
 
     def _is(self, member: FindingMember, finding: Finding) -> bool:
         name, dataset = member_name(member), member.dataset or finding.dataset
         return is_of_record(name, self.records) or (dataset == self.dataset and is_of_record(name, self.of_dataset))
-
-
-def _is_masked(member: FindingMember, hidden: Hidden) -> bool:
-    return MASK in hidden.side(member.dataset).record(member.id)
 
 
 def _names(text: str, datasets: Iterable[str | None]) -> Iterator[str]:

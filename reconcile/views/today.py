@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from notifications.base import MASK
 from notifications.wording import words
 from reconcile.findings.states import WAITING, State
-from reconcile.messages.personal import Hidden
+from reconcile.messages.personal import SMALLEST_SUM, Hidden
 from reconcile.store import findings, overview, troubles
 from reconcile.store.overview import FailureRow
 from reconcile.store.troubles import Trouble
@@ -123,22 +123,22 @@ def sums_of(rows: Iterable[tuple[str, Mapping[str, str]]]) -> Sums:
 
 
 def _shown(application: Application, sums: Sums) -> str:
-    """Return the sum over all rules in words; masked if it is a single personal amount."""
+    """Return the sum over all rules in words, without those that are masked: the others would tell them."""
     total: dict[str, Decimal] = {}
-    for _, amounts in sums.values():
-        values.add(total, amounts)
-    if sum(number for number, _ in sums.values()) == 1:
-        [rule] = sums
-        return money_in_words(application, rule, sums)
-    return words.money(total)
+    shown = {rule for rule in sums if money_in_words(application, rule, sums) != MASK}
+    for rule in shown:
+        values.add(total, sums[rule][1])
+    if len(shown) == len(sums):
+        return words.money(total)
+    return f"{words.money(total)} + {MASK}" if total else MASK
 
 
 def money_in_words(application: Application, rule: str, sums: Sums) -> str:
-    """Return the sum of a rule in words; masked if it is a single personal amount."""
+    """Return the sum of a rule in words; masked if it is over few personal amounts."""
     number, amounts = sums.get(rule, (0, {}))
     settings = application.project.rules.get(rule)
     if settings is None:
-        return MASK if amounts and number == 1 else words.money(amounts)
+        return MASK if amounts and number < SMALLEST_SUM else words.money(amounts)
     return Hidden.of(application.project, settings.dataset, rule).at_risk(amounts, number)
 
 

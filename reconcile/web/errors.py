@@ -28,7 +28,7 @@ _HEADINGS = {
 
 def answer(request: Request, error: Exception) -> Response:
     """Return the answer for an error."""
-    if request.url.path.startswith("/api/"):
+    if request.scope["path"].startswith("/api/"):
         return problem(error)
     if isinstance(error, SignInNeeded):
         return signing.sign_in_again(request, error.form)

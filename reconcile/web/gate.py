@@ -1,21 +1,23 @@
 """Who may pass: each route declares the role it needs, and gets the person who asks.
 
-A route of the API takes a token, one of the console a session. `declared` lists what routes declare; a site with a
+A route of the API takes a token, one of the console a session. A body is parsed only for somebody who may use its
+route; of strangers, only small forms are parsed. `declared` lists what routes declare; a site with a
 route that declares nothing is not built.
 """
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
 
 from reconcile.people import sessions, tokens
 from reconcile.people.roles import Person, Role
@@ -28,6 +30,9 @@ from rules.document.mistakes import short, suggestion
 COOKIE = "reconcile"
 _FIELDS = 5_000
 """Fields of a form."""
+_LARGEST_FOR_STRANGERS = 65_536
+"""Bytes of a form that is parsed before anybody signed in."""
+_FORM, _FORM_WITH_FILE = "application/x-www-form-urlencoded", "multipart/form-data"
 
 
 class Form(Mapping[str, str]):
@@ -56,21 +61,35 @@ class Form(Mapping[str, str]):
         return self._last.get(name, "").strip() or None
 
 
-async def form_of(request: Request) -> Form:
-    """Return the fields of a posted form. Raises FormRefused for anything else."""
+async def body_of(request: Request) -> bytes:
+    """Return the bytes of a posted body, which nobody parsed yet."""
+    return await request.body() if request.method == "POST" else b""
+
+
+Body = Annotated[bytes, Depends(body_of)]
+
+
+def form_of(request: Request, body: bytes, *, takes_file: bool = False) -> Form:
+    """Return the fields of a posted form. Raises FormRefused for anything else, and for files that nobody asked for."""
     kind = request.headers.get("content-type", "")
+    form = kind.partition(";")[0].strip().lower()
     try:
-        match kind.partition(";")[0].strip():
-            case "application/x-www-form-urlencoded":
-                body = (await request.body()).decode("utf-8")
-                return _form(parse_qsl(body, keep_blank_values=True, max_num_fields=_FIELDS))
-            case "multipart/form-data":
-                parts = parts_of(kind, await request.body())
-                texts = [(part.name, part.content.decode("utf-8")) for part in parts if part.file is None]
-                return _form(texts, {part.name: part for part in parts if part.file})
+        if form == _FORM:
+            return _form(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_FIELDS))
+        if form == _FORM_WITH_FILE and takes_file:
+            parts = parts_of(kind, body)
+            texts = [(part.name, part.content.decode("utf-8")) for part in parts if part.file is None]
+            return _form(texts, {part.name: part for part in parts if part.file})
     except ValueError:
         raise FormRefused from None
     raise FormRefused
+
+
+def form_of_stranger(request: Request, body: bytes) -> Form:
+    """Return the fields of a form of somebody without a session, which is small. Raises FormRefused."""
+    if len(body) > _LARGEST_FOR_STRANGERS:
+        raise FormRefused
+    return form_of(request, body)
 
 
 def _form(pairs: list[tuple[str, str]], files: Mapping[str, Part] | None = None) -> Form:
@@ -112,11 +131,16 @@ class Anyone:
 
 @dataclass(frozen=True)
 class OfApi:
-    """Declares the role that a route of the API needs, and gives it the person of the token."""
+    """Declares the role that a route of the API needs, and gives it the person of the token, whom `admit` let in."""
 
     role: Role
 
     def __call__(self, request: Request) -> Person:
+        person: Person = request.state.person
+        return person
+
+    def admit(self, request: Request) -> None:
+        """Let the person of the token in. Raises NotSignedIn, NotAllowed, NotHere, RequestInvalid."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         person = tokens.person(office_of(request).store(), token.strip()) if scheme.lower() == "bearer" else None
         if person is None:
@@ -124,21 +148,36 @@ class OfApi:
         person.require(self.role)
         refuse_nul(request)
         _refuse_unknown(request)
-        return person
+        request.state.person = person
 
 
-async def _posted(request: Request) -> Form:
-    return await form_of(request) if request.method == "POST" else Form([])
+class ApiRoute(APIRoute):
+    """A route of the API: FastAPI parses a body before it asks who sent it, so that is asked here."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        needed = [call for call in declared(self) if isinstance(call, OfApi)]
+
+        async def handle_admitted(request: Request) -> Response:
+            for call in needed:
+                await run_in_threadpool(call.admit, request)
+            return await handle(request)
+
+        return handle_admitted
 
 
 @dataclass(frozen=True)
 class OfConsole:
-    """Declares the role that a page needs, and gives it the visit. A posted form must be one of this session."""
+    """Declares the role that a page needs, and gives it the visit. A posted form must be one of this session.
+
+    Only a page that `takes_file` reads forms with a file.
+    """
 
     role: Role
+    takes_file: bool = False
 
-    def __call__(self, request: Request, form: Annotated[Form, Depends(_posted)]) -> Visit:
-        return visit_of(request, form, self.role)
+    def __call__(self, request: Request, body: Body) -> Visit:
+        return visit_of(request, body, self.role, takes_file=self.takes_file)
 
 
 def refuse_nul(request: Request) -> None:
@@ -156,20 +195,30 @@ def _refuse_unknown(request: Request) -> None:
             raise RequestInvalid(f"There is no parameter `{short(name)}`; {hint}")
 
 
-def visit_of(request: Request, form: Form, role: Role) -> Visit:
+def visit_of(request: Request, body: bytes, role: Role, *, takes_file: bool = False) -> Visit:
     """Return the visit of a person with at least this role. Raises SignInNeeded, NotAllowed, FormRefused, NotHere."""
+    is_post = request.method == "POST"
     refuse_nul(request)
     office = office_of(request)
     connection = connection_of(request, office)
     signed_in, begins = signed_in_of(request, office, connection)
-    if request.method == "POST" and is_foreign(request):
+    if is_post and is_foreign(request):
         raise FormRefused
     if signed_in is None:
-        raise SignInNeeded(form)
+        raise SignInNeeded(_typed_by_stranger(request, body))
     signed_in.person.require(role)
-    if request.method == "POST" and not hmac.compare_digest(form.get("csrf", "").encode(), signed_in.csrf.encode()):
+    form = form_of(request, body, takes_file=takes_file) if is_post else Form([])
+    if is_post and not hmac.compare_digest(form.get("csrf", "").encode(), signed_in.csrf.encode()):
         raise SignInNeeded(form) if begins else FormRefused
     return Visit(office, connection, signed_in, form, begins)
+
+
+def _typed_by_stranger(request: Request, body: bytes) -> Form:
+    """Return what somebody typed whose session ended; empty if it is too large, or no form without a file."""
+    try:
+        return form_of_stranger(request, body)
+    except FormRefused:
+        return Form([])
 
 
 def signed_in_of(request: Request, office: Office, connection: Connection) -> tuple[SignedIn | None, bool]:
@@ -187,7 +236,10 @@ def is_foreign(request: Request) -> bool:
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return True
     origin = request.headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
+    try:
+        return origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
+    except ValueError:  # no browser sends such an origin
+        return True
 
 
 def declared(route: APIRoute) -> list[Anyone | OfApi | OfConsole]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from reconcile.people.welcome import Welcome
 from reconcile.store import Store
 
 T = TypeVar("T")
-
+_WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d+)?|([\d.]+):\d+", re.ASCII)
 
 SUMS_KEPT = 10.0
 """Seconds for which sums over all findings are shown again before they are computed anew."""
@@ -79,11 +80,23 @@ def connection_of(request: Request, office: Office) -> Connection:
     is_https = settings.url is not None and settings.url.startswith("https:")
     if not _is_within(peer, settings.proxies):
         return Connection(peer, is_https, None)
-    forwarded = [part.strip() for part in request.headers.get("x-forwarded-for", "").split(",") if part.strip()]
+    forwarded = list(map(_without_port, _listed(request, "x-forwarded-for")))
     unknown = [part for part in forwarded if not _is_within(part, settings.proxies)]
-    is_secure = is_https or request.headers.get("x-forwarded-proto", "").strip().lower() == "https"
-    user = request.headers.get(settings.user_header) if settings.user_header else None
-    return Connection(unknown[-1] if unknown else peer, is_secure, user)
+    is_secure = is_https or [part.lower() for part in _listed(request, "x-forwarded-proto")][-1:] == ["https"]
+    named = request.headers.getlist(settings.user_header) if settings.user_header else []
+    return Connection(unknown[-1] if unknown else peer, is_secure, named[0] if len(named) == 1 else None)
+
+
+def _listed(request: Request, name: str) -> list[str]:
+    """Return the parts of a header in all its lines; a proxy may add a line of its own after the client's."""
+    parts = (part.strip() for line in request.headers.getlist(name) for part in line.split(","))
+    return [part for part in parts if part]
+
+
+def _without_port(address: str) -> str:
+    """Return an address as `ipaddress` reads it; some proxies write `[2001:db8::1]:443` or `192.0.2.1:443`."""
+    match = _WITH_PORT.fullmatch(address)
+    return address if match is None else match[1] or match[2]
 
 
 def _is_within(address: str, networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]) -> bool:

@@ -267,8 +267,6 @@ class DoesNotFit(RuleError):
 
 Rows = Sequence[Mapping[str, "Value"]]
 """Records as a source gives them: all columns of the dataset except derived ones."""
-ReadDataset = Callable[[str], Iterable[Mapping[str, "Value"]]]
-"""A function that reads all current records of another dataset of the rule."""
 
 
 @dataclass(frozen=True)
@@ -342,13 +340,6 @@ class Fitted(Protocol):
         The rows have at least the columns in `needed`.
         """
 
-    def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:
-        """Return, for each candidate set of re-read records of the `relation`, the groups that hold one of them.
-
-        They are the groups that a detection over only these records would find. Planning and re-verification rely on
-        it, so it never uses older data: a kind with several datasets reads the other ones with `read`.
-        """
-
 
 @runtime_checkable
 class Conditional(Protocol):
@@ -357,6 +348,17 @@ class Conditional(Protocol):
     @property
     def conditions(self) -> Mapping[str, tuple[str, ...]]:
         """The conditions of the datasets and of the rule, by dataset and in its own columns."""
+
+
+@runtime_checkable
+class Neighbouring(Fitted, Protocol):
+    """A fitted rule over one dataset in which only records with equal values in some columns decide about a group."""
+
+    def neighbours(self) -> tuple[str, ...]:
+        """Columns of the dataset in which those records have equal values, none of them null; empty if not known."""
+
+    def regroup(self, records: Rows, slot: dt.datetime) -> Sequence[Group]:
+        """Return the groups that a detection over only these records would find."""
 
 
 @runtime_checkable

@@ -11,6 +11,7 @@ from typing import Any
 import idna
 
 from rules.errors import RuleError
+from rules.normal_forms import normalised
 from rules.normalise.normaliser import Normaliser, no_argument
 from rules.normalise.text import simple_lower
 from rules.values import Type
@@ -23,7 +24,7 @@ _DOMAIN = re.compile(r"[^\s\"(),:;<>@\\]+")
 
 def email(value: str) -> str | None:
     """`Ann <Ann@Bücher.example> ` as `ann@xn--bcher-kva.example`; None if it is not one address."""
-    text = unicodedata.normalize("NFKC", value)
+    text = normalised("NFKC", value)
     bracketed = _BRACKETS.search(text)
     text = simple_lower((bracketed[1] if bracketed else text).strip())
     local, at, domain = text.rpartition("@")

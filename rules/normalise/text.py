@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rules.normal_forms import normalised
 from rules.normalise.normaliser import Exactness, Normaliser, built_in, no_argument
 from rules.values import Type, Value
 
@@ -61,15 +62,15 @@ def unaccent(text: str) -> str:
     """Without diacritics: é becomes e, ø o, ß ss; scripts whose marks are letters keep them."""
     if text.isascii():
         return text
-    bare = _MARKS.sub("", unicodedata.normalize("NFD", text.translate(_STROKES)))
-    return unicodedata.normalize("NFC", bare)
+    bare = _MARKS.sub("", normalised("NFD", text.translate(_STROKES)))
+    return normalised("NFC", bare)
 
 
 def german(text: str) -> str:
     """Umlauts and ß as German writes them without: ä ae, ö oe, ü ue, ß ss. Ü is UE beside a capital, else Ue."""
     if text.isascii():
         return text
-    return _UMLAUTS.sub(_spelled_out, unicodedata.normalize("NFC", text))
+    return _UMLAUTS.sub(_spelled_out, normalised("NFC", text))
 
 
 def _spelled_out(match: re.Match[str]) -> str:
@@ -209,9 +210,7 @@ TEXT = (
     _text("lower", simple_lower, _ALL_ASCII, "in lower case"),
     _text("upper", simple_upper, _ALL_ASCII, "in upper case"),
     _text("casefold", str.casefold, _ALL_ASCII, "regardless of case"),
-    _text(
-        "nfkc", functools.partial(unicodedata.normalize, "NFKC"), _ALL_ASCII, "with full-width letters as plain ones"
-    ),
+    _text("nfkc", functools.partial(normalised, "NFKC"), _ALL_ASCII, "with full-width letters as plain ones"),
     _text("unaccent", unaccent, _ALL_ASCII, "without accents"),
     _text("alnum", alnum, _CLASSES, "only its letters and numbers"),
     _text("digits", digits, _CLASSES, "only its digits"),

@@ -94,9 +94,9 @@ class _Using:
             if isinstance(entry.node, ScalarNode) and entry.node.text and name in self.preset.columns:
                 yield name, entry.node.text
             elif isinstance(entry.node, ScalarNode):
-                known = suggestion(name, self.preset.columns)
+                advice = suggestion(name, self.preset.columns)
                 empty = f"`{short(name)}` is empty; write a column of the dataset"
-                sentence = empty if name in self.preset.columns else f"`{short(name)}` is not known here; {known}"
+                sentence = empty if name in self.preset.columns else f"`{short(name)}` is not known here; {advice}"
                 self.mistakes.append(Mistake.at(entry.key_at, sentence))
 
     def _rest(self, columns: Mapping[str, str]) -> Iterator[tuple[str, Entry]]:

@@ -179,8 +179,8 @@ MUTANTS = (
         (
             (
                 "reconcile/cleaning/planning/shape.py",
-                "reason = None if memory is None else compare(",
-                "reason = None if True else compare(",
+                "_change(rule, memory.before(run), now, in_progress, dataset))",
+                "None)",
             ),
         ),
         (_at("test_clean_shape", "test_mass_match_after_a_schema_change"),),

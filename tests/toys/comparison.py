@@ -21,7 +21,6 @@ from rules.engines.base import (
     Detection,
     Difference,
     Discrepancy,
-    Group,
     Member,
     Records,
     Relation,
@@ -29,7 +28,7 @@ from rules.engines.base import (
     Streamed,
 )
 from rules.engines.compile import Columns
-from rules.kinds.base import DatasetFacts, DoesNotFit, ReadDataset, Rows, Rule, Sample, SettingPath
+from rules.kinds.base import DatasetFacts, DoesNotFit, Rows, Rule, Sample, SettingPath
 from rules.models import Keep, Strict
 from rules.values import Value
 
@@ -144,10 +143,6 @@ class FittedMirrored:
 
     def sample(self, dataset: str, rows: Rows, slot: dt.datetime) -> Sequence[Sample]:
         return []
-
-    def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:
-        right = list(read(self.rule.right))
-        return [tuple(self._groups(rows, right)) for rows in candidates]
 
     def _groups(self, left: Iterable[Row], right: Iterable[Row]) -> Iterator[Discrepancy]:
         sides: dict[str, tuple[list[Row], list[Row]]] = defaultdict(lambda: ([], []))

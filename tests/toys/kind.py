@@ -16,7 +16,7 @@ from pydantic import Field
 from rules import grouping
 from rules.engines.base import Detection, DuplicateGroup, Records, Relation, Stop, Streamed
 from rules.engines.compile import Columns
-from rules.kinds.base import DatasetFacts, DoesNotFit, ReadDataset, Rows, Rule, Sample, SettingPath
+from rules.kinds.base import DatasetFacts, DoesNotFit, Rows, Rule, Sample, SettingPath
 from rules.models import Keep
 from rules.values import Value
 
@@ -106,12 +106,6 @@ class FittedOvercounted:
         column = self.rule.reference
         records = grouping.identified((((row[column],), row) for row in rows), self.relation, self.needed[dataset])
         return [Sample(one.id, one.values, ((column, one.key[0], one.key[0]),)) for one in records]
-
-    def regroup(
-        self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset
-    ) -> Sequence[tuple[DuplicateGroup, ...]]:
-        allowed = self._allowed(read(self.rule.against))
-        return [tuple(self._groups(rows, allowed)) for rows in candidates]
 
     def _allowed(self, rows: Iterable[Mapping[str, Value]]) -> Counter[Value]:
         return Counter(row[self.rule.reference] for row in rows)

@@ -10,6 +10,7 @@ from sqlalchemy.dialects import postgresql
 
 from connectors.sql.catalogue import limits
 from connectors.sql.catalogue.facts import OURS, Described, ForeignKey, Ident, Key
+from connectors.sql.row_security import HIDDEN
 from connectors.target import ColumnFacts
 
 _ACTIONS = {"a": "NO ACTION", "r": "RESTRICT", "c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}
@@ -224,7 +225,7 @@ def _hides_rows(row: Any) -> str:
     if not row.is_readable:
         return "this user may not read it; grant it SELECT there"
     if row.is_filtered:
-        return "row-level security may hide rows of it; clean as its owner, or as a user with BYPASSRLS"
+        return HIDDEN
     return ""
 
 

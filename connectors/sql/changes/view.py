@@ -105,6 +105,11 @@ class TableChanges(ABC):
             tables.append(table)
         return pa.concat_tables(tables) if tables else self._read(columns, sa.false(), most)
 
+    def records(self) -> int:
+        count = sa.select(sa.func.count().label("records")).select_from(self._table.plain)
+        [records] = self._whole(count).column("records").to_pylist()
+        return int(records)
+
     def _obstacles(self, identity: Sequence[str], parts: Sequence[str], columns: Sequence[str]) -> Iterator[str]:
         yield from self._impediments(columns)
         if unfit := [name for name in identity if not self._is_comparable(name)]:

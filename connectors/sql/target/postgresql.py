@@ -314,7 +314,7 @@ def _texts(value: Any, kind: Kind) -> list[Any]:
         case bool():
             return ["true" if value else "false"]
         case int():
-            return [value] if abs(value) < 2**63 else []
+            return [value] if -(2**63) <= value < 2**63 else []
         case Decimal():
             return [format(value, "f")]
         case bytes():

@@ -22,7 +22,7 @@ from connectors.sql.target.session import Session
 from connectors.sql.values import NotUtf8, Wall, decoded
 from connectors.target import Cell, NotATable, TargetRefused
 
-_LARGEST = 2**63 - 1
+_INTEGERS = range(-(2**63), 2**63)
 _READ: Mapping[str, Callable[[str], Any]] = {
     TEXT: str,
     INTEGER: int,
@@ -275,12 +275,12 @@ def _stored(value: Any, kind: Kind) -> list[Any]:
         case bool():
             return [int(value)]
         case int():
-            return [value] if abs(value) <= _LARGEST else []
+            return [value] if value in _INTEGERS else []
         case float():
             return [value]
         case Decimal():
             number = int(value)
-            whole = [number] if number == value and abs(number) <= _LARGEST else []
+            whole = [number] if number == value and number in _INTEGERS else []
             return [float(value), *whole, format(value, "f")]
         case dt.datetime():
             return _moments(value, kind)
@@ -303,7 +303,7 @@ def _texts(text: str) -> list[Any]:
         forms: list[Any] = [text, text.encode()]
     except UnicodeEncodeError:
         return []
-    if re.fullmatch(r"-?(0|[1-9][0-9]{0,18})", text) and abs(int(text)) <= _LARGEST:
+    if re.fullmatch(r"-?(0|[1-9][0-9]{0,18})", text) and int(text) in _INTEGERS:
         forms.append(int(text))
     elif re.fullmatch(r"-?[0-9.]+(e[+-][0-9]+)?", text) and text.count(".") <= 1 and text.strip("-.e"):
         forms.append(float(text))

@@ -38,6 +38,25 @@ class Anchor(Protocol):
         """Every head of that store, the oldest first. Raises AnchorError, also if it cannot be read back from here."""
 
 
+class HeadLost(AnchorError):
+    """The anchor no longer holds a head that it took; nothing was written to it."""
+
+    def __init__(self, anchor: str, place: str, seq: int) -> None:
+        super().__init__(
+            anchor,
+            f"no longer holds the head of entry {seq:,} ({place}): it was removed or replaced. Put it back, or run "
+            "`reconcile audit verify` and give the anchor another name to begin anew",
+        )
+
+
+@runtime_checkable
+class Lasting(Anchor, Protocol):
+    """An anchor that can tell quickly whether it still holds the head that it took last."""
+
+    def check_held(self, mark: Mark, receipt: Receipt) -> None:
+        """Raise HeadLost if the head with this receipt is gone."""
+
+
 @runtime_checkable
 class Fading(Anchor, Protocol):
     """An anchor in a place that hides or deletes old messages by rules of its own."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from reconcile.audit.anchors.base import AnchorError, Receipt, Torn
+from reconcile.audit.anchors.base import AnchorError, HeadLost, Receipt, Torn
 from reconcile.audit.anchors.settings import AnchorSettings, FileAnchorSettings
 from reconcile.audit.verifier import Mark
 from reconcile.store import private_files
@@ -47,6 +47,19 @@ class FileAnchor:
         except OSError as error:
             raise AnchorError(self.name, f"cannot be written ({self._file}: {error.strerror})") from error
         return {"file": str(self._file), "at": str(size)}
+
+    def check_held(self, mark: Mark, receipt: Receipt) -> None:
+        """Raise HeadLost unless the head is in the file: where the receipt says, or elsewhere."""
+        place = str(receipt.get("at", ""))
+        try:
+            with self._file.open("rb") as file:
+                for start in (int(place) if place.isdecimal() else 0, 0):
+                    file.seek(start)
+                    if any(_mark(line) == mark for line in file):
+                        return
+        except OSError as error:
+            raise HeadLost(self.name, f"{self._file}: {error.strerror}", mark.seq) from error
+        raise HeadLost(self.name, str(self._file), mark.seq)
 
     def _sync_folder(self) -> None:
         folder = os.open(self._file.parent, os.O_RDONLY)

@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-from reconcile.audit.anchors.base import AnchorError, Receipt, Torn
+from reconcile.audit.anchors.base import AnchorError, HeadLost, Receipt, Torn
 from reconcile.audit.anchors.settings import AnchorSettings, GitSettings
 from reconcile.audit.verifier import Mark
 
 _BRANCH = "reconcile-audit"
+_REF = f"refs/heads/{_BRANCH}"
 _OWN = {
     "core.hooksPath": "/dev/null",
     "core.fsmonitor": "false",
@@ -66,14 +67,27 @@ class GitAnchor:
     def write(self, mark: Mark) -> Receipt:
         """Commit on the branch, by compare-and-set, and push if a remote is set."""
         with self._locked():
-            parent_commit = self._end()
-            tree = self._git("hash-object", "-t", "tree", "-w", "--stdin")
-            parent = ("-p", parent_commit) if parent_commit else ()
-            commit = self._git("commit-tree", *parent, tree, text=f"{mark.line()}\n")
-            self._git("update-ref", f"refs/heads/{_BRANCH}", commit, parent_commit or "0" * len(commit))
+            commit = self._commit(mark)
         if self._push is not None:
             self._send(self._push)
         return {"repository": str(self._folder), "commit": commit}
+
+    def check_held(self, mark: Mark, receipt: Receipt) -> None:
+        """Raise HeadLost unless the commit of the head is still on the branch."""
+        held = self._git("for-each-ref", "--format=%(objectname)", f"--contains={receipt['commit']}", _REF, misses=True)
+        if not held:
+            raise HeadLost(self.name, f"{self._folder}, commit {receipt['commit'][:12]}", mark.seq)
+
+    def _commit(self, mark: Mark) -> str:
+        """Commit on the branch, unless its newest commit is this head: one that could not be pushed before."""
+        parent_commit = self._end()
+        if parent_commit and self._git("log", "-1", "--format=%B", parent_commit, "--") == mark.line():
+            return parent_commit
+        tree = self._git("hash-object", "-t", "tree", "-w", "--stdin")
+        parent = ("-p", parent_commit) if parent_commit else ()
+        commit = self._git("commit-tree", *parent, tree, text=f"{mark.line()}\n")
+        self._git("update-ref", _REF, commit, parent_commit or "0" * len(commit))
+        return commit
 
     def read(self, store: str) -> Iterator[Mark | Torn]:
         """The heads of all commits on the branch; a missing repository holds none."""
@@ -102,7 +116,7 @@ class GitAnchor:
 
     def _end(self) -> str:
         """The newest commit of the branch; empty if there is none."""
-        return self._git("for-each-ref", "--format=%(objectname)", f"refs/heads/{_BRANCH}")
+        return self._git("for-each-ref", "--format=%(objectname)", _REF)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -120,8 +134,11 @@ class GitAnchor:
         finally:
             os.close(handle)
 
-    def _git(self, *arguments: str, text: str = "") -> str:
-        """Run git; return its output. It runs no program of the repository's settings and reads no user settings."""
+    def _git(self, *arguments: str, text: str = "", misses: bool = False) -> str:
+        """Run git; return its output, with `misses` nothing if it fails.
+
+        It runs no program of the repository's settings and reads no user settings.
+        """
         inherited = {name: os.environ[name] for name in _KEPT if name in os.environ}
         bounds = {"GIT_CEILING_DIRECTORIES": str(self._folder.absolute().parent)}  # if not a repository
         settings = [word for name, value in _OWN.items() for word in ("-c", f"{name}={value}")]
@@ -141,5 +158,7 @@ class GitAnchor:
         except subprocess.TimeoutExpired as error:
             raise AnchorError(self.name, f"did not answer: git {arguments[0]} took too long") from error
         if process.returncode != 0:
+            if misses:
+                return ""
             raise AnchorError(self.name, f"cannot be used: git {arguments[0]} ended with {process.returncode}")
         return process.stdout.strip()

@@ -48,10 +48,7 @@ class Admission:
 
     def sent(self, tx: Transaction, ids: Sequence[str]) -> list[ClaimedPlan]:
         """Claim and return the plans that may run; they are durably `sent` once the transaction commits."""
-        position = {name: n for n, name in enumerate(ids)}  # an undo may depend on the one before it
-        intact = sorted(effects.claim(tx, ids, ttl=CLAIM, unwritten=True), key=lambda plan: position[plan.id])
-        self._report_damaged(tx, set(ids) - {plan.id for plan in intact})
-        claimed = self._within_retries(tx, self._of_running_jobs(tx, intact))
+        claimed = self._within_retries(tx, self.claim(tx, ids))
         points.reach("store.claimed")
         fit = self._within_limits(tx, self._supported(tx, self._valid(tx, claimed)))
         held = effects.hold(tx, fit)
@@ -61,6 +58,13 @@ class Admission:
         self._outcomes.follow(tx, sent.settled, Event.DRIFTED)
         self._outcomes.follow(tx, sent.conflicts, Event.STARTED, Event.QUARANTINED)
         return sent.sent
+
+    def claim(self, tx: Transaction, ids: Sequence[str]) -> list[ClaimedPlan]:
+        """Claim these plans, without damaged ones and those of paused jobs; the caller moves each of them on."""
+        position = {name: n for n, name in enumerate(ids)}  # an undo may depend on the one before it
+        intact = sorted(effects.claim(tx, ids, ttl=CLAIM, unwritten=True), key=lambda plan: position[plan.id])
+        self._report_damaged(tx, set(ids) - {plan.id for plan in intact})
+        return self._of_running_jobs(tx, intact)
 
     def _report_damaged(self, tx: Transaction, left_out: Collection[str]) -> None:
         """Report plans that were not claimed: findings of damaged plans follow them, other plans wait."""
@@ -123,7 +127,9 @@ class Admission:
             else:
                 void.append((plan, f"The plan is void: {reason}"))
         if void:
-            effects.skipped(tx, void)
+            expired = [(plan, reason) for plan, reason in void if self._is_expired(tx, plan)]
+            effects.skipped(tx, expired, news="expired")
+            effects.skipped(tx, [pair for pair in void if pair not in expired], news="void")
             self._outcomes.follow(tx, void, Event.VOIDED)
             for _, reason in void:
                 self._outcomes.tally.because(reason)
@@ -137,19 +143,23 @@ class Admission:
             self._outcomes.stale(tx, stale)
         for plan in claimed:
             if plan.id in evidence.unread:
-                effects.released(tx, [plan], evidence.unread[plan.id], next_at=tx.now + STAND_BACK)
-                self._outcomes.tally.because(evidence.unread[plan.id], held_up=True)
+                self._outcomes.unread(tx, plan, evidence.unread[plan.id])
             elif evidence.lacks(plan):  # it became due after the others were looked at
                 effects.released(tx, [plan], "Its records are read first.", next_at=tx.now)
         decided = {*evidence.stale, *evidence.unread}
         return [plan for plan in claimed if plan.id not in decided and not evidence.lacks(plan)]
 
+    def _is_expired(self, tx: Transaction, plan: ClaimedPlan) -> bool:
+        return plan.expires_at is not None and plan.expires_at <= tx.now and clock.held(tx) is None
+
     def _void(self, tx: Transaction, plan: ClaimedPlan) -> str | None:
-        if plan.expires_at is not None and plan.expires_at <= tx.now and clock.held(tx) is None:
+        if self._is_expired(tx, plan):
             return "it expired"
         if not plan.undoes and self._digests.get(plan.dataset) != plan.content.catalogue:
             return "its table, or a reference to it, changed since it was planned"
-        if reason := self.terms.void(plan.content, self._outcomes.identity, plan.policy):
+        if reason := self.terms.void(plan.current, self._outcomes.identity, plan.policy):
+            return reason
+        if not plan.undoes and (reason := self.terms.void_by_limits(plan)):
             return reason
         needs_approval = plan.policy != "none"
         return "an approval is missing" if needs_approval and not approvals.satisfied(tx, plan) else None
@@ -171,9 +181,12 @@ class Admission:
                 applied_caps = None if beyond else limits.Both(caps, caps_of_source)
                 limits.reserve(tx, uses, rule=rule, target=self._outcomes.identity, run=run, caps=applied_caps)
             except limits.OverLimit as error:
-                effects.released(tx, group, str(error), next_at=tx.now + STAND_BACK)
+                why = str(error)
+                if not isinstance(error, limits.CleaningStopped):
+                    why = f"{error.reason}. Approved plans wait until they fit or expire."
+                effects.released(tx, group, why, next_at=tx.now + STAND_BACK)
                 self.full.add(rule)
-                self._outcomes.tally.because(str(error), refused=True)
+                self._outcomes.tally.because(why, refused=True)
             else:
                 fit += group
         points.reach("limits.reserved")

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from connectors.errors import ConnectorError, Reaction
+from connectors.errors import ConnectorError, Reaction, SourceUnavailable
 from connectors.target import (
     Cell,
     Change,
@@ -181,6 +181,23 @@ def failed(job: Job, error: ConnectorError) -> Result:
     if isinstance(error, TargetError):
         return Result(job, _OF[error.outcome], str(error), error.code)
     return Result(job, _REACTIONS[error.reaction], str(error))
+
+
+def before_sent(job: Job, error: ConnectorError) -> Result:
+    """Return the result of a job whose target failed before anything was sent to it, which another attempt may do."""
+    how = How.PAUSED if _is_for_person(error) else How.NOT_DONE
+    return Result(job, how, str(error), error.code if isinstance(error, TargetError) else "")
+
+
+def _is_for_person(error: ConnectorError) -> bool:
+    return error.outcome is Outcome.PAUSE if isinstance(error, TargetError) else error.reaction is Reaction.ASK
+
+
+def may_answer_later(error: ConnectorError) -> bool:
+    """Return True if the database may do later what it did not do now: it is busy, away or refuses access."""
+    if isinstance(error, TargetError):
+        return error.outcome in (Outcome.NOT_DONE, Outcome.PAUSE)
+    return isinstance(error, SourceUnavailable) or error.reaction in (Reaction.RETRY, Reaction.ASK)
 
 
 # All at once

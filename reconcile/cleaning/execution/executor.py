@@ -16,8 +16,16 @@ from connectors.errors import ConnectorError, Reaction
 from connectors.target import NotATable, Target, TargetError, TargetRefused
 from reconcile import points
 from reconcile.cleaning.execution.admission import CLAIM, Admission
-from reconcile.cleaning.execution.evidence import Evidence
-from reconcile.cleaning.execution.execute import How, Job, Result, TransactionLimits, overtaken, perform
+from reconcile.cleaning.execution.evidence import AT_ONCE, Evidence
+from reconcile.cleaning.execution.execute import (
+    How,
+    Job,
+    Result,
+    TransactionLimits,
+    before_sent,
+    overtaken,
+    perform,
+)
 from reconcile.cleaning.execution.leaving import TableCatalogues
 from reconcile.cleaning.execution.outcomes import ACTOR, ASK_AGAIN, ExecutionResult, Outcomes
 from reconcile.cleaning.execution.resolve import ask
@@ -26,7 +34,7 @@ from reconcile.cleaning.execution.undone import find_undone
 from reconcile.cleaning.planning.plan import soft_links
 from reconcile.coordination import lease
 from reconcile.detection.subject import Subject
-from reconcile.findings.states import Event, PlanState
+from reconcile.findings.states import Event
 from reconcile.journal import breaker, effects, ownership
 from reconcile.journal.effects import ClaimedPlan, ClaimLost
 from reconcile.messages import watchdog
@@ -92,9 +100,11 @@ def execute_plans(
     patience = tools.patience.total_seconds()
     selection = Selection(source, ids, rules)
     while True:
-        ended = tally.counts.total()
+        ended, done, begun = tally.counts.total(), tally.counts[How.DONE], time.monotonic()
         for name in _sources(tools) if source is None else dict.fromkeys([source, *_removed_sources(tools)]):
             tally.add(_Execution(tools, name, selection).run_plans())
+        if tally.counts[How.DONE] == done:  # a database that is locked can hold each attempt for seconds
+            patience -= time.monotonic() - begun
         wait = _seconds_to_next(tools.store, selection)
         if wait is None or wait > patience or (wait == 0 and tally.counts.total() == ended):
             watchdog.targets(tools.store, tools.terms.project)
@@ -123,7 +133,7 @@ def _removed_sources(tools: ExecutionContext) -> list[str]:
 
 def _seconds_to_next(store: Store, selection: Selection) -> float | None:
     with store.read() as tx:
-        soonest = stored.next_due(tx, ids=selection.ids, rules=selection.rules, states=(PlanState.RETRY_WAIT,))
+        soonest = stored.next_attempt(tx, ids=selection.ids, rules=selection.rules)
         return None if soonest is None else max((soonest - tx.now).total_seconds(), 0.0)
 
 
@@ -138,16 +148,20 @@ class _Execution:
         self._outcomes = Outcomes(tools.terms, self.tally, run=tools.run)
         self._remembers: dict[str, bool] = {}
         """By owned table: True if it can keep receipts."""
+        self._not_tables: dict[str, str] = {}
+        """By name: why it keeps no rows that could be changed."""
         self._until = 0.0
         self._in_hand: dict[str, ClaimedPlan] = {}
         self._digests: dict[str, str] = {}
         self._stamps: dict[str, str] = {}
         self._rules: set[str] = set()
+        self._due_rules: set[str] = set()
         self._targets: set[str] = set()
         self._unknown: set[str] = set()
         self._sends = False
+        self._was_refused = False
         self._probes: dict[str, breaker.Probe] = {}
-        self._evidence = Evidence(tools.store, tools.terms, tools.target, tools.subject, tools.slot)
+        self._evidence = Evidence(tools.store, tools.terms, tools.target, tools.subject, tools.slot, tools.run)
         self._admission = Admission(tools.terms, source, self._outcomes, self._digests, self._evidence)
 
     def run_plans(self) -> ExecutionResult:
@@ -163,8 +177,9 @@ class _Execution:
                 while self._read_due(target) and self._work(target):
                     pass
         except (TargetRefused, ownership.OwnershipRefused) as error:
-            self.tally.because(str(error), refused=True)
+            self.tally.because(str(error), subject=breaker.of_source(self.source), refused=True)
             with self.tools.store.begin() as tx:
+                breaker.refused(tx, self.source, str(error))
                 plan_states.put_off_unknown(tx, self.source, tx.now + ASK_AGAIN)
         except ClaimLost as error:
             self.tally.because(str(error))
@@ -180,16 +195,30 @@ class _Execution:
         """
         with self.tools.store.read() as tx:
             due = [(rule, target) for rule, _, target in stored.due_of(tx, self.source) if self._wants(rule)]
+            if due and self._is_refusing(tx):
+                return False
             self._targets = {target for _, target in due}
             rules = self._admission.open(tx, {rule for rule, _ in due})
             reachable = [target for target in self._targets if not self._is_away(tx, target)]
             abandoned = {plan.target for plan in effects.abandoned(tx, self.source)}
             self._unknown = abandoned | plan_states.targets_with_unknown_outcomes(tx, self.source)
             asleep = {status.target for status in breakers.not_closed(tx)}
+        self._due_rules = {rule for rule, _ in due}
         self._sends = bool(rules and reachable)
         if probed := asleep & (self._unknown.union(reachable) if rules else self._unknown):
             self._take_probes(probed)
         return bool(self._unknown) or bool(rules and {*reachable} - {*asleep} | self._probes.keys())
+
+    def _is_refusing(self, tx: Transaction) -> bool:
+        """Return True if the source refused cleaning, and is not asked again yet."""
+        entry = breakers.get(tx, breaker.of_source(self.source))
+        if entry is None or entry.state == breakers.CLOSED:
+            return False
+        self._was_refused = True
+        if not breaker.is_asleep(entry, tx.now):
+            return False
+        self.tally.because(breaker.reason(tx, entry.target) or "", subject=entry.target, refused=True)
+        return True
 
     def _take_probes(self, targets: Iterable[str]) -> None:
         """Take due probes: a connection counts as one, so only one worker at a time connects."""
@@ -198,17 +227,19 @@ class _Execution:
             self._probes = {target: probe for target, probe in allowed if isinstance(probe, breaker.Probe)}
 
     def _is_away(self, tx: Transaction, target: str) -> bool:
-        entry = breakers.get(tx, target)
-        if entry is None or entry.state == breakers.CLOSED or (entry.probe_at is not None and entry.probe_at <= tx.now):
+        if not breaker.is_asleep(breakers.get(tx, target), tx.now):
             return False
         reason = f"Nothing is sent to source {self.source!r} for now: {breaker.reason(tx, target)}"
-        self.tally.because(reason, held_up=True)
+        self.tally.because(reason, subject=target, held_up=True)
         return True
 
     def _enter(self, target: Target) -> None:
         self._outcomes.identity = target.identity()
         self._outcomes.probe = self._probes.get(self._outcomes.identity)
         self._enter_tables(target)
+        if self._was_refused:
+            with self.tools.store.begin() as tx:
+                breaker.accepted(tx, self.source)
 
     def _enter_tables(self, target: Target) -> None:
         """Make sure that this state owns the table of every due or claimed plan."""
@@ -217,17 +248,32 @@ class _Execution:
         for table in sorted(tables - self._remembers.keys()):
             try:
                 ownership.enter(self.tools.store, target, table, self.tools.entered)
-            except NotATable:
-                continue  # it is now a view: its plans are skipped, other plans go on
+            except NotATable as error:
+                self._not_tables[table] = str(error)  # it is now a view: other plans go on
+                continue
             self._remembers[table] = target.remembers(table)
 
     def _record_unreachable(self, error: ConnectorError) -> None:
-        """Record that the target did not answer before anything began: the plans wait."""
+        """Record that the target failed before anything was sent: an attempt of each plan that would have been."""
         self.tally.because(str(error), held_up=True)
+        asked = {self._outcomes.identity} if self._outcomes.identity else self._targets | self._unknown
+        probes = {target: self._outcomes.probe or self._probes.get(target) for target in asked}
         with self.tools.store.begin() as tx:
-            for target in {self._outcomes.identity} if self._outcomes.identity else self._targets | self._unknown:
-                breaker.broke(tx, target, str(error), probe=self._outcomes.probe or self._probes.get(target))
+            attempted = self._attempted(tx, asked, has_probe=any(probes.values()))
+            for target in sorted(asked):
+                self._outcomes.identity, self._outcomes.probe = target, probes[target]
+                if of_target := [plan for plan in attempted if plan.target == target]:
+                    self._outcomes.write(tx, [(plan, before_sent(self._job(plan), error)) for plan in of_target])
+                else:
+                    breaker.broke(tx, target, str(error), probe=probes[target])
             plan_states.put_off_unknown(tx, self.source, tx.now + ASK_AGAIN)
+
+    def _attempted(self, tx: Transaction, targets: Collection[str], *, has_probe: bool) -> list[ClaimedPlan]:
+        """Claim the plans of the attempt that failed: a batch, or the one that a probe is for."""
+        rules = self._admission.open(tx, self._due_rules) if self._sends else []
+        limit = 1 if has_probe else BATCH
+        ids = stored.due_ids(tx, self.source, limit, ids=self.selection.ids, rules=rules, targets=targets, lock=True)
+        return self._admission.claim(tx, ids)
 
     # Plans of other workers
 
@@ -345,14 +391,19 @@ class _Execution:
     def _perform(self, target: Target, jobs: Sequence[Job]) -> list[Result]:
         leaving = TableCatalogues(target, self.tools.terms.project.datasets)
         ended = {job.id: result for job in jobs if (result := overtaken(job, leaving)) is not None}
-        unseen = "its table was not checked yet"
-        ended |= {job.id: Result(job, How.NOT_DONE, unseen) for job in jobs if job.plan.table not in self._remembers}
+        unchecked = {job.id: job for job in jobs if job.plan.table not in self._remembers}
+        ended |= {
+            name: Result(job, How.NOT_DONE, self._why_unchecked(job.plan.table)) for name, job in unchecked.items()
+        }
         remaining = [job for job in jobs if job.id not in ended]
         limits = TransactionLimits(self._seconds, self._store_transaction, {**leaving.stamps, **self._stamps})
         in_one = self.tools.together and target.promises.all_or_nothing
         together = [remaining] if in_one else [[job] for job in remaining]
         results = [result for group in together if group for result in perform(target, group, limits)]
         return [*ended.values(), *self._mark_undone(results)]
+
+    def _why_unchecked(self, table: str) -> str:
+        return self._not_tables.get(table, "its table was not checked yet")
 
     def _mark_undone(self, results: Sequence[Result]) -> list[Result]:
         """Mark earlier cleanings that were undone since: a restored backup knows of neither."""
@@ -369,15 +420,18 @@ class _Execution:
     def _read_evidence(self, rules: Collection[str], results: Sequence[Result]) -> list[Result]:
         """Read again what the next plans of these rules rely on; this may take long, so first record the results.
 
-        Return those that are not recorded yet: none.
+        Return those that are not recorded yet: none, unless the evidence was read a moment ago.
         """
+        with self.tools.store.read() as tx:
+            ids = stored.due_ids(tx, self.source, AT_ONCE, ids=self.selection.ids, rules=rules)
+        if self._evidence.holds(ids[:BATCH]):
+            return list(results)
         if results:
             with self.tools.store.begin() as tx:
                 self._record(tx, results)
                 points.reach("store.done.before_commit")
             points.reach("store.done.committed")
         with self.tools.store.read() as tx:
-            ids = stored.due_ids(tx, self.source, BATCH, ids=self.selection.ids, rules=rules)
             plans = [stored.get(tx, name) for name in ids]
         self._evidence.look(plans)
         return []
@@ -411,6 +465,9 @@ class _Execution:
         progress.move(
             tx, [Transition(plan.finding, Event.STARTED, plan.id) for plan in sent if not plan.undoes], by=ACTOR
         )
+        if not sent and self._outcomes.probe is not None:
+            # The target answered: the plan was compared with its records, and is not to be sent.
+            self._outcomes.worked(tx)
         self._set_claimed(sent)
         return [self._job(plan) for plan in sent], True
 

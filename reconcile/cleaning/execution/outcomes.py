@@ -36,8 +36,12 @@ class ExecutionResult:
     """Something was refused for safety: a limit, another owner."""
     held_up: bool = False
     """The target is unreachable, full or denies access: plans wait for it."""
+    waits: set[str] = field(default_factory=set)
+    """What the plans wait for; equal as long as it lasts, while its sentence names another time of the next attempt."""
 
-    def because(self, reason: str, *, refused: bool = False, held_up: bool = False) -> None:
+    def because(self, reason: str, *, subject: str | None = None, refused: bool = False, held_up: bool = False) -> None:
+        """Note why plans were not executed; `subject` names what they wait for if the sentence changes meanwhile."""
+        self.waits.add(subject or reason)
         self.refused = self.refused or refused
         self.held_up = self.held_up or held_up
         if reason not in self.reasons:
@@ -45,8 +49,8 @@ class ExecutionResult:
 
     def add(self, other: ExecutionResult) -> None:
         self.counts.update(other.counts)
-        for reason in other.reasons:
-            self.because(reason)
+        self.reasons += [reason for reason in other.reasons if reason not in self.reasons]
+        self.waits |= other.waits
         self.refused = self.refused or other.refused
         self.held_up = self.held_up or other.held_up
 
@@ -78,6 +82,7 @@ class Outcomes:
             tx,
             [(plan, None if r.images is None else images.to_json(r.images)) for plan, r in ended],
             beside=[result.beside for _, result in ended],
+            run=self.run,
         )
         moves = [
             Transition(
@@ -153,7 +158,10 @@ class Outcomes:
             self.tally.because(f"Not undone: {reason}", refused=True)
 
     def again(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]]) -> None:
-        """Retry plans that the target failed and proved not done, as the rule's `retry` says."""
+        """Retry plans that the target failed and proved not done, as the rule's `retry` says.
+
+        A probe that ended before anything was sent costs the plan it was for no attempt: only the target was asked.
+        """
         unknown_before = [pair for pair in ended if pair[0].state is PlanState.UNKNOWN]
         failed = [pair for pair in ended if pair[0].state is not PlanState.UNKNOWN]
         if unknown_before:
@@ -162,7 +170,8 @@ class Outcomes:
         if failed:
             reason = failed[0][1].why
             breaker.broke(tx, self.identity, reason, probe=self.probe)
-            self._retry(tx, failed, kind="not_done")
+            is_unsent = all(plan.state is PlanState.CLAIMED for plan, _ in failed)
+            self._retry(tx, failed, kind="not_done", burn=self.probe is None or not is_unsent)
             self.tally.because(reason, held_up=True)
 
     def paused(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]]) -> None:
@@ -172,18 +181,27 @@ class Outcomes:
         self._retry(tx, ended, kind="paused", burn=False)
         self.tally.because(reason, held_up=True)
 
+    def unread(self, tx: Transaction, plan: ClaimedPlan, reason: str) -> None:
+        """Retry a plan whose evidence in another dataset could not be read; its own target did not fail."""
+        self._retry_by(tx, [plan], reason, kind="unread")
+        self.tally.because(reason, held_up=True)
+
     def _retry(
         self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]], *, kind: str, burn: bool = True
     ) -> None:
         by_rule: dict[str, list[tuple[ClaimedPlan, Result]]] = {}
         for plan, result in ended:
             by_rule.setdefault(plan.rule, []).append((plan, result))
-        for rule, of_rule in by_rule.items():
-            reason = of_rule[0][1].why
-            outcome = effects.retry(
-                tx, [plan for plan, _ in of_rule], self.terms.retries(rule), kind=kind, reason=reason, burn=burn
-            )
-            self.follow(tx, [(plan, reason) for plan in outcome.given_up], Event.FAILED)
+        for of_rule in by_rule.values():
+            self._retry_by(tx, [plan for plan, _ in of_rule], of_rule[0][1].why, kind=kind, burn=burn)
+
+    def _retry_by(
+        self, tx: Transaction, plans: Sequence[ClaimedPlan], reason: str, *, kind: str, burn: bool = True
+    ) -> None:
+        """Retry plans of one rule as its `retry` says."""
+        policy = self.terms.retries(plans[0].rule)
+        outcome = effects.retry(tx, plans, policy, kind=kind, reason=reason, burn=burn)
+        self.follow(tx, [(plan, reason) for plan in outcome.given_up], Event.FAILED)
 
     def outcome_unknown(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]]) -> None:
         """Ask about these plans after the batch, or later if the target could not be asked."""

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import Any
 
 from reconcile.cleaning.planning.binding import binding_of
 from reconcile.config.settings import Project
 from reconcile.coordination import pauses
-from reconcile.findings.identity import member_name
+from reconcile.findings.identity import member_name, record_of
 from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.journal import effects
+from reconcile.messages.personal import Hidden
 from reconcile.schedule import retry
 from reconcile.store import Transaction, finding_states
 from reconcile.store import plans as stored_plans
 from reconcile.store import runs as stored_runs
+from reconcile.store.plans import StoredPlan
 from reconcile.upkeep import erasure
 from rules.cleaning import Caps, Policy, stricter
 from rules.kinds.base import Rule
@@ -33,9 +37,13 @@ class Terms:
     _bindings: dict[str, str | None] = field(default_factory=dict)
 
     def rule(self, name: str) -> Rule | None:
-        """Return the rule of that name if it exists and cleans."""
-        rule = self.project.rules.get(name)
+        """Return the rule that has that name, or had it according to its `was`, if it exists and cleans."""
+        rule = self._named(name)
         return rule if rule is not None and rule.clean is not None else None
+
+    def _named(self, name: str) -> Rule | None:
+        rules = self.project.rules
+        return rules.get(name) or next((rule for rule in rules.values() if rule.was == name), None)
 
     def binding(self, name: str) -> str | None:
         """Return the binding of the rule's plans; None if the rule does not clean."""
@@ -98,11 +106,13 @@ class Terms:
         """
         if not findings:
             return set()
-        rule = self.project.rules[findings[0].rule]
-        names = [name for name in (rule.name, rule.was) if name is not None]
+        name = findings[0].rule
+        rule = self._named(name)
+        names = [name] if rule is None else list({name, rule.name, rule.was or name})
         records = {finding.id: list(map(member_name, finding.members)) for finding in findings}
         decided = finding_states.decided_records(tx, names, itertools.chain.from_iterable(records.values()))
         as_a_whole = finding_states.decided_findings(tx, records) | stored_plans.decided_in_vain(tx, records)
+        as_a_whole |= _with_chosen_records(tx, findings)
         return as_a_whole | {name for name, members in records.items() if not decided.isdisjoint(members)}
 
     def policy(
@@ -142,11 +152,51 @@ class Terms:
         if cleaning_rule is None:
             return Caps(records=0)
         last_run = stored_runs.seen_before(tx, cleaning_rule.cleaned, rule, "", limit=1)
-        return cleaning_rule.limits.caps(last_run[0].scanned if last_run else 0)
+        return self.caps_of(cleaning_rule, last_run[0].scanned if last_run else 0)
+
+    def caps_of(self, rule: Rule, scanned: int) -> Caps:
+        """Return the limits of a rule whose share refers to so many records."""
+        hidden = Hidden.of(self.project, rule.dataset, rule.name)
+        return replace(rule.limits.caps(scanned), hides_money=hidden.hides_amounts)
+
+    def limits_in_force(self, rule: str, source: str) -> dict[str, Any]:
+        """Return the configured limits of a rule and of its source, as plain JSON."""
+        configured, of_source = self.project.rules[rule].limits, self.project.caps_of(source)
+        return {
+            "records": configured.records,
+            "share": str(configured.share),
+            "group": configured.group,
+            "money": _amounts(configured.money or {}),
+            "source_records": of_source.records,
+            "source_money": _amounts(of_source.money),
+        }
+
+    def is_tightened(self, plan: StoredPlan) -> bool:
+        """Return True if a limit is stricter now than when the plan got its last approval."""
+        before = plan.approved_within
+        if before is None or plan.rule not in self.project.rules:
+            return False
+        now = self.limits_in_force(plan.rule, plan.source)
+        numbers = [name for name in now if not name.endswith("money")]
+        if any(_is_less(now[name], before.get(name)) for name in numbers):
+            return True
+        return any(_is_stricter(now[name], before.get(name) or {}) for name in ("money", "source_money"))
+
+    def void_by_limits(self, plan: StoredPlan) -> str | None:
+        """Return why an approved plan is void if a limit was tightened since; None if it is valid, or may wait."""
+        rule = self.rule(plan.rule)
+        if rule is None or not self.is_tightened(plan):
+            return None
+        if plan.is_beyond_limits:
+            return f"the limits of rule {plan.rule!r} are stricter now than when it was approved beyond them"
+        group, before = rule.limits.group, plan.approved_within or {}
+        if _is_less(group, before.get("group")) and plan.content.group > group:
+            return f"its group is larger than rule {plan.rule!r} allows now; its limit was tightened after the approval"
+        return None
 
     def retries(self, rule: str) -> retry.Policy:
         """Return the rule's retry policy for plans proven not done."""
-        configured = self.project.rules.get(rule)
+        configured = self._named(rule)
         try:
             return retry.named("patient" if configured is None else configured.retry, self.project.retries)
         except KeyError:
@@ -154,10 +204,52 @@ class Terms:
 
     def closed(self, tx: Transaction, source: str, rule: str) -> str | None:
         """Return why no plan of the rule runs in the source now: a pause or a maintenance window; None otherwise."""
-        return pauses.closed(tx, self.project.maintenance, source=source, rule=rule, job=None)
+        configured = self._named(rule)
+        names = {rule} if configured is None else {rule, configured.name, configured.was or rule}
+        reasons = (
+            pauses.closed(tx, self.project.maintenance, source=source, rule=name, job=None) for name in sorted(names)
+        )
+        return next((reason for reason in reasons if reason is not None), None)
+
+
+def _with_chosen_records(tx: Transaction, findings: Sequence[Finding]) -> set[str]:
+    """Return the findings with a record that a person chose to keep, in any rule, and that they would not keep.
+
+    Also those whose keeper was chosen in another finding: nobody saw it beside the records that would go.
+    """
+    not_kept = {
+        finding.id: {
+            (member.dataset or finding.dataset, record_of(member.id))
+            for member in finding.members
+            if member is not finding.keeper
+        }
+        for finding in findings
+    }
+    by_dataset: dict[str, set[str]] = defaultdict(set)
+    for dataset, name in itertools.chain.from_iterable(not_kept.values()):
+        by_dataset[dataset].add(name)
+    chosen = finding_states.chosen_records(tx, by_dataset)
+    elsewhere = {finding.id for finding in findings if finding.keeper and finding.keeper.is_chosen_elsewhere}
+    return elsewhere | {name for name, records in not_kept.items() if not records.isdisjoint(chosen)}
 
 
 @functools.cache
 def _policy(name: str) -> Policy:
     policies: Mapping[str, Policy] = {"none": "none", "required": "required", "two_person": "two_person"}
     return policies[name]
+
+
+def _amounts(money: Mapping[str, Decimal]) -> dict[str, str]:
+    return {currency: str(amount) for currency, amount in sorted(money.items())}
+
+
+def _is_less(now: Any, before: Any) -> bool:
+    """Return True if a limit is smaller than before; None is no limit."""
+    return now is not None and (before is None or Decimal(now) < Decimal(before))
+
+
+def _is_stricter(now: Mapping[str, str], before: Mapping[str, str]) -> bool:
+    """Return True if limits of money refuse what they did not refuse before; one that names no currency limits none."""
+    if not now:
+        return False
+    return not before or any(Decimal(now.get(name, 0)) < Decimal(amount) for name, amount in before.items())

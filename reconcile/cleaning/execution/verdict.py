@@ -36,12 +36,11 @@ def verify(
     if len(plans) > 1:
         if unheld or unplanned or any(_guards_that_changed(plan, after) for plan in plans):
             raise Unassigned
-        return [() for _ in plans]
+        return [tuple(_also_changed(plan, own)) for plan, own in zip(plans, image_sets, strict=True)]
     [plan], [own] = plans, image_sets
     if changed := _guards_that_changed(plan, after):
         raise NotAsPlanned(f"the database itself changed a row of {listed(changed)} that must stay as it is")
-    overwritten = _changed_on_undo(own) if plan.undoes else ()
-    return [(*_not_restored(own, unheld), *overwritten, *_side_effects(plan, unplanned))]
+    return [(*_not_restored(own, unheld), *_also_changed(plan, own), *_side_effects(plan, unplanned))]
 
 
 def _guards_that_changed(plan: Plan, after: Mapping[RowName, Row]) -> list[str]:
@@ -72,8 +71,8 @@ def _not_restored(own: Images, unheld: Mapping[int, tuple[str, ...]]) -> Iterato
         yield f"Not restored: {listed(sorted(names))} of `{table}`, which the database writes by itself."
 
 
-def _changed_on_undo(own: Images) -> Iterator[str]:
-    """Yield other fields that a trigger wrote during an undo; they are not restored."""
+def _also_changed(plan: Plan, own: Images) -> Iterator[str]:
+    """Yield other fields of the plan's rows that the database changed; during an undo they are not restored."""
     written: dict[str, set[str]] = {}
     for image in own:
         before, after, meant = image.before, image.after, image.change.after
@@ -81,8 +80,13 @@ def _changed_on_undo(own: Images) -> Iterator[str]:
             names = {name for name in after if name not in meant and after[name] != before.get(name)}
             written.setdefault(image.change.row.table, set()).update(names)
     for table, names in sorted(written.items()):
-        if names:
-            yield f"Not restored: {listed(sorted(names))} of `{table}`, which a trigger changed during the undo."
+        if not names:
+            continue
+        columns = f"{listed(sorted(names))} of `{table}`"
+        if plan.undoes:
+            yield f"Not restored: {columns}, which a trigger changed during the undo."
+        else:
+            yield f"The database also changed {columns} in these rows."
 
 
 def _side_effects(plan: Plan, unplanned: Sequence[Unplanned]) -> Iterator[str]:

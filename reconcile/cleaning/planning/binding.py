@@ -25,8 +25,8 @@ HARMLESS_IN_RULE = frozenset(
     {"severity", "owner", "runbook", "was", "engine", "approval", "approval_expires", "limits", "retry", "examples"}
 )
 """Recipients, approval, limits, the engine (every one gives the same answer), and tests of the rule."""
-HARMLESS_IN_DATASET = frozenset({"pii", "display", "link"})
-"""They only decide what people see."""
+HARMLESS_IN_DATASET = frozenset({"pii", "display", "link", "was"})
+"""They only decide what people see, or how records were named before."""
 HARMLESS_IN_SOURCE = frozenset({"url", "replica", "max_parallel", "statement_timeout"})
 """The database itself tells its identity (`in_target`), so the `url`, a `replica` and their passwords may change."""
 HARMLESS_IN_PROJECT = frozenset(

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from connectors.target import Row
 from reconcile.cleaning.actions.base import AsksPerson, CurrentRecord, Members, NothingToDo, Stale
+from reconcile.cleaning.planning.asking import Answer
+from reconcile.findings.handled import dealt_with
 from reconcile.findings.identity import member_name, record_of
 from reconcile.findings.shown import Finding, FindingMember
 from rules.document.mistakes import listed
 from rules.engines.base import Discrepancy, DuplicateGroup, Group
 from rules.kinds.base import Rule
-from rules.values import canonical, filled
+from rules.values import canonical
 
 if TYPE_CHECKING:
     from reconcile.cleaning.planning.plan import PlanningContext
@@ -27,14 +29,12 @@ def cleaned_members(finding: Finding, rule: Rule) -> list[FindingMember]:
     return [member for member in finding.members if (member.dataset or rule.dataset) == rule.cleaned]
 
 
-def members_now(
-    finding: Finding, rows: Sequence[Row | None], groups: Sequence[Group], tools: PlanningContext
-) -> Members:
-    """Return the group to clean. `rows` are the current rows of its `cleaned_members`, in their order; `groups` are the
-    rule's groups of them.
+def members_now(finding: Finding, rows: Sequence[Row | None], answer: Answer, tools: PlanningContext) -> Members:
+    """Return the group to clean. `rows` are the current rows of its `cleaned_members`, in their order; `answer` is the
+    rule's about them.
 
     The keeper is the rule's, or the record that a person chose: it is the first of the finding's members. Records that
-    a decision covers are not surplus. Raises Stale, AsksPerson, NothingToDo.
+    a decision covers are not surplus. Raises Stale, AsksPerson, NothingToDo, RuleRefuses.
     """
     present = [row for row in rows if row is not None]
     if len(present) < len(rows):
@@ -43,9 +43,11 @@ def members_now(
         raise Stale(f"{of_which} no longer {'exists' if missing == 1 else 'exist'}.")
     if len({row.name for row in present}) < len(present):
         raise Stale("Its records are no longer the ones that were found.")
+    if answer.refusal is not None:
+        raise answer.refusal
     if tools.settings.forms:
-        return _of_discrepancy(finding, present, groups, tools)
-    return _of_duplicates(finding, present, groups, tools)
+        return _of_discrepancy(finding, present, answer.of(finding), tools)
+    return _of_duplicates(finding, present, answer.of(finding), tools)
 
 
 def _of_duplicates(finding: Finding, rows: Sequence[Row], groups: Sequence[Group], tools: PlanningContext) -> Members:
@@ -53,7 +55,8 @@ def _of_duplicates(finding: Finding, rows: Sequence[Row], groups: Sequence[Group
         raise AsksPerson("Its records have no keeper, so only a person can decide about them.")
     names = [record_of(member.id) for member in finding.members]
     settled = {record_of(member.id) for member in finding.members if member.settled_at is not None}
-    settled |= {record_of(member.id) for pair in finding.handled_pairs for member in pair}
+    handled = [(record_of(first.id), record_of(second.id)) for first, second in finding.handled_pairs]
+    settled = settled.difference(*handled) | dealt_with(names, handled)
     if len(groups) != 1 or {record_of(member.id) for member in groups[0].members} != set(names):
         raise Stale("Its records changed since it was found: they are no longer all alike.")
     [group] = groups
@@ -61,9 +64,8 @@ def _of_duplicates(finding: Finding, rows: Sequence[Row], groups: Sequence[Group
         raise AsksPerson("Its records have no keeper, so only a person can decide about them.")
     if not group.surplus:
         raise NothingToDo("It has a single record, so there is no surplus to clean.")
-    if group.links and _differ(finding, rows, tools):
-        raise Stale("Its records changed since it was found: they may no longer agree by the same values.")
-    if finding.kept_by is None and record_of(group.keeper.id) != names[0]:
+    by_rule = finding.rule_keeper or finding.keeper
+    if finding.kept_by is None and group.keeper.id != by_rule.id:
         raise Stale("Its records changed since it was found: a different one would be kept now.")
     if finding.settled_pairs or group.excepted:
         raise AsksPerson(
@@ -126,20 +128,6 @@ def _evidence(group: Discrepancy, tools: PlanningContext) -> str:
     ]
     text = json.dumps(others, separators=(",", ":"))
     return hmac.digest(tools.secret, b"reconcile/evidence/1|" + text.encode(), "sha256").hex() if others else ""
-
-
-def _differ(finding: Finding, rows: Sequence[Row], tools: PlanningContext) -> bool:
-    """Return True if a value by which the rule decides has changed since the finding was last found.
-
-    Only a detection sees all records, and so which values too many of them share to join any.
-    """
-    fitted = tools.fitted
-    columns = [name for name in fitted.columns.sources(fitted.deciding) if name in finding.members[0].values]
-    return any(
-        canonical(filled(row.values[name])) != canonical(filled(member.values[name]))
-        for member, row in zip(finding.members, rows, strict=True)
-        for name in columns
-    )
 
 
 def _record(name: str, row: Row, tools: PlanningContext) -> CurrentRecord:

@@ -7,7 +7,6 @@ rows give the same plan in every process.
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import hashlib
 import json
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 
+from connectors.base import RowSecured
 from connectors.errors import DatasetMissing
 from connectors.target import Catalogue, Reference, Row, TableFacts, Target, TargetRefused
 from reconcile.cleaning.actions.base import (
@@ -30,26 +30,29 @@ from reconcile.cleaning.actions.base import (
     Stale,
     TooManyRows,
 )
+from reconcile.cleaning.planning.asking import Answer, Asking
 from reconcile.cleaning.planning.binding import in_target
 from reconcile.cleaning.planning.draft import Draft, ReadReferring, cells_at
 from reconcile.cleaning.planning.members import cleaned_members, members_now
 from reconcile.cleaning.planning.references import Closure, RemovedRow, group_collision
 from reconcile.cleaning.planning.reversing import limits_of_undo, shared_values, touched_tables
 from reconcile.config.settings import DatasetConfig
-from reconcile.detection.detect import read_again
+from reconcile.detection.detect import Budget
 from reconcile.detection.subject import Subjects
 from reconcile.findings.identity import is_erased, public
-from reconcile.findings.plan import Operation, Plan
+from reconcile.findings.plan import Operation, Plan, salt_of
 from reconcile.findings.shown import Finding
 from reconcile.journal.holds import name_of
 from reconcile.plugins import Kinds, kind_of
+from reconcile.store import Store
 from rules import grouping
 from rules.cleaning import Clean
 from rules.document.mistakes import listed, suggestion
-from rules.engines.base import Group, Relation
+from rules.engines.base import Relation
 from rules.kinds.base import Fitted, Rule
 from rules.values import RecordId, Type
 
+DEFAULT_BUDGET = Budget("1GB")
 CHUNK = 500
 """Findings read together; fewer if they have many records."""
 _MOST_RECORDS = 5_000
@@ -64,7 +67,8 @@ class PlanningContext:
     """The tools for planning a rule with `clean`: its target, and its datasets as the rule and their database see them.
 
     `slot` is the value of `slot()` in its conditions. `binding` is the rule's (`binding.binding_of`). `secret` is the
-    key of the digests in its plans: a plain hash of personal data is still personal data.
+    key of the digests in its plans: a plain hash of personal data is still personal data. `budget`, `store` and `run`
+    are for asking the rule again, see `asking.Asking`.
     """
 
     target: Target
@@ -75,6 +79,9 @@ class PlanningContext:
     generations: Generations = field(default=lambda _: {})
     binding: str = ""
     secret: bytes = b"no state"
+    budget: Budget = DEFAULT_BUDGET
+    store: Store | None = None
+    run: str = ""
 
     @classmethod
     def of(
@@ -119,6 +126,16 @@ class PlanningContext:
         """The rule with its datasets; what they only display decides about no plan."""
         relations = {name: replace(subject.relation, display=()) for name, subject in self.subjects.items()}
         return kind_of(self.rule).fit(self.rule, relations)
+
+    @cached_property
+    def asking(self) -> Asking:
+        """Asks the rule again; its answers are for plans that are made at once."""
+        facts = self.catalogue.tables[self.catalogue.table]
+        required = {column.name for column in facts.columns if not column.nullable}
+        key = set(facts.primary_key)
+        names_rows = bool(key) and key <= set(self.dataset.id) <= required
+        given = (self.rule, self.subjects, self.slot, self.budget, self.binding, self.store, self.run)
+        return Asking(*given, names_rows=names_rows)
 
     @cached_property
     def identity(self) -> str:
@@ -215,17 +232,16 @@ def _promises(target: Target) -> Iterator[str]:
 
 
 def hidden_rows(rule: Rule, subjects: Subjects) -> Iterator[str]:
-    """Yield why records of the datasets that the rule only compares may be missing, one sentence each.
+    """Yield why records of the rule's other datasets may be missing, one sentence each.
 
-    A partner that cannot be seen is no reason to clean. What a query or a view leaves out is up to its author.
+    A partner that cannot be seen is no reason to clean, nor is a hidden pair of records that people listed. The target
+    itself refuses a table whose rows it hides.
     """
-    for name in rule.member_datasets:
+    for name in rule.datasets:
         source, settings = subjects[name].source, subjects[name].dataset.settings
-        if name != rule.cleaned and isinstance(source, Target):
-            with contextlib.suppress(DatasetMissing, TargetRefused):
-                catalogue = source.catalogue(settings)
-                if reason := catalogue.tables[catalogue.table].hides_rows:
-                    yield f"Not all records of dataset `{name}` can be seen: {reason}"
+        if name != rule.cleaned and isinstance(source, RowSecured) and (reason := source.hides_rows(settings)):
+            what = "the query" if name not in rule.configured_datasets else f"dataset `{name}`"
+            yield f"Not all records of {what} can be seen: {reason}"
 
 
 def _chunks(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
@@ -262,10 +278,10 @@ def _plan_chunk(chunk: Sequence[Finding], tools: PlanningContext) -> Iterator[tu
         if tools.settings.forms and finding.form not in tools.settings.forms
     }
     with_rows = list(_read_rows([finding for finding in chunk if finding.id not in started], tools))
-    groups = _regroup([(finding.id, rows) for finding, rows in with_rows], tools)
+    answer = _answer([rows for _, rows in with_rows], tools)
     for finding, rows in with_rows:
         try:
-            started[finding.id] = _begin(finding, rows, groups.get(finding.id, ()), tools)
+            started[finding.id] = _begin(finding, rows, answer, tools)
         except NotPlannable as error:
             started[finding.id] = error
     referring = ReadReferring(tools.target)
@@ -283,15 +299,10 @@ def _plan_chunk(chunk: Sequence[Finding], tools: PlanningContext) -> Iterator[tu
                 yield name, NotPlannable(str(error))
 
 
-def _regroup(
-    findings: Sequence[tuple[str, Sequence[Row | None] | None]], tools: PlanningContext
-) -> Mapping[str, tuple[Group, ...]]:
-    """Return the rule's groups of each finding whose rows all exist, by finding."""
-    complete = {
-        name: [row.values for row in rows if row is not None] for name, rows in findings if rows and None not in rows
-    }
-    groups = tools.fitted.regroup(list(complete.values()), tools.slot, lambda name: read_again(tools.subjects[name]))
-    return dict(zip(complete, groups, strict=True))
+def _answer(of_findings: Sequence[Sequence[Row | None] | None], tools: PlanningContext) -> Answer:
+    """Ask the rule about the findings whose rows all exist; no other one is planned."""
+    complete = [[row for row in rows if row is not None] for rows in of_findings if rows and None not in rows]
+    return tools.asking.about([row for rows in complete for row in rows]) if complete else Answer()
 
 
 def _read_rows(
@@ -329,12 +340,10 @@ def _typed(record: RecordId, tools: PlanningContext) -> RecordId | None:
         return None
 
 
-def _begin(
-    finding: Finding, rows: Sequence[Row | None] | None, groups: Sequence[Group], tools: PlanningContext
-) -> _StartedPlan:
+def _begin(finding: Finding, rows: Sequence[Row | None] | None, answer: Answer, tools: PlanningContext) -> _StartedPlan:
     if rows is None:
         raise TooManyRows(tools.settings.plan_rows)
-    group = members_now(finding, rows, groups, tools)
+    group = members_now(finding, rows, answer, tools)
     action_plan = tools.action.changes(group, tools.settings, replace(tools.place, finding=finding.id))
     draft = Draft(tools.catalogue)
     for change in action_plan.changes:
@@ -412,6 +421,7 @@ def _plan(started: _StartedPlan, referring: ReadReferring, tools: PlanningContex
         binding=tools.binding,
         uncounted={name: reason for name, reason in lacks.items() if reason is not None},
         evidence=group.evidence,
+        salt=salt_of(tools.secret, started.finding.id),
     )
 
 

@@ -16,6 +16,7 @@ from reconcile.cleaning.planning.binding import binding_of
 from reconcile.cleaning.planning.members import cleaned_members
 from reconcile.cleaning.planning.plan import CHUNK, PlanningContext, make, make_many
 from reconcile.config.settings import Project
+from reconcile.detection.detect import Budget
 from reconcile.detection.subject import Subject, subjects_of
 from reconcile.findings.identity import record_of
 from reconcile.findings.plan import Plan
@@ -34,18 +35,19 @@ class Planner:
     target: Callable[[str], Target]
     store: Store | None
 
-    def of(self, rule: Rule, slot: dt.datetime | None = None) -> RulePlanner:
+    def of(self, rule: Rule, slot: dt.datetime | None = None, run: str = "") -> RulePlanner:
         """Open the datasets and the target of a rule that cleans, with the target's current catalogue.
 
         Everything is read where records are changed, never from a replica.
 
-        `slot` is the value of `slot()` in its conditions, by default the store's time. Raises TargetRefused,
-        ConnectorError, StoreError.
+        `slot` is the value of `slot()` in its conditions, by default the store's time. `run` is the id of the run that
+        plans, empty outside of runs. Raises TargetRefused, ConnectorError, StoreError.
         """
         slot = slot or self._now()
         subjects = {name: subject.at_primary() for name, subject in subjects_of(rule, self.subject, slot).items()}
         target = self.target(self.project.datasets[rule.cleaned].source)
         tools = PlanningContext.of(target, subjects, rule, slot, binding=binding_of(self.project, rule))
+        tools = replace(tools, budget=Budget(f"{self.project.memory // 1_000_000}MB"), store=self.store, run=run)
         if self.store is None:
             return RulePlanner(tools)
         journal = JournalGenerations(self.store, tools.identity, tools.catalogue.table)
@@ -85,6 +87,11 @@ class RulePlanner:
         if not plan.keeper:
             return False
         return self.journal is None or holds.name_of(plan.table, plan.keeper) in self.journal
+
+    @property
+    def asks(self) -> str | None:
+        """Why people are asked about each of the plans that were made, as a clause; None if nothing says so."""
+        return self.tools.asking.asks
 
     @property
     def bound(self) -> str:

@@ -9,7 +9,9 @@ from reconcile.journal.effects.generation import generations, known, restored, s
 from reconcile.journal.effects.moving import ClaimedPlan, ClaimLost, keys_of, receipts_of
 from reconcile.journal.effects.proposing import (
     approved,
+    approved_within,
     beyond_limits,
+    doubted,
     expire,
     homeless,
     lock_findings,
@@ -61,9 +63,11 @@ __all__ = [
     "Verdict",
     "abandoned",
     "approved",
+    "approved_within",
     "beyond_limits",
     "claim",
     "claim_unknown",
+    "doubted",
     "expire",
     "failed",
     "found_undone",

@@ -52,7 +52,7 @@ class Held:
 
 def hold(tx: Transaction, claimed: Sequence[ClaimedPlan]) -> Held:
     """Hold the records of these plans, all or none of each; waiting plans are still claimed: release them."""
-    needs = [holds.HoldRequest.of(plan.id, plan.target, plan.content) for plan in claimed]
+    needs = [holds.HoldRequest.of(plan.id, plan.target, plan.content, plan.renamed) for plan in claimed]
     conflicts = {conflict.plan: conflict for conflict in holds.take_all(tx, needs)}
     holding = [plan for plan in claimed if plan.id not in conflicts]
     return Held(holding, [(plan, conflicts[plan.id]) for plan in claimed if plan.id in conflicts])

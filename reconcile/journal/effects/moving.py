@@ -14,7 +14,8 @@ from reconcile.findings.plan import Plan
 from reconcile.findings.states import HOLDING, OVER, PlanState, moved
 from reconcile.journal import holds as keys
 from reconcile.journal import limits
-from reconcile.store import Store, Transaction, effects, holds, plan_states
+from reconcile.store import Store, Transaction, approvals, cleaning_news, effects, holds, plan_states
+from reconcile.store.cleaning_news import What
 from reconcile.store.plan_states import CLAIMED, Expected
 from reconcile.store.plans import StoredPlan
 
@@ -101,12 +102,17 @@ def move(
     details: Sequence[Mapping[str, Any]] | None = None,
     proven: bool = True,
     in_one_entry: bool = False,
+    tells_change: bool = False,
+    news: What | None = None,
+    run: str | None = None,
 ) -> list[ClaimedPlan]:
     """Move these plans to the state `to`, with everything that depends on them; raises MoveRefused, ClaimLost.
 
     `values` are further columns of all plans, `each` those that differ; `details` are fields for the log of each. Not
     `proven`: they are given up with an unknown outcome, so their keys and their use of limits stay. `in_one_entry`: the
-    log has one entry for all, without reason and details.
+    log has one entry for all, without reason and details. `tells_change`: a plan that was in that state before its
+    claim, for the same reason, has no entry. `news` is what messages tell of skipped plans instead of the usual; `run`
+    executed them.
     """
     if not plans:
         return []
@@ -121,10 +127,12 @@ def move(
     _move_dependents(tx, plans, to, proven=proven)
     if in_one_entry:
         _log_together(tx, plans, before, to, event, actor)
-    else:
+    elif not (tells_change and all(plan.was is to and plan.reason == reason for plan in plans)):
         _log(tx, plans, before, to, reason, event, actor, details)
     if any(plan.undoes for plan in plans):
         _move_undone(tx, [plan for plan in plans if plan.undoes], to)
+    if to in _TOLD:
+        _keep_news(tx, plans, before, to, actor, news, run)
     common["was"] = None
     if each is None:
         return [plan.but(**common) for plan in plans]
@@ -246,6 +254,49 @@ def _move_dependents(tx: Transaction, plans: Sequence[ClaimedPlan], to: PlanStat
             holds.release(tx, holding)
     if to in _NOT_DONE and proven:
         limits.give_back(tx, ids)
+
+
+_TOLD = (*OVER, PlanState.QUARANTINED)
+
+
+def _keep_news(
+    tx: Transaction,
+    plans: Sequence[ClaimedPlan],
+    before: Sequence[PlanState],
+    to: PlanState,
+    actor: str,
+    news: What | None,
+    run: str | None,
+) -> None:
+    """Keep what became of the plans until a message tells it.
+
+    The news of the finding tells of a failed or quarantined plan, and of an undo that was not done. It also tells of a
+    proposal that nobody approved and that is void because its finding changed, or that a person decided about.
+    """
+    ids = [plan.id for plan in plans]
+    if to is PlanState.SUCCEEDED:
+        cleaning_news.put(tx, ids, "done", run)
+        return
+    if to in (PlanState.FAILED, PlanState.QUARANTINED):
+        cleaning_news.put(tx, ids, "failed", run)
+        return
+    by_person = actor != RECONCILE
+    skipped = list(zip(plans, before, strict=True)) if to is PlanState.SKIPPED else []
+    proposed = [plan.id for plan, state in skipped if state is PlanState.AWAITING]
+    approved_once = approvals.given(tx, proposed) if proposed and not by_person else {}
+    kept = [
+        plan.id
+        for plan, state in skipped
+        if (news or state is not PlanState.AWAITING or plan.id in approved_once) and (by_person or not plan.undoes)
+    ]
+    if kept:
+        cleaning_news.put(tx, kept, news or ("withdrawn" if by_person else "stale"))
+    rest = {plan.id: plan for plan in plans if plan.id not in kept}
+    not_undone = [name for name, plan in rest.items() if plan.undoes and not by_person and to is PlanState.SKIPPED]
+    if not_undone:
+        cleaning_news.put(tx, not_undone, "failed", run)
+    if others := rest.keys() - not_undone:
+        cleaning_news.forget(tx, others)
 
 
 def _log(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from base64 import b32encode
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from reconcile.audit import facts, log
@@ -13,9 +13,11 @@ from reconcile.findings.plan import Plan
 from reconcile.findings.states import WITHDRAWABLE, PlanState
 from reconcile.journal.effects.moving import RECONCILE, ClaimedPlan, keys_of, locked, move
 from reconcile.journal.effects.moving import note as written
-from reconcile.store import Transaction, effects, plan_states
+from reconcile.store import Transaction, cleaning_news, effects, plan_states
 from reconcile.store import plans as stored_plans
-from reconcile.store.plan_states import STANDING, WAITING
+from reconcile.store.cleaning_news import What
+from reconcile.store.plan_states import WAITING
+from reconcile.store.plans import STANDING
 
 _ID = 12
 
@@ -43,9 +45,10 @@ def propose(
     new_plans, superseded = [], []
     fixed = {"run": run, "release": release, "policy": policy, "proposed_by": by, "expires_at": expires}
     fixed["reason"] = note
+    renamed = stored_plans.renamed(tx, [plan.undoes for plan in proposed if plan.undoes is not None])
     for plan in proposed:
         name = _id_of(tx, plan.finding, numbers.get(plan.finding, 0))
-        row = _row(tx, name, plan, fixed)
+        row = _row(tx, name, plan, fixed, renamed.get(plan.undoes or "", {}))
         replaceable = [live for live in live_plans.get(plan.finding, ()) if bool(live.undoes) == bool(plan.undoes)]
         in_progress = [live for live in live_plans.get(plan.finding, ()) if live.state not in STANDING]
         equal = [live for live in replaceable if live.policy == policy and live.is_for(plan)]
@@ -73,13 +76,16 @@ def approved(tx: Transaction, ids: Collection[str], by: str, *, in_one_entry: bo
     """
     plans_waiting = locked(tx, ids, (PlanState.AWAITING,))
     values = {"next_at": tx.now}
-    return move(
+    released = move(
         *(tx, plans_waiting, PlanState.APPROVED),
         event="plan.approved",
         actor=by,
         values=values,
         in_one_entry=in_one_entry,
     )
+    if released:
+        cleaning_news.put(tx, [plan.id for plan in released], "waiting")
+    return released
 
 
 def beyond_limits(tx: Transaction, plan: str, records: int, by: str) -> None:
@@ -89,6 +95,21 @@ def beyond_limits(tx: Transaction, plan: str, records: int, by: str) -> None:
         body = {"plan": waiting_plan.id, "finding": waiting_plan.finding, "records": records}
         log.append(tx, by, "limits.exceeded", waiting_plan.finding, body)
         written(tx, [waiting_plan], {"summary": {**waiting_plan.summary, stored_plans.BEYOND_LIMITS: True}})
+
+
+def approved_within(tx: Transaction, plan: str, limits: Mapping[str, Any]) -> None:
+    """Keep the limits that are configured now with this plan, which gets its last approval."""
+    for waiting_plan in locked(tx, [plan], (PlanState.AWAITING,)):
+        written(tx, [waiting_plan], {"summary": {**waiting_plan.summary, stored_plans.APPROVED_WITHIN: limits}})
+
+
+def doubted(tx: Transaction, ids: Collection[str], doubt: str, run: str) -> None:
+    """Keep with those of these plans that wait for approval what a person should look at before, as a sentence."""
+    for plan in locked(tx, ids, (PlanState.AWAITING,)):
+        if plan.summary.get(stored_plans.DOUBT) != doubt:
+            body = {"plan": plan.id, "finding": plan.finding, "run": run, "reason": doubt}
+            log.append(tx, RECONCILE, "plan.doubted", f"plan:{plan.id}", body)
+            written(tx, [plan], {"summary": {**plan.summary, stored_plans.DOUBT: doubt}})
 
 
 def to_people(tx: Transaction, ids: Collection[str]) -> list[ClaimedPlan]:
@@ -123,27 +144,29 @@ def void(tx: Transaction, of_findings: Iterable[str], reason: str, by: str = REC
     return withdraw(tx, list(plan_states.standing_of(tx, of_findings)), reason, by)
 
 
-def withdraw(tx: Transaction, ids: Collection[str], reason: str, by: str = RECONCILE) -> list[ClaimedPlan]:
+def withdraw(
+    tx: Transaction, ids: Collection[str], reason: str, by: str = RECONCILE, news: What | None = None
+) -> list[ClaimedPlan]:
     """Skip plans that will not be executed, including those that wait for their next attempt: proven not done.
 
-    Claimed plans and plans that are over are left out.
+    Claimed plans and plans that are over are left out. `news` as in `move`.
     """
     plans_found = locked(tx, ids, WITHDRAWABLE)
     not_begun = [plan for plan in plans_found if plan.state in STANDING]
     begun = [plan for plan in plans_found if plan.state not in STANDING]
-    moved = move(tx, not_begun, PlanState.SKIPPED, reason=reason, event="plan.skipped", actor=by)
-    return moved + move(tx, begun, PlanState.SKIPPED, reason=reason, actor=by)
+    moved = move(tx, not_begun, PlanState.SKIPPED, reason=reason, event="plan.skipped", actor=by, news=news)
+    return moved + move(tx, begun, PlanState.SKIPPED, reason=reason, actor=by, news=news)
 
 
 def homeless(tx: Transaction, rule: str, source: str | None, reason: str) -> list[ClaimedPlan]:
     """Withdraw the rule's plans that nothing would execute any more: those in another source than this or, if the rule
     does not clean (None), all of them. Claimed plans, plans with an unknown outcome and undos stay."""
-    return withdraw(tx, plan_states.withdrawable(tx, rule, outside=source), reason)
+    return withdraw(tx, plan_states.withdrawable(tx, rule, outside=source), reason, news="void")
 
 
 def expire(tx: Transaction) -> list[ClaimedPlan]:
     """Withdraw plans past their expiry date, approved or not."""
-    return withdraw(tx, plan_states.expired(tx), "It expired before it was approved and executed.")
+    return withdraw(tx, plan_states.expired(tx), "It expired before it was approved and executed.", news="expired")
 
 
 def try_now(tx: Transaction, ids: Collection[str], by: str) -> list[ClaimedPlan]:
@@ -176,11 +199,16 @@ def _id_of(tx: Transaction, finding: str, number: int) -> str:
     return f"P-{b32encode(digest).decode()[:_ID]}"
 
 
-def _row(tx: Transaction, name: str, plan: Plan, fixed: dict[str, Any]) -> dict[str, Any]:
+def _row(tx: Transaction, name: str, plan: Plan, fixed: dict[str, Any], renamed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of a new plan; `renamed` is what its summary has of the plan that it undoes."""
     values = stored_plans.row_of(tx, name, plan) | fixed
     values |= {
         "state": PlanState.AWAITING.value,
-        "summary": {"table": plan.table, "effects": sorted({operation.effect for operation in plan.operations})},
+        "summary": {
+            "table": plan.table,
+            "effects": sorted({operation.effect for operation in plan.operations}),
+            **renamed,
+        },
     }
     values |= {"created_at": tx.now, "fence": 0, "lease_until": tx.now, "attempts": 0, "next_at": tx.now}
     return values
@@ -189,7 +217,7 @@ def _row(tx: Transaction, name: str, plan: Plan, fixed: dict[str, Any]) -> dict[
 def _log(tx: Transaction, plan: Plan, row: dict[str, Any], by: str) -> None:
     body = {"plan": row["id"], "finding": plan.finding, "run": row["run"], "from": None, "to": row["state"]}
     body |= {"plan_hash": row["plan_hash"], "release": row["release"], "policy": row["policy"], "action": plan.action}
-    body |= {"records": row["records"], "rows": row["rows"], "money": row["money"], "undoes": plan.undoes}
+    body |= {"records": row["records"], "rows": row["rows"], "undoes": plan.undoes}  # no money, which may be personal
     if row["reason"]:
         body["note"] = row["reason"]
     log.append(tx, by, "plan.proposed", f"plan:{row['id']}", body)

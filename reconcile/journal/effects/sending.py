@@ -16,27 +16,33 @@ from reconcile.journal import holds
 from reconcile.journal.effects.moving import RECONCILE, ClaimedPlan, locked, move, note
 from reconcile.schedule import retry as retries
 from reconcile.store import Transaction, effects
+from reconcile.store.cleaning_news import What
 from reconcile.store.columns import json_text
 from reconcile.store.effects import BoundKey, NewEffect
 from reconcile.store.plans import sealed
+from rules.values import canonical_instant
 
 
 def succeeded(
-    tx: Transaction, done: Sequence[tuple[ClaimedPlan, Any]], *, beside: Sequence[Sequence[str]] = ()
+    tx: Transaction,
+    done: Sequence[tuple[ClaimedPlan, Any]],
+    *,
+    beside: Sequence[Sequence[str]] = (),
+    run: str | None = None,
 ) -> list[ClaimedPlan]:
     """Record that plans were done, once, each with its final rows: plain JSON, kept sealed; None: unknown.
 
-    `beside`: changes the database made in addition to each plan, as sentences for the log.
+    `beside`: changes the database made in addition to each plan, as sentences for the log. `run` executed them, if any.
     """
     plans = [plan for plan, _ in done]
     details = [{"beside": list(sentences)} if sentences else {} for sentences in beside] or None
     if all(outcome is None for _, outcome in done):
-        return move(tx, plans, PlanState.SUCCEEDED, details=details)
+        return move(tx, plans, PlanState.SUCCEEDED, details=details, run=run)
     values = [
         {"outcome": None if outcome is None else sealed(tx, "outcome", plan.id, json_text(outcome))}
         for plan, outcome in done
     ]
-    return move(tx, plans, PlanState.SUCCEEDED, each=values, details=details)
+    return move(tx, plans, PlanState.SUCCEEDED, each=values, details=details, run=run)
 
 
 def found_undone(tx: Transaction, ids: Collection[str], *, actor: str = RECONCILE) -> list[ClaimedPlan]:
@@ -46,9 +52,11 @@ def found_undone(tx: Transaction, ids: Collection[str], *, actor: str = RECONCIL
     return move(tx, plans, PlanState.COMPENSATED, reason=why, actor=actor)
 
 
-def skipped(tx: Transaction, plans: Sequence[tuple[ClaimedPlan, str]], *, actor: str = RECONCILE) -> list[ClaimedPlan]:
-    """Record plans as proven not done, for these reasons; their keys are free."""
-    return _by_reason(tx, plans, PlanState.SKIPPED, actor)
+def skipped(
+    tx: Transaction, plans: Sequence[tuple[ClaimedPlan, str]], *, actor: str = RECONCILE, news: What | None = None
+) -> list[ClaimedPlan]:
+    """Record plans as proven not done, for these reasons; their keys are free. `news` as in `move`."""
+    return _by_reason(tx, plans, PlanState.SKIPPED, actor, news)
 
 
 def failed(tx: Transaction, plans: Sequence[tuple[ClaimedPlan, str]], *, actor: str = RECONCILE) -> list[ClaimedPlan]:
@@ -71,14 +79,24 @@ def outcome_unknown(tx: Transaction, plans: Sequence[ClaimedPlan], reason: str) 
 def released(
     tx: Transaction, plans: Sequence[ClaimedPlan], reason: str, *, next_at: dt.datetime | None = None
 ) -> list[ClaimedPlan]:
-    """Release unsent plans: to approved or, after an earlier attempt, to waiting. It costs no attempt."""
+    """Release unsent plans: to approved or, after an earlier attempt, to waiting. It costs no attempt.
+
+    A plan that waits on for the same reason has no second entry in the log.
+    """
     never_sent = [plan for plan in plans if plan.sent_at is None]
     sent_before = [plan for plan in plans if plan.sent_at is not None]
     values = {"next_at": next_at or tx.now}
-    moved = move(tx, never_sent, PlanState.APPROVED, reason=reason, event="operation.released", values=values)
-    moved += move(tx, sent_before, PlanState.RETRY_WAIT, reason=reason, event="operation.released", values=values)
+    event = "operation.released"
+    moved = move(tx, never_sent, PlanState.APPROVED, reason=reason, event=event, values=values, tells_change=True)
+    moved += move(tx, sent_before, PlanState.RETRY_WAIT, reason=reason, event=event, values=values, tells_change=True)
     by_id = {plan.id: plan for plan in moved}
     return [by_id[plan.id] for plan in plans]
+
+
+ATTEMPTED = "operation.attempted"
+"""The event of an attempt that ended before anything was sent."""
+Decided = tuple[ClaimedPlan, Mapping[str, Any], Mapping[str, Any]]
+"""A plan with its new values, and the details for its entry in the log."""
 
 
 @dataclass(frozen=True)
@@ -102,25 +120,37 @@ def retry(
 ) -> Retried:
     """Schedule a retry of plans proven not done, or fail them if their budget is used up.
 
-    `kind` is the class of the failure for the log. Without `burn` it costs no attempt (the target is known to be
-    unavailable). `at` is the earliest time, whatever the policy says.
+    An attempt counts wherever it ended: a plan that is only claimed was not sent, and is approved again. `kind` is the
+    class of the failure for the log. Without `burn` it costs no attempt (the target is known to be unavailable). `at`
+    is the earliest time, whatever the policy says.
     """
     waiting, given_up = [], []
     for plan in plans:
-        attempts = plan.attempts if burn else plan.attempts - 1
+        attempts = _attempts(plan) - (not burn)
         give_up_at = plan.give_up_at or (plan.sent_at or tx.now) + policy.budget
         decision = retries.decide(plan.keys[0] if plan.keys else plan.id, max(attempts - 1, 0), policy, retry_after)
         next_at = max(tx.now + decision.delay, at or tx.now)
         values = {"attempts": attempts, "give_up_at": give_up_at, "next_at": next_at}
-        details = {"class": kind, **decision.to_json(), "attempts_left": max(policy.attempts - attempts, 0)}
+        details = {"class": kind, "attempt": _attempts(plan), **decision.to_json()}
+        details |= {"attempts_left": max(policy.attempts - attempts, 0), "give_up_at": canonical_instant(give_up_at)}
         if burn and (attempts >= policy.attempts or next_at > give_up_at):
             given_up.append((plan, values, details))
         else:
             waiting.append((plan, values, details))
-    return Retried(
-        _with_each(tx, waiting, PlanState.RETRY_WAIT, reason),
-        _with_each(tx, given_up, PlanState.FAILED, reason),
-    )
+    return Retried(_waiting(tx, waiting, reason), _with_each(tx, given_up, PlanState.FAILED, reason))
+
+
+def _attempts(plan: ClaimedPlan) -> int:
+    """The plan's attempts with this one, which `send` counted if it came that far."""
+    return plan.attempts + (plan.state is PlanState.CLAIMED)
+
+
+def _waiting(tx: Transaction, decided: Sequence[Decided], reason: str) -> list[ClaimedPlan]:
+    """Let plans wait for their next attempt; one that was never sent stays approved, so it can still be replaced."""
+    never_sent = [each for each in decided if each[0].sent_at is None]
+    sent_before = [each for each in decided if each[0].sent_at is not None]
+    moved = _with_each(tx, sent_before, PlanState.RETRY_WAIT, reason)
+    return moved + _with_each(tx, never_sent, PlanState.APPROVED, reason, event=ATTEMPTED)
 
 
 def transaction_is(tx: Transaction, plans: Sequence[ClaimedPlan], name: str) -> list[ClaimedPlan]:
@@ -128,21 +158,31 @@ def transaction_is(tx: Transaction, plans: Sequence[ClaimedPlan], name: str) -> 
     return note(tx, plans, {"transaction": name})
 
 
-Decided = tuple[ClaimedPlan, Mapping[str, Any], Mapping[str, Any]]
-
-
-def _with_each(tx: Transaction, plans: Sequence[Decided], to: PlanState, reason: str) -> list[ClaimedPlan]:
-    own_values, details = [values for _, values, _ in plans], [words for _, _, words in plans]
-    return move(tx, [plan for plan, _, _ in plans], to, reason=reason, each=own_values, details=details)
+def _with_each(
+    tx: Transaction, decided: Sequence[Decided], to: PlanState, reason: str, *, event: str | None = None
+) -> list[ClaimedPlan]:
+    """Move plans with values of their own; claims that are not written yet are written with them."""
+    moved: list[ClaimedPlan] = []
+    for plan, values, details in decided:
+        if plan.was is not None:
+            moved += move(tx, [plan], to, reason=reason, event=event, values=values, details=[details])
+    written = [each for each in decided if each[0].was is None]
+    own_values, details_of = [values for _, values, _ in written], [details for _, _, details in written]
+    plans = [plan for plan, _, _ in written]
+    return moved + move(tx, plans, to, reason=reason, event=event, each=own_values, details=details_of)
 
 
 def _by_reason(
-    tx: Transaction, plans: Sequence[tuple[ClaimedPlan, str]], to: PlanState, actor: str
+    tx: Transaction,
+    plans: Sequence[tuple[ClaimedPlan, str]],
+    to: PlanState,
+    actor: str,
+    news: What | None = None,
 ) -> list[ClaimedPlan]:
     groups: dict[str, list[ClaimedPlan]] = {}
     for plan, reason in plans:
         groups.setdefault(reason, []).append(plan)
-    moved = (move(tx, group, to, reason=reason, actor=actor) for reason, group in groups.items())
+    moved = (move(tx, group, to, reason=reason, actor=actor, news=news) for reason, group in groups.items())
     by_id = {plan.id: plan for group in moved for plan in group}
     return [by_id[plan.id] for plan, _ in plans]
 
@@ -184,7 +224,8 @@ def send(tx: Transaction, claimed: Sequence[ClaimedPlan]) -> Sent:
 
 def _operations(tx: Transaction, plan: ClaimedPlan) -> Iterator[NewEffect]:
     for key, operation in zip(plan.keys, plan.content.operations, strict=True):
-        record = holds.subject_of(tx.store.key, holds.name_of(plan.content.table, operation.record))
+        name = plan.renamed.get(operation.record, operation.record)
+        record = holds.subject_of(tx.store.key, holds.name_of(plan.content.table, name))
         fingerprint = operation.fingerprint
         yield NewEffect(key, plan.id, plan.target, operation.effect, record, operation.generation, fingerprint)
 

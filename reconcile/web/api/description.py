@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from threading import Lock
 from typing import Any
 
 from fastapi import FastAPI
@@ -19,6 +21,7 @@ _PROBLEMS = {
     409: "It is not possible now; nothing was changed",
     413: "The request is too large",
     422: "The request is not as described; nothing was changed",
+    429: "There were too many requests of this kind; `Retry-After` says when to try again",
     503: "The state, or a source, does not answer",
 }
 
@@ -32,8 +35,19 @@ def answers(model: type[Any]) -> dict[int | str, dict[str, Any]]:
     return {200: {"model": model, "description": "Done"}, **problems}
 
 
-def description(app: FastAPI) -> dict[str, Any]:
-    """Return the description; it is the same for everybody."""
+_building = Lock()
+
+
+def description(app: FastAPI) -> bytes:
+    """Return the description as JSON; it is the same for everybody, and built for the first who asks."""
+    with _building:
+        if not hasattr(app.state, "description"):
+            app.state.description = json.dumps(_built(app), separators=(",", ":")).encode()
+    content: bytes = app.state.description
+    return content
+
+
+def _built(app: FastAPI) -> dict[str, Any]:
     document = get_openapi(
         title="Reconcile",
         version="1",

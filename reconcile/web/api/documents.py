@@ -373,6 +373,7 @@ class PlanUnderWay(_Answer):
     keys: int
     attempts: int
     reason: str | None
+    next_at: dt.datetime | None
 
 
 class Breaker(_Answer):

@@ -19,10 +19,10 @@ from reconcile.views.people import TokenView, UserView
 from reconcile.web.api import documents
 from reconcile.web.api.description import answers
 from reconcile.web.api.documents import IdempotencyKey, NewPassword, NewToken, NewUser, UserRole
-from reconcile.web.gate import OfApi
+from reconcile.web.gate import ApiRoute, OfApi
 from reconcile.web.office import At, Office
 
-router = APIRouter(prefix="/api/v1")
+router = APIRouter(prefix="/api/v1", route_class=ApiRoute)
 
 ADMIN = Depends(OfApi(Role.ADMIN))
 Admin = Annotated[Person, ADMIN]
@@ -42,7 +42,8 @@ def add_user(person: Admin, office: At, wanted: NewUser, key: IdempotencyKey = N
 
     def change(tx: Transaction) -> bool:
         role, sees_personal = parse_role(wanted.role), wanted.personal_data
-        users.add(tx, wanted.name, role, by=person.name, password=wanted.password, sees_personal=sees_personal)
+        password, by, origin = wanted.password, person.name, person.origin
+        users.add(tx, wanted.name, role, by=by, password=password, sees_personal=sees_personal, origin=origin)
         return True
 
     request = ["add user", wanted.model_dump() | {"password": _digest(office, wanted.password)}]
@@ -65,7 +66,7 @@ def set_password(person: Admin, office: At, user: str, wanted: NewPassword, key:
     """Set a user's password."""
 
     def change(tx: Transaction) -> bool:
-        users.set_password(tx, user, wanted.password, by=person.name)
+        users.set_password(tx, user, wanted.password, by=person.name, origin=person.origin)
         return True
 
     return _changed(office, person, key, ["password", user, _digest(office, wanted.password)], user, change)
@@ -98,7 +99,8 @@ def add_token(person: Admin, office: At, wanted: NewToken, key: IdempotencyKey =
     def act() -> dict[str, Any]:
         role = None if wanted.role is None else parse_role(wanted.role)
         with office.store().begin() as tx:
-            secrets.append(tokens.add(tx, wanted.name, wanted.user, role, by=person.name, expires=wanted.expires))
+            by, origin, expires = person.name, person.origin, wanted.expires
+            secrets.append(tokens.add(tx, wanted.name, wanted.user, role, by=by, expires=expires, origin=origin))
             row = stored.token(tx, wanted.name)
         assert row is not None  # noqa: S101 - this transaction added it
         return TokenView.of(row).to_json()

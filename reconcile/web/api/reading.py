@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 
 from reconcile.findings.states import IN_HAND, LIVE, State
 from reconcile.people.roles import Person, Role
@@ -14,14 +14,14 @@ from reconcile.store.audit_log import EntryFilter
 from reconcile.store.finding_pages import PageFilter
 from reconcile.store.findings import FindingFilter
 from reconcile.views import audit, effects, findings, queue, rules, runs
-from reconcile.views.search import search
+from reconcile.views.search import search_by
 from reconcile.web.api import documents
 from reconcile.web.api.description import PATH, answers, description
-from reconcile.web.gate import Anyone, OfApi
+from reconcile.web.gate import Anyone, ApiRoute, OfApi
 from reconcile.web.office import At
 from rules.models import Severity
 
-router = APIRouter(prefix="/api/v1")
+router = APIRouter(prefix="/api/v1", route_class=ApiRoute)
 
 VIEWER = Depends(OfApi(Role.VIEWER))
 Viewer = Annotated[Person, VIEWER]
@@ -31,8 +31,8 @@ _States = Annotated[list[State] | None, Query(description="By default all that a
 
 
 @router.get(PATH.removeprefix(router.prefix), dependencies=[Depends(Anyone())], include_in_schema=False)
-def openapi(request: Request) -> JSONResponse:
-    return JSONResponse(description(request.app))
+def openapi(request: Request) -> Response:
+    return Response(description(request.app), media_type="application/json")
 
 
 @router.get("/me", responses=answers(documents.Me))
@@ -66,14 +66,15 @@ def list_findings(
 def search_findings(person: Viewer, office: At, wanted: documents.Search) -> JSONResponse:
     """List findings in any state that fit a text: by their id, a record's id, or a part of a value of the key.
 
-    Masked values fit only for users who may see personal data.
+    Masked values fit only for users who may see personal data. Each of their searches is recorded, and 60 are allowed
+    in 15 minutes.
     """
     with office.application() as application:
         least = None if wanted.severity is None else Severity[wanted.severity]
         criteria = FindingFilter(tuple(wanted.rules), tuple(wanted.states), least)
         for name in wanted.rules:
             application.require("rule", name, tuple(application.project.rules))
-        result = search(application, wanted.text, criteria, limit=wanted.limit, sees_personal=person.sees_personal)
+        result = search_by(application, person, wanted.text, criteria, limit=wanted.limit)
         fitting = [findings.to_json(view) for view in result.findings]
     return JSONResponse({"findings": fitting, "more": result.is_cut})
 

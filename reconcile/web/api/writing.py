@@ -19,10 +19,10 @@ from reconcile.views.findings import named
 from reconcile.web.api import documents
 from reconcile.web.api.description import answers
 from reconcile.web.api.documents import Decision, IdempotencyKey, ManyDecisions, PauseRequest
-from reconcile.web.gate import OfApi
+from reconcile.web.gate import ApiRoute, OfApi
 from reconcile.web.office import At, Office
 
-router = APIRouter(prefix="/api/v1")
+router = APIRouter(prefix="/api/v1", route_class=ApiRoute)
 
 Reviewer = Annotated[Person, Depends(OfApi(Role.REVIEWER))]
 Operator = Annotated[Person, Depends(OfApi(Role.OPERATOR))]

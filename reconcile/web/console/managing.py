@@ -39,7 +39,8 @@ def add(visit: Admin) -> Response:
 
     def change(tx: Transaction) -> None:
         chosen = parse_role(role)
-        users.add(tx, name, chosen, by=visit.person.name, password=password or None, sees_personal=sees_personal)
+        by, origin = visit.person.name, visit.person.origin
+        users.add(tx, name, chosen, by=by, password=password or None, sees_personal=sees_personal, origin=origin)
 
     return _changed(visit, change)
 
@@ -72,7 +73,8 @@ def add_token(visit: Admin) -> Response:
             until = tx.now + parse_duration(expires) if expires in _EXPIRIES and expires else None
             role = parse_role(form["role"]) if form.text("role") else None
             name, user = form.get("name", "").strip(), form.get("user", "")
-            token = tokens.add(tx, name, user, role, by=visit.person.name, expires=until)
+            by, origin = visit.person.name, visit.person.origin
+            token = tokens.add(tx, name, user, role, by=by, expires=until, origin=origin)
     except (Wrong, Refused) as error:
         return _people(visit, error)
     return _people(visit, token=token)

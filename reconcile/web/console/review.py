@@ -226,7 +226,8 @@ def queue_page(
         shown = _shown(application, visit, current) if current else None
         done = _done(application, asked.get("done", ""))
         with application.memory.read() as tx:
-            counted, plans = numbers(tx, (chosen.rule,) if chosen.rule else ()), waiting_plans(tx, names)
+            counted = numbers(tx, (chosen.rule,) if chosen.rule else ())
+            plans = {finding: plan.hash for finding, plan in waiting_plans(tx, names).items()}
         rules = list(application.project.rules)
     given = {
         "filter": chosen,
@@ -291,7 +292,8 @@ def _shown(application: Application, visit: Visit, name: str, *, show: bool = Fa
         findings.reveal(application, name, by=visit.person) if show else findings.detail(application, name, show=False)
     )
     undo = finding.undo.state if finding.undo else None
-    can = possible(finding.state, has_plan=finding.plan is not None, undo=undo)
+    has_plan, can_take_back = finding.plan is not None, finding.can_take_back
+    can = possible(finding.state, has_plan=has_plan, undo=undo, can_take_back=can_take_back)
     allowed = frozenset(decision for decision in can if visit.person.role >= DECISIONS[decision][0])
     refusal = finding.approval_refusal(visit.person.name) if "approve" in allowed else None
     return _Shown(finding, allowed - {"approve"} if refusal else allowed, refusal, show)

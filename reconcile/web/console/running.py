@@ -28,10 +28,12 @@ def runs_page(visit: Viewer, job: str = "") -> Response:
     chosen = job if job in names else ""
     with office.application() as application:
         listed = runs.listed(application, chosen or None, _LISTED)
+        unchanged = runs.unchanged(application, chosen or None, _LISTED)
         with application.memory.read() as tx:
             looked_at = [jobs.look_at(entry, tx) for entry in application.project.jobs.values()]
     given: dict[str, Any] = {
         "runs": listed,
+        "unchanged": unchanged,
         "jobs": looked_at,
         "names": names,
         "chosen": chosen,

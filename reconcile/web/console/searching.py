@@ -7,8 +7,9 @@ from http import HTTPStatus
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from reconcile.people.sessions import TooManyAttempts
 from reconcile.store.findings import FindingFilter
-from reconcile.views.search import SearchRefused, SearchResult, search
+from reconcile.views.search import SearchRefused, SearchResult, search_by
 from reconcile.web.console.drawing import page
 from reconcile.web.console.signing import Viewer
 from reconcile.web.gate import Visit
@@ -30,9 +31,8 @@ def results(visit: Viewer) -> Response:
     text = visit.form.get("text", "")
     try:
         with visit.office.application() as application:
-            sees_personal = visit.person.sees_personal
-            result = search(application, text, FindingFilter(), limit=_SHOWN, sees_personal=sees_personal)
-    except SearchRefused as error:
+            result = search_by(application, visit.person, text, FindingFilter(), limit=_SHOWN)
+    except (SearchRefused, TooManyAttempts) as error:
         return _drawn(visit, text, None, str(error), status_of(error))
     return _drawn(visit, text, result)
 

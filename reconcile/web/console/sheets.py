@@ -6,8 +6,9 @@ import datetime as dt
 import io
 from http import HTTPStatus
 from pathlib import PurePosixPath
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from connectors.disk.scratch import Scratch
@@ -16,18 +17,21 @@ from reconcile.app import Application
 from reconcile.deciding.many import Outcomes, decide_each
 from reconcile.deciding.selection import NumberNotConfirmed
 from reconcile.errors import Refused, Wrong
+from reconcile.people.roles import Role
 from reconcile.sheets import deciding, exporting, returned
 from reconcile.sheets.exporting import Export
 from reconcile.sheets.formats import FORMATS
 from reconcile.sheets.returned import ReturnedSheet, SheetRefused
 from reconcile.store.findings import FindingFilter, count
-from reconcile.web.console.review import MOST, Filter, Reviewer, filter_of, queue_page
+from reconcile.web.console.review import MOST, Filter, filter_of, queue_page
 from reconcile.web.console.signing import Viewer
-from reconcile.web.gate import Visit
+from reconcile.web.gate import OfConsole, Visit
 from reconcile.web.multipart import Part
 from reconcile.web.problems import NotHere, status_of
 
 router = APIRouter(include_in_schema=False)
+
+ReviewerWithFile = Annotated[Visit, Depends(OfConsole(Role.REVIEWER, takes_file=True))]
 
 _KINDS = {
     "csv": "text/csv; charset=utf-8",
@@ -94,7 +98,7 @@ def export(visit: Viewer, request: Request, form: str) -> Response:
 
 
 @router.post("/review/file")
-def decide(visit: Reviewer, request: Request) -> Response:
+def decide(visit: ReviewerWithFile, request: Request) -> Response:
     """Carry out the decisions of a file; each is checked by itself."""
     asked = filter_of(visit.form)
     try:

@@ -20,7 +20,17 @@ from reconcile.people import passwords, sessions, users
 from reconcile.people.roles import Role
 from reconcile.store import users as stored_users
 from reconcile.web.console.drawing import page, page_for_anyone, set_cookie
-from reconcile.web.gate import COOKIE, Anyone, Form, OfConsole, Visit, form_of, is_foreign, signed_in_of
+from reconcile.web.gate import (
+    COOKIE,
+    Anyone,
+    Body,
+    Form,
+    OfConsole,
+    Visit,
+    form_of_stranger,
+    is_foreign,
+    signed_in_of,
+)
 from reconcile.web.office import Office, connection_of, office_of
 from reconcile.web.problems import FormRefused, status_of
 
@@ -52,10 +62,10 @@ def sign_in_page(request: Request, next: str = "/", expired: bool = False) -> Re
 
 
 @router.post("/sign-in", dependencies=EVERYBODY)
-def sign_in(request: Request, form: Annotated[Form, Depends(form_of)]) -> Response:
+def sign_in(request: Request, body: Body) -> Response:
     office = office_of(request)
     connection = connection_of(request, office)
-    _check_anonymous(request, office, form)
+    form = _anonymous(request, office, body)
     name, place = form.get("name", "")[:100], within(form.get("next", "/"))
     former = request.cookies.get(COOKIE)
     draft = form.get("draft", "")[:_LARGEST_DRAFT]
@@ -94,10 +104,10 @@ def welcome_page(request: Request) -> Response:
 
 
 @router.post("/welcome", dependencies=EVERYBODY)
-def welcome(request: Request, form: Annotated[Form, Depends(form_of)]) -> Response:
+def welcome(request: Request, body: Body) -> Response:
     office = office_of(request)
     connection = connection_of(request, office)
-    _check_anonymous(request, office, form)
+    form = _anonymous(request, office, body)
     name, password = form.get("name", "").strip(), form.get("password", "")
     try:
         sessions.count_attempt(office.store(), "first user", connection.address)
@@ -153,7 +163,8 @@ def sign_in_again(request: Request, form: Form) -> Response:
     """Answer a request without a session: sign in, and come back with what was typed, which is not acted on."""
     office = office_of(request)
     if request.method in ("GET", "HEAD"):
-        target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        query = request.scope["query_string"].decode("latin-1")
+        target = request.scope["path"] + (f"?{query}" if query else "")
         expired = "&expired=1" if COOKIE in request.cookies else ""
         return _to(f"/sign-in?{urlencode({'next': target})}{expired}" if target != "/" else f"/sign-in?{expired[1:]}")
     place = within(form.get("back", "/"))
@@ -166,7 +177,7 @@ def draft_of(request: Request) -> Mapping[str, str]:
     try:
         text = base64.urlsafe_b64decode(request.cookies.get(_DRAFT_COOKIE, ""))
         fields = json.loads(text or b"{}")
-    except (binascii.Error, ValueError):
+    except (binascii.Error, ValueError, RecursionError):
         return {}
     if not isinstance(fields, dict):
         return {}
@@ -215,12 +226,15 @@ def _anonymous_form(request: Request, office: Office, template: str, status: int
     return answer
 
 
-def _check_anonymous(request: Request, office: Office, form: Form) -> None:
-    """Raise FormRefused unless this browser asked for the form: nobody is signed in by another site."""
+def _anonymous(request: Request, office: Office, body: bytes) -> Form:
+    """Return the form. Raises FormRefused unless this browser asked for it: nobody is signed in by another site."""
     cookie = request.cookies.get(_FORM_COOKIE, "")
-    is_proven = hmac.compare_digest(_proof(office, cookie).encode(), form.get("csrf", "").encode())
-    if not cookie or not is_proven or is_foreign(request):
+    if not cookie or is_foreign(request):
         raise FormRefused
+    form = form_of_stranger(request, body)
+    if not hmac.compare_digest(_proof(office, cookie).encode(), form.get("csrf", "").encode()):
+        raise FormRefused
+    return form
 
 
 def _proof(office: Office, cookie: str) -> str:

@@ -30,10 +30,10 @@ from rules.engines.base import (
 from rules.engines.compile import Columns
 from rules.errors import RuleError
 from rules.keeper import kept_in_words
-from rules.kinds.base import DoesNotFit, ReadDataset, Rows, Sample
+from rules.kinds.base import DoesNotFit, Rows, Sample
 from rules.kinds.custom_sql.model import GROUP_KEY, SqlRule
 from rules.models import Keep
-from rules.values import Schema, Type, Value, canonical_json, filled
+from rules.values import Schema, Type, Value, filled
 
 _Row = Mapping[str, Value]
 
@@ -129,11 +129,6 @@ class FittedSql:
         records = self._records(row for row in rows if self._missing(row) is None)
         return [Sample(record.id, self._shown(record.values), ()) for record in records]
 
-    def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:  # noqa: ARG002 - the answer is of that slot
-        rows = [row for row in read(self.answer.dataset) if self._missing(row) is None]
-        answers = [({self._id(row) for row in candidate}) for candidate in candidates]
-        return [self._groups(row for row in rows if self._id(row) in ids) for ids in answers]
-
     def _read(self, records: Records) -> list[_Row]:
         assert isinstance(records, Streamed)  # noqa: S101 - a database streams what it does not group itself
         rows: list[_Row] = []
@@ -148,9 +143,6 @@ class FittedSql:
         """Return the first column without which a row takes no part."""
         required = (GROUP_KEY, *self.relation.id)
         return next((column for column in required if filled(row[column]) is None), None)
-
-    def _id(self, row: _Row) -> str:
-        return canonical_json([row[name] for name in self.relation.id])
 
     def _records(self, rows: Iterable[_Row]) -> list[grouping.Record]:
         keyed = (((row[GROUP_KEY],), row) for row in rows)

@@ -19,7 +19,7 @@ from rules.engines.embedded import Embedded
 from rules.engines.scope import Changed, KnownGroups
 from rules.errors import RuleError
 from rules.expressions import parse_group
-from rules.kinds.base import ReadDataset, Rows, Sample
+from rules.kinds.base import Rows, Sample
 from rules.kinds.duplicates import incremental, words
 from rules.kinds.duplicates.bound import BoundRule, bind
 from rules.kinds.duplicates.groups import DatasetGrouping, Grouping
@@ -137,10 +137,13 @@ class FittedDuplicates:
     def sample(self, dataset: str, rows: Rows, slot: dt.datetime) -> Sequence[Sample]:  # noqa: ARG002 - it has only one
         return DatasetGrouping(self.bound, slot).samples(row for row in rows if self.bound.takes_part(row, slot))
 
-    def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:  # noqa: ARG002 - one dataset, nothing else to read
+    def neighbours(self) -> tuple[str, ...]:
+        return () if self.bound.rule.joins else incremental.parts(self.bound)
+
+    def regroup(self, records: Rows, slot: dt.datetime) -> Sequence[Group]:
         by_key = DatasetGrouping(self.bound, slot)
         groups = Joining(by_key) if self.bound.joins else by_key
-        return [groups.of_rows([row for row in rows if self.bound.takes_part(row, slot)]) for rows in candidates]
+        return groups.of_rows([row for row in records if self.bound.takes_part(row, slot)])
 
 
 def grouped(

@@ -13,12 +13,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from rules import fitting, grouping
-from rules.engines.base import Detection, Group, Records, Relation, Skipped, Stop, Streamed
+from rules.engines.base import Detection, Records, Relation, Skipped, Stop, Streamed
 from rules.engines.compile import Columns
 from rules.errors import RuleError
 from rules.expressions import BoundExpression, parse
 from rules.grouping import RecordName, written_id
-from rules.kinds.base import DoesNotFit, ReadDataset, Rows, Sample
+from rules.kinds.base import DoesNotFit, Rows, Sample
 from rules.kinds.duplicates.bound import bound_columns
 from rules.kinds.duplicates.detection import FittedDuplicates
 from rules.kinds.duplicates.excepting import ListedPairs
@@ -113,12 +113,6 @@ class FittedListed:
 
     def sample(self, dataset: str, rows: Rows, slot: dt.datetime) -> Sequence[Sample]:
         return () if dataset == self.pairs.relation.dataset else self.fitted.sample(dataset, rows, slot)
-
-    def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:
-        if not candidates:
-            return ()
-        pairs = self.pairs.read(read(self.pairs.relation.dataset), slot)
-        return self._with(pairs).regroup(candidates, slot, read)
 
     def _with(self, read: ReadPairs) -> FittedDuplicates | FittedSeveral:
         """Return the fitted rule with these pairs."""

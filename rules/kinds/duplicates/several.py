@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -16,7 +16,6 @@ from rules import values as sums
 from rules.engines import embedded
 from rules.engines.base import (
     Detection,
-    Group,
     MoneyColumns,
     Readable,
     RecordCounts,
@@ -29,17 +28,16 @@ from rules.engines.base import (
 from rules.engines.compile import Columns
 from rules.engines.embedded import Embedded
 from rules.errors import RuleError
-from rules.kinds.base import ReadDataset, Rows, Sample
+from rules.kinds.base import Rows, Sample
 from rules.kinds.duplicates import united, words
 from rules.kinds.duplicates.detection import grouped
 from rules.kinds.duplicates.groups import DatasetGrouping, Grouping, Key
-from rules.kinds.duplicates.joining import Joining
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.kinds.duplicates.question import scanned, skipped, taking_part
 from rules.kinds.duplicates.share import ShareLimit
 from rules.kinds.duplicates.sides import SeveralBound, bind_several
 from rules.models import Keep
-from rules.values import Value, sameness
+from rules.values import Value
 
 _OBSTACLE = "a rule over several datasets compares their records in DuckDB"
 _Row = Mapping[str, Value]
@@ -142,24 +140,6 @@ class FittedSeveral:
         named = None if dataset == self.bound.rule.dataset else dataset
         return [dataclasses.replace(sample, dataset=named) for sample in samples]
 
-    def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:
-        by_key = SeveralGrouping(self.bound, slot)
-        groups = Joining(by_key) if self.bound.joins else by_key
-        first = [list(by_key.taking_part(0, rows)) for rows in candidates]
-        wanted = {by_key.place(row) for rows in first for row in rows}
-        others: dict[Hashable, list[_Row]] = defaultdict(list)
-        for number, side in enumerate(self.bound.sides[1:], 1):
-            for row in by_key.taking_part(number, read(side.relation.dataset)):
-                if (place := by_key.place(row)) in wanted:
-                    others[place].append(row)
-
-        def regrouped(rows: Sequence[_Row]) -> tuple[Group, ...]:
-            alike = [other for place in {by_key.place(row) for row in rows} for other in others[place]]
-            found = groups.of_rows([*rows, *alike])
-            return tuple(group for group in found if any(member.dataset is None for member in group.members))
-
-        return [regrouped(rows) for rows in first]
-
     def _skipped(self, counts: Mapping[str, RecordCounts]) -> Iterator[Skipped]:
         for side in self.bound.sides:
             dataset = side.relation.dataset
@@ -185,19 +165,6 @@ class SeveralGrouping(Grouping):
     @cached_property
     def of_sides(self) -> tuple[DatasetGrouping, ...]:
         return tuple(DatasetGrouping(side, self.slot) for side in self.bound.sides)
-
-    def taking_part(self, number: int, rows: Iterable[_Row]) -> Iterator[_Row]:
-        """Yield those rows of a dataset that meet its conditions, as rows of the united table."""
-        for row in rows:
-            if self.bound.sides[number].takes_part(row, self.slot):
-                own = {united.column_name(number, name): value for name, value in row.items()}
-                yield {united.PART: number} | own
-
-    def place(self, row: _Row) -> Hashable:
-        """Return a value that is equal for rows which can be in one group: that of their key, if they have only one."""
-        if self.bound.joins:
-            return None
-        return sameness(self.values(self.completed(row), range(len(self.bound.parts))))
 
     def sources(self, parts: Iterable[int]) -> Sequence[str]:
         wanted = list(parts)

@@ -17,7 +17,7 @@ from rules.kinds.reconciliation import balance
 from rules.kinds.reconciliation.numbers import Integers
 from rules.kinds.reconciliation.outcomes import CODES, NOT_YET_DUE, Outcomes
 from rules.kinds.reconciliation.workspace import Workspace
-from rules.values import EXACT
+from rules.values import EXACT, currency_name
 
 MATCHED = len(CODES)
 _ZERO = Decimal(0)
@@ -53,7 +53,7 @@ class Sums:
             if money is None or currency is None or (is_float and money - money != 0):
                 continue
             amount = distances.number(money)
-            self._add(str(currency), EXACT.multiply(amount, Decimal(records)) if is_float else amount)
+            self._add(currency_name(str(currency)), EXACT.multiply(amount, Decimal(records)) if is_float else amount)
 
     def plus(self, sums: Sums) -> None:
         self.records += sums.records

@@ -215,15 +215,15 @@ def _candidates(
         Records(side.key[rows], _taken(side.rank, rows), _taken(side.amount, rows))
         for side, rows in zip((sides.left, sides.right), free, strict=True)
     )
-    found = ranges(left, right, window, sides.within)
-    keys = left.key[found.left]
-    for of_slice, tried in slices(keys, found.sizes, AT_ONCE):
+    near = ranges(left, right, window, sides.within)
+    keys = left.key[near.left]
+    for of_slice, tried in slices(keys, near.sizes, AT_ONCE):
         lookups = np.flatnonzero(np.isin(keys, of_slice))
         is_single = len(of_slice) == 1
         if is_single and tried > MOST_TRIED:
             raise TooManyPairs(rule, _records_of(left, right, of_slice), _TOO_MANY)
         pairs = [np.empty((2, 0), np.int64)]
-        for ours, theirs in _built(found, lookups):
+        for ours, theirs in _built(near, lookups):
             agree = exact(left[ours], right[theirs], window, sides.within)
             pairs.append(np.stack([ours[agree], theirs[agree]]))
             if is_single and sum(part.shape[1] for part in pairs) > MOST:
@@ -241,8 +241,8 @@ def _records_of(left: Records, right: Records, keys: Integers) -> tuple[int, int
     return int(np.isin(left.key, keys).sum()), int(np.isin(right.key, keys).sum())
 
 
-def _built(found: Ranges, lookups: Integers) -> Iterator[tuple[Integers, Integers]]:
-    chosen = Ranges(found.left[lookups], found.begin[lookups], found.end[lookups], found.order)
+def _built(near: Ranges, lookups: Integers) -> Iterator[tuple[Integers, Integers]]:
+    chosen = Ranges(near.left[lookups], near.begin[lookups], near.end[lookups], near.order)
     parts = np.cumsum(chosen.sizes) // AT_ONCE
     begins = np.flatnonzero(np.concatenate([[True], parts[1:] != parts[:-1]])) if len(parts) else parts
     for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(lookups)], strict=True):

@@ -23,8 +23,8 @@ from rules.engines.base import (
 from rules.engines.compile import Columns
 from rules.engines.pushdown import Pushdown
 from rules.errors import RuleError
-from rules.kinds.base import ReadDataset, Rows, Sample
-from rules.kinds.reconciliation import matching, members, pulling, retrieving, settling, totals, words
+from rules.kinds.base import Rows, Sample
+from rules.kinds.reconciliation import matching, members, pulling, settling, totals, words
 from rules.kinds.reconciliation.accounts import Account, Sums, accounts, proven
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide
 from rules.kinds.reconciliation.findings import Reporter
@@ -135,11 +135,6 @@ class FittedReconciliation:
 
     def sample(self, dataset: str, rows: Rows, slot: dt.datetime) -> Sequence[Sample]:
         return words.samples(self.bound, dataset, rows, slot)
-
-    def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:
-        current = retrieving.current(self.bound, self._cleaned, candidates, slot, read)
-        found = self.detect(current.records, slot).groups
-        return [current.groups_of(rows, found) for rows in candidates]
 
 
 def _divided(records: Mapping[str, Records]) -> tuple[Mapping[str, Streamed | Readable], Mapping[str, Pushed]]:

@@ -14,7 +14,7 @@ from rules.kinds.reconciliation.judging import Chain, Judge
 from rules.kinds.reconciliation.members import Record, Sides
 from rules.kinds.reconciliation.model import Form
 from rules.normalise import chain_function
-from rules.values import EXACT, Value
+from rules.values import EXACT, Value, currency_name
 
 _ZERO = Decimal(0)
 _DIFFERENT: tuple[Form, ...] = ("mismatch", "unbalanced")
@@ -108,5 +108,6 @@ class Reporter:
                     continue
                 number = distances.number(amount)
                 if number.is_finite():
-                    total[str(currency)] = combine(total.get(str(currency), _ZERO), number)
+                    code = currency_name(str(currency))
+                    total[code] = combine(total.get(code, _ZERO), number)
         return total

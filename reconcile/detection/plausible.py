@@ -1,7 +1,11 @@
-"""Refuse results that only look clean: an emptied dataset, or a rule that compared no records, or far fewer."""
+"""Refuse results that only look clean: an emptied dataset, or a rule that compared no records, or far fewer.
+
+The findings stay as they are until the data is back, or a person accepts the counts: `reconcile allow`.
+"""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 
 from notifications.wording.words import plural
@@ -17,13 +21,37 @@ _MANY_MORE = 0.1
 """The growth of the share of skipped records from which a fall of the number of groups is not taken for progress."""
 
 
-class DatasetEmptied(RuleUnchecked):
-    """A dataset that had records has none. `use` is what to remove if it should have none."""
+FEW = 20
+"""Records that a rule may compare fewer than before, whatever their share; fewer records may be a quiet day."""
+LATEST = 20
+"""Runs that show how few records are usual."""
 
-    def __init__(self, dataset: str, before: int, use: str) -> None:
+
+class Unlikely(RuleUnchecked):
+    """The counts of a dataset are not plausible; the message ends with how a person accepts them."""
+
+    def __init__(self, dataset: str, counts: EarlierCounts, rule: str, sentence: str) -> None:
+        super().__init__(f"{sentence}. If that is right: `reconcile allow {rule}`")
+        self.dataset = dataset
+        self.counts = counts
+
+
+class DatasetEmptied(Unlikely):
+    """A dataset that had records has none."""
+
+    def __init__(self, dataset: str, counts: EarlierCounts, before: int, rule: str) -> None:
+        sentence = f"Dataset {dataset!r} is empty, but had {plural(before, 'record', 'records')} in the previous run"
+        super().__init__(dataset, counts, rule, f"{sentence}. Its findings are unchanged; check what fills it")
+
+
+class FewerCompared(Unlikely):
+    """A rule compares at most half of the records that it usually compares. `usual` is their median."""
+
+    def __init__(self, dataset: str, counts: EarlierCounts, usual: int, rule: str) -> None:
+        compared = f"{plural(counts.scanned, 'record', 'records')} of dataset {dataset!r}, usually {usual:,}"
+        advice = "check its data and each `where`"
         super().__init__(
-            f"Dataset {dataset!r} is empty, but had {plural(before, 'record', 'records')} in the previous run. Its "
-            f"findings are unchanged. If it should be empty, remove {use}; otherwise check what fills it"
+            dataset, counts, rule, f"Rule {rule!r} compared {compared}. Its findings are unchanged; {advice}"
         )
 
 
@@ -34,15 +62,18 @@ class NothingChecked(RuleUnchecked):
         super().__init__(f"Rule {rule!r} compared no records: {why}. Its findings are unchanged")
 
 
-class FarFewerCompared(RuleUnchecked):
+class FarFewerCompared(Unlikely):
     """A rule skips many more records than in its previous run, and finds fewer groups: the data changed its form."""
 
-    def __init__(self, rule: str, now: EarlierCounts, before: EarlierCounts, why: str) -> None:
+    def __init__(self, dataset: str, now: EarlierCounts, before: EarlierCounts, rule: str, why: str) -> None:
         super().__init__(
+            dataset,
+            now,
+            rule,
             f"Rule {rule!r} can't compare {now.skipped:,} of {plural(now.read, 'record', 'records')} ({why}), but only "
             f"{before.skipped:,} of {before.read:,} in its previous run; it found {now.groups:,} instead of "
             f"{plural(before.groups, 'group', 'groups')}. Its findings are unchanged. Correct the data or the "
-            "dataset's settings; if these records should be left out, exclude them with `where`"
+            "dataset's settings; if these records should be left out, exclude them with `where`",
         )
 
 
@@ -65,10 +96,9 @@ def _refuse(
     if rule.question is not None and detection.read == 0:
         return  # a query that lists nothing any more is what its author hopes for
     names = _names(tx, identity)
-    before = _before(tx, dataset, names, run)
-    is_compared = dataset in rule.member_datasets
+    before = None if tx is None else next(iter(_latest(tx, dataset, names, run)), None)
     if detection.read == 0 and before is not None and before.read:
-        raise DatasetEmptied(dataset, before.read, "the rule" if is_compared else "it from the rule")
+        raise DatasetEmptied(dataset, _counts(detected), before.read, rule.name)
     of_dataset = "" if len(rule.datasets) == 1 else f" of dataset {dataset!r}"
     skipped = [entry for entry in detection.skipped if entry.scanned and entry.whole]
     if detection.identity.nulls and detection.identity.nulls == detection.read - detection.unread:
@@ -77,10 +107,12 @@ def _refuse(
         raise NothingChecked(rule.name, why)
     if detection.scanned and sum(entry.records for entry in skipped) == detection.scanned:
         raise NothingChecked(rule.name, f"every record{of_dataset} was skipped ({_reasons(detected)})")
-    if not is_compared:
+    if dataset not in rule.member_datasets:
         return  # a list may still be short, and fewer usable pairs never find fewer groups
     if tx is not None and before is not None:
-        _refuse_far_fewer(tx, identity, detected, before)
+        _refuse_far_fewer(dataset, tx, identity, detected, before)
+        if rule.question is None:
+            _refuse_fewer(dataset, tx, identity, _counts(detected), _latest(tx, dataset, names, run))
     if _nothing_passes(detection) and not (tx and any(stored.ever_passed(tx, dataset, name) for name in names)):
         why = f"none of {detection.read:,} records{of_dataset} matches its `where`, and none ever has"
         raise NothingChecked(rule.name, why)
@@ -92,11 +124,10 @@ def _names(tx: Transaction | None, identity: RuleIdentity) -> tuple[str, ...]:
     return (identity.name,) if former is None else (identity.name, former)
 
 
-def _before(tx: Transaction | None, dataset: str, names: Sequence[str], run: str) -> EarlierCounts | None:
-    """Return the counts of the latest other run under the first of these names that has some."""
-    if tx is None:
-        return None
-    return next((counts for name in names for counts in stored.seen_before(tx, dataset, name, run, 1)), None)
+def _latest(tx: Transaction, dataset: str, names: Sequence[str], run: str) -> Sequence[EarlierCounts]:
+    """Return the counts of the latest other runs under the first of these names that has some, newest first."""
+    counts = (stored.seen_before(tx, dataset, name, run, LATEST) for name in names)
+    return next(filter(None, counts), [])
 
 
 def _counts(detected: Detected) -> EarlierCounts:
@@ -108,7 +139,25 @@ def _counts(detected: Detected) -> EarlierCounts:
     return EarlierCounts(detection.read, detection.scanned, max((not_compared, *values)), len(detection.groups))
 
 
-def _refuse_far_fewer(tx: Transaction, identity: RuleIdentity, detected: Detected, before: EarlierCounts) -> None:
+def _refuse_fewer(
+    dataset: str, tx: Transaction, identity: RuleIdentity, now: EarlierCounts, latest: Sequence[EarlierCounts]
+) -> None:
+    """Raise FewerCompared if an edit leaves nothing to compare, or half (rounded) is gone and so few were never usual.
+
+    Records that the rule itself cleaned since its previous run do not count.
+    """
+    before = latest[0].scanned
+    kept = now.scanned + plans.records_cleaned(tx, identity.name, since=stored.last_seen(tx, dataset, identity.name))
+    is_unusual = now.scanned < min(counts.scanned for counts in latest)
+    is_halved = before - kept >= FEW and kept * 2 <= before + 1 and is_unusual
+    if is_halved or (kept == 0 < before and finding_memory.standing(tx, identity).edited):
+        usual = round(statistics.median(counts.scanned for counts in latest))
+        raise FewerCompared(dataset, now, usual, identity.name)
+
+
+def _refuse_far_fewer(
+    dataset: str, tx: Transaction, identity: RuleIdentity, detected: Detected, before: EarlierCounts
+) -> None:
     """Raise FarFewerCompared, unless a person edited the rule or its dataset since.
 
     Records that the rule itself cleaned do not count: `set` may have emptied what it compares.
@@ -121,7 +170,7 @@ def _refuse_far_fewer(tx: Transaction, identity: RuleIdentity, detected: Detecte
     if now.groups >= before.groups or not is_far_fewer(0) or not is_far_fewer(plans.records_cleaned(tx, identity.name)):
         return
     if not finding_memory.standing(tx, identity).edited:
-        raise FarFewerCompared(identity.name, now, before, _reasons(detected))
+        raise FarFewerCompared(dataset, now, before, identity.name, _reasons(detected))
 
 
 def _reasons(detected: Detected) -> str:
