@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import os
 import random
 import re
@@ -62,9 +63,10 @@ def test_every_rule_over_every_table_says_what_the_docs_say(home: Home, tmp_path
     assert not differences, "\n\n".join(
         [f"{len(differences)} of {_sum(tallies, 'pairs')} pairs", *shown, "\n".join(rest)]
     )
-    assert _sum(tallies, "with_groups") >= 0.4 * _sum(tallies, "pairs")
-    assert _sum(tallies, "impossible") <= 0.1 * _sum(tallies, "pairs")
-    assert home.engine == "embedded" or _sum(tallies, "pushed") >= PUSHED[home.name] * _sum(tallies, "pairs")
+    pairs = _sum(tallies, "pairs")
+    assert _sum(tallies, "with_groups") >= _least(0.4, pairs)
+    assert pairs - _sum(tallies, "impossible") >= _least(0.9, pairs)
+    assert home.engine == "embedded" or _sum(tallies, "pushed") >= _least(PUSHED[home.name], pairs)
 
 
 @pytest.mark.slow
@@ -78,6 +80,12 @@ def test_of_records_with_the_same_id_most_complete_sees_the_one_that_the_oracle_
 
 PUSHED = {"sqlite": 0.05, "postgresql": 0.2, "mariadb": 0.2}
 """So many of the rules at least are answered by the database itself."""
+
+
+def _least(share: float, pairs: int) -> float:
+    """How many of the pairs at least, where each has the property with this probability: four standard deviations below
+    the mean, for a few dozen random pairs say little about a share."""
+    return share * pairs - 4 * math.sqrt(share * (1 - share) * pairs)
 
 
 def _sum(tallies: list[Tally], name: str) -> int:
