@@ -209,7 +209,7 @@ class Coercion:
             import duckdb  # noqa: PLC0415 - see above
 
             self._con = duckdb.connect(config={"threads": "2"})
-            self._con.execute("set TimeZone = 'UTC'")
+            self._con.execute("set TimeZone = 'UTC'").complete()
         names = [f"c{i}" for i in range(batch.num_columns)]
         self._con.register("batch", pa.Table.from_arrays(batch.columns, names=names))
         answer: pa.Table = self._con.sql(f"select {', '.join(parts)} from batch").to_arrow_table()

@@ -123,7 +123,7 @@ class Embedded(Session):
             return self.query(hashed.members(question))
         nameless = self._number(hashed.nameless(question)) > 0
         select = hashed.candidates(question, self.table, numbered=self._numbered, nameless=nameless)
-        self._db.execute(f"create or replace temp table {hashed.CANDIDATES} as {render(select, self.dialect)}")
+        self.run(f"create or replace temp table {hashed.CANDIDATES} as {render(select, self.dialect)}")
         candidates = _candidates(self.table)
         return self.query(hashed.members(question.over(candidates)))
 
@@ -133,7 +133,7 @@ class Embedded(Session):
         for column in hashed.key_hashes(question):
             for hashes in self._repeating(column, question.minimum):
                 with self.shown("hashes", pa.table({"key_hash": hashes})):
-                    self._db.execute(into + render(hashed.repeated(question), self.dialect))
+                    self.run(into + render(hashed.repeated(question), self.dialect))
                 into = "insert into repeated "
 
     def _leave_out(self, question: Repeats) -> tuple[int, ...]:
@@ -142,11 +142,11 @@ class Embedded(Session):
         left_out = []
         for key, (column, key_hash) in zip(question.keys, hashed.key_hashes(question).items(), strict=True):
             hashes = render(crowded.hashes(hashed.MARKS, hashed.REPEATED, column, question.most or 0), self.dialect)
-            self._db.execute(f"create or replace temp table crowded as {hashes}")
+            self.run(f"create or replace temp table crowded as {hashes}")
             if self._number(crowded.count()):
                 collisions = render(crowded.collisions(question, key, key_hash), self.dialect)
-                self._db.execute(f"delete from crowded where key_hash in ({collisions})")
-                self._db.execute("delete from repeated where key_hash in (select key_hash from crowded)")
+                self.run(f"delete from crowded where key_hash in ({collisions})")
+                self.run("delete from repeated where key_hash in (select key_hash from crowded)")
             left_out.append(self._number(crowded.total()))
         return tuple(left_out)
 

@@ -74,7 +74,7 @@ class Session:
             )
             opened.callback(self._close)
             opened.enter_context(self._stop.reaches(self._db.interrupt))
-            self._db.execute("set timezone = 'UTC'; set enable_progress_bar = false")
+            self.run("set timezone = 'UTC'; set enable_progress_bar = false")
             self.load()
             self._exit = opened.pop_all()
         return self
@@ -87,6 +87,7 @@ class Session:
             raise TooManyDigits from error
 
     def _close(self) -> None:
+        self._db.abort()  # of an answer that nobody read to its end
         # DuckDB reports leaks when a function outlives its connection.
         for name in self._functions:
             self._db.remove_function(name)
@@ -104,7 +105,7 @@ class Session:
         try:
             with self.shown("arriving", reader):
                 names = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
-                self._db.execute(f"{into} select {names} from arriving")
+                self.run(f"{into} select {names} from arriving")
         except duckdb.OutOfMemoryException as error:
             raise OutOfMemory(self._memory) from error
 
@@ -117,6 +118,15 @@ class Session:
         finally:
             self._db.unregister(name)
 
+    def run(self, text: str) -> None:
+        """Run a statement without rows to its end.
+
+        Its result may still count as unfinished after `execute`, where threads wait for a processor; what is not a
+        statement, like a new function, is refused until then.
+        """
+        self._db.execute(text)
+        self._db.complete()
+
     def query(self, statement: sa.Select[Any]) -> pa.Table:
         """Return the answer to a statement."""
         table: pa.Table = self._db.sql(render(statement, self.dialect)).to_arrow_table()
@@ -124,11 +134,13 @@ class Session:
 
     def rows(self, statement: sa.Select[Any]) -> list[tuple[Any, ...]]:
         """Return the answer to a statement as Python values."""
-        return self._db.execute(render(statement, self.dialect)).fetchall()
+        rows = self._db.execute(render(statement, self.dialect)).fetchall()
+        self._db.complete()
+        return rows
 
     def execute(self, text: str) -> None:
         """Execute a statement, on one thread if several need too much memory. Raises OutOfMemory."""
-        self.fitting(functools.partial(self._db.execute, text))
+        self.fitting(functools.partial(self.run, text))
 
     def fitting(self, way: Callable[[], T]) -> T:
         """Return what `way` returns, on one thread if several need too much memory. Raises OutOfMemory.
@@ -141,7 +153,7 @@ class Session:
         except duckdb.InvalidInputException as error:
             if _UNPLANNED not in str(error):
                 raise
-            self._db.execute(f"set disabled_optimizers = '{_UNUSED},statistics_propagation'")
+            self.run(f"set disabled_optimizers = '{_UNUSED},statistics_propagation'")
             return self._fitting(way)
 
     def _fitting(self, way: Callable[[], T]) -> T:
@@ -154,8 +166,8 @@ class Session:
         raise OutOfMemory(self._memory) from failed
 
     def _on_one_thread(self, way: Callable[[], T]) -> T:
-        self._db.execute("set threads = 1")
+        self.run("set threads = 1")
         try:
             return way()
         finally:
-            self._db.execute("reset threads")
+            self.run("reset threads")

@@ -84,7 +84,7 @@ class Workspace(Session):
 
     def _fill(self, table: SideTable) -> None:
         try:
-            self._db.execute(f"create temp table {table.table.name} as {self.text(table.filled.select)}")
+            self.run(f"create temp table {table.table.name} as {self.text(table.filled.select)}")
         except duckdb.OutOfMemoryException as error:
             raise OutOfMemory(self._memory) from error
 
