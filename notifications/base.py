@@ -80,7 +80,8 @@ class RecordNotice:
 class BalanceNotice:
     """The balance of two datasets in a currency: `left` - `right` is the sum of the other amounts.
 
-    `by_form` divides `explained` by the form of the findings, in words.
+    `by_form` divides `explained` by the form of the findings, in words; `not_reported` is of forms that the rule leaves
+    out.
     """
 
     currency: str
@@ -90,6 +91,7 @@ class BalanceNotice:
     explained: Decimal
     not_yet_due: Decimal
     by_form: Ours[Mapping[str, Decimal]] = field(default_factory=dict)
+    not_reported: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True)

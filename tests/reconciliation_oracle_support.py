@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -31,6 +31,7 @@ class Case:
     business: bool = False
     by: Decimal | None = None
     percent: Decimal | None = None
+    is_either: bool = False
     amounts: bool = False
     compare: tuple[str, ...] = ()
     many: tuple[bool, bool] = (False, False)
@@ -153,8 +154,9 @@ def _close(case: Case, left: Decimal, right: Decimal) -> bool:
     distance = abs(left - right)
     if case.by is None and case.percent is None:
         return distance == 0
-    is_close = case.by is None or distance <= case.by
-    return is_close and (case.percent is None or distance * 100 <= case.percent * max(abs(left), abs(right)))
+    limits = [] if case.by is None else [distance <= case.by]
+    limits += [] if case.percent is None else [distance * 100 <= case.percent * max(abs(left), abs(right))]
+    return any(limits) if case.is_either else all(limits)
 
 
 def _differing(case: Case, left: Row, right: Row) -> list[str]:
@@ -286,8 +288,13 @@ def _bundled(case: Case, given: Answer, left: list[Row], right: list[Row]) -> No
     else:
         pairs = list(itertools.product(left, right))
         given.matched += 1
-        if any(_differing(case, *pair) for pair in pairs) or not any(_near(case, *pair) for pair in pairs):
+        fields = {name for pair in pairs for name in _differing(case, *pair)}
+        if any(not _paired_off(name, left, right) for name in fields) or not any(_near(case, *pair) for pair in pairs):
             given.add("mismatch", left, right)
+
+
+def _paired_off(name: str, left: list[Row], right: list[Row]) -> bool:
+    return Counter(row[name] for row in left) == Counter(row[name] for row in right)
 
 
 def _searched(case: Case, given: Answer, left: list[Row], right: list[Row]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -237,6 +238,88 @@ def test_both_limits_of_an_amount_hold() -> None:
     assert shown(Compared([row(1, amount=500)], [row(1, amount=505)]).detect(text)) == []
     assert len(shown(Compared([row(1, amount=5)], [row(1, amount=6)]).detect(text))) == 2
     assert len(shown(Compared([row(1, amount=5000)], [row(1, amount=5006)]).detect(text))) == 2
+
+
+def test_money_of_a_bundle_is_the_difference_of_the_sums_that_are_compared() -> None:
+    """48.00 was paid of 50.00 less 1.25."""
+    left, right = [row(1, amount=48)], [row(1, amount=30), row(2, amount=20), row(3, "B", amount=5)]
+    less = "sum: {left: amount, right: amount - 0.625}"
+    compared = Compared(left, right, money=MONEY)
+    bundles = compared.detect(f"key: ref\nmatch: one_to_many\n{less}")
+    totals = compared.detect(f"totals: {{by: ref, {less}}}")
+
+    assert [(group.key["ref"], group.money) for group in bundles.groups] == [
+        ("A", {"EUR": Decimal("-0.75")}),
+        ("B", {"EUR": Decimal(-5)}),
+    ]
+    assert [(group.key["ref"], group.money) for group in totals.groups] == [
+        ("A", {"EUR": Decimal("-0.75")}),
+        ("B", {"EUR": Decimal("-4.375")}),
+    ]
+
+
+@pytest.mark.parametrize(("theirs", "findings"), [("BA", 0), ("AB", 0), ("ABB", 1), ("AC", 1), ("AA", 1)])
+def test_bundles_agree_if_their_values_can_be_paired_off(theirs: str, findings: int) -> None:
+    left = [row(n, status=status) for n, status in enumerate("AB")]
+    right = [row(n, status=status) for n, status in enumerate(theirs)]
+    text = "key: ref\nmatch: many_to_many\ncompare: status"
+
+    assert len(shown(Compared(left, right).detect(text))) == findings
+
+
+def test_of_bundles_that_differ_the_values_that_only_one_side_has_are_told() -> None:
+    left = [row(n, status=status) for n, status in enumerate("AB")]
+    right = [row(n, status=status) for n, status in enumerate("AC")]
+
+    finding = only(Compared(left, right), "key: ref\nmatch: many_to_many\ncompare: status")
+    assert [(difference.left, difference.right) for difference in finding.differences] == [("B", "C")]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "agree"),
+    [
+        ((1, 5), (6, 2), True),  # sorted, each is 1 apart
+        ((1, 5), (2, 7), False),
+        ((1, None), (None, 2), True),
+        ((1, None), (1, 2), False),
+        ((3, 3), (2, 4), True),
+    ],
+)
+def test_values_with_a_tolerance_are_paired_off_in_order(
+    ours: Sequence[Any], theirs: Sequence[Any], *, agree: bool
+) -> None:
+    text = "key: ref\nmatch: many_to_many\ncompare: {left: amount, right: amount, by: 1}"
+    left, right = ([row(n, amount=amount) for n, amount in enumerate(side)] for side in (ours, theirs))
+    days = [[dt.date(2026, 3, amount) if amount else None for amount in side] for side in (ours, theirs)]
+    dated = ([row(n, day=day) for n, day in enumerate(side)] for side in days)
+
+    assert (shown(Compared(left, right).detect(text)) == []) is agree
+    assert (shown(Compared(*dated).detect(text.replace("amount", "day").replace("by", "days"))) == []) is agree
+
+
+@pytest.mark.parametrize("limit", ["by: 10%", "by: 10 %", "percent: 10%", "percent: 10"])
+@pytest.mark.parametrize(("far", "findings"), [(90, 0), (89, 1)])
+def test_a_percentage_means_the_same_wherever_a_difference_is_allowed(limit: str, far: int, findings: int) -> None:
+    compared = Compared([row(1, amount=far)], [row(1, amount=100)])
+    paired = f"key: ref\ntolerance: {{amount: {{left: amount, right: amount, {limit}}}}}"
+    agreeing = f"key: ref\ncompare: {{left: amount, right: amount, {limit}}}"
+    bundles = f"key: ref\nmatch: one_to_many\nsum: {{left: amount, right: amount}}\ntolerance: {{amount: {{{limit}}}}}"
+    totals = f"totals: {{by: ref, sum: {{left: amount, right: amount}}}}\ntolerance: {{amount: {{{limit}}}}}"
+
+    counts = [len(shown(compared.detect(text))) for text in (paired, agreeing, bundles, totals)]
+    assert counts == [2 * findings, findings, findings, findings]
+
+
+@pytest.mark.parametrize("place", ["tolerance: {amount: {left: amount, right: amount, LIMITS}}", "compare: {FIELD}"])
+def test_of_two_limits_either_may_hold(place: str) -> None:
+    limits = "by: 5, percent: 1%, hold: either"
+    text = "key: ref\n" + place.replace("LIMITS", limits).replace("FIELD", f"left: amount, right: amount, {limits}")
+    agree = [(500, 505), (5, 6), (5000, 5006), (-5, 0)]
+
+    for ours, theirs in agree:
+        assert shown(Compared([row(1, amount=ours)], [row(1, amount=theirs)]).detect(text)) == []
+    assert shown(Compared([row(1, amount=500)], [row(1, amount=506)]).detect(text)) != []
+    assert shown(Compared([row(1, amount=5000)], [row(1, amount=5051)]).detect(text)) != []
 
 
 def test_most_pairs_count_before_fewest_days() -> None:
@@ -530,8 +613,10 @@ def test_a_record_is_not_yet_due_until_its_grace_ends() -> None:
 def test_report_chooses_the_forms_and_the_balance_keeps_all() -> None:
     detection = Compared([row(1)], [row(2, "B")], money=MONEY).detect(f"{KEY}\nreport: [left_only]")
 
+    [line] = detection.balance
     assert shown(detection) == [("left_only", [1], [])]
-    assert detection.balance[0].explained == 0
+    assert (line.left - line.right, line.explained, line.not_reported) == (0, 10, -10)
+    assert line.by_form == {"left_only": 10}
 
 
 # Totals
@@ -653,11 +738,16 @@ def test_repeated_and_empty_ids_are_counted_on_both_sides() -> None:
         ("key: ref\nsum: {left: a, right: b}", "2:1 `sum`: needs bundles; set `match` to one_to_many"),
         ("key: ref\nmatch: many_to_many\nbundle: search", "3:9 `bundle`: needs one record on a side"),
         ("key: ref\ntolerance: {date: {left: a, right: b}}", "`date`: needs `days` or `business_days`"),
-        ("key: ref\ntolerance: {amount: {left: a, right: b}}", "`amount`: needs `by` or `percent`"),
+        ("key: ref\ntolerance: {amount: {left: a, right: b}}", "`amount`: needs `by`; write `by: 0.05`, `by: 1%`"),
         ("key: ref\ntolerance: {amount: {left: a, by: 1}}", "`amount`: needs the columns of both sides"),
         ("key: ref\ntolerance: {amount: {by: 1}}", "`amount` needs its columns; add `left` and `right`"),
         ("key: ref\ntolerance: {amount: {left: a, right: a, by: -1}}", "2:45 `by`: `-1` is not a tolerance"),
         ("key: ref\ntolerance: {amount: {left: a, right: a, percent: 100}}", "allows any difference"),
+        ("key: ref\ntolerance: {amount: {left: a, right: a, by: 100%}}", "allows any difference"),
+        ("key: ref\ntolerance: {amount: {left: a, right: a, by: some%}}", "`some` is not a tolerance"),
+        ("key: ref\ntolerance: {amount: {left: a, right: a, by: 1%, percent: 2}}", "are both percentages"),
+        ("key: ref\ntolerance: {amount: {left: a, right: a, by: 1, hold: either}}", "chooses between two limits"),
+        ("key: ref\ncompare: {left: a, right: a, hold: either}", "chooses between two limits"),
         ("key: ref\nreport: [left]", "2:10 `report`: `left` is not allowed here; did you mean `left_only`?"),
         ("key: ref\ngrace: {left: {at: 2}}", "`left`: `2` is not a duration"),
         ("key: ref\nwhere: {left: status = }", "2:23 `where`: "),

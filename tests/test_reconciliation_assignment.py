@@ -265,17 +265,18 @@ def parts(records: list[tuple[str, str, Decimal, int]]) -> tuple[Sides, dict[str
     return matched, {"mismatch": mismatches}, not_yet_due
 
 
-@given(records)
+@given(records, st.booleans())
 def test_a_balance_has_the_sums_of_both_sides_and_what_explains_their_difference(
-    records: list[tuple[str, str, Decimal, int]],
+    records: list[tuple[str, str, Decimal, int]], is_reported: bool
 ) -> None:
-    lines = balance("r", sides(records, 0, 1, 2), *parts(records))
+    lines = balance("r", sides(records, 0, 1, 2), *parts(records), ["mismatch"] if is_reported else ["left_only"])
 
     assert [line.currency for line in lines] == sorted({currency for _, currency, _, _ in records})
     for line in lines:
-        explained = EXACT.add(EXACT.add(line.matched, line.explained), line.not_yet_due)
+        explained = EXACT.add(EXACT.add(line.matched, line.explained), EXACT.add(line.not_yet_due, line.not_reported))
         assert EXACT.subtract(line.left, line.right) == explained
         assert line.explained == line.by_form.get("mismatch", 0)
+        assert (line.not_reported if is_reported else line.explained) == 0
 
 
 @given(records.filter(bool), st.randoms(use_true_random=False))
@@ -287,7 +288,7 @@ def test_a_record_counted_wrongly_breaks_the_balance(
     wrong = [*records, chance.choice([(side, currency, smallest, part), (side, "USD", smallest, part)])]
 
     with pytest.raises(BalanceBroken):
-        balance("r", sides(records, 0, 1, 2), *parts(wrong))
+        balance("r", sides(records, 0, 1, 2), *parts(wrong), ["mismatch"])
 
 
 def test_errors_of_both_sides_that_cancel_each_other_break_the_balance() -> None:
@@ -296,7 +297,7 @@ def test_errors_of_both_sides_that_cancel_each_other_break_the_balance() -> None
     none = Sides({}, {})
 
     with pytest.raises(BalanceBroken) as caught:
-        balance("bank-ledger", total, matched, {"mismatch": none}, none)
+        balance("bank-ledger", total, matched, {"mismatch": none}, none, ["mismatch"])
 
     assert str(caught.value) == (
         "Rule 'bank-ledger' does not balance: the left records add up to 10.00 EUR, but its matches, findings and "

@@ -75,6 +75,7 @@ def tolerances() -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
     amounts = st.tuples(
         st.one_of(st.none(), st.sampled_from(["0", "0.01", "5.00"])),
         st.one_of(st.none(), st.sampled_from(["0.1", "50"])),
+        st.booleans(),
     )
     return st.tuples(st.one_of(st.none(), dates), st.one_of(st.none(), amounts)).map(_tolerance)
 
@@ -90,10 +91,12 @@ def _tolerance(drawn: tuple[Any, Any]) -> tuple[str, dict[str, Any]]:
         earlier = days if before is None else before
         meaning |= {"date": column, "window": (earlier, days), "business": business}
     if amounts is not None:
-        by, percent = amounts if any(amounts) else ("0", None)
-        limits = [f"by: {by}"] * (by is not None) + [f"percent: {percent}"] * (percent is not None)
+        by, percent, is_either = amounts if any(amounts[:2]) else ("0", None, False)
+        limits = [f"by: {by}"] * (by is not None)
+        limits += [f"{'percent' if limits else 'by'}: {percent}%"] * (percent is not None)
+        limits += ["hold: either"] * (is_either := is_either and len(limits) == 2)
         parts.append(f"amount: {{left: amount, right: amount, {', '.join(limits)}}}")
-        meaning |= {"amounts": True, "by": _decimal(by), "percent": _decimal(percent)}
+        meaning |= {"amounts": True, "by": _decimal(by), "percent": _decimal(percent), "is_either": is_either}
     return (f"tolerance: {{{', '.join(parts)}}}\n" if parts else ""), meaning
 
 
@@ -101,7 +104,7 @@ def _decimal(text: str | None) -> Decimal | None:
     return None if text is None else Decimal(text)
 
 
-MATCHES = ("one_to_one", "one_to_one", "one_to_many", "many_to_one", "many_to_many")
+MATCHES = ("one_to_one", "one_to_one", "one_to_many", "many_to_one", "many_to_many", "many_to_many")
 
 
 @st.composite

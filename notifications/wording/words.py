@@ -142,7 +142,11 @@ def balance(line: BalanceNotice, left: str, right: str) -> str:
         forms = ", ".join(_named(visible(form, 60), amount, line) for form, amount in line.by_form.items())
         explained = _named("explained by findings", line.explained, line)
         amounts.append(f"{explained} ({forms})" if forms else explained)
-    others = (("not yet due", line.not_yet_due), ("in matched records", line.matched))
+    others = (
+        ("in findings that the rule does not report", line.not_reported),
+        ("not yet due", line.not_yet_due),
+        ("in matched records", line.matched),
+    )
     amounts += [_named(name, amount, line) for name, amount in others if amount]
     return f"{visible(line.currency, 12)}: {', '.join(amounts)}"
 

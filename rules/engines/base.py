@@ -252,8 +252,8 @@ class BalanceLine:
     """The balance of two datasets in one currency: `left` - `right` is what the other amounts explain, exactly.
 
     `matched` is the difference of the money of matched records: what the tolerance allows, or more if the rule compares
-    other amounts. `explained` is that of the findings, also `by_form` where it is not zero, and `not_yet_due` that of
-    records that may still find their partner.
+    other amounts. `explained` is that of the findings, also `by_form` where it is not zero, `not_reported` that of
+    forms which the rule does not report, and `not_yet_due` that of records that may still find their partner.
     """
 
     currency: str
@@ -263,6 +263,7 @@ class BalanceLine:
     explained: Decimal
     not_yet_due: Decimal
     by_form: Mapping[str, Decimal] = field(default_factory=dict)
+    not_reported: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -115,7 +115,7 @@ def summed_by_code(workspace: Workspace, side: int, rows: Integers, codes: Integ
 
 
 def proven(
-    rule: str, datasets: Sequence[str], left: Account, right: Account, *, has_money: bool
+    rule: str, datasets: Sequence[str], left: Account, right: Account, reported: Collection[str], *, has_money: bool
 ) -> tuple[BalanceLine, ...]:
     """Return the balance by currency. Raises RecordsLost or BalanceBroken unless everything is accounted for."""
     for dataset, account in zip(datasets, (left, right), strict=True):
@@ -127,7 +127,7 @@ def proven(
     by_form = {form: _sides(left, right, code) for form, code in CODES.items()}
     not_yet_due = by_form.pop(NOT_YET_DUE)
     total = balance.Sides(left.total.money, right.total.money)
-    return balance.balance(rule, total, _sides(left, right, MATCHED), by_form, not_yet_due)
+    return balance.balance(rule, total, _sides(left, right, MATCHED), by_form, not_yet_due, reported)
 
 
 def _sides(left: Account, right: Account, code: int) -> balance.Sides:

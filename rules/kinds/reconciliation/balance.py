@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -37,7 +37,12 @@ class Sides:
 
 
 def balance(
-    rule: str, total: Sides, matched: Sides, findings: Mapping[str, Sides], not_yet_due: Sides
+    rule: str,
+    total: Sides,
+    matched: Sides,
+    findings: Mapping[str, Sides],
+    not_yet_due: Sides,
+    reported: Collection[str],
 ) -> tuple[BalanceLine, ...]:
     """Return a line for each currency, in order, or raise BalanceBroken. `findings` are by form.
 
@@ -49,13 +54,20 @@ def balance(
     for currency in currencies:
         _prove(rule, "left", currency, total.left, [part.left for part in parts])
         _prove(rule, "right", currency, total.right, [part.right for part in parts])
-    return tuple(_line(currency, total, matched, findings, not_yet_due) for currency in currencies)
+    told = {form: sides for form, sides in findings.items() if form in reported}
+    untold = [sides for form, sides in findings.items() if form not in reported]
+    return tuple(_line(currency, total, matched, told, untold, not_yet_due) for currency in currencies)
 
 
 def _line(
-    currency: str, total: Sides, matched: Sides, findings: Mapping[str, Sides], not_yet_due: Sides
+    currency: str,
+    total: Sides,
+    matched: Sides,
+    told: Mapping[str, Sides],
+    untold: Iterable[Sides],
+    not_yet_due: Sides,
 ) -> BalanceLine:
-    by_form = {form: sides.difference(currency) for form, sides in findings.items()}
+    by_form = {form: sides.difference(currency) for form, sides in told.items()}
     return BalanceLine(
         currency=currency,
         left=total.left.get(currency, _ZERO),
@@ -63,6 +75,7 @@ def _line(
         matched=matched.difference(currency),
         explained=functools.reduce(EXACT.add, by_form.values(), _ZERO),
         not_yet_due=not_yet_due.difference(currency),
+        not_reported=functools.reduce(EXACT.add, (sides.difference(currency) for sides in untold), _ZERO),
         by_form={form: amount for form, amount in by_form.items() if amount},
     )
 

@@ -14,7 +14,7 @@ from rules.engines.compile import Columns, part_exactness, unused
 from rules.expressions import BoundExpression, parse
 from rules.expressions.tree import Name
 from rules.kinds.reconciliation.model import DateTolerance, Grace, ReconciliationRule
-from rules.kinds.reconciliation.pairs import SIDES, ComparedPair, Pair
+from rules.kinds.reconciliation.pairs import SIDES, Apart, ComparedPair, Pair
 from rules.models import KeyPart
 from rules.normalise import chain_type
 from rules.values import PLACE, Type
@@ -22,10 +22,18 @@ from rules.values import PLACE, Type
 
 @dataclass(frozen=True)
 class Limits:
-    """The largest difference of two numbers: an amount, per cent of the larger one, or both; zero if neither."""
+    """The largest difference of two numbers: an amount, per cent of the larger one, or both; zero if neither.
+
+    Of two limits both must hold, or `either`.
+    """
 
     by: Decimal | None = None
     percent: Decimal | None = None
+    either: bool = False
+
+    @classmethod
+    def of(cls, apart: Apart) -> Limits:
+        return cls(apart.by, apart.percent, apart.hold == "either")
 
 
 @dataclass(frozen=True)
@@ -187,7 +195,7 @@ def bind(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundRu
         for draft, name in zip(drafts, SIDES, strict=True)
     )
     amount = rule.tolerance.amount
-    limits = Limits(amount.by, amount.percent) if amount else Limits()
+    limits = Limits.of(amount) if amount else Limits()
     return BoundRule(rule, left, right, pairs, compared, limits if amounts else None)
 
 

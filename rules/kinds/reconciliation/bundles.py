@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from rules.kinds.reconciliation import numbers
 from rules.kinds.reconciliation.numbers import Amounts, Flags, Integers
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Records, Window, ranges
-from rules.kinds.reconciliation.sides import Measure, Side, Sides
+from rules.kinds.reconciliation.sides import Field, Measure, Side, Sides
 
 REPEATED = "the key repeats on both sides"
 
@@ -115,15 +116,47 @@ def _near(sides: Sides, keys: Keys, window: Window | None) -> Flags:
 
 
 def _same(sides: Sides, keys: Keys) -> Flags:
-    """Return True for each key whose left records all agree with its right records in all compared fields."""
+    """Return True for each key that agrees in all compared fields.
+
+    Each left value agrees with each right one, or the values of both sides can be paired off.
+    """
     is_same = np.ones(len(keys), np.bool_)
     for field in sides.fields:
         least, greatest = _extremes(np.concatenate([field.left, field.right]), _both(keys), len(keys))
         agree = np.asarray(least == greatest, np.bool_)
         if field.measure is not None:
             agree |= _agree(field.measure, keys)
-        is_same &= agree
+        is_same &= agree | _paired_off(field, keys, ~agree)
     return is_same
+
+
+def _paired_off(field: Field, keys: Keys, among: Flags) -> Flags:
+    """Return True for each key of `among` that has as many left as right records, whose values agree in order.
+
+    Whatever lies between two near values is near both: if any pairing agrees, that of the sorted values does.
+    """
+    paired: Flags = np.asarray(among & (keys.lefts == keys.rights) & (keys.lefts > 1), np.bool_)
+    if not paired.any():
+        return paired
+    sides = (keys.left, keys.right)
+    if field.measure is None:
+        ranks: Sequence[Integers] = (field.left, field.right)
+    else:
+        ranks = [
+            np.where(present, _ranks(values), -1)
+            for values, present in zip(field.measure.values, field.measure.present, strict=True)
+        ]
+    left, right = (
+        order[paired[key[order]]]
+        for key, order in ((key, np.lexsort((rank, key))) for key, rank in zip(sides, ranks, strict=True))
+    )
+    paired[keys.left[left[field.differ(left, right)]]] = False
+    return paired
+
+
+def _ranks(values: Amounts) -> Integers:
+    ranks: Integers = np.unique(values, return_inverse=True)[1]
+    return ranks
 
 
 def _agree(measure: Measure, keys: Keys) -> Flags:
@@ -147,7 +180,7 @@ def _extremes(values: Amounts, key: Integers, size: int) -> tuple[Amounts, Amoun
     """Return the least and the greatest value of each key; anything for a key without values."""
     if not len(values):
         return np.zeros(size, np.int64), np.zeros(size, np.int64)
-    order = np.lexsort((np.unique(values, return_inverse=True)[1], key))
+    order = np.lexsort((_ranks(values), key))
     ordered = key[order]
     begins = np.minimum(np.searchsorted(ordered, np.arange(size)), len(values) - 1)
     ends = np.maximum(np.searchsorted(ordered, np.arange(size), side="right") - 1, 0)

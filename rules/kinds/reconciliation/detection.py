@@ -176,7 +176,7 @@ class _Run:
         names = [side.relation.dataset for side in bound.sides]
         has_money = all(side.relation.money for side in bound.sides)
         left, right = answer.accounts
-        balance = proven(bound.rule.name, names, left, right, has_money=has_money)
+        balance = proven(bound.rule.name, names, left, right, bound.rule.report, has_money=has_money)
         skipped = [table.skipped(of_side) for table, of_side in zip(workspace.tables, states, strict=True)]
         skipped += (
             [

@@ -36,13 +36,13 @@ class Reporter:
             right=tuple(self._member(self.bound.right, record) for record in right),
             differences=differences,
             reason=reason,
-            money={currency: amount for currency, amount in sorted(self._money(sides).items()) if amount},
+            money=_nonzero(self._money(sides)),
         )
 
     def total(
         self, sides: Sides, sums: tuple[Decimal, Decimal], money: Mapping[str, Decimal], reason: str | None
     ) -> Discrepancy:
-        """Return two sums that differ, with some of their records."""
+        """Return two sums that differ, with some of their records; `money` is what these have by currency."""
         left, right = self.bound.sides
         difference = self._judge.difference(left.amount or "", right.amount or "", *sums)
         return Discrepancy(
@@ -52,7 +52,7 @@ class Reporter:
             right=tuple(self._member(right, record) for record in sides[1]),
             differences=(difference,),
             reason=reason,
-            money={currency: amount for currency, amount in sorted(money.items()) if amount},
+            money=_nonzero(dict.fromkeys(money, EXACT.subtract(*sums)) if len(money) == 1 else money),
         )
 
     @cached_property
@@ -94,16 +94,21 @@ class Reporter:
         }
 
     def _money(self, sides: Sides) -> Mapping[str, Decimal]:
-        """Return left - right. If only one dataset has money, only its records without a partner have an amount."""
+        """Return left - right: of the amounts that the rule compares, or of records without a partner their money.
+
+        If only one dataset has money, only its records without a partner have an amount.
+        """
         left, right = self.bound.sides
         if (left.money is None) != (right.money is None) and all(sides):
             return {}
+        is_compared = all(sides) and self.bound.limits is not None
         total: dict[str, Decimal] = {}
         for side, records, combine in zip((left, right), sides, (EXACT.add, EXACT.subtract), strict=True):
             if side.money is None or side.currency is None:
                 continue
             for record in records:
-                amount, currency = record.values[side.money], record.values[side.currency]
+                amount = record.values[(side.amount if is_compared else None) or side.money]
+                currency = record.values[side.currency]
                 if amount is None or currency is None:
                     continue
                 number = distances.number(amount)
@@ -111,3 +116,7 @@ class Reporter:
                     code = currency_name(str(currency))
                     total[code] = combine(total.get(code, _ZERO), number)
         return total
+
+
+def _nonzero(money: Mapping[str, Decimal]) -> Mapping[str, Decimal]:
+    return {currency: amount for currency, amount in sorted(money.items()) if amount}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,10 +16,12 @@ from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Limits
 from rules.kinds.reconciliation.members import Record, Sides
 from rules.kinds.reconciliation.pairs import ComparedPair
 from rules.normalise import chain_function
-from rules.values import EXACT, Value, canonical
+from rules.values import EXACT, Value, canonical, order_key
 
 _ZERO = Decimal(0)
 Chain = Callable[[Value], Value]
+Values = Sequence[tuple[Value, Value]]
+"""Normalised values of a field, each with the value of the record."""
 
 
 def within(left: Decimal, right: Decimal, limits: Limits) -> bool:
@@ -27,8 +30,10 @@ def within(left: Decimal, right: Decimal, limits: Limits) -> bool:
     if limits.by is None and limits.percent is None:
         return distance == 0
     larger = max(EXACT.abs(left), EXACT.abs(right))
-    share = limits.percent is None or EXACT.multiply(distance, Decimal(100)) <= EXACT.multiply(limits.percent, larger)
-    return share and (limits.by is None or distance <= limits.by)
+    holds = [] if limits.by is None else [distance <= limits.by]
+    if limits.percent is not None:
+        holds.append(EXACT.multiply(distance, Decimal(100)) <= EXACT.multiply(limits.percent, larger))
+    return any(holds) if limits.either else all(holds)
 
 
 def day_of(value: Value, timezone: str) -> dt.date | None:
@@ -96,20 +101,41 @@ class Judge:
         ]
 
     def _field(self, number: int, pair: ComparedPair, sides: Sides) -> Iterator[Difference]:
-        """Yield the first two values of a field that do not agree."""
+        """Yield the first two values of a field that do not agree, unless those of both sides can be paired off.
+
+        Values that both sides have are left out, if others differ.
+        """
         columns = pair.left.column, pair.right.column
         lefts, rights = (
-            {str(canonical(value)): (value, shown) for value, shown in values}
-            for values in (
-                [(chain(record.values[column]), record.values[column]) for record in records]
-                for records, column, chain in zip(sides, columns, self._chains[number], strict=True)
-            )
+            [(chain(record.values[column]), record.values[column]) for record in records]
+            for records, column, chain in zip(sides, columns, self._chains[number], strict=True)
         )
-        for ours, shown_left in lefts.values():
-            for theirs, shown_right in rights.values():
-                if not self.agree(pair, ours, theirs):
-                    yield self.difference(*columns, shown_left, shown_right)
-                    return
+        differing = self._differing(pair, lefts, rights)
+        if differing is None or self._paired_off(pair, lefts, rights):
+            return
+        shared = {str(canonical(value)) for value, _ in lefts} & {str(canonical(value)) for value, _ in rights}
+        own = ([each for each in side if str(canonical(each[0])) not in shared] for side in (lefts, rights))
+        yield self.difference(*columns, *(self._differing(pair, *own) or differing))
+
+    def _differing(self, pair: ComparedPair, lefts: Values, rights: Values) -> tuple[Value, Value] | None:
+        """Return the first two values that do not agree, as they are shown."""
+        distinct = (
+            {str(canonical(value)): (value, shown) for value, shown in side}.values() for side in (lefts, rights)
+        )
+        for (ours, shown_left), (theirs, shown_right) in itertools.product(*distinct):
+            if not self.agree(pair, ours, theirs):
+                return shown_left, shown_right
+        return None
+
+    def _paired_off(self, pair: ComparedPair, lefts: Values, rights: Values) -> bool:
+        """Return True if both sides have equally many values, which agree in order.
+
+        Whatever lies between two near values is near both: if any pairing agrees, that of the sorted values does.
+        """
+        if len(lefts) != len(rights):
+            return False
+        in_order = [sorted((value for value, _ in side), key=order_key) for side in (lefts, rights)]
+        return all(self.agree(pair, *values) for values in zip(*in_order, strict=True))
 
     def agree(self, pair: ComparedPair, left: Value, right: Value) -> bool:
         """Return True if two normalised values agree: two empty ones do, an empty one and a value do not."""
@@ -119,7 +145,7 @@ class Judge:
             zones = [side.relation.timezone for side in self.bound.sides]
             days = day_of(left, zones[0]), day_of(right, zones[1])
             return None not in days and abs((days[0] - days[1]).days) <= pair.days  # type: ignore[operator]
-        return within(distances.number(left), distances.number(right), Limits(pair.by, pair.percent))
+        return within(distances.number(left), distances.number(right), Limits.of(pair))
 
 
 def _total(records: Sequence[Record], column: str | None) -> Decimal:

@@ -14,7 +14,7 @@ from rules.document.mistakes import listed, suggestion
 from rules.expressions import parse
 from rules.forms import FormWords
 from rules.kinds.base import Rule, SettingPath
-from rules.kinds.reconciliation.pairs import By, ComparedPairs, Pairs, Percent
+from rules.kinds.reconciliation.pairs import Apart, ComparedPairs, Pairs
 from rules.models import KeyPart, Strict, parse_duration
 
 Form = Literal["left_only", "right_only", "mismatch", "duplicate_left", "duplicate_right", "unbalanced", "ambiguous"]
@@ -73,20 +73,18 @@ class DateTolerance(Strict):
         return own if own is not None else self.days or self.business_days or 0
 
 
-class AmountTolerance(Strict):
-    """How far apart the amounts of a pair, or two sums, may be; both limits hold."""
+class AmountTolerance(Apart):
+    """How far apart the amounts of a pair, or two sums, may be."""
 
     left: str | None = None
     right: str | None = None
-    by: By | None = None
-    percent: Percent | None = None
 
     @model_validator(mode="after")
     def _has_a_limit(self) -> AmountTolerance:
         if (self.left is None) != (self.right is None):
             raise ValueError("needs the columns of both sides, `left` and `right`")
         if self.by is None and self.percent is None:
-            raise ValueError("needs `by` or `percent`; write `by: 0` for equal amounts")
+            raise ValueError("needs `by`; write `by: 0.05`, `by: 1%`, or `by: 0` for equal amounts")
         return self
 
 
@@ -227,7 +225,7 @@ class ReconciliationRule(Rule):
         if not (self.key or self.totals) and (amount is None or self.match != "one_to_one"):
             raise ValueError("needs `key`, the columns that are equal in both datasets; add it")
         if self.bundle is not None and amount is not None and amount.percent is not None:
-            raise ValueError("`percent` cannot be combined with `bundle`, which searches for a sum; write `by`")
+            raise ValueError("`bundle` searches for a sum, which no percentage limits; write an amount for `by`")
         if len(set(map(repr, self.key))) < len(self.key):
             raise ValueError("`key` names the same columns twice; remove one")
         return self

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rules.models import PART_SCHEMA, STEP_SCHEMA, KeyPart, Strict, as_list, parse_part, parse_step
 
@@ -14,15 +14,23 @@ _FORM = "a column, as {column: [normaliser, …]}, or as {left: [column, normali
 
 
 def _amount(value: Any) -> Any:
-    """Return `0.01`, or the number of `2%`; raises ValueError unless it is a number of at least zero."""
-    text = str(value).strip().removesuffix("%")
+    """Return the number that is written as `0.01`; raises ValueError unless it is a number of at least zero."""
     try:
-        number = Decimal(text)
+        number = Decimal(str(value).strip())
     except ArithmeticError:
         number = Decimal("NaN")
     if not number.is_finite() or number < 0:
-        raise ValueError(f"`{value}` is not a tolerance; write a number of at least 0")
+        raise ValueError(f"`{value}` is not a tolerance; write a number of at least 0, or a percentage like 1%")
     return number
+
+
+def _is_percentage(value: Any) -> bool:
+    return isinstance(value, str) and value.strip().endswith("%")
+
+
+def _share(value: Any) -> Any:
+    """Return the number of `1%`, which may also be written as 1."""
+    return _amount(value.strip().removesuffix("%") if _is_percentage(value) else value)
 
 
 _NUMBER_SCHEMA = {"type": ["number", "string"], "minimum": 0}
@@ -35,7 +43,30 @@ def _below_a_hundred(percent: Decimal) -> Decimal:
     return percent
 
 
-Percent = Annotated[By, AfterValidator(_below_a_hundred)]
+Percent = Annotated[Decimal, BeforeValidator(_share), AfterValidator(_below_a_hundred), WithJsonSchema(_NUMBER_SCHEMA)]
+
+
+class Apart(Strict):
+    """The largest difference of two numbers, as an amount, as a percentage of the larger one, or as both."""
+
+    by: By | None = Field(default=None, description="The largest difference of two numbers; `1%` is of the larger one.")
+    percent: Percent | None = Field(default=None, description="A percentage beside an amount in `by`.")
+    hold: Literal["both", "either"] = Field(default="both", description="Which of two limits must hold.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _reads_a_percentage(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or not _is_percentage(value.get("by")):
+            return value
+        if value.get("percent") is not None:
+            raise ValueError("`by` and `percent` are both percentages; remove one of them")
+        return {name: setting for name, setting in value.items() if name != "by"} | {"percent": value["by"]}
+
+    @model_validator(mode="after")
+    def _holds_two(self) -> Any:
+        if self.hold == "either" and (self.by is None or self.percent is None):
+            raise ValueError("`hold: either` chooses between two limits; write `by` and `percent`, or remove it")
+        return self
 
 
 class Pair(Strict):
@@ -54,11 +85,9 @@ class Pair(Strict):
         return left if left == right else f"{left} / {right}"
 
 
-class ComparedPair(Pair):
+class ComparedPair(Pair, Apart):
     """Columns that must agree in matched records, exactly or within a tolerance."""
 
-    by: By | None = Field(default=None, description="The largest difference of two numbers.")
-    percent: Percent | None = Field(default=None, description="The same in per cent of the larger number.")
     days: int | None = Field(default=None, ge=0, description="The largest difference of two dates, in calendar days.")
 
     @property
@@ -112,5 +141,14 @@ Pairs = Annotated[
 ComparedPairs = Annotated[
     tuple[Annotated[ComparedPair, BeforeValidator(parse_pair)], ...],
     BeforeValidator(as_list),
-    WithJsonSchema(_schema({"by": _NUMBER_SCHEMA, "percent": _NUMBER_SCHEMA, "days": {"type": "integer"}})),
+    WithJsonSchema(
+        _schema(
+            {
+                "by": _NUMBER_SCHEMA,
+                "percent": _NUMBER_SCHEMA,
+                "hold": {"enum": ["both", "either"]},
+                "days": {"type": "integer"},
+            }
+        )
+    ),
 ]

@@ -94,11 +94,17 @@ def _values(
 
 
 def _bounds(amount: Amounts, within: Within) -> tuple[Amounts, Amounts]:
-    """Return the lowest and highest partner of each amount."""
+    """Return the lowest and highest partner of each amount; with two limits that both hold, those of the first."""
+    nearest: list[tuple[Amounts, Amounts]] = []
     if within.by is not None:
-        return _plus(amount, -within.by), _plus(amount, within.by)
-    assert within.percent is not None  # noqa: S101 - one of the limits is set
-    share, whole = within.percent
+        nearest.append((_plus(amount, -within.by), _plus(amount, within.by)))
+    if within.percent is not None and (within.either or not nearest):
+        nearest.append(_share_bounds(amount, *within.percent))
+    lows, highs = zip(*nearest, strict=True)
+    return np.minimum.reduce(lows), np.maximum.reduce(highs)
+
+
+def _share_bounds(amount: Amounts, share: int, whole: int) -> tuple[Amounts, Amounts]:
     # The larger side is at most the smaller one times whole / (whole - share).
     size = np.abs(amount)
     smaller = times(size, whole - share) // whole

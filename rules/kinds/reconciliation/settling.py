@@ -128,7 +128,7 @@ class Settling:
             if pair.days is not None:
                 yield sa.or_(equal, sa.func.abs(self._days(ours, theirs)) <= number(pair.days))
             elif pair.has_tolerance:
-                yield sa.or_(equal, self._within(ours, theirs, Limits(pair.by, pair.percent)))
+                yield sa.or_(equal, self._within(ours, theirs, Limits.of(pair)))
             else:
                 yield equal
 
@@ -158,7 +158,7 @@ class Settling:
             larger = sa.func.greatest(sa.func.abs(left), sa.func.abs(right))
             share = constant_sql(limits.percent, Type.DECIMAL, self.dialect) * larger
             conditions.append(distance * number(100) <= share)
-        return sa.and_(*conditions)
+        return sa.or_(*conditions) if limits.either else sa.and_(*conditions)
 
     def sums(self) -> Select:
         """Count the settled keys by the currencies of their records, with the money of each side."""

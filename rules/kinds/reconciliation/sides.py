@@ -22,6 +22,7 @@ class Within:
 
     by: int | None
     percent: tuple[int, int] | None
+    either: bool = False
 
     @classmethod
     def of(cls, limits: Limits, places: int) -> Within:
@@ -32,17 +33,18 @@ class Within:
         share = None
         if limits.percent is not None:
             share = (numbers.scaled(limits.percent, digits), 100 * 10**digits)
-        return cls(by, share)
+        return cls(by, share, limits.either)
 
     def __call__(self, left: Amounts, right: Amounts) -> Flags:
         distance = np.abs(left - right)
-        agree = np.ones(len(distance), np.bool_)
+        holds: list[Flags] = []
         if self.by is not None:
-            agree &= np.asarray(distance <= self.by, np.bool_)
+            holds.append(np.asarray(distance <= self.by, np.bool_))
         if self.percent is not None:
             share, whole = self.percent
             larger = np.maximum(np.abs(left), np.abs(right))
-            agree &= np.asarray(numbers.times(distance, whole) <= numbers.times(larger, share), np.bool_)
+            holds.append(np.asarray(numbers.times(distance, whole) <= numbers.times(larger, share), np.bool_))
+        agree: Flags = (np.logical_or if self.either else np.logical_and).reduce(holds)
         return agree
 
 
@@ -165,5 +167,5 @@ def _field(bound: BoundRule, number: int, left: pa.Table, right: pa.Table) -> Fi
         return Field(ours, theirs, Measure(values, present, lambda first, second: np.abs(first - second) <= most))
     scaled = Scaled.of(columns[0]), Scaled.of(columns[1])
     lefts, rights, places = numbers.aligned(*scaled, numbers.decimal_places(pair.by))
-    within = Within.of(Limits(pair.by, pair.percent), places)
+    within = Within.of(Limits.of(pair), places)
     return Field(ours, theirs, Measure((lefts, rights), present, within))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 
 from rules import grouping
 from rules.expressions.words import condition_in_words, duration_in_words, name_in_words
 from rules.kinds.base import Rows, Sample
-from rules.kinds.reconciliation.bound import BoundRule, BoundSide
+from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Limits
 from rules.kinds.reconciliation.model import DateTolerance
 from rules.kinds.reconciliation.pairs import Pair
 from rules.normalise import chain_function
@@ -34,7 +33,7 @@ def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
         "compares": [_part(pair, "equal") for pair in bound.pairs],
         "takes part": list(_takes_part(bound)),
         "pairs": list(_pairs(bound)),
-        "must agree": [_part(pair, _how(pair.by, pair.percent, pair.days)) for pair in bound.compared],
+        "must agree": [_part(pair, _how(Limits.of(pair), pair.days)) for pair in bound.compared],
         "waits": list(_waits(bound)),
     }
     return {heading: listed for heading, listed in sentences.items() if listed}
@@ -68,7 +67,7 @@ def _pairs(bound: BoundRule) -> Iterator[str]:
     if bound.date:
         yield f"{bound.date.left} and {bound.date.right}: {_days(bound.date)}"
     if limits:
-        how = _how(limits.by, limits.percent, None)
+        how = _how(limits, None)
         what = "amounts" if rule.is_assigned else "sums"
         yield f"{what} of {amounts[0]} and of {amounts[1]}: {how}"
 
@@ -80,11 +79,11 @@ def _days(date: DateTolerance) -> str:
     return f"right at most {date.later} {unit} after left, and at most {date.earlier} before"
 
 
-def _how(by: Decimal | None, percent: Decimal | None, days: int | None) -> str:
-    limits = [f"at most {by} apart"] if by is not None else []
-    limits += [f"at most {percent} % of the larger apart"] if percent is not None else []
-    limits += [f"at most {days} days apart"] if days is not None else []
-    return " and ".join(limits) or "equal"
+def _how(limits: Limits, days: int | None) -> str:
+    sentences = [f"at most {limits.by} apart"] if limits.by is not None else []
+    sentences += [f"at most {limits.percent} % of the larger apart"] if limits.percent is not None else []
+    sentences += [f"at most {days} days apart"] if days is not None else []
+    return (" or " if limits.either else " and ").join(sentences) or "equal"
 
 
 def _waits(bound: BoundRule) -> Iterator[str]:
