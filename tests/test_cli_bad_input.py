@@ -384,6 +384,27 @@ def test_ids_that_are_not_unique_are_told(shop: Project) -> None:
     assert {"column": "id", "reason": "not unique", "records": 1} in shop("run", "--json").json["rules"][0]["skipped"]
 
 
+def test_a_shared_id_is_told_once_until_no_record_shares_one(shop: Project) -> None:
+    shop.write((shop.folder / "reconcile.yaml").read_text() + "channels: {log: {type: file, path: messages.txt}}\n")
+    told = shop.folder / "messages.txt"
+    shared = ORDERS + "P-1,A-9,1.00,2026-03-01T10:00:00Z\n"
+
+    (shop.folder / "orders.csv").write_text(shared)
+    runs = [shop("run"), shop("run")]
+    status = shop("status")
+    first = told.read_text()
+    (shop.folder / "orders.csv").write_text(ORDERS)
+    runs.append(shop("run"))
+
+    assert [run.code for run in runs] == [0, 0, 0]
+    assert first.count("Records of dataset orders share their id.") == 1
+    assert "has the id of another record" in first
+    assert "P-1" not in first.split("share their id.")[1]
+    assert "Records of dataset orders share their id." in status.out
+    assert told.read_text().count("No two records of dataset orders share their id any more\n") == 1
+    assert "share their id" not in shop("status").out
+
+
 def _book(path: Path) -> bytes:
     with xlsxwriter.Workbook(str(path)) as book:
         sheet = book.add_worksheet("Orders")

@@ -290,13 +290,34 @@ def test_amounts_with_a_currency_sign_are_no_id(tmp_path: Path) -> None:
     assert "# Betrag holds amounts with a currency sign, so it is read as text: export it without" in suggested.out
 
 
+@pytest.mark.parametrize(
+    ("header", "value", "proposed"),
+    [
+        ("Verwendungszweck", "RE-2026-{}", "# id: []"),
+        ("reference", "R{}", "# id: []"),
+        ("Belegnummer", "B{}", "# id: Belegnummer  # unique in 20 records today; as an id it hides a repeated one"),
+        ("note", "paid by {}", "# id: []"),
+        ("when", "2026-03-01 10:00:{}", "# id: []"),
+        ("total", "{}.50", "# id: []"),
+        ("payment_id", "P{}", "    id: payment_id"),
+        ("entry", "00{}", "    id: entry"),
+    ],
+)
+def test_what_may_be_repeated_tomorrow_is_no_id(tmp_path: Path, header: str, value: str, proposed: str) -> None:
+    """As an id, the reference of a payment hides that it was paid twice."""
+    rows = [f"{value.format(n)},Kaffee AG" for n in range(10, 30)]
+    project = write_csv(tmp_path, "bank.csv", f"{header},payee", rows)
+
+    assert proposed in project("suggest", "./bank.csv").out
+
+
 @pytest.mark.slow
 def test_without_an_id_the_reason_is_said(tmp_path: Path) -> None:
     project = write_csv(tmp_path, "rows.csv", "a,b", [*(f"x{n},y{n}" for n in range(40)), "x7,y7"])
 
     suggested = accepted(project, "rows.csv")
 
-    assert "# id: []  # no column or pair of columns is unique in 41 records" in suggested.out
+    assert "# id: []  # no column or pair of columns surely identifies each of 41 records" in suggested.out
 
 
 @pytest.mark.slow
@@ -333,7 +354,8 @@ def test_names_with_signs_are_quoted(tmp_path: Path) -> None:
 
     suggested = accepted(project, "./odd {name}.csv")
 
-    assert 'id: "Order: No"' in lines(suggested)
+    assert '# id: "Order: No"  # unique in 20 records today; as an id it hides a repeated one' in suggested.out
+    assert 'pii: ["e\\nmail"]' in lines(suggested)
 
 
 @pytest.mark.slow

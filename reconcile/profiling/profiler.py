@@ -96,7 +96,7 @@ class Profiler:
             columns = list(_columns(config, copy, counts))
             identifier = None if config.id else self._id(config, columns, counts, copy.records)
             people = personal(config.name, columns)
-            ids = config.id or (identifier.columns if identifier else ())
+            ids = config.id or (identifier.columns if identifier and not identifier.is_open else ())
             named = replace(config, id=ids)
             tried = trials.choose(
                 keys.candidates(columns, people, ids),

@@ -55,12 +55,12 @@ def of_id(identifier: Id | None, config: DatasetConfig, records: int) -> Iterato
         yield Setting(
             "id",
             "[]",
-            f"no column or pair of columns is unique in {plural(records, 'record', 'records')}",
+            f"no column or pair of columns surely identifies each of {plural(records, 'record', 'records')}",
             is_open=True,
         )
     else:
         names = list(identifier.columns)
-        yield Setting("id", names[0] if len(names) == 1 else names, identifier.why)
+        yield Setting("id", names[0] if len(names) == 1 else names, identifier.why, is_open=identifier.is_open)
 
 
 def of_money(columns: Sequence[Column], config: DatasetConfig) -> Iterator[Setting]:
