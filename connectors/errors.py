@@ -200,12 +200,20 @@ class ColumnTypeUnknown(ConnectorError):
 
 
 def nearest(name: str, existing: Iterable[str]) -> str:
-    """The end of a sentence: similar existing names, else the first few."""
+    """The end of a sentence: similar existing names, else the first few.
+
+    The word table, file or sheet before a name makes it no more similar.
+    """
     names = list(existing)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    by_bare = {_bare(existing_name): existing_name for existing_name in names}
+    close = [by_bare[bare] for bare in difflib.get_close_matches(_bare(name), by_bare, n=3, cutoff=0.6)]
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"there is {', '.join(names[:8])}{' and more' if len(names) > 8 else ''}" if names else "there is none"
+
+
+def _bare(name: str) -> str:
+    return re.sub("^(table|file|sheet) ", "", name).casefold()
 
 
 class DatasetMissing(ConnectorError):

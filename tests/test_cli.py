@@ -169,6 +169,11 @@ def test_what_is_no_command_or_option_is_told_with_the_usage(tmp_path: Path) -> 
     project = Project(tmp_path)
 
     in_words(project("rnu"), 2, "No such command 'rnu'", lines=4)
+    in_words(project("ignore"), 2, "did you mean 'dismiss' or 'snooze'?", lines=4)
+    in_words(project("delte"), 2, "did you mean 'plan' or 'erase'?", lines=4)
+    in_words(project("users", "ad"), 2, "did you mean 'add'?", lines=4)
+    in_words(project("qqq"), 2, "--help lists all", lines=4)
+    in_words(project("help", "validate"), 2, "did you mean `check`?", lines=4)
     in_words(project("run", "--drry-run"), 2, "No such option: --drry-run", lines=4)
     assert project().code == 2
 

@@ -407,6 +407,9 @@ def test_near_names_are_offered(url: str) -> None:
 
     with pytest.raises(DatasetMissing, match="did you mean table charges"):
         shop.describe(table("chrages"))
+    with pytest.raises(DatasetMissing, match="no table kunden; there is table") as unlike:
+        shop.describe(table("kunden"))
+    assert "did you mean" not in str(unlike.value)
     with pytest.raises(ColumnMissing, match="no column 'wrod'; did you mean word"):
         shop.scan(table("charges"), ["wrod"])
     with pytest.raises(ColumnMissing, match="no column 'wrod'; did you mean word"):

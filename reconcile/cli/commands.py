@@ -37,6 +37,7 @@ from reconcile.cli import (
     triggering,
     users,
 )
+from reconcile.cli.meant import Group
 
 _SETTINGS: Mapping[str, Any] = {
     "name": "reconcile",
@@ -126,13 +127,14 @@ def _name(info: CommandInfo) -> str:
 def _built(info: CommandInfo | TyperInfo) -> Any:
     if isinstance(info, CommandInfo):
         return typer.main.get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=None)
+    info.cls = Group
     return typer.main.get_group_from_info(
-        info, pretty_exceptions_short=True, suggest_commands=True, rich_markup_mode=None
+        info, pretty_exceptions_short=True, suggest_commands=False, rich_markup_mode=None
     )
 
 
 def _program() -> Any:
-    root = typer.Typer(**_SETTINGS)
+    root = typer.Typer(**_SETTINGS, cls=Group)
     root.callback()(_options)
     group: Any = typer.main.get_command(root)
     group.commands = _Commands()

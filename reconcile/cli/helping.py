@@ -34,14 +34,14 @@ def show_help(
 
 def _require(program: Any, words: list[str], topics: Any) -> None:
     """Raise BadParameter, with the nearest name, unless the words lead to a command."""
-    from rules.document.mistakes import nearest
+    from reconcile.cli.meant import commands_meant
 
     command, before = program, "reconcile"
     for word in words:
         commands = getattr(command, "commands", {})
         if word not in commands:
             names = [*commands, *(topics if command is program else ())]
-            closest = nearest(word, names)
-            hint = f"did you mean `{closest}`?" if closest else f"`{before} --help` lists what there is"
+            close = commands_meant(word, names)
+            hint = f"did you mean `{close[0]}`?" if close else f"`{before} --help` lists what there is"
             raise typer.BadParameter(f"{word!r} is neither a command nor a topic; {hint}", param_hint="COMMAND|TOPIC")
         command, before = commands[word], f"{before} {word}"
