@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import sqlalchemy as sa
 from sides_support import WIDE, Export, Sides, Table, unchanged
 from world_support import ALONE, CUSTOMERS, DELETE, World
 
+from reconcile.cleaning.execution import evidence, executor
 from reconcile.cleaning.planning import nearby
 from reconcile.findings.results import RuleFailure
 from reconcile.store import findings as stored_findings
+from reconcile.store.plans import StoredPlan
 
 DELETE_UNPAID = {"dataset": "invoices", "forms": ["left_only"], "action": "delete"}
 APPROVED: dict[str, Any] = {"clean": DELETE_UNPAID}
@@ -522,3 +525,27 @@ def test_a_large_table_is_asked_for_the_records_near_a_plan(
 
     assert not planner.tools.asking.has_asked_the_whole_rule
     assert world.shop.ids("charges") == ([1, 2, 3, 4, 9] if arrives else [1, 3, 4])
+
+
+def test_fewer_plans_are_looked_at_together_where_that_takes_longer_than_it_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each batch of one would look at all other plans again, 36 in total."""
+    monkeypatch.setattr(executor, "BATCH", 1)
+    monkeypatch.setattr(evidence, "HOLDS", 0.0)
+    looked_at: list[int] = []
+    look = evidence.Evidence.look
+
+    def counting(seen: evidence.Evidence, plans: Sequence[StoredPlan]) -> None:
+        looked_at.append(len(plans))
+        look(seen, plans)
+
+    monkeypatch.setattr(evidence.Evidence, "look", counting)
+    world = World.at(tmp_path / "w", twins=ALONE)
+    world.add(*((2 * n + twin, f"{n}@x", "") for n in range(8) for twin in (0, 1)))
+    world.run()
+
+    report = world.run()
+
+    assert world.cleaning(report)["cleaned"] == 8
+    assert [plans for plans in looked_at if plans] == [8, 4, 2, 1, 1, 1, 1, 1]

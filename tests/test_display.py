@@ -167,7 +167,7 @@ def test_records_of_two_datasets_stand_side_by_side_each_with_its_own_columns(tm
     assert right["values"] == {"no / reference": "A", "total / amount": "18.00", "payee": "Landlord"}
     assert right["differs"] == ["total / amount"]
     assert right["link"] == "http://bank.example/#4"
-    assert "They are paired by no / reference, but do not agree." in bank("show", finding["id"]).out
+    assert "They are paired by no / reference, but differ." in bank("show", finding["id"]).out
 
 
 def test_datasets_compared_together_show_their_columns_under_the_names_of_the_rule(tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ def test_five_hundred_findings_come_back_in_any_order(tmp_path: Path) -> None:
     refused = world.command("decide", "out.csv")
     done = world.command("decide", "out.csv", "--confirm", "500", "--json")
 
-    assert (refused.code, "add --confirm 500" in refused.err) == (4, True)
+    assert (refused.code, "repeat with --confirm 500" in refused.err) == (4, True)
     assert (done.code, done.json["decided"]) == (0, 500)
     assert [finding["finding"] for finding in done.json["findings"]] == order
 

@@ -99,14 +99,14 @@ def test_more_than_twenty_need_their_number(world: World) -> None:
     code, answer = invoked("dismiss", "--rule", "twins", "--confirm", str(GROUPS))
 
     assert (refused, wrong, before) == (exits.REFUSED, exits.REFUSED, {"awaiting_approval": GROUPS})
-    assert str(why.exception) == f"This is about {GROUPS} findings. Nothing was changed; add --confirm {GROUPS}"
-    assert f"This is about {GROUPS} findings, not 21." in str(why_wrong.exception)
+    assert str(why.exception) == f"{GROUPS} findings match. Nothing changed; repeat with --confirm {GROUPS}"
+    assert f"{GROUPS} findings match, not 21." in str(why_wrong.exception)
     assert (code, answer.stdout.splitlines()[-1]) == (0, f"{GROUPS} findings: {GROUPS} decided.")
     assert states(world) == {"dismissed": GROUPS}
     late, why_late = invoked("dismiss", "--rule", "twins", "--confirm", str(GROUPS))
     assert (late, str(why_late.exception)) == (
         exits.REFUSED,
-        f"This is about no finding, not {GROUPS}. Nothing was changed; `reconcile status` says what waits",
+        f"No finding matches, not {GROUPS}. Nothing changed; `reconcile status` says what waits",
     )
 
 
@@ -305,7 +305,7 @@ def test_at_a_terminal_the_number_is_typed(world: World, typed: str, code: int, 
     os.close(terminal)
 
     assert (os.waitstatus_to_exitcode(status), states(world).get("dismissed", 0)) == (code, dismissed)
-    assert (f"add --confirm {GROUPS}" in shown.decode()) == (code != 0)
+    assert (f"--confirm {GROUPS}" in shown.decode()) == (code != 0)
     assert "defect" not in shown.decode()
 
 

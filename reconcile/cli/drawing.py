@@ -26,7 +26,7 @@ _CHANGES: Mapping[tuple[str, str], str] = {
     ("update", ""): "changes",
     ("delete", "captured"): "goes with it",
     ("delete", ""): "goes",
-    ("insert", ""): "is put there",
+    ("insert", ""): "is added",
 }
 
 

@@ -135,7 +135,7 @@ def confirmed_by(out: Output, confirmed: int | None, choose: Callable[[int | Non
         if confirmed is not None or not (out.is_interactive and sys.stdin.isatty()):
             raise
         try:
-            typed = typer.prompt(f"This is about {error.number:,} findings. Type {error.number} to go on", err=True)
+            typed = typer.prompt(f"{error.number:,} findings match. Type {error.number} to go on", err=True)
         except typer.Abort:
             raise error from None
         if not typed.strip().isdecimal():

@@ -36,10 +36,10 @@ class NumberNotConfirmed(Refused):
 
     def __init__(self, number: int, confirmed: int | None) -> None:
         self.number = number
-        findings = plural(number, "finding", "findings") if number else "no finding"
+        findings = plural(number, "finding matches", "findings match") if number else "No finding matches"
         wrong = "" if confirmed is None else f", not {confirmed:,}"
-        remedy = f"add --confirm {number}" if number else "`reconcile status` says what waits"
-        super().__init__(f"This is about {findings}{wrong}. Nothing was changed; {remedy}")
+        remedy = f"repeat with --confirm {number}" if number else "`reconcile status` says what waits"
+        super().__init__(f"{findings}{wrong}. Nothing changed; {remedy}")
 
 
 class PlanFileRefused(Wrong):

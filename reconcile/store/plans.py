@@ -241,6 +241,13 @@ def get(tx: Transaction, name: str) -> StoredPlan:
     return stored(tx, row)
 
 
+def some(tx: Transaction, ids: Sequence[str]) -> list[StoredPlan]:
+    """Return these plans, in this order, without missing ones."""
+    query = sa.select(*COLUMNS).where(bulk.one_of(plans.c.id, "ids"))
+    by_id = {row.id: stored(tx, row) for row in tx.connection.execute(query, {"ids": list(ids)})} if ids else {}
+    return [by_id[name] for name in ids if name in by_id]
+
+
 def renamed(tx: Transaction, ids: Collection[str]) -> dict[str, Mapping[str, Any]]:
     """Return the part of their summaries that tells the present names of records, for plans that have it."""
     query = sa.select(plans.c.id, plans.c.summary).where(bulk.one_of(plans.c.id, "ids"))

@@ -31,15 +31,18 @@ from rules.kinds.base import Rule
 
 CHANGED = "records that it relies on changed since it was planned"
 AT_ONCE = 1_000
-"""Plans whose evidence is read together: a rule over a large dataset is asked once for several batches."""
+"""Plans whose evidence is read together, at most: a rule over a large dataset is asked once for several batches."""
 HOLDS = 10.0
-"""Seconds for which evidence holds; older evidence is read again."""
+"""Seconds for which evidence holds, from when its reading began; older evidence is read again."""
 
 
 @dataclass
 class Evidence:
     """The evidence of plans. `stale` and `unread` have the reason, by plan: a run would not plan it again, or nothing
     could be read, or a run would clean nothing now. `run` and `slot` are those of the run, None outside of runs.
+
+    `at_once`: so many plans are to be looked at next. Where that takes long, because many processes share a processor
+    or plans are large, fewer are: evidence that holds no longer when it is read would be read again for each batch.
     """
 
     store: Store
@@ -50,6 +53,7 @@ class Evidence:
     run: str | None = None
     stale: dict[str, str] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
+    at_once: int = AT_ONCE
     _seen: set[str] = field(default_factory=set)
     _read_at: float = 0.0
 
@@ -82,6 +86,8 @@ class Evidence:
                 self._look(rule, of_rule)
             except (ConnectorError, RuleError) as error:
                 self.unread |= {plan.id: str(error) for plan in of_rule}
+        took = time.monotonic() - self._read_at
+        self.at_once = len(plans) // 2 if took > HOLDS / 2 else min(2 * self.at_once, AT_ONCE)
 
     def _look(self, rule: Rule, plans: Sequence[StoredPlan]) -> None:
         with self.store.read() as tx:

@@ -16,7 +16,7 @@ from connectors.errors import ConnectorError, Reaction
 from connectors.target import NotATable, Target, TargetError, TargetRefused
 from reconcile import points
 from reconcile.cleaning.execution.admission import CLAIM, Admission
-from reconcile.cleaning.execution.evidence import AT_ONCE, Evidence
+from reconcile.cleaning.execution.evidence import Evidence
 from reconcile.cleaning.execution.execute import (
     How,
     Job,
@@ -423,7 +423,8 @@ class _Execution:
         Return those that are not recorded yet: none, unless the evidence was read a moment ago.
         """
         with self.tools.store.read() as tx:
-            ids = stored.due_ids(tx, self.source, AT_ONCE, ids=self.selection.ids, rules=rules)
+            most = max(self._evidence.at_once, BATCH)
+            ids = stored.due_ids(tx, self.source, most, ids=self.selection.ids, rules=rules)
         if self._evidence.holds(ids[:BATCH]):
             return list(results)
         if results:
@@ -432,7 +433,7 @@ class _Execution:
                 points.reach("store.done.before_commit")
             points.reach("store.done.committed")
         with self.tools.store.read() as tx:
-            plans = [stored.get(tx, name) for name in ids]
+            plans = stored.some(tx, ids)
         self._evidence.look(plans)
         return []
 

@@ -292,16 +292,28 @@ class ReconciliationRule(Rule):
         match form:
             case "left_only" | "right_only":
                 missing_in = self.right if form == "left_only" else self.dataset
-                return f"No record of {missing_in} is left that pairs with it by {names}."
+                return f"{missing_in} has {self._nothing_like_it}."
             case "duplicate_left" | "duplicate_right":
-                return (
-                    f"Several records of {self.dataset if form == 'duplicate_left' else self.right} have one {names}."
-                )
+                repeated_in = self.dataset if form == "duplicate_left" else self.right
+                return f"{repeated_in} has several records with the same {names}."
             case "unbalanced":
-                return f"The records of one {names} do not add up to the same on both sides."
+                return f"{self.dataset} and {self.right} have different sums for the same {names}."
             case "ambiguous":
                 return f"More than one pairing by {names} is possible."
-        return f"They are paired by {names}, but do not agree."
+        return f"They are paired by {names}, but differ."
+
+    @property
+    def _nothing_like_it(self) -> str:
+        """What the other dataset does not have, in words."""
+        names = " and ".join(pair.name for pair in self.key)
+        alike = f" with the same {names}" if names else ""
+        if self.bundle is not None:
+            return f"no free records{alike} that add up to it"
+        if not self.is_assigned:
+            return f"no record{alike}"
+        tolerance = self.tolerance
+        near = [column.left for column in (tolerance.date, tolerance.amount) if column is not None and column.left]
+        return f"no free record{alike} whose {' and '.join(near)} {'is' if len(near) == 1 else 'are'} near enough"
 
     def form_words(self, form: str) -> FormWords:
         if form == "mismatch" and not self.compare and (self.is_assigned or self.tolerance.date is None):
