@@ -186,12 +186,20 @@ def test_the_year_of_a_booking_is_the_one_nearest_to_its_value_date(
 @pytest.mark.parametrize(
     ("wrong", "right", "sentence"),
     [
-        ("2512311231", "2602301231", "s.sta:5: its date does not exist"),
-        ("2512311231", "2512310230", "s.sta:5: its booking date does not exist"),
+        ("2512311231", "2602311231", "s.sta:5: the date of field `:61:` does not exist"),
+        ("2512311231", "2512310230", "s.sta:5: the booking date of field `:61:` does not exist"),
         (":60F:C251230EUR1000,50", ":60F:C251230EUR1000,51", "s.sta:1: its entries do not add up"),
-        (":62F:C260102EUR1195,50\n", "", "lacks its opening"),
-        (":20:STARTUMSE\n", "", "is not in an MT940 statement"),
-        ("D45,00NDDTNONREF", "D45,00", "s.sta:1: an entry of this statement has no type"),
+        (":62F:C260102EUR1195,50\n", "", "s.sta:1: this statement lacks its closing balance (`:62F:`)"),
+        (":20:STARTUMSE\n", "", "s.sta:1: this is not in an MT940 statement"),
+        ("2601020102C250", "2601020102X250", "s.sta:7: field `:61:` has no C, D, RC or RD and an amount"),
+        ("C250,00NTRF", "C250.00NTRF", "s.sta:7: field `:61:` has no type of transaction"),
+        (":61:260102", ":61:", "s.sta:7: field `:61:` begins with no date as YYMMDD"),
+        ("C260102EUR", "C260102", "s.sta:11: field `:62F:` needs C or D, a date, a currency"),
+        ("C260102EUR", "C260102USD", "s.sta:1: its balances have different currencies"),
+        (":62F:", ":60F:", "s.sta:11: this statement has a second opening balance"),
+        (":86:Kein", ":61:2601020102C1,00NTRFX\n:86:Kein", "s.sta:12: field `:61:` comes after the closing balance"),
+        ("-\n", "-\n:61:2601020102C1,00NTRFX\n", "s.sta:14: this is not in an MT940 statement"),
+        ("D45,00NDDTNONREF", "D45,00", "s.sta:5: field `:61:` has no type of transaction"),
     ],
 )
 def test_mistakes_of_mt940_are_told_with_their_line(tmp_path: Path, wrong: str, right: str, sentence: str) -> None:

@@ -31,6 +31,12 @@ class Entry:
 
     `reversal` says that it takes an earlier booking back; its amount has the sign of the money that moves now. `entry`
     is its number in its statement, from 1. `transactions` is the number of payments that a bank booked in one sum.
+
+    `kind` is the message: `statement`, `report` (of a day that goes on) or `notification`. `reference` is the best of
+    the references; `end_to_end` (of the payer), `bank_reference` (of the entry), `transaction_reference` (the bank's of
+    a payment) and `batch_reference` (of the payer's order) are the same in every message about a payment. `details` is
+    what the bank adds. `original_amount` in `original_currency` is what was paid, if in another currency than the
+    account's; `exchange_rate` as the bank writes it. `closing_balance` is that of the statement.
     """
 
     statement: str
@@ -50,6 +56,15 @@ class Entry:
     iban: str | None
     purpose: str | None
     line: int
+    kind: str = "statement"
+    end_to_end: str | None = None
+    transaction_reference: str | None = None
+    batch_reference: str | None = None
+    details: str | None = None
+    original_amount: Decimal | None = None
+    original_currency: str | None = None
+    exchange_rate: Decimal | None = None
+    closing_balance: Decimal | None = None
 
 
 SCHEMA = pa.schema(
@@ -70,6 +85,15 @@ SCHEMA = pa.schema(
         pa.field("name", pa.string()),
         pa.field("iban", pa.string()),
         pa.field("purpose", pa.string()),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("end_to_end", pa.string()),
+        pa.field("transaction_reference", pa.string()),
+        pa.field("batch_reference", pa.string()),
+        pa.field("details", pa.string()),
+        pa.field("original_amount", pa.decimal128(24, 6)),
+        pa.field("original_currency", pa.string()),
+        pa.field("exchange_rate", pa.decimal128(38, 12)),
+        pa.field("closing_balance", pa.decimal128(24, 6)),
     ]
 )
 """The columns of every format, named as the attributes of `Entry`."""
