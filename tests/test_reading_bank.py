@@ -123,7 +123,7 @@ def test_entries_that_do_not_explain_the_balances_are_refused(tmp_path: Path, cl
         (camt(camt_entry("1", "PLUS"), closing="101"), "`CRDT` or `DBIT`"),
         (camt(camt_entry("1", day="2026-02-30"), closing="101"), "`BookgDt` is not a date"),
         (camt(camt_entry("1", status="MAYBE"), closing="101"), "its status is none of"),
-        (camt().replace("Stmt", "Rpt"), "it has no CAMT.053 statement"),
+        (camt().replace("Stmt", "Rpt"), "it has no statement, report or notification"),
         (camt()[:-40], "this is not well-formed XML"),
         ("", "this is not well-formed XML"),
     ],

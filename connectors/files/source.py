@@ -37,8 +37,8 @@ ROWS = 65_536
 FILE: pa.Field[Any] = pa.field("_file", pa.string(), nullable=False)
 ROW: pa.Field[Any] = pa.field("_row", pa.int64(), nullable=False)
 PLACES = pa.schema([FILE, ROW])
-_NAMES = {"parquet": "Parquet", "camt053": "CAMT.053", "mt940": "MT940"}
-_FORMATS = "csv, tsv, jsonl, parquet, camt053 or mt940"
+_NAMES = {"parquet": "Parquet", "camt": "CAMT", "camt053": "CAMT", "mt940": "MT940"}
+_FORMATS = "csv, tsv, jsonl, parquet, camt or mt940"
 _TEXT_ONLY = "`malformed` and `skip_footer` are for CSV, TSV and JSON Lines: leave them out"
 OneFile = CsvFile | JsonLines | ParquetFile | BankFile
 

@@ -101,12 +101,16 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class BankFile:
-    """One file of statements. `read` yields its entries in order, `count_entries` counts them without reading them."""
+    """One file of statements. `read` yields its entries in order, `count_entries` counts them without reading them.
+
+    `is_split`: a record is one payment, unless the bank does not say what the payments of a batch are.
+    """
 
     file: OpenedFile
     read: Callable[[OpenedFile], Iterator[Entry]]
     count_entries: Callable[[OpenedFile], int]
     left_out: MalformedRecords = NONE
+    is_split: bool = False
 
     @property
     def name(self) -> str:
@@ -117,8 +121,12 @@ class BankFile:
         return SCHEMA
 
     def warnings(self, columns: Sequence[str] | None) -> Iterator[UnreadableCells]:  # noqa: ARG002 - of the port
-        """Yield nothing: a statement that is not wholly plain is refused."""
-        yield from ()
+        """Yield a warning about batches that stay one record; a statement that is not wholly plain is refused."""
+        whole = [entry.line for entry in self.read(self.file) if entry.transactions > 1] if self.is_split else []
+        if whole:
+            entries = f"{len(whole):,} {'batch is' if len(whole) == 1 else 'batches are'}"
+            reason = f"{entries} not split: the bank does not say all amounts in the account's currency"
+            yield UnreadableCells("*", reason, 0, f"{self.name}:{whole[0]}")
 
     def batches(self, columns: Sequence[str], nulls: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """The entries' columns, in the order of the file. Raises FileUnreadable with the line, RecordsLost."""
