@@ -153,7 +153,7 @@ class _Reading:
             context = self._context
             self._context = Context(context.file, context.kind, context.statement, context.account, amount)
 
-    def _refuse_currency(self, currency: str, node: Node) -> None:
+    def _refuse_currency(self, currency: str | None, node: Node) -> None:
         if self._proof.currency not in (None, currency):
             reason = "its entries and balances have several currencies"
             remedy = "ask the bank for a statement in the account's currency"

@@ -45,7 +45,7 @@ class Entry:
     booked: dt.date | None
     valued: dt.date | None
     amount: Decimal
-    currency: str
+    currency: str | None
     status: str
     reversal: bool
     transactions: int
@@ -98,6 +98,12 @@ SCHEMA = pa.schema(
 )
 """The columns of every format, named as the attributes of `Entry`."""
 
+WITHOUT_CURRENCY = SCHEMA.set(SCHEMA.get_field_index("currency"), pa.field("currency", pa.string()))
+"""The columns of a format that does not name the currency."""
+WITH_FITID = SCHEMA.append(pa.field("FITID", pa.string()))
+"""The columns of OFX, with its own name for `bank_reference`."""
+_ATTRIBUTES = {"FITID": "bank_reference"}
+
 
 @dataclass(frozen=True)
 class BankFile:
@@ -111,14 +117,11 @@ class BankFile:
     count_entries: Callable[[OpenedFile], int]
     left_out: MalformedRecords = NONE
     is_split: bool = False
+    columns: pa.Schema = SCHEMA
 
     @property
     def name(self) -> str:
         return self.file.name
-
-    @property
-    def columns(self) -> pa.Schema:
-        return SCHEMA
 
     def warnings(self, columns: Sequence[str] | None) -> Iterator[UnreadableCells]:  # noqa: ARG002 - of the port
         """Yield a warning about batches that stay one record; a statement that is not wholly plain is refused."""
@@ -130,11 +133,11 @@ class BankFile:
 
     def batches(self, columns: Sequence[str], nulls: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """The entries' columns, in the order of the file. Raises FileUnreadable with the line, RecordsLost."""
-        schema = pa.schema([SCHEMA.field(name) for name in columns])
+        schema = pa.schema([self.columns.field(name) for name in columns])
         entries, bookings = self.read(self.file), 0
         while part := list(islice(entries, rows)):
             bookings += sum(entry.line > 0 for entry in part)
-            arrays = [_array([getattr(entry, field.name) for entry in part], field, nulls) for field in schema]
+            arrays = [_array([_value(entry, field.name) for entry in part], field, nulls) for field in schema]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
         confirm_count(self.name, self.count_entries(self.file), bookings)
 
@@ -148,6 +151,10 @@ class BankFile:
     def confirm(self, returned: int) -> None:
         """Raise RecordsLost if it holds another number of records."""
         confirm_count(self.name, sum(1 for _ in self.read(self.file)), returned)
+
+
+def _value(entry: Entry, column: str) -> object:
+    return getattr(entry, _ATTRIBUTES.get(column, column))
 
 
 def _array(values: list[object], field: pa.Field, nulls: Sequence[str]) -> pa.Array:
