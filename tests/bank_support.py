@@ -52,3 +52,75 @@ def camt_entry(amount: str, sign: str = "CRDT", day: str = "2026-11-02", details
 
 def camt(*entries: str, opening: str = "100.00", closing: str = "100.00", version: str = "02") -> str:
     return CAMT.format(version=version, opening=opening, closing=closing, entries="".join(entries))
+
+
+OFX_HEADER = """\
+OFXHEADER:100
+DATA:OFXSGML
+VERSION:102
+SECURITY:NONE
+ENCODING:USASCII
+CHARSET:1252
+COMPRESSION:NONE
+OLDFILEUID:NONE
+NEWFILEUID:NONE
+
+"""
+OFX_TRANSACTION = """
+<STMTTRN>
+<TRNTYPE>{kind}
+<DTPOSTED>{day}
+<TRNAMT>{amount}
+<FITID>{fitid}
+<NAME>{name}
+{more}</STMTTRN>"""
+OFX = """\
+<OFX>
+<SIGNONMSGSRSV1><SONRS><STATUS><CODE>0<SEVERITY>INFO</STATUS><LANGUAGE>ENG</SONRS></SIGNONMSGSRSV1>
+{statements}
+</OFX>
+"""
+OFX_STATEMENT = """\
+<BANKMSGSRSV1><STMTTRNRS><TRNUID>1<STATUS><CODE>0<SEVERITY>INFO</STATUS>
+<STMTRS><CURDEF>{currency}
+<BANKACCTFROM><BANKID>12030000<ACCTID>{account}<ACCTTYPE>CHECKING</BANKACCTFROM>
+<BANKTRANLIST><DTSTART>20260101<DTEND>20260131{transactions}
+</BANKTRANLIST>
+<LEDGERBAL><BALAMT>{balance}<DTASOF>20260131120000[-5:EST]</LEDGERBAL>
+</STMTRS></STMTTRNRS></BANKMSGSRSV1>"""
+OFX_CARD = """\
+<CREDITCARDMSGSRSV1><CCSTMTTRNRS><TRNUID>1<STATUS><CODE>0<SEVERITY>INFO</STATUS>
+<CCSTMTRS><CURDEF>{currency}
+<CCACCTFROM><ACCTID>{account}</CCACCTFROM>
+<BANKTRANLIST><DTSTART>20260101<DTEND>20260131{transactions}
+</BANKTRANLIST>
+<LEDGERBAL><BALAMT>{balance}<DTASOF>20260131120000[-5:EST]</LEDGERBAL>
+</CCSTMTRS></CCSTMTTRNRS></CREDITCARDMSGSRSV1>"""
+QIF = """\
+!Type:Bank
+D01/31/26
+T-45.00
+N1001
+PMueller
+MInvoice 4711
+LHousehold
+^
+D02/01/26
+T1,250.00
+PErika Muster
+^
+"""
+
+
+def ofx_transaction(amount: str = "-10.00", fitid: str = "F-1", **values: str) -> str:
+    parts = {"kind": "DEBIT", "day": "20260105120000[-5:EST]", "name": "Cafe", "more": ""} | values
+    return OFX_TRANSACTION.format(amount=amount, fitid=fitid, **parts)
+
+
+def ofx_statement(*transactions: str, form: str = OFX_STATEMENT, **values: str) -> str:
+    parts = {"currency": "EUR", "account": "1001", "balance": "100.00"} | values
+    return form.format(transactions="".join(transactions), **parts)
+
+
+def ofx(*statements: str, header: str = OFX_HEADER) -> str:
+    return header + OFX.format(statements="\n".join(statements))

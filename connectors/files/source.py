@@ -1,4 +1,4 @@
-"""Source `files`: CSV, TSV, JSON Lines, Parquet and statements of banks below one directory, `.gz` too.
+"""Source `files`: CSV, TSV, JSON Lines, Parquet and files of banks below one directory, `.gz` too.
 
 All files that match a dataset's `path` are one dataset. Columns are text unless `columns:` declares them (Parquet: as
 stored). `_file` is the file's path below the root, `_row` the number of the data record in its file, from 1.
@@ -21,6 +21,7 @@ from connectors.disk.paths import folder_columns, format_of, listed, matching, p
 from connectors.errors import ColumnMissing, ConnectorError, FileRefused, HeadersDiffer, TypesDiffer
 from connectors.files import parquet as parquet_files
 from connectors.files.bank import formats as bank
+from connectors.files.bank.proposals import proposed as proposed_of_bank
 from connectors.files.bank.statement import BankFile
 from connectors.files.connector import FilesConnector, FilesDataset, FilesSettings
 from connectors.files.csv import reader as csv_files
@@ -37,8 +38,8 @@ ROWS = 65_536
 FILE: pa.Field[Any] = pa.field("_file", pa.string(), nullable=False)
 ROW: pa.Field[Any] = pa.field("_row", pa.int64(), nullable=False)
 PLACES = pa.schema([FILE, ROW])
-_NAMES = {"parquet": "Parquet", "camt053": "CAMT.053", "mt940": "MT940"}
-_FORMATS = "csv, tsv, jsonl, parquet, camt053 or mt940"
+_NAMES = {"parquet": "Parquet", "camt": "CAMT", "camt053": "CAMT", "mt940": "MT940", "ofx": "OFX", "qif": "QIF"}
+_FORMATS = "csv, tsv, jsonl, parquet, camt, mt940, ofx or qif"
 _TEXT_ONLY = "`malformed` and `skip_footer` are for CSV, TSV and JSON Lines: leave them out"
 OneFile = CsvFile | JsonLines | ParquetFile | BankFile
 
@@ -118,16 +119,21 @@ class FilesSource(FilesConnector):
     def declaration(self, candidate: str) -> Declaration:
         path = matching(self.name, self.root, candidate)[0]
         kind = format_of(path)
-        if kind not in ("csv", "tsv"):
+        if kind in ("jsonl", "parquet"):
             return Declaration({"path": candidate})
         file = open_beneath(self.root, path.relative_to(self.root).as_posix())
         if path.suffix == ".gz":
             file.limit = self._max_unpacked or unpacked_limit(file.size)
-        settings, reasons = proposed(file, "\t" if kind == "tsv" else ",")
+        of_bank = proposed_of_bank(file, kind)
+        if of_bank is None and kind not in ("csv", "tsv"):
+            return Declaration({"path": candidate})
+        settings, reasons = of_bank or proposed(file, "\t" if kind == "tsv" else ",")
         return Declaration({"path": candidate, **settings}, reasons)
 
-    def keys(self, dataset: FilesDataset) -> Sequence[tuple[str, ...]]:  # noqa: ARG002 - files keep nothing unique
-        return ()
+    def keys(self, dataset: FilesDataset) -> Sequence[tuple[str, ...]]:
+        """The columns with which a bank numbers its entries; other files keep nothing unique."""
+        key = bank.key_of(dataset.format or format_of(Path(dataset.path)), dataset.path)
+        return (key,) if key and dataset.batches == "whole" else ()
 
     def _header(self, name: str) -> tuple[str, ...]:
         """The columns of a file; its name alone if it cannot be read."""
@@ -190,8 +196,7 @@ class FilesSource(FilesConnector):
             if skips or dataset.skip_footer:
                 raise FileRefused(name, f"{_NAMES[kind]} has no malformed records and no footer", _TEXT_ONLY)
             if kind in bank.FORMATS:
-                split = dataset.batches == "split"
-                return bank.opened(self.name, file, kind, encoding=dataset.encoding, split=split)
+                return bank.opened(self.name, file, kind, dataset)
             parquet = ParquetFile(file)
             parquet.weigh(limit)
             return parquet

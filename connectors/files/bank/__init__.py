@@ -1,1 +1,1 @@
-"""Statements of banks: CAMT.053 (ISO 20022) and MT940 (SWIFT), read as records of booked entries."""
+"""Files of banks: CAMT (ISO 20022), MT940 (SWIFT), OFX and QIF, read as records of entries."""

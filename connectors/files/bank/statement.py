@@ -31,6 +31,12 @@ class Entry:
 
     `reversal` says that it takes an earlier booking back; its amount has the sign of the money that moves now. `entry`
     is its number in its statement, from 1. `transactions` is the number of payments that a bank booked in one sum.
+
+    `kind` is the message: `statement`, `report` (of a day that goes on) or `notification`. `reference` is the best of
+    the references; `end_to_end` (of the payer), `bank_reference` (of the entry), `transaction_reference` (the bank's of
+    a payment) and `batch_reference` (of the payer's order) are the same in every message about a payment. `details` is
+    what the bank adds. `original_amount` in `original_currency` is what was paid, if in another currency than the
+    account's; `exchange_rate` as the bank writes it. `closing_balance` is that of the statement.
     """
 
     statement: str
@@ -39,7 +45,7 @@ class Entry:
     booked: dt.date | None
     valued: dt.date | None
     amount: Decimal
-    currency: str
+    currency: str | None
     status: str
     reversal: bool
     transactions: int
@@ -50,6 +56,15 @@ class Entry:
     iban: str | None
     purpose: str | None
     line: int
+    kind: str = "statement"
+    end_to_end: str | None = None
+    transaction_reference: str | None = None
+    batch_reference: str | None = None
+    details: str | None = None
+    original_amount: Decimal | None = None
+    original_currency: str | None = None
+    exchange_rate: Decimal | None = None
+    closing_balance: Decimal | None = None
 
 
 SCHEMA = pa.schema(
@@ -70,39 +85,59 @@ SCHEMA = pa.schema(
         pa.field("name", pa.string()),
         pa.field("iban", pa.string()),
         pa.field("purpose", pa.string()),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("end_to_end", pa.string()),
+        pa.field("transaction_reference", pa.string()),
+        pa.field("batch_reference", pa.string()),
+        pa.field("details", pa.string()),
+        pa.field("original_amount", pa.decimal128(24, 6)),
+        pa.field("original_currency", pa.string()),
+        pa.field("exchange_rate", pa.decimal128(38, 12)),
+        pa.field("closing_balance", pa.decimal128(24, 6)),
     ]
 )
 """The columns of every format, named as the attributes of `Entry`."""
 
+WITHOUT_CURRENCY = SCHEMA.set(SCHEMA.get_field_index("currency"), pa.field("currency", pa.string()))
+"""The columns of a format that does not name the currency."""
+WITH_FITID = SCHEMA.append(pa.field("FITID", pa.string()))
+"""The columns of OFX, with its own name for `bank_reference`."""
+_ATTRIBUTES = {"FITID": "bank_reference"}
+
 
 @dataclass(frozen=True)
 class BankFile:
-    """One file of statements. `read` yields its entries in order, `count_entries` counts them without reading them."""
+    """One file of statements. `read` yields its entries in order, `count_entries` counts them without reading them.
+
+    `is_split`: a record is one payment, unless the bank does not say what the payments of a batch are.
+    """
 
     file: OpenedFile
     read: Callable[[OpenedFile], Iterator[Entry]]
     count_entries: Callable[[OpenedFile], int]
     left_out: MalformedRecords = NONE
+    is_split: bool = False
+    columns: pa.Schema = SCHEMA
 
     @property
     def name(self) -> str:
         return self.file.name
 
-    @property
-    def columns(self) -> pa.Schema:
-        return SCHEMA
-
     def warnings(self, columns: Sequence[str] | None) -> Iterator[UnreadableCells]:  # noqa: ARG002 - of the port
-        """Yield nothing: a statement that is not wholly plain is refused."""
-        yield from ()
+        """Yield a warning about batches that stay one record; a statement that is not wholly plain is refused."""
+        whole = [entry.line for entry in self.read(self.file) if entry.transactions > 1] if self.is_split else []
+        if whole:
+            entries = f"{len(whole):,} {'batch is' if len(whole) == 1 else 'batches are'}"
+            reason = f"{entries} not split: the bank does not say all amounts in the account's currency"
+            yield UnreadableCells("*", reason, 0, f"{self.name}:{whole[0]}")
 
     def batches(self, columns: Sequence[str], nulls: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """The entries' columns, in the order of the file. Raises FileUnreadable with the line, RecordsLost."""
-        schema = pa.schema([SCHEMA.field(name) for name in columns])
+        schema = pa.schema([self.columns.field(name) for name in columns])
         entries, bookings = self.read(self.file), 0
         while part := list(islice(entries, rows)):
             bookings += sum(entry.line > 0 for entry in part)
-            arrays = [_array([getattr(entry, field.name) for entry in part], field, nulls) for field in schema]
+            arrays = [_array([_value(entry, field.name) for entry in part], field, nulls) for field in schema]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
         confirm_count(self.name, self.count_entries(self.file), bookings)
 
@@ -116,6 +151,10 @@ class BankFile:
     def confirm(self, returned: int) -> None:
         """Raise RecordsLost if it holds another number of records."""
         confirm_count(self.name, sum(1 for _ in self.read(self.file)), returned)
+
+
+def _value(entry: Entry, column: str) -> object:
+    return getattr(entry, _ATTRIBUTES.get(column, column))
 
 
 def _array(values: list[object], field: pa.Field, nulls: Sequence[str]) -> pa.Array:
