@@ -105,12 +105,16 @@ def _number(kind: Declared, text: str, notation: Notation) -> str:
     bare = f"translate({trimmed}, {literal(mark + chr(0x2212) + groups)}, '.-')"
     turned = f"(case when right({bare}, 1) = '-' then '-' || left({bare}, -1) else {bare} end)"
     quick = text if mark == "." else f"replace({text}, {literal(mark)}, '.')"
-    target = {"integer": "BIGINT", "float": "DOUBLE", "decimal": f"DECIMAL({kind.precision},{kind.scale})"}[kind.word]
+    target = {"integer": "BIGINT", "float": "DOUBLE", "decimal": _decimal(kind)}[kind.word]
     cast = (
         f"case when regexp_full_match({text}, {literal(plain)}) then try_cast({quick} as {target}) "
         f"when regexp_full_match({trimmed}, {literal(full)}) then try_cast({turned} as {target}) end"
     )
     return f"case when isfinite({cast}) then {cast} end" if kind.word == "float" else cast
+
+
+def _decimal(kind: Declared) -> str:
+    return f"DECIMAL({kind.precision},{kind.scale})"
 
 
 def _date(kind: Declared, text: str) -> str:
@@ -155,8 +159,9 @@ def _instant(kind: Declared, text: str, timezone: str) -> ValueSql:
 class Coercion:
     """Batches of one stream, turned into the declared types; counts what could not be read.
 
-    Columns that are not declared pass through. A column that already has the declared type passes through as well;
-    other types go by their shortest exact text, so a float 0.1 becomes the decimal 0.1.
+    Columns that are not declared pass through. A column that already has the declared type passes through as well, as
+    does a decimal of any size if no size is declared; other types go by their shortest exact text, so a float 0.1
+    becomes the decimal 0.1. A float is rounded to the declared places; a decimal with more of them is unreadable.
     """
 
     def __init__(self, schema: pa.Schema, columns: Mapping[str, Declared], notation: Notation) -> None:
@@ -261,7 +266,7 @@ def _already(arrow: pa.DataType, kind: Declared) -> bool:
     same: dict[str, bool] = {
         "text": t.is_string(arrow) or t.is_large_string(arrow),
         "integer": t.is_integer(arrow),
-        "decimal": t.is_decimal(arrow),
+        "decimal": t.is_decimal(arrow) and (kind.is_any_decimal or arrow == kind.arrow),
         "float": t.is_floating(arrow),
         "boolean": t.is_boolean(arrow),
         "date": t.is_date(arrow),
@@ -288,8 +293,11 @@ def _from_typed(arrow: pa.DataType, kind: Declared, column: str, notation: Notat
         return _placed(f"{column}::timestamp", notation)
     if (t.is_floating(arrow) or t.is_decimal(arrow)) and kind.word == "integer":
         return ValueSql(f"case when {column} = trunc({column}) then try_cast({column} as bigint) end")
+    if t.is_decimal(arrow) and kind.word == "decimal":
+        cast = f"try_cast({column} as {_decimal(kind)})"
+        return ValueSql(f"case when {cast} = {column} then {cast} end")
     if t.is_floating(arrow) and kind.word == "decimal":
-        return ValueSql(f"try_cast({column}::varchar as decimal({kind.precision},{kind.scale}))")
+        return ValueSql(f"try_cast({column}::varchar as {_decimal(kind)})")
     return expression(kind, f"{column}::varchar", Notation(timezone=notation.timezone))
 
 

@@ -39,6 +39,11 @@ class Declared:
         return types[self.word]
 
     @property
+    def is_any_decimal(self) -> bool:
+        """Return True for `decimal` without a size: decimals that have a type keep theirs."""
+        return self == Declared("decimal")
+
+    @property
     def reason(self) -> str:
         """The reason why a value became null, for people."""
         if self.word == "decimal":
