@@ -10,6 +10,7 @@ The definition is a DuckDB expression per type, so that DuckDB reading a file it
     boolean             true false yes no y n t f 1 0, in any case
     date [formats]      2026-03-01, or strptime formats separated by " | ": date %d.%m.%Y | %Y%m%d
     instant [formats]   ISO 8601, with offset or in the dataset's time zone; or formats, which may hold %z
+    instant epoch s     a number of seconds since 1970 in UTC, also with places; or of ms or us
 
 Numbers may be grouped in threes by the other mark ("." when `decimal` is ","), blanks, no-break blanks or
 apostrophes: 1.234,56 and 1'234.56. A group of any other size, or a first one that begins with 0, is unreadable. 1,234
@@ -62,6 +63,8 @@ def expression(kind: Declared, text: str, notation: Notation) -> ValueSql:
         return ValueSql(text)
     if kind.word in ("integer", "decimal", "float"):
         return ValueSql(_number(kind, text, notation))
+    if kind.epoch:
+        return ValueSql(_since_1970(kind.epoch, _number(Declared("decimal"), text, notation)))
     trimmed = _trimmed(text)
     if kind.word == "boolean":
         low = f"lower({trimmed})"
@@ -134,6 +137,19 @@ def _first_believable(text: str, formats: Sequence[str], kind: str) -> str:
 def _believable(parsed: str, kind: str) -> str:
     first, last = f"{kind} '1000-01-01'", f"{kind} '9999-12-31'"
     return f"case when {parsed} between {first} and {last} then {parsed} end"
+
+
+_MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+_YEAR_1000, _YEAR_10000 = -30_610_224_000_000_000, 253_402_300_800_000_000
+"""The first microseconds of these years."""
+
+
+def _since_1970(unit: str, number: str) -> str:
+    """The SQL of a believable instant from a DECIMAL; digits after the microseconds are cut."""
+    factor = _MICROSECONDS[unit]
+    micros = f"floor(({number})::decimal(30,12) * {factor}::decimal(7,0))::bigint"
+    inside = f"({number}) >= {_YEAR_1000 // factor} and ({number}) < {_YEAR_10000 // factor}"
+    return f"case when {inside} then make_timestamptz({micros}) end"
 
 
 def _instant(kind: Declared, text: str, timezone: str) -> ValueSql:
@@ -283,6 +299,9 @@ def _from_typed(arrow: pa.DataType, kind: Declared, column: str, notation: Notat
     t = pa.types
     if kind.word == "text":
         return ValueSql(f"{column}::varchar")
+    if kind.epoch and (t.is_integer(arrow) or t.is_floating(arrow) or t.is_decimal(arrow)):
+        exact = f"{column}::varchar" if t.is_floating(arrow) else column
+        return ValueSql(_since_1970(kind.epoch, f"try_cast({exact} as {_decimal(Declared('decimal'))})"))
     if t.is_timestamp(arrow) and kind.word in ("date", "instant"):
         if kind.word == "instant":
             aware = arrow.tz is not None
