@@ -10,6 +10,7 @@ The definition is a DuckDB expression per type, so that DuckDB reading a file it
     boolean             true false yes no y n t f 1 0, in any case
     date [formats]      2026-03-01, or strptime formats separated by " | ": date %d.%m.%Y | %Y%m%d
     instant [formats]   ISO 8601, with offset or in the dataset's time zone; or formats, which may hold %z
+    instant epoch s     a number of seconds since 1970 in UTC, also with places; or of ms or us
 
 Numbers may be grouped in threes by the other mark ("." when `decimal` is ","), blanks, no-break blanks or
 apostrophes: 1.234,56 and 1'234.56. A group of any other size, or a first one that begins with 0, is unreadable. 1,234
@@ -62,6 +63,8 @@ def expression(kind: Declared, text: str, notation: Notation) -> ValueSql:
         return ValueSql(text)
     if kind.word in ("integer", "decimal", "float"):
         return ValueSql(_number(kind, text, notation))
+    if kind.epoch:
+        return ValueSql(_since_1970(kind.epoch, _number(Declared("decimal"), text, notation)))
     trimmed = _trimmed(text)
     if kind.word == "boolean":
         low = f"lower({trimmed})"
@@ -105,12 +108,16 @@ def _number(kind: Declared, text: str, notation: Notation) -> str:
     bare = f"translate({trimmed}, {literal(mark + chr(0x2212) + groups)}, '.-')"
     turned = f"(case when right({bare}, 1) = '-' then '-' || left({bare}, -1) else {bare} end)"
     quick = text if mark == "." else f"replace({text}, {literal(mark)}, '.')"
-    target = {"integer": "BIGINT", "float": "DOUBLE", "decimal": f"DECIMAL({kind.precision},{kind.scale})"}[kind.word]
+    target = {"integer": "BIGINT", "float": "DOUBLE", "decimal": _decimal(kind)}[kind.word]
     cast = (
         f"case when regexp_full_match({text}, {literal(plain)}) then try_cast({quick} as {target}) "
         f"when regexp_full_match({trimmed}, {literal(full)}) then try_cast({turned} as {target}) end"
     )
     return f"case when isfinite({cast}) then {cast} end" if kind.word == "float" else cast
+
+
+def _decimal(kind: Declared) -> str:
+    return f"DECIMAL({kind.precision},{kind.scale})"
 
 
 def _date(kind: Declared, text: str) -> str:
@@ -130,6 +137,19 @@ def _first_believable(text: str, formats: Sequence[str], kind: str) -> str:
 def _believable(parsed: str, kind: str) -> str:
     first, last = f"{kind} '1000-01-01'", f"{kind} '9999-12-31'"
     return f"case when {parsed} between {first} and {last} then {parsed} end"
+
+
+_MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+_YEAR_1000, _YEAR_10000 = -30_610_224_000_000_000, 253_402_300_800_000_000
+"""The first microseconds of these years."""
+
+
+def _since_1970(unit: str, number: str) -> str:
+    """The SQL of a believable instant from a DECIMAL; digits after the microseconds are cut."""
+    factor = _MICROSECONDS[unit]
+    micros = f"floor(({number})::decimal(30,12) * {factor}::decimal(7,0))::bigint"
+    inside = f"({number}) >= {_YEAR_1000 // factor} and ({number}) < {_YEAR_10000 // factor}"
+    return f"case when {inside} then make_timestamptz({micros}) end"
 
 
 def _instant(kind: Declared, text: str, timezone: str) -> ValueSql:
@@ -155,8 +175,9 @@ def _instant(kind: Declared, text: str, timezone: str) -> ValueSql:
 class Coercion:
     """Batches of one stream, turned into the declared types; counts what could not be read.
 
-    Columns that are not declared pass through. A column that already has the declared type passes through as well;
-    other types go by their shortest exact text, so a float 0.1 becomes the decimal 0.1.
+    Columns that are not declared pass through. A column that already has the declared type passes through as well, as
+    does a decimal of any size if no size is declared; other types go by their shortest exact text, so a float 0.1
+    becomes the decimal 0.1. A float is rounded to the declared places; a decimal with more of them is unreadable.
     """
 
     def __init__(self, schema: pa.Schema, columns: Mapping[str, Declared], notation: Notation) -> None:
@@ -261,7 +282,7 @@ def _already(arrow: pa.DataType, kind: Declared) -> bool:
     same: dict[str, bool] = {
         "text": t.is_string(arrow) or t.is_large_string(arrow),
         "integer": t.is_integer(arrow),
-        "decimal": t.is_decimal(arrow),
+        "decimal": t.is_decimal(arrow) and (kind.is_any_decimal or arrow == kind.arrow),
         "float": t.is_floating(arrow),
         "boolean": t.is_boolean(arrow),
         "date": t.is_date(arrow),
@@ -278,6 +299,9 @@ def _from_typed(arrow: pa.DataType, kind: Declared, column: str, notation: Notat
     t = pa.types
     if kind.word == "text":
         return ValueSql(f"{column}::varchar")
+    if kind.epoch and (t.is_integer(arrow) or t.is_floating(arrow) or t.is_decimal(arrow)):
+        exact = f"{column}::varchar" if t.is_floating(arrow) else column
+        return ValueSql(_since_1970(kind.epoch, f"try_cast({exact} as {_decimal(Declared('decimal'))})"))
     if t.is_timestamp(arrow) and kind.word in ("date", "instant"):
         if kind.word == "instant":
             aware = arrow.tz is not None
@@ -288,8 +312,11 @@ def _from_typed(arrow: pa.DataType, kind: Declared, column: str, notation: Notat
         return _placed(f"{column}::timestamp", notation)
     if (t.is_floating(arrow) or t.is_decimal(arrow)) and kind.word == "integer":
         return ValueSql(f"case when {column} = trunc({column}) then try_cast({column} as bigint) end")
+    if t.is_decimal(arrow) and kind.word == "decimal":
+        cast = f"try_cast({column} as {_decimal(kind)})"
+        return ValueSql(f"case when {cast} = {column} then {cast} end")
     if t.is_floating(arrow) and kind.word == "decimal":
-        return ValueSql(f"try_cast({column}::varchar as decimal({kind.precision},{kind.scale}))")
+        return ValueSql(f"try_cast({column}::varchar as {_decimal(kind)})")
     return expression(kind, f"{column}::varchar", Notation(timezone=notation.timezone))
 
 

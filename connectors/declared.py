@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 WORDS = ("text", "integer", "decimal", "float", "boolean", "date", "instant")
+EPOCHS = {"epoch s": "seconds", "epoch ms": "milliseconds", "epoch us": "microseconds"}
+"""The forms of instants that are numbers since 1970, with their unit."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class Declared:
     precision: int = 38
     scale: int = 12
     formats: tuple[str, ...] = ()
+    epoch: str | None = None
+    """The unit of an instant that is a number since 1970: s, ms or us."""
 
     @property
     def arrow(self) -> pa.DataType:
@@ -39,10 +43,17 @@ class Declared:
         return types[self.word]
 
     @property
+    def is_any_decimal(self) -> bool:
+        """Return True for `decimal` without a size: decimals that have a type keep theirs."""
+        return self == Declared("decimal")
+
+    @property
     def reason(self) -> str:
         """The reason why a value became null, for people."""
         if self.word == "decimal":
             return f"not a decimal of at most {self.precision - self.scale} digits and {self.scale} places"
+        if self.epoch:
+            return f"not an instant as {EPOCHS[f'epoch {self.epoch}']} since 1970"
         article = "an" if self.word[0] == "i" else "a"
         return f"not {article} {self.word}" + (f" as {' | '.join(self.formats)}" if self.formats else "")
 
@@ -54,6 +65,8 @@ def declared(column: str, text: str) -> Declared:
     sized = re.fullmatch(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)", text.strip())
     if sized and 1 <= int(sized[1]) <= 38 and int(sized[2]) <= int(sized[1]):
         return Declared("decimal", int(sized[1]), int(sized[2]))
+    if word == "instant" and (unit := " ".join(tail.split())) in EPOCHS:
+        return Declared(word, epoch=unit.removeprefix("epoch "))
     if word not in WORDS or (formats and word not in ("date", "instant")):
         raise ColumnTypeUnknown(column, text)
     for form in formats:

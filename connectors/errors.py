@@ -195,7 +195,8 @@ class ColumnTypeUnknown(ConnectorError):
     def __init__(self, column: str, text: str) -> None:
         super().__init__(
             f"columns: {column}: {text!r} is not a type; write text, integer, decimal, decimal(p,s), float, boolean, "
-            f"date or instant, the last two also with strptime formats like 'date %d.%m.%Y' (%z only in an instant)"
+            "date or instant, the last two also with strptime formats like 'date %d.%m.%Y' (%z only in an instant), or "
+            "'instant epoch s' for seconds since 1970 (or ms, us)"
         )
 
 

@@ -163,7 +163,7 @@ def _stored(column: AnswerColumn, dialect: str) -> AnswerColumn:
 
 def _is_epoch(column: AnswerColumn) -> bool:
     declared = column.declared if isinstance(column.kind, sa.Integer) else None
-    return declared is not None and declared.word == "instant" and not declared.formats
+    return declared is not None and declared == Declared("instant")
 
 
 def _natural(column: AnswerColumn) -> pa.DataType:

@@ -7,8 +7,9 @@
     text, times of day, durations     text
     any mixture                       text: 1234.5, true, 2026-03-01, 2026-03-01 10:30:00
 
-Numbers are the shortest text of their stored form. Those of more than 15 digits are null unless the column is declared
-float: the program that wrote them may have rounded them, so that two ids became one. An empty cell, an empty text and
+Numbers are what spreadsheet programs show: 15 digits of their stored form. Those with more than 15 before the decimal
+point are null: the program that wrote them may have rounded them, so that two ids became one. A column declared float
+keeps all numbers as they are stored. An empty cell, an empty text and
 the texts of `null_values` are null before a column is typed, so that they make no mixture.
 """
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -25,15 +26,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from connectors.workbook.blocks import Impure
+from connectors.workbook.digits import ROUNDED, all_shown, shown
 
 PLACES = 12
-ROUNDED = 10**15
-"""The least number whose digits a spreadsheet program does not keep; Excel makes the 16th and all after it 0."""
 
 
 @dataclass(frozen=True)
 class Wish:
-    """The form of a column's cells if it becomes text; `force`: it always does. `approximate`: rounded numbers stay."""
+    """The form of a column's cells if it becomes text; `force`: it always does. `approximate`: numbers as stored."""
 
     force: bool = False
     approximate: bool = False
@@ -102,7 +102,7 @@ class ColumnOfCells:
             arrow: pa.DataType = pa.string()
             return pa.chunked_array([_as_text(kind, part, self.wish) for kind, part in self.parts], arrow)
         if kinds == {"number"}:
-            return _numbers(self.parts)
+            return _numbers(self.parts, self.wish)
         arrow = {"text": pa.string(), "boolean": pa.bool_(), "date": pa.date32()}.get(min(kinds), pa.timestamp("us"))
         if "time" in kinds:
             arrow = pa.timestamp("us")
@@ -205,17 +205,34 @@ def _converted(kind: str, part: Any, arrow: pa.DataType) -> pa.Array[Any]:
     return array
 
 
-def _numbers(parts: Iterable[tuple[str, Any]]) -> pa.ChunkedArray[Any]:
-    parts = list(parts)
+def _numbers(parts: list[tuple[str, Any]], wish: Wish) -> pa.ChunkedArray[Any]:
     if all(_is_whole(part) for kind, part in parts if kind):
-        return pa.chunked_array([_integers(kind, part) for kind, part in parts], pa.int64())
-    texts = [pa.nulls(part, pa.string()) if kind == "" else _digits(part) for kind, part in parts]
+        return _whole_numbers(parts)
+    texts: list[pa.Array[Any]] = []
+    for place, (kind, part) in enumerate(parts):
+        texts.append(pa.nulls(part, pa.string()) if kind == "" else _digits(part))
+        meant = part if kind == "" or wish.approximate else _as_shown(part, texts[-1])
+        if meant is not part:
+            parts[place], texts[-1] = (kind, meant), _digits(meant)
+    if all(_is_whole(part) for kind, part in parts if kind):
+        return _whole_numbers(parts)
     scale = max(PLACES, *(_places(text) for text in texts))
     try:
         arrow = pa.decimal128(38, scale)
         return pa.chunked_array([text.cast(arrow) for text in texts], arrow)
     except (pa.ArrowInvalid, ValueError):
         return pa.chunked_array([text.cast(pa.float64()) for text in texts], pa.float64())
+
+
+def _whole_numbers(parts: Sequence[tuple[str, Any]]) -> pa.ChunkedArray[Any]:
+    return pa.chunked_array([_integers(kind, part) for kind, part in parts], pa.int64())
+
+
+def _as_shown(part: Any, texts: pa.Array[Any]) -> Any:
+    """The numbers as they are shown; the same object if that changes none of them."""
+    if not isinstance(part, list):
+        return all_shown(part, texts)
+    return [None if value is None else shown(value) for value in part]
 
 
 def _is_whole(part: Any) -> bool:
@@ -276,7 +293,7 @@ def _cell(value: Any, wish: Wish) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float, Decimal)):
-        return number(value).replace(".", wish.mark)
+        return number(value if wish.approximate else shown(value)).replace(".", wish.mark)
     if isinstance(value, dt.date):
         return value.strftime(wish.form) if wish.form else value.isoformat() if type(value) is dt.date else str(value)
     return str(value)

@@ -133,10 +133,16 @@ def _displayed_text(cell: Any) -> str:
 
 
 def _moment(text: str) -> dt.date | str:
-    """A date or a date and time; one outside the years 1 to 9999 stays text."""
+    """A date or a date and time, to the millisecond as in other workbooks; outside the years 1 to 9999 it stays text.
+
+    The time that a formula computes may be written as 09:59:59.999999.
+    """
     try:
-        return dt.date.fromisoformat(text) if len(text) == 10 else dt.datetime.fromisoformat(text[:26])
-    except ValueError:
+        if len(text) == 10:
+            return dt.date.fromisoformat(text)
+        moment = dt.datetime.fromisoformat(text[:26])
+        return moment + dt.timedelta(microseconds=round(moment.microsecond, -3) - moment.microsecond)
+    except (ValueError, OverflowError):
         return text
 
 

@@ -316,7 +316,7 @@ def _notation(dataset: WorkbookDataset) -> Notation:
 
 def _wish(kind: Declared, mark: str) -> dict[str, Any]:
     """The form of the cells of a declared column with mixed kinds, so that its text can be read as declared."""
-    number = kind.word in ("integer", "decimal", "float")
+    number = kind.word in ("integer", "decimal", "float") or kind.epoch is not None
     form = kind.formats[0] if kind.formats and "%z" not in kind.formats[0] else None
     return {
         "force": kind.word == "text",

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 DEFAULT_STATE = "sqlite:///reconcile.db"
 DEFAULT_MEMORY = 2_000_000_000
 COLUMN_TYPES = ("text", "integer", "decimal", "float", "boolean", "date", "instant")
+EPOCHS = ("epoch s", "epoch ms", "epoch us")
+"""The formats of instants that are numbers since 1970."""
 
 _SIZED_DECIMAL = re.compile(r"decimal\(\d{1,2},\d{1,2}\)")
 _SETTING = re.compile(r"`([a-z_]+(?:\.[a-z_]+)*)`")
@@ -221,7 +223,11 @@ def _column(value: Any) -> Any:
         raise ValueError(f"`{short(word)}` is not a type; {suggestion(word, COLUMN_TYPES)}")
     if form and word not in ("date", "instant"):
         raise ValueError(f"only date and instant take a format; write `{word}` alone")
-    if form and "%" not in form:
+    if form.split()[:1] == ["epoch"]:
+        if word != "instant" or " ".join(form.split()) not in EPOCHS:
+            units = ", ".join(f"`instant {epoch}`" for epoch in EPOCHS)
+            raise ValueError(f"`{short(value)}` has no unit of time since 1970; write one of {units}")
+    elif form and "%" not in form:
         raise ValueError(f"`{short(form)}` is not a format; write it like `{word} %d.%m.%Y`")
     return {"type": value}
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 from connectors.base import DatasetSettings, Queryable
 from connectors.coerce import Coercion
 from connectors.declared import Notation, declared
+from reconcile.detection import epochs
 from reconcile.detection.subject import Subject
 
 SAMPLE = 1_000
@@ -96,6 +97,7 @@ def forms_of(subject: Subject, personal: Collection[str]) -> Forms:
     marks = _marks(read.values, settings, readings)
     mark = marks[0] if len(marks) == 1 else settings.decimal
     numbers = _numbers(read.values, settings, readings) if len(marks) == 1 else ()
+    types |= epochs.of_integers(subject)
     types |= {name: "decimal" for name in numbers if _reads(read.values[name], "decimal", mark)}
     unclear = {name: reading for name, reading in readings.items() if len(reading) > 1}
     return Forms(settings, cells, odd, types, marks, unclear)
@@ -248,6 +250,8 @@ def _days(values: Columns, settings: DatasetSettings) -> Iterator[tuple[str, lis
             ways = (["date"], (f"date {form}" for form in (*DAYS, *SHORT_DAYS)), _mixed_days())
         elif all(map(_TIME.fullmatch, texts)):
             ways = (["instant"], _times())
+        elif since_1970 := epochs.declaration(name, texts):
+            ways = ([since_1970],)
         for way in ways:
             if reading := [form for form in way if _reads(texts, form, None, settings.timezone)]:
                 yield name, reading

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from connectors.base import Declaration, Queryable, Source, Suggesting
 from reconcile.config.settings import DatasetConfig
+from reconcile.detection import epochs
 from reconcile.detection.copied import CopiedSource
 from reconcile.detection.detect import Budget
 from reconcile.detection.proposals import forms_of
@@ -70,8 +71,8 @@ class Profiler:
     def _typed(self, order: Order) -> tuple[DatasetConfig, _Read]:
         """Return the dataset with types, decimal mark and null values that read its first records."""
         config = order.config(self.source)
-        if isinstance(self.source, Queryable):
-            return config, _Read()  # a database has its own types
+        if isinstance(self.source, Queryable):  # a database has its own types
+            return self._with_types(config, epochs.of_integers(Subject(config, self.source)))
         forms = forms_of(Subject(config, self.source), config.pii)
         personal_texts = personal(config.name, [_of_texts(name, counts) for name, counts in forms.cells.items()])
         types = list(settings.types(forms))
@@ -82,6 +83,14 @@ class Profiler:
         values["columns"] = {**values.get("columns", {}), **certain}
         typed = replace(config, settings=self.source.Dataset.model_validate(values))
         return typed, _Read(types, notation, settings.with_offset(forms))
+
+    def _with_types(self, config: DatasetConfig, words: Mapping[str, str]) -> tuple[DatasetConfig, _Read]:
+        if not words:
+            return config, _Read()
+        values = config.settings.model_dump(exclude_unset=True)
+        values["columns"] = {**values.get("columns", {}), **words}
+        types = [Setting(name, word, "times since 1970") for name, word in words.items()]
+        return replace(config, settings=self.source.Dataset.model_validate(values)), _Read(types, zoned=words)
 
     def _suggest(
         self,

@@ -93,8 +93,9 @@ def _listed(people: Mapping[str, Role]) -> str:
 
 
 def with_offset(forms: Forms) -> set[str]:
-    """Return the columns whose times say their offset from UTC."""
-    return {name for name, texts in forms.values.items() if all(map(_OFFSET.fullmatch, texts))}
+    """Return the columns whose times say their offset from UTC, or are counted since 1970 in UTC."""
+    since_1970 = {name for name, word in forms.columns.items() if word.startswith("instant epoch")}
+    return since_1970 | {name for name, texts in forms.values.items() if all(map(_OFFSET.fullmatch, texts))}
 
 
 def of_zone(columns: Sequence[Column], zoned: Collection[str], config: DatasetConfig) -> Iterator[Setting]:

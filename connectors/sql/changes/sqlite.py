@@ -148,7 +148,9 @@ class SqliteChanges(OverlappingChanges):
         if declared is not None and declared.formats:
             return None
         if isinstance(column.kind, sa.Integer):
-            return sa.Integer
+            return sa.Integer if declared is None or declared.epoch in (None, "s") else None
+        if declared is not None and declared.epoch:
+            return None
         word = declared.word if declared is not None else ""
         return sa.Date if word == "date" or isinstance(column.kind, sa.Date) else sa.DateTime
 

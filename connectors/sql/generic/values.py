@@ -128,7 +128,7 @@ def answer_column(column: GenericColumn, declared: Declared | None) -> AnswerCol
         kind = sa.Numeric(declared.precision, declared.scale)
     elif exact and word == "float":
         kind = sa.Double()
-    elif exact and declared and word == "instant" and not declared.formats:
+    elif exact and declared == Declared("instant"):
         kind = sa.BigInteger()  # seconds since 1970
     return AnswerColumn(column.name, kind, declared)
 
