@@ -42,11 +42,12 @@ class FilesDataset(DatasetSettings):
     `header` is true, false (columns are column_1, column_2, …) or a list of names for a file without header. `skip` is
     the number of physical lines before the header, or `{to: TEXT}` with one of its fields. `skip_footer` is the number
     of lines at the end, blank ones not counted; `max_line` is in bytes. With `partitions`, folders like year=2026 are
-    columns. `batches: split` makes a record of each transaction that a bank booked in one sum (CAMT.053).
+    columns. `batches: split` makes a record of each transaction that a bank booked in one sum (CAMT.053). `records` is
+    the path to the array of a JSON document, `explode` that of a list in each record, whose elements become records.
     """
 
     path: str
-    format: Literal["csv", "tsv", "jsonl", "parquet", "camt053", "mt940"] | None = None
+    format: Literal["csv", "tsv", "json", "jsonl", "parquet", "camt053", "mt940"] | None = None
     delimiter: str | None = Field(default=None, min_length=1, max_length=1)
     quote: str = Field(default='"', min_length=1, max_length=1)
     encoding: str | None = None
@@ -57,6 +58,15 @@ class FilesDataset(DatasetSettings):
     max_line: int = Field(default=DUCKDB_LINE, ge=1_000, le=1_000_000_000)
     partitions: bool = False
     batches: Literal["whole", "split"] = "whole"
+    records: str | None = Field(default=None, min_length=1)
+    explode: str | None = Field(default=None, min_length=1)
+
+    @field_validator("explode", mode="before")
+    @classmethod
+    def _is_one_list(cls, explode: Any) -> Any:
+        if isinstance(explode, list | tuple):
+            raise ValueError("only one list can be exploded; declare a dataset for each")  # noqa: TRY004 - pydantic's
+        return explode
 
 
 class FilesConnector:
