@@ -39,7 +39,7 @@ def _inside(column: str, schema: Schema) -> str:
     """Return how to reach a value inside a column of JSON texts, if the name looks like one."""
     document, _, path = column.partition(".")
     is_inside = path and document in schema and schema[document].type is Type.TEXT
-    return f"declare it under columns: (JSON Lines), or derive it: json({document}, '{path}')" if is_inside else ""
+    return f"declare it under columns: (JSON files), or derive it: json({document}, '{path}')" if is_inside else ""
 
 
 def _is_without_heading(names: Iterable[str]) -> bool:

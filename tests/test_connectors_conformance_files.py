@@ -49,14 +49,15 @@ class FilesKit:
         path = self._directory / f"charges.{self._suffix}"
         if self._suffix == "parquet":
             pq.write_table(table, path)
-        elif self._suffix == "jsonl":
+        elif self._suffix in ("json", "jsonl"):
             rows = [dict(zip(table.column_names, row, strict=True)) for row in texts(table)]
-            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            lines = "".join(json.dumps(row) + "\n" for row in rows)
+            path.write_text(lines if self._suffix == "jsonl" else json.dumps(rows))
         else:
             with path.open("w", newline="", encoding=self._encoding) as file:
                 csv.writer(file, delimiter=";").writerows([table.column_names, *texts(table)])
         columns = {} if self._suffix == "parquet" else declared(table)
-        if self._suffix == "jsonl":
+        if self._suffix in ("json", "jsonl"):
             columns = {name: columns.get(name, "text") for name in table.column_names}
         return Stored(
             FilesSource("bank", FilesSettings(**self.settings), self._directory),
@@ -94,7 +95,7 @@ class WorkbookKit:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("check", source.CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", "json", "jsonl", "parquet"])
 def test_files_conform(check, suffix, tmp_path):
     check(FilesKit(tmp_path, suffix))
 

@@ -64,6 +64,7 @@ INTERNAL = {
         "reconcile.cleaning.execution.verdict.Unassigned",
     ),
     "its connector turns it into a ConnectorError, or reads another way": (
+        "connectors.files.json.values.NotJson",
         "connectors.sql.target.dialect.NotCommitted",
         "connectors.sql.target.dialect.Unwritable",
         "connectors.sql.values.Misfit",

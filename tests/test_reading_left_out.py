@@ -15,6 +15,7 @@ from files_support import by_duckdb, records, source
 
 from connectors.errors import ConnectorError, FileRefused, FileUnreadable, RecordsLost
 from connectors.files.csv import reader
+from connectors.files.json.located import Located
 from connectors.files.source import FilesDataset
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 from reconcile.cleaning.planning.binding import bound
@@ -66,7 +67,7 @@ def test_json_lines_are_counted_again_too(tmp_path, monkeypatch):
     (tmp_path / "a.jsonl").write_text('{"a":1}\n\n  \n{"a":2}')
     assert records(tmp_path, "a.jsonl")[0] == [("1",), ("2",)]
 
-    monkeypatch.setattr("connectors.files.jsonl.JsonLines._records", lambda _: iter([(1, {"a": "1"})]))
+    monkeypatch.setattr("connectors.files.json.reader.JsonFile._records", lambda _: iter([Located(1, 1, {"a": "1"})]))
     with pytest.raises(RecordsLost, match=r"^a\.jsonl holds 2 records, but 1 were read"):
         records(tmp_path, "a.jsonl", ["a"])
 

@@ -116,7 +116,7 @@ def root(tmp_path: Path) -> Iterator[Path]:
     canary = tmp_path / "canary.csv"
     canary.write_text(f"id\n{CANARY}\n")
     for name in ("pay-secret", "b", "x"):
-        for form in ("csv", "csv.gz", "jsonl", "parquet", "xlsx", "ods", "tsv", "jsonl.gz"):
+        for form in ("csv", "csv.gz", "json", "jsonl", "parquet", "xlsx", "ods", "tsv", "jsonl.gz"):
             (tmp_path / "root" / f"{name}.{form}").symlink_to(canary)
     with watched(canary):
         yield tmp_path / "root"
@@ -172,9 +172,11 @@ def texts(chance: random.Random) -> tuple[str, bytes]:
     rows = [["id", "name", "note"], *([str(n), f"név {n}", f'"x{mark}{end}{n}"'] for n in range(chance.randrange(60)))]
     text = "".join(mark.join(row) + end for row in rows)
     data = text.encode(chance.choice(("utf-8", "utf-8-sig", "utf-16", "cp1252", "utf-32")))
-    form = chance.choice(("csv", "csv", "csv.gz", "tsv", "jsonl", "jsonl.gz", "parquet"))
-    if form.startswith("jsonl"):
+    form = chance.choice(("csv", "csv", "csv.gz", "tsv", "jsonl", "jsonl.gz", "json", "json.gz", "parquet"))
+    if form.startswith("json"):
         data = b"".join(b'{"id": %d, "n": [1, {"a": "\\u00e9"}], "t": null}\n' % n for n in range(chance.randrange(60)))
+    if form.startswith("json") and "l" not in form:
+        data = b"[" + b",".join(data.splitlines()) + b"]"
     if form == "parquet":
         file = io.BytesIO()
         pq.write_table(

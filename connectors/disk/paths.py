@@ -27,7 +27,7 @@ NOTHING = ("", "__HIVE_DEFAULT_PARTITION__")
 _DIGITS = re.compile("[0-9]+")
 LONGEST_NAME = 255  # bytes; the limit of every file system in common use
 FORMATS = {".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-FORMATS |= {".xml": "camt", ".sta": "mt940", ".mt940": "mt940", ".940": "mt940"}
+FORMATS |= {".json": "json", ".xml": "camt", ".sta": "mt940", ".mt940": "mt940", ".940": "mt940"}
 FORMATS |= {".ofx": "ofx", ".qfx": "ofx", ".qbo": "ofx", ".qif": "qif"}
 
 

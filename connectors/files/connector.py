@@ -43,11 +43,12 @@ class FilesDataset(DatasetSettings):
     the number of physical lines before the header, or `{to: TEXT}` with one of its fields. `skip_footer` is the number
     of lines at the end, blank ones not counted; `max_line` is in bytes. With `partitions`, folders like year=2026 are
     columns. `batches: split` makes a record of each transaction that a bank booked in one sum (CAMT), or of each split
-    (QIF). `date_order` is that of days in QIF. The format `camt053` is `camt`.
+    (QIF). `date_order` is that of days in QIF. The format `camt053` is `camt`. `records` is the path to the array of a
+    JSON document, `explode` that of a list in each record, whose elements become records.
     """
 
     path: str
-    format: Literal["csv", "tsv", "jsonl", "parquet", "camt", "camt053", "mt940", "ofx", "qif"] | None = None
+    format: Literal["csv", "tsv", "json", "jsonl", "parquet", "camt", "camt053", "mt940", "ofx", "qif"] | None = None
     delimiter: str | None = Field(default=None, min_length=1, max_length=1)
     quote: str = Field(default='"', min_length=1, max_length=1)
     encoding: str | None = None
@@ -59,6 +60,15 @@ class FilesDataset(DatasetSettings):
     partitions: bool = False
     batches: Literal["whole", "split"] = "whole"
     date_order: Literal["dmy", "mdy", "ymd"] | None = None
+    records: str | None = Field(default=None, min_length=1)
+    explode: str | None = Field(default=None, min_length=1)
+
+    @field_validator("explode", mode="before")
+    @classmethod
+    def _is_one_list(cls, explode: Any) -> Any:
+        if isinstance(explode, list | tuple):
+            raise ValueError("only one list can be exploded; declare a dataset for each")  # noqa: TRY004 - pydantic's
+        return explode
 
 
 class FilesConnector:

@@ -1,4 +1,4 @@
-"""Source `files`: CSV, TSV, JSON Lines, Parquet and files of banks below one directory, `.gz` too.
+"""Source `files`: CSV, TSV, JSON documents, JSON Lines, Parquet and files of banks below one directory, `.gz` too.
 
 All files that match a dataset's `path` are one dataset. Columns are text unless `columns:` declares them (Parquet: as
 stored). `_file` is the file's path below the root, `_row` the number of the data record in its file, from 1.
@@ -16,32 +16,30 @@ import pyarrow as pa
 from connectors.base import Declaration, DuckScan, Scan, UnreadableCells
 from connectors.coerce import Coercion
 from connectors.declared import Declared, Notation, declared
-from connectors.disk.opened_file import digest, make_room, open_beneath, unpacked_limit
+from connectors.disk.opened_file import digest, make_room, open_beneath
 from connectors.disk.paths import folder_columns, format_of, listed, matching, patterns, refuse_other_folders
-from connectors.errors import ColumnMissing, ConnectorError, FileRefused, HeadersDiffer, TypesDiffer
+from connectors.errors import ColumnMissing, ConnectorError, HeadersDiffer, TypesDiffer
 from connectors.files import parquet as parquet_files
 from connectors.files.bank import formats as bank
 from connectors.files.bank.proposals import proposed as proposed_of_bank
-from connectors.files.bank.statement import BankFile
 from connectors.files.connector import FilesConnector, FilesDataset, FilesSettings
 from connectors.files.csv import reader as csv_files
-from connectors.files.csv.dialect import CsvDialect, CsvWish
+from connectors.files.csv.dialect import CsvDialect
+from connectors.files.csv.fields import DUCKDB_LINE
 from connectors.files.csv.layout import proposed
 from connectors.files.csv.reader import CsvFile
-from connectors.files.jsonl import JsonLines
-from connectors.files.left_out import numbered, skipped, without_footer
+from connectors.files.json.document import JsonDocument
+from connectors.files.json.document import proposed as proposed_records
+from connectors.files.json.reader import JsonFile
+from connectors.files.left_out import numbered, skipped
+from connectors.files.opening import OneFile, Opening
 from connectors.files.parquet import ParquetFile
-from connectors.files.preamble import SkipTo, lines_above
 from connectors.files.tables import refuse_tables, without_tables
 
 ROWS = 65_536
 FILE: pa.Field[Any] = pa.field("_file", pa.string(), nullable=False)
 ROW: pa.Field[Any] = pa.field("_row", pa.int64(), nullable=False)
 PLACES = pa.schema([FILE, ROW])
-_NAMES = {"parquet": "Parquet", "camt": "CAMT", "camt053": "CAMT", "mt940": "MT940", "ofx": "OFX", "qif": "QIF"}
-_FORMATS = "csv, tsv, jsonl, parquet, camt, mt940, ofx or qif"
-_TEXT_ONLY = "`malformed` and `skip_footer` are for CSV, TSV and JSON Lines: leave them out"
-OneFile = CsvFile | JsonLines | ParquetFile | BankFile
 
 
 class FilesSource(FilesConnector):
@@ -49,8 +47,7 @@ class FilesSource(FilesConnector):
 
     def __init__(self, name: str, settings: FilesSettings, directory: Path) -> None:
         super().__init__(name, settings, directory)
-        self._max_unpacked = settings.max_unpacked
-        self._prepared: dict[tuple[Any, ...], tuple[object, CsvFile]] = {}
+        self._opening = Opening(name, settings.max_unpacked)
 
     def datasets(self) -> Sequence[str]:
         return listed(self.name, self.root)
@@ -82,7 +79,7 @@ class FilesSource(FilesConnector):
         )
 
     def duck_scan(self, dataset: FilesDataset, columns: Sequence[str]) -> DuckScan | None:
-        """None for JSON Lines, `_row`, columns of folders, naive instants outside UTC, and declared columns of Parquet.
+        """None for JSON, `_row`, columns of folders, naive instants outside UTC, and declared columns of Parquet.
 
         `failure` turns an error that DuckDB raises while reading into one of ours.
         """
@@ -122,8 +119,11 @@ class FilesSource(FilesConnector):
         if kind in ("jsonl", "parquet"):
             return Declaration({"path": candidate})
         file = open_beneath(self.root, path.relative_to(self.root).as_posix())
-        if path.suffix == ".gz":
-            file.limit = self._max_unpacked or unpacked_limit(file.size)
+        self._opening.limit(file, path)
+        if kind == "json":
+            records = proposed_records(JsonDocument(file, DUCKDB_LINE))
+            settings = {} if records is None else {"records": records}
+            return Declaration({"path": candidate, **settings}, {"records": "the only array of objects"})
         of_bank = proposed_of_bank(file, kind)
         if of_bank is None and kind not in ("csv", "tsv"):
             return Declaration({"path": candidate})
@@ -149,7 +149,7 @@ class FilesSource(FilesConnector):
 
     def close(self) -> None:
         """Forget prepared files. An open scan keeps its files until it is closed."""
-        self._prepared.clear()
+        self._opening.close()
 
     def _opened(self, dataset: FilesDataset) -> _Opened:
         files = self._files(dataset)
@@ -183,39 +183,8 @@ class FilesSource(FilesConnector):
         return paths
 
     def _file(self, path: Path, dataset: FilesDataset) -> OneFile:
-        name = path.relative_to(self.root).as_posix()
-        kind = dataset.format or format_of(path)
-        file = open_beneath(self.root, name)
-        skips = dataset.malformed == "skip"
-        limit = self._max_unpacked or unpacked_limit(file.size)
-        if path.suffix == ".gz":
-            file.limit = limit
-        if kind is None:
-            raise FileRefused(name, "its name does not say its format", f"set `format` to {_FORMATS}")
-        if kind in ("parquet", *bank.FORMATS):
-            if skips or dataset.skip_footer:
-                raise FileRefused(name, f"{_NAMES[kind]} has no malformed records and no footer", _TEXT_ONLY)
-            if kind in bank.FORMATS:
-                return bank.opened(self.name, file, kind, dataset)
-            parquet = ParquetFile(file)
-            parquet.weigh(limit)
-            return parquet
-        if kind == "jsonl":
-            folders = _folders(name, dataset)
-            text = without_footer(file, dataset.skip_footer) if dataset.skip_footer else file
-            lines = JsonLines(text, dataset.max_line, tuple(name for name in dataset.columns if name not in folders))
-            return lines.without_malformed() if skips else lines
-        delimiter = dataset.delimiter or ("\t" if kind == "tsv" else None)
-        above = dataset.skip
-        if isinstance(above, SkipTo):
-            above = lines_above(file, above.to, dataset.quote, delimiter, dataset.encoding)
-        wish = CsvWish(delimiter, dataset.quote, above, dataset.header, dataset.skip_footer, skips)
-        key, stamp = (name, wish, dataset.encoding, dataset.max_line), file.stamp
-        before, prepared = self._prepared.get(key, (None, None))
-        if prepared is None or before != stamp:
-            prepared = csv_files.prepared(file, wish, encoding=dataset.encoding, max_line=dataset.max_line)
-            self._prepared[key] = stamp, prepared
-        return prepared
+        file = open_beneath(self.root, path.relative_to(self.root).as_posix())
+        return self._opening.opened(file, path, dataset)
 
 
 @dataclass(frozen=True)
@@ -259,7 +228,9 @@ def _stream(opened: _Opened, columns: Sequence[str], coercion: Coercion) -> Iter
                 same = {**opened.folders[file.name], "_file": file.name}
                 extra: dict[str, pa.Array[Any]] = {
                     **{name: pa.repeat(pa.scalar(text, pa.string()), batch.num_rows) for name, text in same.items()},
-                    "_row": pa.array(numbered(left_out, row, row + batch.num_rows) + above + 1),
+                    "_row": batch.column("_row")
+                    if isinstance(file, JsonFile)
+                    else pa.array(numbered(left_out, row, row + batch.num_rows) + above + 1),
                 }
                 arrays = [extra[name] if name in extra else batch.column(stored.index(name)) for name in columns]
                 part = pa.RecordBatch.from_arrays(

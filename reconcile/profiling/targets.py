@@ -26,7 +26,7 @@ from rules.engines.base import Stop, Unanswerable
 MOST_DATASETS = 50
 """Datasets of a source that are profiled, the first ones."""
 
-_SUFFIX = re.compile(r"(\.(csv|txt|tsv|jsonl|ndjson|parquet))?(\.gz)?$", re.IGNORECASE)
+_SUFFIX = re.compile(r"(\.(csv|txt|tsv|json|jsonl|ndjson|parquet))?(\.gz)?$", re.IGNORECASE)
 
 
 class NothingToProfile(Wrong):
@@ -124,7 +124,7 @@ def of_file(name: str) -> Target:
             names = [path.name] if path.name in source.datasets() else source.candidates()
             orders, dropped = _orders(source, names, {}, {})
             return Target(name, source, orders, (kind, dict(settings)), dropped)
-    raise NothingToProfile(f"{name!r} is no file of a known kind, such as .csv, .jsonl, .parquet, .xlsx or .sqlite")
+    raise NothingToProfile(f"{name!r} is no file of a known kind, such as .csv, .json, .parquet, .xlsx or .sqlite")
 
 
 def of_project(name: str, project: Project, sources: Mapping[str, Source]) -> Target:

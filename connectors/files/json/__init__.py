@@ -1,0 +1,1 @@
+"""JSON: lines with an object each, and documents with an array of them."""
