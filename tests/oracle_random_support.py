@@ -44,6 +44,8 @@ MAILS = (
     *("ann", "ann@", "bob@example.com", " bob@example.com "),
 )
 PHONES = ("+49 30 901820", "030/90 18 20", "0049 30 901820", "+4930901820", "abc", "030 901821", "+44 20 7946 0958")
+NAMES = ("Lee, Ann", "Ann Lee", "ann  LEE", "Ann Lee Ann", "L\u00adee Ánn", "Ann-Lee 2", "2 Lee Ann", "-")
+WORDS: tuple[tuple[Any, ...], ...] = (("words",), ("unaccent", "casefold", "words"), ("nfkc", "words", {"prefix": 3}))
 EMPTY = ("", " ", "\u00a0", "\u3000\t", None, None)
 STATUS = ("ok", "void", "paid", "OK", "ok ")
 POOLS: Mapping[Kind, tuple[str, ...]] = {
@@ -207,6 +209,8 @@ class _Draw:
     def __init__(self, seed: int, draw: random.Random) -> None:
         self.seed = seed
         self.random = draw
+        self.added = random.Random(repr(draw.getstate()))
+        """Draws what was added later, so that a seed without it means the same pair as before."""
         self.plain = self.chance(0.6)
         """Most databases can answer themselves: types of their own, UTC, and normalisers that they have."""
         self.bare = self.plain and self.chance(0.4)
@@ -280,6 +284,8 @@ class _Draw:
     def _domain(self, column: Column) -> list[Cell]:
         pool: Sequence[Cell] = SPECIAL.get(column.name) or (POOLS if column.as_text else TYPED)[column.kind]
         values = [self._spelled(column, self.random.choice(pool)) for _ in range(self.random.randint(1, 4))]
+        if column.kind == "text" and column.name not in SPECIAL and self.added.random() < 0.15:
+            values += self.added.sample(NAMES, 3)
         if self.chance(0.4):
             values += [self.random.choice(EMPTY) if column.as_text else None]
         return values
@@ -322,6 +328,8 @@ class _Draw:
             return self.random.choice((("email",), ("mailbox",)))
         if name == "phone" and self.chance(0.1 if self.plain else 0.7):
             return ({"phone": "DE"},)
+        if kind == "text" and not self.bare and self.added.random() < 0.1:
+            return self.added.choice(WORDS)
         chain: tuple[Any, ...] = self.random.choice(CHAINS[kind])
         return () if self.plain and chain and kind in ("float", "date") else chain
 

@@ -177,6 +177,13 @@ def _phone(text: str) -> str | None:
     return digits if digits[0] == "+" else "+" + digits[2:] if digits.startswith("00") else "+49" + digits[1:]
 
 
+def _words(text: str) -> str:
+    """The words of a text, sorted, each once; what shows nothing is left out before."""
+    visible = "".join(c for c in text if unicodedata.category(c) != "Cf")
+    found = "".join(c if unicodedata.category(c)[0] in "LMN" else "\n" for c in visible).split("\n")
+    return " ".join(sorted({word for word in found if word}))
+
+
 def _docno(text: str) -> str:
     """Upper case; letters with their marks, and numbers; `-` between two numbers; no leading zeros."""
     kept, apart = "", False
@@ -209,6 +216,7 @@ TEXT: Mapping[str, Callable[[str], str | None]] = {
     "email": _email,
     "mailbox": _mailbox,
     "docno": _docno,
+    "words": _words,
 }
 """Normalisers of text without an argument."""
 

@@ -115,7 +115,7 @@ SETTINGS = {
     *("trim", "squeeze", "lower", "casefold", "nfkc", "unaccent", "alnum", "digits", "letters", "strip_zeros"),
     *("translit", "suffix", "length(", "concat(", "prefix(", "suffix(", "replace(", "split_part(", "upper("),
     *("year(", "quarter(", "month(", "weekday("),
-    *("docno", "prefix", "map", "regex", "email", "mailbox", "phone", "round", "abs", "day", "hour", "month"),
+    *("docno", "words", "prefix", "map", "regex", "email", "mailbox", "phone", "round", "abs", "day", "hour", "month"),
     *("upper", "week", "quarter", "year", "weekday", "day(", "hour(", "if(", "business_days("),
 }
 

@@ -39,6 +39,7 @@ CHAINS: list[list[str | tuple[str, Any]]] = [
     ["trim", "lower"], ["squeeze", "casefold", "alnum"], ["nfkc", "trim", "docno"], ["strip_zeros", "digits"],
     ["unaccent", "letters", "lower"], ["trim", ("prefix", 2), "trim"], [("map", {"a": "ß"}), "trim"],
     [("translit", "de"), "unaccent", "casefold"], ["trim", ("suffix", 2), "trim"],
+    ["unaccent", "casefold", "words"], ["words", "letters"],
 ]  # fmt: skip
 
 
@@ -174,6 +175,9 @@ def test_sql_of_dates_says_the_same_where_it_claims_so(run: Run) -> None:
         ("duckdb", [("map", {"a": "É"}), "lower"], None),
         ("duckdb", ["lower", ("map", {"a": "É"})], "ascii"),
         ("sqlite", [], "always"),
+        ("duckdb", ["casefold", "words"], "ascii"),
+        ("postgresql", ["words"], None),
+        ("sqlite", ["words"], None),
     ],
 )
 def test_a_chain_claims_no_more_than_its_weakest_step(dialect: str, chain: list[Any], claim: str | None) -> None:
@@ -204,6 +208,14 @@ def test_a_day_is_pushed_only_in_utc() -> None:
         (["digits"], "Nr. 12/٣", "12٣"),
         (["letters"], "ab-12 é!", "abé"),
         (["strip_zeros"], "00123-a00-0-01", "123-a0-0-1"),
+        (["words"], "Cruise, Tom", "Cruise Tom"),
+        (["words"], "  Tom  Cruise\u3000Tom ", "Cruise Tom"),
+        (["words"], "Gro\u00adße-Straße 12b", "12b Große Straße"),
+        (["words"], "हिन्दी-कि, a_b", "a b कि हिन्दी"),
+        (["words"], "b A a", "A a b"),
+        (["words"], "-, \u200b!", None),
+        (["unaccent", "casefold", "words"], "CRUISE\u200b / Tóm", "cruise tom"),
+        (["words", "letters"], "Tom Cruise", "CruiseTom"),
         (["docno"], "inv-00123", "INV123"),
         (["docno"], "INV 123", "INV123"),
         (["docno"], "0000", "0"),
@@ -310,13 +322,23 @@ def test_a_normalised_text_is_never_empty(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["trim", "squeeze", "lower", "nfkc", "unaccent", "alnum", "digits", "letters", "docno"]
+    "name", ["trim", "squeeze", "lower", "nfkc", "unaccent", "alnum", "digits", "letters", "docno", "words"]
 )
 @given(text=UNICODE)
 def test_a_second_time_changes_nothing(name: str, text: str) -> None:
     once = normalise(text, steps(name))
 
     assert normalise(once, steps(name)) == once
+
+
+@given(words=st.lists(st.text(st.sampled_from("aAbB01é\u0301कि"), min_size=1, max_size=3), max_size=5), data=st.data())
+def test_words_are_the_same_in_any_order_and_between_any_signs(words: list[str], data: st.DataObject) -> None:
+    first, second = (
+        "".join(word + data.draw(st.sampled_from([" ", ", ", "/", "\u3000", "-"])) for word in order)
+        for order in (words, data.draw(st.permutations(words)))
+    )
+
+    assert normalise(first, steps("words")) == normalise(second, steps("words"))
 
 
 @given(text=CODES)
@@ -346,6 +368,8 @@ def test_null_passes_through_every_chain() -> None:
         (Type.TEXT, ["translit"], "`translit` takes the language of the texts"),
         (Type.TEXT, ["soundex"], "There is no normaliser `soundex`; texts that sound alike are not compared; use ["),
         (Type.TEXT, [("substr", 2)], "There is no normaliser `substr`; use `prefix` or `suffix`, or `regex`"),
+        (Type.TEXT, ["words", "casefold"], "`casefold` changes words that `words` has already sorted; write it before"),
+        (Type.TEXT, ["token_sort"], "There is no normaliser `token_sort`; use `words`, as in ["),
         (Type.TEXT, ["ucase"], "There is no normaliser `ucase`; use `upper`"),
         (Type.TEXT, [("map", {False: "x"})], "`map` maps texts that are not empty; put numbers"),
         (Type.TEXT, [("map", {" ": "x"})], "`map` maps texts that are not empty"),

@@ -86,6 +86,13 @@ class zeros_stripped(_TextFunction):  # noqa: N801
     inherit_cache = True
 
 
+class sorted_words(_TextFunction):  # noqa: N801
+    """The runs of ASCII letters and digits, sorted, each once, with one blank between. Only on DuckDB."""
+
+    name = "sorted_words"
+    inherit_cache = True
+
+
 class digits_apart(_TextFunction):  # noqa: N801
     """ASCII letters and digits only; one hyphen replaces the characters between two digits. Not on SQLite."""
 
@@ -275,6 +282,12 @@ def _mysql_zeros_stripped(element: Any, compiler: SQLCompiler, **kw: Any) -> str
     # Looking around instead of \1: MariaDB and MySQL write groups differently.
     [x] = arguments(element, compiler, **kw)
     return f"REGEXP_REPLACE({x}, '(?<![0-9])0+(?=[0-9])', '')"
+
+
+@compiles(sorted_words, "duckdb")
+def _sorted_words(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = arguments(element, compiler, **kw)
+    return f"array_to_string(list_sort(list_distinct(regexp_extract_all({x}, '[A-Za-z0-9]+'))), ' ')"
 
 
 @compiles(digits_apart, "duckdb")

@@ -21,11 +21,17 @@ def _normaliser(step: Step) -> Normaliser:
     return NORMALISERS[step.name]
 
 
+_CHANGES_ORDER = {"lower", "upper", "casefold", "nfkc", "unaccent", "translit", "strip_zeros", "docno"}
+"""Steps that can change the order of words, or make two of them equal."""
+
+
 def chain_type(column_type: Type, steps: Sequence[Step]) -> Type:
     """Return the type after all steps; raises RuleError naming the step and the type it does not take."""
     kind = column_type
-    for step in steps:
+    for number, step in enumerate(steps):
         normaliser = _normaliser(step)
+        if step.name in _CHANGES_ORDER and any(earlier.name == "words" for earlier in steps[:number]):
+            raise RuleError(f"`{step.name}` changes words that `words` has already sorted; write it before `words`.")
         try:
             normaliser.check(step.argument)
         except ValueError as error:
@@ -57,7 +63,7 @@ def normalise(value: Value, steps: Sequence[Step], timezone: str = "UTC") -> Val
     return chain_function(steps, timezone)(value)
 
 
-_STRIPS = {"trim", "squeeze", "alnum", "digits", "letters", "docno"}
+_STRIPS = {"trim", "squeeze", "alnum", "digits", "letters", "docno", "words"}
 _STAYS_STRIPPED = {*_STRIPS, "lower", "upper", "casefold", "unaccent", "strip_zeros", "prefix", "suffix", "translit"}
 
 
@@ -73,8 +79,8 @@ def never_empty(steps: Sequence[Step]) -> bool:
     return bool(steps) and steps[-1].name in ("email", "mailbox", "phone")
 
 
-_LEAVES = {"digits": "1", "letters": "a", "alnum": "a1", "docno": "a1", "phone": "1"}
-_READS = {"digits": "1", "letters": "a", "alnum": "a1", "docno": "a1", "phone": "1", "email": "@", "mailbox": "@"}
+_LEAVES = {"digits": "1", "letters": "a", "alnum": "a1", "docno": "a1", "words": "a1", "phone": "1"}
+_READS = {**_LEAVES, "email": "@", "mailbox": "@"}
 
 
 def emptying_step(steps: Sequence[Step]) -> Step | None:

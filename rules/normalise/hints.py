@@ -13,6 +13,9 @@ _COMPUTED = "compute it in a derived column: columns: {part: {is: split_part(ref
 _NORMALISER_HINTS: Mapping[str, str] = {
     **dict.fromkeys(("substr", "substring", "left", "right"), _CUT),
     **dict.fromkeys(("soundex", "metaphone", "levenshtein"), _SOUND),
+    **dict.fromkeys(
+        ("sort", "tokens", "token_sort", "sort_words", "fingerprint"), "use `words`, as in [unaccent, casefold, words]"
+    ),
     **dict.fromkeys(("lcase", "tolower"), "use `lower` or `casefold`"),
     **dict.fromkeys(("ucase", "toupper"), "use `upper`"),
     **dict.fromkeys(("date", "date_trunc"), "use `day`, `month`, `quarter` or `year`"),

@@ -23,6 +23,7 @@ _REGEX_ASCII: Mapping[str, Exactness] = dict.fromkeys(_REGEX, "ascii")
 # Redshift's regular expressions follow the collation of a column.
 _CLASSES: Mapping[str, Exactness] = dict.fromkeys((*_REGEX, "snowflake", "bigquery", "trino"), "ascii")
 
+_ASCII_WORDS = re.compile("[A-Za-z0-9]+")
 _LEADING_ZEROS = re.compile("(?<![0-9])0+(?=[0-9])")
 # Letters with a stroke and ligatures have no decomposition, but people write them without strokes too.
 _STROKES = str.maketrans(
@@ -98,6 +99,18 @@ def letters(text: str) -> str:
 def digits(text: str) -> str:
     """Only decimal digits, of any script, as they are."""
     return "".join(c for c in text if c.isdecimal())
+
+
+def words(text: str) -> str:
+    """Its words, in the order of code points, each once, with one blank between: "Cruise, Tom" is "Cruise Tom".
+
+    A word is a run of letters with their marks and numbers. Characters that show nothing are left out before.
+    """
+    if text.isascii():
+        return " ".join(sorted(set(_ASCII_WORDS.findall(text))))
+    categories = ((c, unicodedata.category(c)) for c in text)
+    spaced = (c if category[0] in "LMN" else " " for c, category in categories if category != "Cf")
+    return " ".join(sorted(set("".join(spaced).split(" ")) - {""}))
 
 
 def strip_zeros(text: str) -> str:
@@ -215,6 +228,8 @@ TEXT = (
     _text("alnum", alnum, _CLASSES, "only its letters and numbers"),
     _text("digits", digits, _CLASSES, "only its digits"),
     _text("letters", letters, _CLASSES, "only its letters"),
+    # PostgreSQL and others have no form for it: a list of words that is sorted by bytes is not the same in all of them.
+    _text("words", words, {"duckdb": "ascii"}, "its words in any order, each once"),
     _text("strip_zeros", strip_zeros, _REGEX_ALWAYS, "without leading zeros"),
     _text("docno", docno, _REGEX_ASCII, "as a document number (INV-007 is inv 7)", version=2),
     Normaliser(
