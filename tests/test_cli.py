@@ -645,3 +645,17 @@ def test_json_of_every_reading_command_is_one_document(shop: Project) -> None:
 
         assert done.code == 0, words
         json.loads(done.out)
+
+
+def test_doctor_prints_what_needs_attention_and_lists_the_rest_on_request(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project("init")
+    checks = project("doctor", "--json").json["checks"]
+    fine = [check for check in checks if check["state"] == "ok"]
+
+    short, long = project("doctor"), project("doctor", "--all")
+
+    assert short.out.splitlines()[-1] == f"ok      {len(fine)} checks found nothing wrong; --all lists them"
+    assert len(short.out.splitlines()) == len(checks) - len(fine) + 1
+    assert len(long.out.splitlines()) == len(checks)
+    assert "found nothing wrong" not in project("doctor", "--quiet").out

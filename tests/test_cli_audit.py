@@ -222,7 +222,7 @@ def test_an_anchor_that_reaches_no_remote_is_told_once_named_by_doctor_and_ended
     project.write(PUSHED)
 
     runs = [project("run", "nightly") for _ in range(2)]
-    examined = project("doctor").out
+    examined = project("doctor", "--all").out
     status = project("status").said
     _git(project.folder, "init", "-q", "--bare", "remote.git")
     state(project, "UPDATE anchors SET next_at = '2026-01-01T00:00:00.000000Z'")
@@ -236,4 +236,4 @@ def test_an_anchor_that_reaches_no_remote_is_told_once_named_by_doctor_and_ended
     assert "not anchored" in line
     assert "not anchored" not in ended[-1].err
     assert _alarms(project) == [False, True]
-    assert "it holds the audit log up to entry" in project("doctor").out
+    assert "it holds the audit log up to entry" in project("doctor", "--all").out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -18,7 +19,14 @@ def register(app: typer.Typer) -> None:
     app.command(help="Check everything, change nothing, and say what to do.")(doctor)
 
 
-def doctor(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+def doctor(
+    config: Config = FILE,
+    every: Annotated[bool, typer.Option("--all", help="Also list what is in order.")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from notifications.wording.words import plural
     from reconcile.doctor import examine
 
     out = Output(json, quiet, no_color)
@@ -27,7 +35,9 @@ def doctor(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
     if json:
         out.emit({"state": worst, "checks": [diagnosis.to_json() for diagnosis in diagnoses]})
     else:
-        shown = [diagnosis for diagnosis in diagnoses if diagnosis.state != "ok" or not quiet]
+        shown = [diagnosis for diagnosis in diagnoses if diagnosis.state != "ok" or every]
         for diagnosis in sorted(shown, key=lambda diagnosis: -_NUMBER[diagnosis.state]):
             out.say(f"{diagnosis.state:<6}  {diagnosis.subject}: {diagnosis.sentence}")
+        if not quiet and (rest := len(diagnoses) - len(shown)):
+            out.say(f"ok      {plural(rest, 'check', 'checks')} found nothing wrong; --all lists them")
     raise typer.Exit(_CODES[worst])
