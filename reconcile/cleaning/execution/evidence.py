@@ -8,6 +8,7 @@ the approval and before anything is sent.
 from __future__ import annotations
 
 import datetime as dt
+import random
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -43,6 +44,7 @@ class Evidence:
 
     `at_once`: so many plans are to be looked at next. Where that takes long, because many processes share a processor
     or plans are large, fewer are: evidence that holds no longer when it is read would be read again for each batch.
+    `is_shared`: other processes execute most of the plans that were looked at, so each takes some at random.
     """
 
     store: Store
@@ -54,7 +56,9 @@ class Evidence:
     stale: dict[str, str] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
     at_once: int = AT_ONCE
+    is_shared: bool = False
     _seen: set[str] = field(default_factory=set)
+    _claimed: set[str] = field(default_factory=set)
     _read_at: float = 0.0
 
     def is_of(self, rule: str) -> bool:
@@ -68,13 +72,31 @@ class Evidence:
     def _needs(self, plan: StoredPlan) -> bool:
         return plan.undoes is None and self.is_of(plan.rule)
 
-    def holds(self, plans: Collection[str]) -> bool:
-        """Return True if the evidence of the plans with these ids was read a moment ago."""
-        return time.monotonic() - self._read_at <= HOLDS and self._seen.issuperset(plans)
+    def holds(self, due: Sequence[str], batch: int) -> bool:
+        """Return True if the evidence of the next batch of due plans was read a moment ago."""
+        if time.monotonic() - self._read_at > HOLDS:
+            return False
+        return not self._seen.isdisjoint(due) if self.is_shared else self._seen.issuperset(due[:batch])
+
+    def next(self, due: Sequence[str], batch: int) -> Sequence[str]:
+        """Return which of the due plans to look at next."""
+        others = len(self._seen.difference(due, self._claimed))
+        self.is_shared = others > len(self._claimed) or (self.is_shared and others > 0)
+        most = max(self.at_once, batch)
+        return random.sample(due, min(most, len(due))) if self.is_shared else due[:most]
+
+    def prefer(self, due: Sequence[str], batch: int) -> Sequence[str]:
+        """Return the batch of due plans to claim: where plans are shared, those that were looked at."""
+        seen = [name for name in due if name in self._seen] if self.is_shared else []
+        return (seen or due)[:batch]
+
+    def claims(self, plans: Collection[str]) -> None:
+        """Note plans that this process executes."""
+        self._claimed |= set(plans)
 
     def look(self, plans: Sequence[StoredPlan]) -> None:
         """Plan these again, from the current records of all datasets; no transaction may be open."""
-        self.stale, self.unread, self._seen = {}, {}, {plan.id for plan in plans}
+        self.stale, self.unread, self._seen, self._claimed = {}, {}, {plan.id for plan in plans}, set()
         self._read_at = time.monotonic()
         by_rule: dict[str, list[StoredPlan]] = {}
         for plan in filter(self._needs, plans):

@@ -16,7 +16,7 @@ from connectors.errors import ConnectorError, Reaction
 from connectors.target import NotATable, Target, TargetError, TargetRefused
 from reconcile import points
 from reconcile.cleaning.execution.admission import CLAIM, Admission
-from reconcile.cleaning.execution.evidence import Evidence
+from reconcile.cleaning.execution.evidence import AT_ONCE, Evidence
 from reconcile.cleaning.execution.execute import (
     How,
     Job,
@@ -363,7 +363,7 @@ class _Execution:
         results: list[Result] = []
         worked = False
         while True:
-            stop = self._stop_request() if results else None
+            stop = self._stop_request() if results or self._evidence.is_shared else None
             if stop is None and (rules := list(filter(self._evidence.is_of, self._rules))):
                 results = self._read_evidence(rules, results)
             with self.tools.store.begin() as tx:
@@ -423,9 +423,8 @@ class _Execution:
         Return those that are not recorded yet: none, unless the evidence was read a moment ago.
         """
         with self.tools.store.read() as tx:
-            most = max(self._evidence.at_once, BATCH)
-            ids = stored.due_ids(tx, self.source, most, ids=self.selection.ids, rules=rules)
-        if self._evidence.holds(ids[:BATCH]):
+            due = stored.due_ids(tx, self.source, AT_ONCE, ids=self.selection.ids, rules=rules)
+        if self._evidence.holds(due, BATCH):
             return list(results)
         if results:
             with self.tools.store.begin() as tx:
@@ -433,7 +432,7 @@ class _Execution:
                 points.reach("store.done.before_commit")
             points.reach("store.done.committed")
         with self.tools.store.read() as tx:
-            plans = stored.some(tx, ids)
+            plans = stored.some(tx, self._evidence.next(due, BATCH))
         self._evidence.look(plans)
         return []
 
@@ -459,9 +458,14 @@ class _Execution:
             return [], False
         self._outcomes.probe = allowed if isinstance(allowed, breaker.Probe) else None
         limit = 1 if self._outcomes.probe else BATCH
-        ids = stored.due_ids(tx, self.source, limit, ids=self.selection.ids, rules=rules, lock=True)
+        wanted, is_shared = self.selection.ids, self._evidence.is_shared
+        if is_shared:
+            due = stored.due_ids(tx, self.source, AT_ONCE, ids=wanted, rules=rules)
+            wanted = self._evidence.prefer(due, limit)
+        ids = stored.due_ids(tx, self.source, limit, ids=wanted, rules=rules, lock=True)
+        self._evidence.claims(ids)
         if not ids:
-            return [], False
+            return [], is_shared and bool(due)  # other processes have just locked those
         sent = self._admission.sent(tx, ids)
         progress.move(
             tx, [Transition(plan.finding, Event.STARTED, plan.id) for plan in sent if not plan.undoes], by=ACTOR
