@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +27,8 @@ _NO_QIF = "this is not QIF, which begins with `!Type:`"
 def count(file: OpenedFile) -> int:
     """Count the ends of records in the parts of the file that have transactions."""
     total, is_counted = 0, False
-    for line in whole(file).replace(b"\r", b"\n").split(b"\n"):
+    data = whole(file).removeprefix(codecs.BOM_UTF8)
+    for line in data.replace(b"\r", b"\n").split(b"\n"):
         if line[:1] == b"!":
             kind = line.partition(b":")[2].strip().lower().decode("latin-1")
             is_counted = line[:6].lower() == b"!type:" and kind in ACCOUNTS
