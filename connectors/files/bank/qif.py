@@ -11,7 +11,7 @@ from decimal import Decimal
 from connectors.disk.opened_file import OpenedFile
 from connectors.errors import FileUnreadable
 from connectors.files.bank.amounts import amount_of
-from connectors.files.bank.qif_days import ORDERS, DayUnclearError, day_of, orders_of
+from connectors.files.bank.qif_days import ORDERS, day_of, needs_order, orders_of
 from connectors.files.bank.statement import EXACT, Entry
 from connectors.files.bank.text import decoded, lines_of, squeezed, whole
 
@@ -246,10 +246,9 @@ class _Reader:
     def _day(self, place: str, text: str | None) -> dt.date:
         if text is None:
             raise FileUnreadable(place, "this record has no date (`D`)", _AGAIN)
-        try:
-            day = day_of(text, self._wish.order)
-        except DayUnclearError:
-            raise FileUnreadable(place, "the order of day and month in `D` is not known", self._order()) from None
+        day = day_of(text, self._wish.order)
+        if self._wish.order is None and needs_order(text):
+            raise FileUnreadable(place, "the order of day and month in `D` is not known", self._order())
         if day is None:
             order = f" in the order {self._wish.order}" if self._wish.order else ""
             raise FileUnreadable(place, f"`D` is not a date{order}", "correct `date_order` or the file")
