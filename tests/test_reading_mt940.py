@@ -46,6 +46,7 @@ def refusal(folder: Path, content: str) -> str:
         ("NTRFA-LONG-ONE-THAT-FILLS-A-LINE", ["//B-7", "Note"], "A-LONG-ONE-THAT-FILLS-A-LINE", "B-7", "Note"),
         ("NTRFA/B//C//D", [], "A/B", "C//D", None),
         ("NTRFNONREF//", [], None, None, None),
+        (" NRTIKREF+//B-1", ["/OCMT/EUR9,50//CHGS/EUR0,50/"], None, "B-1", "/OCMT/EUR9,50//CHGS/EUR0,50/"),
         ("NTRF", [], None, None, None),
     ],
 )  # fmt: skip

@@ -90,7 +90,7 @@ class _Reading:
     def on(self, event: str, node: Node) -> Iterator[Entry]:
         if not isinstance(node.tag, str):
             return
-        name = etree.QName(node).localname
+        name = node.tag.rpartition("}")[2]  # of a damaged name, too, for which QName raises
         if event == "start":
             self._begin(name, node)
             return

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from connectors.files.bank.text import squeezed
 
-NO_REFERENCE = ("NONREF", "NOTPROVIDED", "NOT PROVIDED")
+NO_REFERENCE = ("NONREF", "NOTPROVIDED", "NOT PROVIDED", "KREF+")
+"""Words instead of a reference. The last says that it is in `:86:`."""
 FULL = 60
 """Characters of a line that a bank may have broken inside a word; the limit of the format is 65."""
 _SUBFIELDS = re.compile(r"(?P<code>\d{3})?(?P<mark>[?~<^])(?=\d\d)")

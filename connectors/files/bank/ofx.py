@@ -38,7 +38,7 @@ def read(file: OpenedFile, *, encoding: str | None = None, decimal: str | None =
     """Yield the transactions of all statements. Raises FileUnreadable and FileRefused with file, line and field."""
     text = "\n".join(lines_of(_decoded(file, encoding)))
     number = 0
-    start = text.upper().find("<OFX>")
+    start = text.find("<")
     if start < 0:
         raise FileUnreadable(file.name, "this is not OFX, which begins with `<OFX>`", "correct `path`")
     above = "\n" * text.count("\n", 0, start)  # keeps the numbers of lines

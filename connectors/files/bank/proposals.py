@@ -8,7 +8,7 @@ from connectors.disk.opened_file import OpenedFile
 from connectors.errors import ConnectorError
 from connectors.files.bank.formats import format_in
 from connectors.files.bank.qif import dates
-from connectors.files.bank.qif_days import DayUnclearError, day_of, orders_of
+from connectors.files.bank.qif_days import needs_order, orders_of
 from connectors.files.bank.text import whole
 from connectors.files.csv.facts import facts
 from connectors.files.csv.fields import DUCKDB_LINE
@@ -50,10 +50,5 @@ def _only_order(file: OpenedFile, encoding: str | None) -> str | None:
         texts = dates(file, encoding)
     except ConnectorError:
         return None  # the reader tells it with its place
-    try:
-        for text in texts:
-            day_of(text, None)
-    except DayUnclearError:
-        orders = orders_of(texts)
-        return orders[0] if len(orders) == 1 else None
-    return None
+    orders = orders_of(texts) if any(map(needs_order, texts)) else []
+    return orders[0] if len(orders) == 1 else None

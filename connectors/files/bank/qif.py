@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,7 @@ from decimal import Decimal
 from connectors.disk.opened_file import OpenedFile
 from connectors.errors import FileUnreadable
 from connectors.files.bank.amounts import amount_of
-from connectors.files.bank.qif_days import ORDERS, DayUnclearError, day_of, orders_of
+from connectors.files.bank.qif_days import ORDERS, day_of, needs_order, orders_of
 from connectors.files.bank.statement import EXACT, Entry
 from connectors.files.bank.text import decoded, lines_of, squeezed, whole
 
@@ -26,7 +27,8 @@ _NO_QIF = "this is not QIF, which begins with `!Type:`"
 def count(file: OpenedFile) -> int:
     """Count the ends of records in the parts of the file that have transactions."""
     total, is_counted = 0, False
-    for line in whole(file).replace(b"\r", b"\n").split(b"\n"):
+    data = whole(file).removeprefix(codecs.BOM_UTF8)
+    for line in data.replace(b"\r", b"\n").split(b"\n"):
         if line[:1] == b"!":
             kind = line.partition(b":")[2].strip().lower().decode("latin-1")
             is_counted = line[:6].lower() == b"!type:" and kind in ACCOUNTS
@@ -244,10 +246,9 @@ class _Reader:
     def _day(self, place: str, text: str | None) -> dt.date:
         if text is None:
             raise FileUnreadable(place, "this record has no date (`D`)", _AGAIN)
-        try:
-            day = day_of(text, self._wish.order)
-        except DayUnclearError:
-            raise FileUnreadable(place, "the order of day and month in `D` is not known", self._order()) from None
+        day = day_of(text, self._wish.order)
+        if self._wish.order is None and needs_order(text):
+            raise FileUnreadable(place, "the order of day and month in `D` is not known", self._order())
         if day is None:
             order = f" in the order {self._wish.order}" if self._wish.order else ""
             raise FileUnreadable(place, f"`D` is not a date{order}", "correct `date_order` or the file")

@@ -15,12 +15,14 @@ _THIS_CENTURY = 69
 """Years of two digits below it are of 2000 to 2068, as everywhere else in Python."""
 
 
-class DayUnclearError(Exception):
-    """A text that is a day, but of an order that is not declared."""
+def needs_order(text: str) -> bool:
+    """Return True if the day depends on the order of its parts."""
+    match = _THREE.fullmatch(text.strip())
+    return match is not None and len(match["a"]) < 4
 
 
 def day_of(text: str, order: str | None) -> dt.date | None:
-    """Return the day; None for a text that is none. Raises DayUnclearError if the day depends on an order."""
+    """Return the day; None for a text that is none, or that needs an order and has none."""
     text = text.strip()
     if _WHOLE.fullmatch(text):
         return _date(int(text[:4]), int(text[4:6]), int(text[6:]))
@@ -34,7 +36,7 @@ def day_of(text: str, order: str | None) -> dt.date | None:
     if len(parts[0]) == 4:
         order = "ymd"
     if order is None:
-        raise DayUnclearError
+        return None
     year, month, day = (parts[order.index(part)] for part in "ymd")
     if len(year) not in (1, 2, 4) or len(day) > 2 or len(month) > 2:
         return None
