@@ -16,8 +16,8 @@ Numbers may be grouped in threes by the other mark ("." when `decimal` is ","), 
 apostrophes: 1.234,56 and 1'234.56. A group of any other size, or a first one that begins with 0, is unreadable. 1,234
 is also unreadable if the dataset does not set `decimal`, because elsewhere it means 1.234; 1,234.5 and 1,234,567 are
 clear. A sign comes before the number, or a minus after it, as SAP writes it. Of several formats, the first one with a
-believable value counts. White space around a typed value is ignored; years before 1000 are unreadable, because they are
-two-digit years read by %Y.
+believable value counts. White space around a typed value and invisible characters in it are ignored; years before
+1000 are unreadable, because they are two-digit years read by %Y.
 """
 
 from __future__ import annotations
@@ -42,6 +42,12 @@ BLANKS = (
     "\t\n\v\f\r\x1c\x1d\x1e\x1f \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
+INVISIBLE = (
+    r"[\x{ad}\x{34f}\x{61c}\x{115f}\x{1160}\x{17b4}\x{17b5}\x{180b}-\x{180f}\x{200b}-\x{200f}\x{202a}-\x{202e}"
+    r"\x{2060}-\x{206f}\x{3164}\x{fe00}-\x{fe0f}\x{feff}\x{ffa0}\x{fff0}-\x{fff8}\x{1bca0}-\x{1bca3}"
+    r"\x{1d173}-\x{1d17a}\x{e0000}-\x{e0fff}]+"
+)
+"""Unicode's Default_Ignorable_Code_Point: characters that programs do not show, as `trim` of rules drops them."""
 GROUPS = " \u00a0\u202f\u2009'\u2019"
 EXPONENT = "(?:[eE][+-]?[0-9]{1,4})"
 TIME = r"[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]{1,9})?)?"
@@ -83,9 +89,10 @@ def unreadable(text: str, value: str) -> str:
 
 
 def _trimmed(text: str) -> str:
-    """The text without outer white space; trimming Unicode is slow, so only if it has any."""
-    clean = f"regexp_full_match({text}, '[!-~](?:.*[!-~])?')"
-    return f"(case when {clean} then {text} else trim({text}, {literal(BLANKS)}) end)"
+    """The text without invisible characters and outer white space; both are slow to drop, so only if it has any."""
+    clean = f"regexp_full_match({text}, '[!-~](?:[ -~]*[!-~])?')"
+    visible = f"regexp_replace({text}, '{INVISIBLE}', '', 'g')"
+    return f"(case when {clean} then {text} else trim({visible}, {literal(BLANKS)}) end)"
 
 
 def _number(kind: Declared, text: str, notation: Notation) -> str:

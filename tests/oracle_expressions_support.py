@@ -10,7 +10,7 @@ from decimal import Context, Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from oracle_values_support import WHITE, Kind, Value, in_utc, is_blank, lower, rounded, upper
+from oracle_values_support import WHITE, Kind, Value, in_utc, is_blank, lower, rounded, seen, upper
 
 Values = Mapping[str, Value]
 EXACT = Context(prec=120)
@@ -225,7 +225,7 @@ def round_to(part: Expression, places: int) -> Expression:
 
 def text_function(name: str, part: Expression) -> Expression:
     """`lower`, `upper` or `trim`; of a text that is blank afterwards nothing is left."""
-    function = {"lower": lower, "upper": upper, "trim": lambda text: text.strip(WHITE)}[name]
+    function = {"lower": lower, "upper": upper, "trim": lambda text: seen(text).strip(WHITE)}[name]
     return _of("text", f"{name}({part.written})", lambda text: _text(function(text)), part)
 
 

@@ -17,6 +17,11 @@ Value = str | Decimal | bool | dt.date | dt.datetime | None
 WHITE = "".join(
     map(chr, [*range(0x09, 0x0E), *range(0x1C, 0x21), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B)])
 ) + "".join(map(chr, [0x2028, 0x2029, 0x202F, 0x205F, 0x3000]))
+_UNSEEN = (
+    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+"""Unicode's Default_Ignorable_Code_Point, as a class of a pattern."""
 TRUE = {"true", "yes", "y", "t", "1"}
 FALSE = {"false", "no", "n", "f", "0"}
 
@@ -28,6 +33,11 @@ class Unreadable(Exception):
 def is_blank(text: str) -> bool:
     """Return True for a text without characters, or of white space only."""
     return not text.strip(WHITE)
+
+
+def seen(text: str) -> str:
+    """Return the text without characters that show nothing."""
+    return re.sub(f"[{_UNSEEN}]", "", text)
 
 
 # Reading
@@ -117,7 +127,7 @@ def rounded(number: Decimal, places: int) -> Decimal:
 
 
 def _kept(*categories: str) -> Callable[[str], str]:
-    return lambda text: "".join(c for c in text if unicodedata.category(c).startswith(categories))
+    return lambda text: "".join(c for c in seen(text) if unicodedata.category(c).startswith(categories))
 
 
 def lower(text: str) -> str:
@@ -153,6 +163,7 @@ def _german(text: str) -> str:
 
 def _email(text: str) -> str | None:
     """One address; texts here have at most a display name, brackets, and ASCII domains."""
+    text = seen(text)
     match = re.search(r"<([^<>]*)>\s*$", text)
     address = unicodedata.normalize("NFKC", match[1] if match else text).strip(WHITE).lower()
     return address if re.fullmatch(r"[a-z0-9.+_-]+@[a-z0-9-]+(\.[a-z0-9-]+)+", address) else None
@@ -187,7 +198,7 @@ def _words(text: str) -> str:
 def _docno(text: str) -> str:
     """Upper case; letters with their marks, and numbers; `-` between two numbers; no leading zeros."""
     kept, apart = "", False
-    for character in text.upper():
+    for character in seen(text).upper():
         if unicodedata.category(character)[0] not in "LMN":
             apart = True
             continue
@@ -202,12 +213,12 @@ def _strip_zeros(text: str) -> str:
 
 
 TEXT: Mapping[str, Callable[[str], str | None]] = {
-    "trim": lambda text: text.strip(WHITE),
-    "squeeze": lambda text: re.sub(f"[{WHITE}]+", " ", text.strip(WHITE)),
+    "trim": lambda text: seen(text).strip(WHITE),
+    "squeeze": lambda text: re.sub(f"[{WHITE}]+", " ", seen(text).strip(WHITE)),
     "lower": lower,
     "upper": upper,
     "casefold": str.casefold,
-    "nfkc": lambda text: unicodedata.normalize("NFKC", text),
+    "nfkc": lambda text: unicodedata.normalize("NFKC", seen(text)),
     "unaccent": _unaccent,
     "alnum": _kept("L", "M", "N"),
     "digits": _kept("Nd"),

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import yaml
+from cli_support import Project
 from files_support import records
 
 
@@ -163,3 +164,22 @@ def test_a_record_of_another_width_gets_advice_for_its_place(tmp_path, header, r
 
     assert code in (2, 3)
     assert advice in line
+
+
+def test_texts_with_invisible_characters_are_counted(tmp_path):
+    (tmp_path / "a.csv").write_text("id,name,note\n1,Acme,❤\ufe0f\n2,Ac\u200bme,\u200d\n3,\ufeffAcme,x\n", "utf-8")
+    (tmp_path / "reconcile.yaml").write_text(
+        "version: 1\nsources: {f: {type: files}}\ndatasets: {d: {source: f, path: a.csv, id: id}}\n"
+        "rules: {r: {kind: duplicates, dataset: d, key: [{name: [trim]}]}}\n"
+    )
+
+    checked_project = Project(tmp_path)("check")
+    suggested = Project(tmp_path)("suggest", "a.csv")
+
+    sentence = (
+        "2 values of `name` in the first records have invisible characters, such as U+200B; "
+        "`trim`, `squeeze` and `nfkc` drop them from a key"
+    )
+    assert sentence in checked_project.said
+    assert sentence in suggested.out
+    assert "`note`" not in checked_project.said

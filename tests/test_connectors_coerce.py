@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from connectors.coerce import Coercion
 from connectors.declared import Notation, declared
 from connectors.errors import ColumnTypeUnknown
+from rules.normal_forms import INVISIBLE
 
 NAIVE = dt.datetime(2026, 10, 25, 2, 30)  # noqa: DTZ001 - a naive time is what is tested
 EARLY = dt.datetime(2026, 10, 25, 0, 30, tzinfo=dt.UTC)
@@ -177,3 +178,30 @@ def test_typed_columns_go_by_their_exact_text():
 def test_a_word_that_is_no_type_is_refused_with_the_column(word):
     with pytest.raises(ColumnTypeUnknown, match="columns: x"):
         declared("x", word)
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "value"),
+    [
+        ("decimal", "\ufeff1,234.5\u200b0", Decimal("1234.50")),
+        ("integer", "1\u20602", 12),
+        ("float", "\u202a1.5\u202c", 1.5),
+        ("boolean", "y\u200bes", True),
+        ("date", "\ufeff2026-03-\u200e01", dt.date(2026, 3, 1)),
+        ("date %d.%m.%Y", "01.03.2026\u200b", dt.date(2026, 3, 1)),
+        ("instant", "2026-03-01T10:00Z\u2066", dt.datetime(2026, 3, 1, 10, tzinfo=dt.UTC)),
+        ("decimal", "\u200b", None),
+        ("text", "\u200bA", "\u200bA"),
+    ],
+)
+def test_typed_values_ignore_characters_that_show_nothing(word, text, value):
+    assert read(word, [text]) == ([value], ())
+
+
+def test_the_invisible_characters_of_files_are_those_of_rules():
+    codes = [code for first, last in INVISIBLE for code in (first - 1, first, last, last + 1)]
+
+    values, _ = read("integer", [f"1{chr(code)}2" for code in codes])
+
+    are_invisible = [any(first <= code <= last for first, last in INVISIBLE) for code in codes]
+    assert [value == 12 for value in values] == are_invisible

@@ -22,9 +22,14 @@ from rules.functions import (
     micros_between,
     plain,
     render,
+    seen,
+    squeezed,
     strip,
     trim_sp,
+    trimmed,
 )
+from rules.normal_forms import INVISIBLE
+from rules.normalise.text import squeeze, trim
 from rules.values import Type
 
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=12)
@@ -229,3 +234,29 @@ def test_days_that_python_has_not_are_null_in_a_calendar(
 
         assert [tuple(map(bool, row)) for row in answers] == [(False,) * 2] * 2 + [(True,) * 2] * 3
     engine.dispose()
+
+
+BORDERS = [code for first, last in INVISIBLE for code in (first - 1, first, last, last + 1)]
+UNSEEN = st.text(st.sampled_from([*map(chr, BORDERS), " ", "\xa0", "a", "ä"]), max_size=8)
+
+
+@pytest.mark.slow
+def test_invisible_characters_are_dropped_wherever_they_are(run: Run) -> None:
+    """SQLite has no regular expressions: there the forms are for texts of ASCII."""
+
+    @settings(max_examples=15)
+    @given(st.lists(UNSEEN, min_size=1, max_size=40))
+    def check(texts: list[str]) -> None:
+        texts += [f"a{chr(code)}b" for code in BORDERS]
+        if run.dialect == "sqlite":
+            texts = [text.encode("ascii", "ignore").decode() for text in texts]
+        rows = [(text,) for text in texts]
+
+        assert run([Type.TEXT], rows, lambda x: trimmed(plain(x))) == list(map(trim, texts))
+        assert run([Type.TEXT], rows, lambda x: trimmed(sa.func.lower(plain(x)))) == [
+            trim(text) for text in run([Type.TEXT], rows, lambda x: sa.func.lower(plain(x)))
+        ]
+        if run.dialect != "sqlite":
+            assert run([Type.TEXT], rows, lambda x: squeezed(seen(plain(x)))) == list(map(squeeze, texts))
+
+    check()

@@ -18,7 +18,7 @@ import pyarrow as pa
 from connectors.base import DatasetSettings, Queryable
 from connectors.coerce import Coercion
 from connectors.declared import Notation, declared
-from reconcile.detection import epochs
+from reconcile.detection import epochs, unseen
 from reconcile.detection.subject import Subject
 
 SAMPLE = 1_000
@@ -110,7 +110,8 @@ def proposals(subject: Subject) -> Proposals:
     forms = forms_of(subject, subject.dataset.pii)
     wrong, partial = _unreadable(subject, forms.settings, forms.proposed, forms.cells, forms.odd)
     remarks = _remarks(forms.types, forms.marks, forms.settings, forms.nulls, forms.values)
-    return Proposals((*remarks, *_questions(forms.unclear), *partial), wrong)
+    texts = {name: counts for name, counts in forms.cells.items() if forms.columns.get(name, "text") == "text"}
+    return Proposals((*remarks, *_questions(forms.unclear), *partial, *unseen.sentences(texts)), wrong)
 
 
 def reads_all(texts: Sequence[str], word: str, mark: str | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import pyarrow as pa
 
 from connectors.base import Declaration, Queryable, Source, Suggesting
 from reconcile.config.settings import DatasetConfig
-from reconcile.detection import epochs
+from reconcile.detection import epochs, unseen
 from reconcile.detection.copied import CopiedSource
 from reconcile.detection.detect import Budget
 from reconcile.detection.proposals import forms_of
@@ -121,7 +122,8 @@ class Profiler:
             *settings.of_zone(columns, read.zoned, config),
         ]
         types = [*(Setting(name, word) for name, word in _written_columns(order)), *read.types]
-        remarks = [*settings.unreadable(copy.problems), *settings.of_prices(columns)]
+        texts = {column.name: Counter(column.samples) for column in columns if column.type is Type.TEXT}
+        remarks = [*settings.unreadable(copy.problems), *settings.of_prices(columns), *unseen.sentences(texts)]
         rules = [self._rule(config.name, choice) for choice in tried.chosen]
         idle = None if tried.idle is None else self._rule(config.name, tried.idle)
         return SuggestedDataset(config.name, copy.records, suggested, types, rules, tried.common, remarks, idle)

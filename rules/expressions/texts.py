@@ -8,10 +8,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rules.expressions.typed import EVERYWHERE, IF_ASCII, SERVERS, CompileTarget, Typed, derived
-from rules.functions import characters, ending, joined, not_blank, plain, strip, text_part
+from rules.expressions.typed import IF_ASCII, SERVERS, CompileTarget, Typed, derived
+from rules.functions import characters, ending, joined, not_blank, plain, text_part
+from rules.functions import trimmed as trimmed_sql
 from rules.normalise import Exactness
-from rules.normalise.text import simple_lower, simple_upper
+from rules.normalise.text import SEEN, simple_lower, simple_upper, trim
 from rules.values import Type, Value, filled
 
 Sql = Callable[[sa.ColumnElement[Any]], sa.ColumnElement[Any]]
@@ -32,8 +33,8 @@ def uppered(operand: Typed) -> Typed:
 
 
 def trimmed(operand: Typed) -> Typed:
-    """Without white space at the ends, as the normaliser `trim`."""
-    return _of_text(operand, str.strip, strip, EVERYWHERE)
+    """Without invisible characters, and without white space at the ends, as the normaliser `trim`."""
+    return _of_text(operand, trim, trimmed_sql, SEEN)
 
 
 def length(operand: Typed) -> Typed:

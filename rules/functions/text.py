@@ -10,6 +10,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from rules.functions.dialects import arguments
+from rules.normal_forms import INVISIBLE
 
 # Every character for which str.isspace() is true, so that trimming in SQL can mean what str.strip() means.
 WHITE_SPACE = (
@@ -59,6 +60,20 @@ class strip(_TextFunction):  # noqa: N801
     """The text without Unicode white space at both ends: Python's str.strip()."""
 
     name = "strip"
+    inherit_cache = True
+
+
+class seen(_TextFunction):  # noqa: N801
+    """The text without characters that show nothing. Elsewhere than on DuckDB, PostgreSQL and MariaDB: of ASCII."""
+
+    name = "seen"
+    inherit_cache = True
+
+
+class trimmed(_TextFunction):  # noqa: N801
+    """`strip` of `seen`."""
+
+    name = "trimmed"
     inherit_cache = True
 
 
@@ -249,6 +264,45 @@ def _mysql_strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
     [x] = arguments(element, compiler, **kw)
     pattern = _bound(compiler, f"\\A[{WHITE_SPACE}]+|[{WHITE_SPACE}]+\\z", **kw)
     return f"REGEXP_REPLACE({x}, {pattern}, '')"
+
+
+@compiles(seen)
+def _seen(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return arguments(element, compiler, **kw)[0]
+
+
+@compiles(seen, "duckdb")
+@compiles(seen, "postgresql")
+@compiles(seen, "mysql", "mariadb")
+def _seen_of_all(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = element.clauses
+    dropped = replaced(x, sa.literal(_invisible(compiler.dialect.name)), sa.literal(""))
+    if not _is_column(element):
+        return compiler.process(dropped, **kw)  # repeating it would multiply nested calls
+    return compiler.process(sa.case((is_ascii(x), x), else_=dropped), **kw)
+
+
+def _invisible(dialect: str) -> str:
+    """Return the pattern of characters that show nothing, in ASCII."""
+    form = "\\U{0:08x}-\\U{1:08x}" if dialect == "postgresql" else r"\x{{{0:x}}}-\x{{{1:x}}}"
+    return f"[{''.join(form.format(first, last) for first, last in INVISIBLE)}]+"
+
+
+@compiles(trimmed)
+def _trimmed(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = element.clauses
+    return compiler.process(strip(x), **kw)
+
+
+@compiles(trimmed, "duckdb")
+@compiles(trimmed, "postgresql")
+@compiles(trimmed, "mysql", "mariadb")
+def _trimmed_of_all(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = element.clauses
+    if not _is_column(element):
+        return compiler.process(strip(seen(x)), **kw)
+    dropped = replaced(x, sa.literal(_invisible(compiler.dialect.name)), sa.literal(""))
+    return compiler.process(sa.case((is_ascii(x), strip(x)), else_=strip(dropped)), **kw)
 
 
 @compiles(squeezed)

@@ -11,7 +11,7 @@ from typing import Any
 import idna
 
 from rules.errors import RuleError
-from rules.normal_forms import normalised
+from rules.normal_forms import normalised, visible
 from rules.normalise.normaliser import Normaliser, no_argument
 from rules.normalise.text import simple_lower
 from rules.values import Type
@@ -24,7 +24,7 @@ _DOMAIN = re.compile(r"[^\s\"(),:;<>@\\]+")
 
 def email(value: str) -> str | None:
     """`Ann <Ann@Bücher.example> ` as `ann@xn--bcher-kva.example`; None if it is not one address."""
-    text = normalised("NFKC", value)
+    text = normalised("NFKC", visible(value))
     bracketed = _BRACKETS.search(text)
     text = simple_lower((bracketed[1] if bracketed else text).strip())
     local, at, domain = text.rpartition("@")
@@ -78,6 +78,7 @@ def phone(value: str, region: str | None) -> str | None:
     Without a region only numbers with a country code are read.
     """
     numbers = library()
+    value = visible(value)  # address books put marks of direction around a number
     if any(unicodedata.category(character)[0] == "L" for character in value):
         return None
     try:
@@ -95,6 +96,7 @@ CONTACT = (
         lambda value, _argument, _timezone: email(value),
         _TEXT,
         no_argument,
+        version=2,
         words="as an e-mail address in lower case",
     ),
     Normaliser(
@@ -102,6 +104,7 @@ CONTACT = (
         lambda value, _argument, _timezone: mailbox(value),
         _TEXT,
         no_argument,
+        version=2,
         words="as a mailbox: its e-mail address without +tag, for Gmail also without dots",
     ),
     Normaliser(
@@ -109,7 +112,7 @@ CONTACT = (
         lambda value, argument, _timezone: phone(value, argument),
         _TEXT,
         _check_region,
-        version=2,
+        version=3,
         words="as an international phone number, by default of {}",
     ),
 )

@@ -14,9 +14,10 @@ from rules.functions import (
     exact,
     plain,
     replaced,
+    seen,
     sorted_words,
     squeezed,
-    strip,
+    trimmed,
     utc_day,
     utc_hour,
     utc_month,
@@ -54,8 +55,8 @@ def _abs(x: sa.ColumnElement[Any], _argument: Any, _timezone: str) -> sa.ColumnE
 
 
 FORMS: Mapping[str, Sql] = {
-    "trim": lambda x, _a, _z: strip(plain(x)),
-    "squeeze": lambda x, _a, _z: squeezed(plain(x)),
+    "trim": lambda x, _a, _z: trimmed(plain(x)),
+    "squeeze": lambda x, _a, _z: squeezed(seen(plain(x))),
     "lower": lambda x, _a, _z: sa.func.lower(plain(x)),
     "upper": lambda x, _a, _z: sa.func.upper(plain(x)),
     "casefold": lambda x, _a, _z: sa.func.lower(plain(x)),
