@@ -190,8 +190,7 @@ def _phone(text: str) -> str | None:
 
 def _words(text: str) -> str:
     """The words of a text, sorted, each once; what shows nothing is left out before."""
-    visible = "".join(c for c in text if unicodedata.category(c) != "Cf")
-    found = "".join(c if unicodedata.category(c)[0] in "LMN" else "\n" for c in visible).split("\n")
+    found = "".join(c if unicodedata.category(c)[0] in "LMN" else "\n" for c in seen(text)).split("\n")
     return " ".join(sorted({word for word in found if word}))
 
 
