@@ -13,7 +13,7 @@ from connectors.target import Catalogue, Target, TargetRefused
 from notifications.base import Checkable
 from notifications.errors import ChannelError
 from reconcile.app import Application
-from reconcile.detection import detect, increments
+from reconcile.detection import blocks, detect, increments
 from reconcile.detection.detect import RuleDoesNotFit
 from reconcile.detection.examples import example_mistakes
 from reconcile.detection.proposals import proposals
@@ -119,6 +119,8 @@ def _dataset(application: Application, name: str, subjects: dict[str, Subject]) 
         warnings = tuple(f"dataset {name}: {problem.first}: {problem.reason}" for problem in subject.warnings())
         proposed = proposals(subject)
         warnings += tuple(f"dataset {name}: {remark}" for remark in proposed.remarks)
+        if repeated := blocks.written_once(subject):
+            warnings += (f"dataset {name}: {blocks.remark(repeated)}",)
     except ConnectorError as error:
         return Look(f"dataset {name}", str(error), _code_for(error))
     if proposed.wrong:
