@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,17 @@ import pytest
 import xlsxwriter
 import xlwt
 from cli_support import Project
-from files_support import by_duckdb, records
+from files_support import by_duckdb, records, source
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_reading_formats import ods
 
 from connectors.errors import ColumnMissing, FileRefused
+from connectors.files.connector import FilesDataset
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
+from reconcile.config.settings import DatasetConfig
+from reconcile.detection.blocks import written_once
+from reconcile.detection.subject import Subject
 
 BLOCKS: list[list[Any]] = [["A-1", 10], [None, 20], [None, 5], ["A-2", 7], [None, 3]]
 EXPECTED = [("A-1", 10), ("A-1", 20), ("A-1", 5), ("A-2", 7), ("A-2", 3)]
@@ -32,14 +37,14 @@ def xlsx(folder: Path, rows: list[list[Any]], *, merged: tuple[tuple[int, int], 
 
 
 def cells(folder: Path, name: str, *columns: str, **wishes: Any) -> tuple[list[tuple[Any, ...]], list[Any]]:
-    source = WorkbookSource("w", WorkbookSettings(type="workbook", path=name), folder)
+    opened = WorkbookSource("w", WorkbookSettings(type="workbook", path=name), folder)
     try:
-        scan = source.scan(WorkbookDataset(**wishes), columns)
+        scan = opened.scan(WorkbookDataset(**wishes), columns)
         table = scan.reader.read_all()
         rows = list(zip(*(table.column(column).to_pylist() for column in columns), strict=True))
         return rows, [(problem.column, problem.records, problem.first, problem.skipped) for problem in scan.problems()]
     finally:
-        source.close()
+        opened.close()
 
 
 def test_merged_cells_of_a_sheet_hold_their_value_in_every_row(tmp_path: Path) -> None:
@@ -177,6 +182,22 @@ def test_check_proposes_to_fill_and_the_lines_then_agree_with_the_orders(tmp_pat
     project.write(CONFIGURATION.format(", fill: [order]", ", fill: [order]"))
     ran = project("run", "--json", "--dry-run").json
     assert [(rule["groups"], rule["matched"]) for rule in ran["rules"]] == [(0, 2), (0, 2)]
+
+
+def test_nothing_is_proposed_for_gaps_or_for_a_format_without_the_setting(tmp_path: Path) -> None:
+    blocks = [f"{'A-' + str(n) if n % 3 == 0 else ''},{n}" for n in range(12)]
+    (tmp_path / "a.csv").write_text("\n".join(["order,n", *blocks, ""]))
+    (tmp_path / "b.csv").write_text("\n".join(["order,n", *(line.replace("A-9", "A-3") for line in blocks), ""]))
+    (tmp_path / "c.csv").write_text("\n".join(["order,n", *reversed(blocks), ""]))
+    lines = [json.dumps({"order": line.split(",")[0] or None, "n": line.split(",")[1]}) for line in blocks]
+    (tmp_path / "d.jsonl").write_text("\n".join(lines))
+
+    columns = {
+        path: written_once(Subject(DatasetConfig("d", "bank", FilesDataset(path=path)), source(tmp_path)))
+        for path in ("a.csv", "b.csv", "c.csv", "d.jsonl")
+    }
+
+    assert columns == {"a.csv": ("order",), "b.csv": (), "c.csv": (), "d.jsonl": ()}
 
 
 def test_suggest_fills_the_columns_of_a_block(tmp_path: Path) -> None:

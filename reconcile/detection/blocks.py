@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from connectors.base import Queryable
+from connectors.errors import ConnectorError
 from connectors.headers import TOTAL
 from reconcile.detection.subject import Subject
 from rules.values import PLACE
@@ -35,7 +36,7 @@ def written_once(subject: Subject) -> tuple[str, ...]:
     if len(written) < 2 or len(set(written)) < len(written) or all(any(_empty(cells[name])) for name in names):
         return ()
     block = next(i for i, name in enumerate(names) if _empty(cells[name]) != empty)
-    return tuple(names[:block])
+    return tuple(names[:block]) if _can_fill(subject, names[:block]) else ()
 
 
 def remark(columns: Sequence[str]) -> str:
@@ -43,6 +44,15 @@ def remark(columns: Sequence[str]) -> str:
     named = ", ".join(f"`{name}`" for name in columns)
     setting = f"fill: [{', '.join(columns)}]"
     return f"{named} may be written only once per block, as in merged cells: `{setting}` repeats the value below it"
+
+
+def _can_fill(subject: Subject, columns: Sequence[str]) -> bool:
+    """Return False if the source refuses the setting, as for JSON."""
+    try:
+        subject.source.describe(subject.dataset.settings.model_copy(update={"fill": tuple(columns)}))
+    except ConnectorError:
+        return False
+    return True
 
 
 def _cells(subject: Subject) -> dict[str, list[Any]]:
