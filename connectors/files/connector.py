@@ -44,7 +44,8 @@ class FilesDataset(DatasetSettings):
     of lines at the end, blank ones not counted; `max_line` is in bytes. With `partitions`, folders like year=2026 are
     columns. `batches: split` makes a record of each transaction that a bank booked in one sum (CAMT), or of each split
     (QIF). `date_order` is that of days in QIF. The format `camt053` is `camt`. `records` is the path to the array of a
-    JSON document, `explode` that of a list in each record, whose elements become records.
+    JSON document, `explode` that of a list in each record, whose elements become records. `fill` are columns of CSV
+    whose empty cells take the value above them, in the same file.
     """
 
     path: str
@@ -62,6 +63,7 @@ class FilesDataset(DatasetSettings):
     date_order: Literal["dmy", "mdy", "ymd"] | None = None
     records: str | None = Field(default=None, min_length=1)
     explode: str | None = Field(default=None, min_length=1)
+    fill: tuple[str, ...] = ()
 
     @field_validator("explode", mode="before")
     @classmethod

@@ -111,3 +111,8 @@ def _refuse_settings(name: str, kind: str, dataset: FilesDataset) -> None:
         raise FileRefused(name, "`records` is for JSON documents", "set `format: json`, or leave it out")
     if dataset.explode is not None and kind not in ("json", "jsonl"):
         raise FileRefused(name, "`explode` is for JSON documents and JSON Lines", "leave it out")
+    if dataset.fill and kind not in ("csv", "tsv"):
+        raise FileRefused(name, "`fill` is for CSV and TSV", "leave it out")
+    if dataset.fill and dataset.malformed == "skip":
+        reason = "`fill` needs every record, and `malformed: skip` may leave out the one with the value of a block"
+        raise FileRefused(name, reason, "use one of them")

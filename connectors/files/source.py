@@ -35,6 +35,7 @@ from connectors.files.left_out import numbered, skipped
 from connectors.files.opening import OneFile, Opening
 from connectors.files.parquet import ParquetFile
 from connectors.files.tables import refuse_tables, without_tables
+from connectors.filled import confirm_columns, filled
 
 ROWS = 65_536
 FILE: pa.Field[Any] = pa.field("_file", pa.string(), nullable=False)
@@ -64,7 +65,7 @@ class FilesSource(FilesConnector):
         opened.check(columns)
         raw = pa.schema([opened.raw.field(name) for name in columns])
         coercion = Coercion(raw, opened.declared, opened.notation)
-        reader = pa.RecordBatchReader.from_batches(coercion.schema, _stream(opened, columns, coercion))
+        reader = pa.RecordBatchReader.from_batches(coercion.schema, _stream(opened, columns, coercion, dataset.fill))
         return Scan(reader, coercion.problems)
 
     def warnings(self, dataset: FilesDataset, columns: Sequence[str] | None) -> tuple[UnreadableCells, ...]:
@@ -79,13 +80,15 @@ class FilesSource(FilesConnector):
         )
 
     def duck_scan(self, dataset: FilesDataset, columns: Sequence[str]) -> DuckScan | None:
-        """None for JSON, `_row`, columns of folders, naive instants outside UTC, and declared columns of Parquet.
+        """None for JSON, `_row`, columns of folders, and naive instants outside UTC; None for filled columns of CSV and
+        declared ones of Parquet.
 
         `failure` turns an error that DuckDB raises while reading into one of ours.
         """
         opened = self._opened(dataset)
         opened.check(columns)
-        if "_row" in columns or not columns or not opened.in_folders.isdisjoint(columns):
+        without_duckdb = {"_row", *opened.in_folders, *dataset.fill}
+        if not columns or not without_duckdb.isdisjoint(columns):
             return None
         csv = [file for file in opened.files if isinstance(file, CsvFile)]
         if csv:
@@ -157,6 +160,7 @@ class FilesSource(FilesConnector):
         first, schema = files[0], files[0].columns
         for later_file in files[1:]:
             _same(first.name, schema, later_file.name, later_file.columns)
+        confirm_columns(first.name, dataset.fill, schema.names)
         folders = {file.name: _folders(file.name, dataset) for file in files}
         for file in files:
             refuse_other_folders(file.name, folders[file.name], first.name, folders[first.name], schema.names)
@@ -216,7 +220,9 @@ class _Opened:
                 raise ColumnMissing(self.files[0].name, name, self.raw.names)
 
 
-def _stream(opened: _Opened, columns: Sequence[str], coercion: Coercion) -> Iterator[pa.RecordBatch]:
+def _stream(
+    opened: _Opened, columns: Sequence[str], coercion: Coercion, fill: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
     elsewhere = {*PLACES.names, *opened.in_folders}
     stored = [name for name in columns if name not in elsewhere] or [opened.raw.names[0]]
     before = 0
@@ -224,7 +230,8 @@ def _stream(opened: _Opened, columns: Sequence[str], coercion: Coercion) -> Iter
         for file in opened.files:
             row, above = 0, file.dialect.above if isinstance(file, CsvFile) else 0
             left_out = () if isinstance(file, ParquetFile) else file.left_out.numbers
-            for batch in file.batches(stored, opened.notation.null_values, ROWS):
+            batches = file.batches(stored, opened.notation.null_values, ROWS)
+            for batch in filled(batches, fill) if fill else batches:
                 same = {**opened.folders[file.name], "_file": file.name}
                 extra: dict[str, pa.Array[Any]] = {
                     **{name: pa.repeat(pa.scalar(text, pa.string()), batch.num_rows) for name, text in same.items()},

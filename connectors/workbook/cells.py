@@ -82,6 +82,24 @@ class ColumnOfCells:
         else:
             self._keep(kind, cells)
 
+    def fill_down(self, errors: set[int]) -> None:
+        """Put into each empty cell what is above it. Below one of the `errors`, cells are errors too, and are added."""
+        cells = [cell for kind, part in self.parts for cell in _cells(kind, part)]
+        above, is_wrong = None, False
+        for place, cell in enumerate(cells):
+            if place in errors:
+                is_wrong = True
+            elif cell is not None and not (isinstance(cell, str) and (not cell.strip() or cell in self.nulls)):
+                above, is_wrong = cell, False
+            elif is_wrong:
+                cells[place] = None
+                errors.add(place)
+            else:
+                cells[place] = above
+        self.parts.clear()
+        self.kinds.clear()
+        self.add(cells)
+
     def without_rounded(self) -> list[int]:
         """Make rounded numbers null and return their positions; none if the column may be approximate."""
         positions: list[int] = []
@@ -107,6 +125,13 @@ class ColumnOfCells:
         if "time" in kinds:
             arrow = pa.timestamp("us")
         return pa.chunked_array([_converted(kind, part, arrow) for kind, part in self.parts], arrow)
+
+
+def _cells(kind: str, part: Any) -> Sequence[Any]:
+    if kind == "":
+        return [None] * part
+    cells: list[Any] = part if isinstance(part, list) else part.to_pylist()
+    return cells
 
 
 def typed(cells: pa.Array[Any], wish: Wish) -> tuple[str, pa.Array[Any]]:

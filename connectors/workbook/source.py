@@ -59,12 +59,14 @@ class WorkbookSettings(SourceSettings):
 class WorkbookDataset(DatasetSettings):
     """`sheet` is optional if only one sheet is visible; `header_row`, counted from 1, defaults to the first filled row.
 
-    `skip_footer` is the number of filled rows at the end to leave out.
+    `skip_footer` is the number of filled rows at the end to leave out. `fill` are columns whose empty cells take the
+    value above them, as merged cells look.
     """
 
     sheet: str | None = None
     header_row: int | None = Field(default=None, ge=1)
     skip_footer: int = Field(default=0, ge=0, le=1_000)
+    fill: tuple[str, ...] = ()
 
 
 class WorkbookSource:
@@ -164,11 +166,13 @@ class WorkbookSource:
         key, order, file = self._order(dataset)
         if key not in self._read:
             self._start(order, file, key)
+            from connectors.filled import confirm_columns  # noqa: PLC0415 - as below
             from connectors.workbook.sheet import Sheet  # noqa: PLC0415 - the child works while this is loaded
 
             answer = self._ask(order, file, key)
             rounded = {name: (count, row) for name, (count, row) in answer["rounded"].items()}
             columns, repeats = tuple(answer["columns"]), tuple(answer["repeated"])
+            confirm_columns(self.path.name, dataset.fill, columns)
             self._read[key] = Sheet(
                 Path(order["target"]), self.path.name, columns, rounded, answer["header_row"], repeats
             )
@@ -182,6 +186,7 @@ class WorkbookSource:
             "sheet": dataset.sheet,
             "header_row": dataset.header_row,
             "skip_footer": dataset.skip_footer,
+            "fill": dataset.fill,
             "nulls": dataset.null_values,
             "wishes": wishes,
         }

@@ -88,6 +88,7 @@ class _Table:
         self._header = ["" if cell is None or isinstance(cell, ErrorCell) else str(cell) for cell in header]
         self._wishes = {name: Wish(**wish) for name, wish in order["wishes"].items()}
         self._nulls = frozenset(order["nulls"])
+        self._fill = frozenset(order["fill"])
         self._columns: list[ColumnOfCells] = []
         self._wrong: dict[int, set[int]] = {}
         self._rows: list[int] = []
@@ -161,6 +162,8 @@ class _Table:
         arrays: list[Any] = [pa.array(self._rows, pa.int64())]
         for place, (name, column) in enumerate(zip(self._unique_names, self._columns, strict=True)):
             wrong = self._wrong.get(place, set())
+            if name in self._fill:
+                column.fill_down(wrong)
             if not self._header[place].strip() and not column.kinds and not wrong:
                 continue  # formatted, never filled
             self.names.append(name)

@@ -13,7 +13,7 @@ from connectors.target import Catalogue, Target, TargetRefused
 from notifications.base import Checkable
 from notifications.errors import ChannelError
 from reconcile.app import Application
-from reconcile.detection import detect, increments
+from reconcile.detection import blocks, detect, increments, titles
 from reconcile.detection.detect import RuleDoesNotFit
 from reconcile.detection.examples import example_mistakes
 from reconcile.detection.proposals import proposals
@@ -114,18 +114,31 @@ def _source(application: Application, name: str) -> Look:
 
 
 def _dataset(application: Application, name: str, subjects: dict[str, Subject]) -> Look:
+    warnings = _titles(application, name)
     try:
         subject = subjects[name] = application.subject(name)
-        warnings = tuple(f"dataset {name}: {problem.first}: {problem.reason}" for problem in subject.warnings())
+        warnings += tuple(f"dataset {name}: {problem.first}: {problem.reason}" for problem in subject.warnings())
         proposed = proposals(subject)
         warnings += tuple(f"dataset {name}: {remark}" for remark in proposed.remarks)
+        if repeated := blocks.written_once(subject):
+            warnings += (f"dataset {name}: {blocks.remark(repeated)}",)
     except ConnectorError as error:
-        return Look(f"dataset {name}", str(error), _code_for(error))
+        return Look(f"dataset {name}", str(error), _code_for(error), warnings)
     if proposed.wrong:
         return Look(f"dataset {name}", "; ".join(proposed.wrong), _WRONG, warnings)
     columns = ", ".join(f"{column.name} {column.type.value}" for column in subject.relation.schema)
     unnamed = "" if subject.relation.id else "; it has no `id`, so content and place identify its records"
     return Look(f"dataset {name}", f"{columns}{unnamed}", warnings=warnings)
+
+
+def _titles(application: Application, name: str) -> tuple[str, ...]:
+    """Return the sentence about a title above the header of a dataset, if its source can be opened."""
+    dataset = application.project.datasets[name]
+    try:
+        remark = titles.remark(application.sources[dataset.source], dataset.settings)
+    except ConnectorError:
+        return ()  # reported with the source
+    return () if remark is None else (f"dataset {name}: {remark}",)
 
 
 def _rule(application: Application, rule: Rule, subjects: Subjects) -> Look:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from connectors.base import Declaration, Queryable, Source, Suggesting
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection import epochs, unseen
+from reconcile.detection.blocks import written_once
 from reconcile.detection.copied import CopiedSource
 from reconcile.detection.detect import Budget
 from reconcile.detection.proposals import forms_of
@@ -74,12 +75,16 @@ class Profiler:
         config = order.config(self.source)
         if isinstance(self.source, Queryable):  # a database has its own types
             return self._with_types(config, epochs.of_integers(Subject(config, self.source)))
+        if repeated := written_once(Subject(config, self.source)):
+            config = replace(config, settings=config.settings.model_copy(update={"fill": repeated}))
         forms = forms_of(Subject(config, self.source), config.pii)
         personal_texts = personal(config.name, [_of_texts(name, counts) for name, counts in forms.cells.items()])
         types = list(settings.types(forms))
         certain = {each.name: each.value for each in types if not each.is_open}
         notation = list(settings.notation(forms, [*certain], personal_texts))
         values = config.settings.model_dump(exclude_unset=True)
+        if repeated:
+            notation.append(Setting("fill", list(repeated), "written once per block, as in merged cells"))
         values |= {each.name: each.value for each in notation if not each.is_open}
         values["columns"] = {**values.get("columns", {}), **certain}
         typed = replace(config, settings=self.source.Dataset.model_validate(values))
