@@ -125,6 +125,7 @@ class GroupNotice:
     seconds_apart: tuple[float, ...] = ()
     nearby: tuple[str, ...] = ()
     nearby_records: int = 0
+    repetition: Ours[str | None] = None  # which of its equal records each one is, like "the 2nd of 2 in its _file"
     history: str | None = None  # what was decided before, for one that came back; why its cleaning or undo failed
     plan_hash: str | None = None  # the hash of the plan that waits for approval
     plan_does: Ours[str | None] = None  # what that plan does

@@ -126,11 +126,11 @@ def _content(row: Mapping[str, Value], columns: Sequence[str]) -> str:
     return canonical_json([row.get(name) for name in columns])
 
 
-def by_key(records: Iterable[Record]) -> list[list[Record]]:
-    """Return the records in lists of equal keys."""
+def by_key(records: Iterable[Record], parts: Sequence[int] | None = None) -> list[list[Record]]:
+    """Return the records in lists of equal keys, or of keys that are equal in these parts."""
     groups: dict[Hashable, list[Record]] = defaultdict(list)
     for record in records:
-        groups[sameness(record.key)].append(record)
+        groups[sameness(record.key if parts is None else tuple(record.key[n] for n in parts))].append(record)
     return list(groups.values())
 
 
@@ -292,5 +292,7 @@ def in_order(groups: Iterable[G]) -> tuple[G, ...]:
 def _place(group: Group) -> tuple[Any, ...]:
     key = tuple(order_key(value) for value in group.key.values())
     begin = order_key(group.span[0]) if group.span else ()
+    if isinstance(group, DuplicateGroup) and group.repetition:
+        begin = order_key(group.repetition.number)
     anchor = group.anchor
     return key, begin, anchor.dataset or "", tuple(order_key(part) for part in anchor.id)

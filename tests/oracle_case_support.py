@@ -63,8 +63,11 @@ class Rule:
     key: tuple[tuple[str, tuple[Any, ...]], ...] | None
     """Columns with their chains; None is `all`."""
     nulls: frozenset[str] = frozenset()
+    open: frozenset[str] = frozenset()
+    """Columns of `nulls` with `any`; `nulls` are those with `match`."""
     where: Expression | None = None
     cut: Cut | None = None
+    repeats: str | None = None
     distinct: str | None = None
     having: Expression | None = None
     minimum: int = 2
@@ -106,6 +109,8 @@ class Group:
     surplus: tuple[tuple[Any, ...], ...]
     key: tuple[tuple[str, Value], ...]
     money: tuple[tuple[str, Decimal], ...] = ()
+    number: int = 0
+    """Under `repeats`, which record of its value each one is."""
     nearby: int = 0
     """How many records a window left out though they are within its length of a record of the group."""
 
@@ -127,6 +132,7 @@ def named_columns(case: Case) -> set[str]:
     rule = case.rule
     names = {name for name, _ in rule.key or ()} | ({rule.distinct} if rule.distinct else set())
     names |= {*rule.cut.columns} if rule.cut else set()
+    names |= {rule.repeats} if rule.repeats else set()
     for line in (line for line in rule.keep if isinstance(line, Mapping)):
         names |= {
             name for argument in line.values() for name in ([argument] if isinstance(argument, str) else argument)

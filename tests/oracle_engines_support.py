@@ -169,9 +169,11 @@ def rule_of(case: Case, engine: str) -> Json:
     rule = case.rule
     key = [{name: list(chain)} if chain else name for name, chain in rule.key] if rule.key else "all"
     settings: Json = {"kind": "duplicates", "dataset": name_of(case), "key": key, "engine": engine}
-    settings |= {"nulls": dict.fromkeys(sorted(rule.nulls), "match")} if rule.nulls else {}
+    nulls = dict.fromkeys(sorted(rule.nulls), "match") | dict.fromkeys(sorted(rule.open), "any")
+    settings |= {"nulls": nulls} if nulls else {}
     settings |= {"where": rule.where.written} if rule.where else {}
     settings |= {rule.cut.way: rule.cut.written} if rule.cut else {}
+    settings |= {"repeats": rule.repeats} if rule.repeats else {}
     settings |= {"distinct": rule.distinct} if rule.distinct else {}
     settings |= {"having": rule.having.written} if rule.having else {}
     settings |= {"minimum": rule.minimum} if rule.minimum != 2 else {}
@@ -266,7 +268,8 @@ def _group(case: Case, finding: Json) -> Group:
     key = tuple((name, _key_value(value, kinds[name])) for name, value in finding["key"].items())
     money = tuple(sorted((code, Decimal(amount)) for code, amount in finding.get("money", {}).items()))
     nearby = finding.get("nearby", {}).get("records", 0)
-    return Group(ids[0], tuple(sorted(ids[1:], key=repr)), key, money, nearby)
+    number = finding.get("repetition", {}).get("number", 0)
+    return Group(ids[0], tuple(sorted(ids[1:], key=repr)), key, money, number, nearby)
 
 
 def _exact(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -311,7 +312,7 @@ class _Draw:
         free = {name: kind for name, kind in kinds.items() if name not in names and not whole}
         cut = self._cut(free)
         others = [name for name in free if cut is None or name not in cut.columns]
-        return Rule(
+        rule = Rule(
             key=None if whole else tuple((name, self._chain(name, kinds[name])) for name in names),
             nulls=frozenset() if whole else frozenset(name for name in names if self.chance(0.1)),
             where=condition(self.random, kinds, zone) if self.chance(0.4) else None,
@@ -322,6 +323,13 @@ class _Draw:
             keep=tuple(self._line(kinds) for _ in range(self.random.randint(1, 3))) if self.chance(0.6) else (),
             excepted=self._excepted(rows) if self.chance(0.15) else (),
         )
+        if len(rule.key or ()) > 1 and cut is None and self.added.random() < 0.5:
+            opened = frozenset(self.added.sample(names, self.added.randint(1, len(names) - 1)))
+            return replace(rule, open=opened, nulls=rule.nulls - opened)
+        numbered = [name for name in others if name != rule.distinct]
+        if cut is None and numbered and self.added.random() < 0.25:
+            return replace(rule, repeats=self.added.choice(numbered))
+        return rule
 
     def _chain(self, name: str, kind: Kind) -> tuple[Any, ...]:
         if name == "mail" and self.chance(0.1 if self.plain else 0.7):

@@ -20,8 +20,10 @@ PLAIN_RULE: Json = {
     "having": None,
     "minimum": 2,
     "keep": (),
+    "repeats": None,
     "excepted": (),
     "nulls": frozenset(),
+    "open": frozenset(),
 }
 
 

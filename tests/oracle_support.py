@@ -46,9 +46,9 @@ def _answer(case: Case) -> Answer | None:
     if records and (not keys or are_nameless):
         return None
     groups = [
-        _shown(case, key, counted, [member for member in members if _is_named(member) and member not in cut])
+        _shown(case, key, counted, [m for m in members if _is_named(m) and m not in cut], number)
         for key, members in keys.items()
-        for cut in _cut(case, list(filter(_is_named, members)))
+        for number, cut in enumerate(_cut(case, list(filter(_is_named, members))), 1)
         for part in _apart(cut, case.rule.excepted)
         if _counts(case, counted := _once(case, part))
     ]
@@ -106,7 +106,7 @@ def _by_key(
     groups: dict[tuple[tuple[str, Value], ...], list[Record]] = {}
     for record in records:
         key = [(name, normalised(record.values[name], chain, case.zone)) for name, chain in parts]
-        gaps = [name for name, value in key if value is None and name not in rule.nulls and rule.key]
+        gaps = [name for name, value in key if value is None and name not in rule.nulls | rule.open and rule.key]
         if gaps:
             reason = "null" if record.values[gaps[0]] is None else "empty after normalising"
             skipped[gaps[0], reason] += 1
@@ -114,8 +114,11 @@ def _by_key(
             skipped[missing[0], "null"] += 1
         elif rule.cut and rule.cut.way == "overlap" and not _lasts(case, record, record):
             skipped[rule.cut.columns[1], "empty period"] += 1
+        elif rule.repeats and record.values[rule.repeats] is None:
+            skipped[rule.repeats, "null"] += 1
         else:
-            groups.setdefault(tuple(key), []).append(record)
+            common = tuple((name, None if name in rule.open else value) for name, value in key)
+            groups.setdefault(common, []).append(record)
     return groups
 
 
@@ -124,9 +127,13 @@ def _needed(cut: Cut) -> tuple[str, ...]:
 
 
 def _cut(case: Case, members: list[Record]) -> list[list[Record]]:
-    """Under `gap` and `overlap`, what is connected by near or overlapping pairs; under `window`, what is near the
-    first record that is in no window yet."""
+    """Under `repeats`, the n-th records of each value. Under `gap` and `overlap`, what is connected by near or
+    overlapping pairs; under `window`, what is near the first record that is in no window yet."""
     cut = case.rule.cut
+    if case.rule.open:
+        return _agreeing(case, members)
+    if case.rule.repeats:
+        return _numbered(case, case.rule.repeats, members)
     if cut is None:
         return [members]
     groups: list[list[Record]] = []
@@ -138,6 +145,48 @@ def _cut(case: Case, members: list[Record]) -> list[list[Record]]:
             free = [other for other in free if other not in group]
         groups.append(group)
     return groups
+
+
+def _agreeing(case: Case, members: list[Record]) -> list[list[Record]]:
+    """Records that agree; one that agrees with two that differ is only with those that have the same values."""
+    values = {member.row: _open_values(case, member) for member in members}
+
+    def agree(first: Record, second: Record) -> bool:
+        pairs = zip(values[first.row], values[second.row], strict=True)
+        return all(left is None or right is None or left == right for left, right in pairs)
+
+    def is_certain(record: Record) -> bool:
+        partners = [member for member in members if agree(record, member)]
+        return all(agree(first, second) for first, second in itertools.combinations(partners, 2))
+
+    certain = {member.row for member in members if is_certain(member)}
+    parts: list[list[Record]] = []
+    for record in members:
+        for part in parts:
+            are_certain = {record.row, part[0].row} <= certain
+            if values[record.row] == values[part[0].row] or (are_certain and agree(record, part[0])):
+                part.append(record)
+                break
+        else:
+            parts.append([record])
+    return parts
+
+
+def _open_values(case: Case, record: Record) -> tuple[Value, ...]:
+    parts = [(name, chain) for name, chain in case.rule.key or () if name in case.rule.open]
+    return tuple(normalised(record.values[name], chain, case.zone) for name, chain in parts)
+
+
+def _numbered(case: Case, column: str, members: list[Record]) -> list[list[Record]]:
+    """The first record of each value, then the second ones, and so on; of those that share an id one counts."""
+    parts: list[list[Record]] = []
+    before: Counter[Value] = Counter()
+    for record in _in_order(case, _once(case, members)) if members else []:
+        number = before[record.values[column]]
+        parts += [[]] if number == len(parts) else []
+        parts[number].append(record)
+        before[record.values[column]] += 1
+    return parts
 
 
 def _belong(case: Case, first: Record, second: Record) -> bool:
@@ -266,12 +315,17 @@ def _preference(name: str, listed: Sequence[str]) -> Callable[[Record], int]:
     return place
 
 
-def _shown(case: Case, key: tuple[tuple[str, Value], ...], members: list[Record], others: list[Record]) -> Group:
+def _shown(
+    case: Case, key: tuple[tuple[str, Value], ...], members: list[Record], others: list[Record], number: int
+) -> Group:
     keeper, *surplus = (record.id for record in members)
-    nearby, money = len(_nearby(case, members, others)), _money(case, members[1:])
+    columns = zip(*(_open_values(case, member) for member in members), strict=True)
+    agreed = iter([next((value for value in column if value is not None), None) for column in columns])
+    key = tuple((name, next(agreed) if name in case.rule.open else value) for name, value in key)
+    rest = _money(case, members[1:]), number if case.rule.repeats else 0, len(_nearby(case, members, others))
     if not (case.id or case.is_file):
-        return Group((), tuple(() for _ in surplus), key, money, nearby)
-    return Group(keeper, tuple(sorted(surplus, key=repr)), key, money, nearby)
+        return Group((), tuple(() for _ in surplus), key, *rest)
+    return Group(keeper, tuple(sorted(surplus, key=repr)), key, *rest)
 
 
 def _nearby(case: Case, members: list[Record], others: list[Record]) -> set[Id]:

@@ -127,7 +127,8 @@ def test_every_normaliser_stands_in_the_table_with_what_it_takes_and_where_it_ru
             set(WAREHOUSES) if "warehouses" in pushed else set()
         )
         assert written == set(exactness) - {"duckdb"}, name
-        assert ("ASCII" in pushed) == ("ascii" in exactness.values()), name
+        in_databases = {claim for dialect, claim in exactness.items() if dialect != "duckdb"}
+        assert ("ASCII" in pushed) == ("ascii" in in_databases), name
 
 
 def test_every_state_of_a_finding_is_explained() -> None:

@@ -179,6 +179,7 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "seconds_apart",
         "nearby",
         "nearby_records",
+        "repetition",
         "history",
         "plan_hash",
         "plan_does",

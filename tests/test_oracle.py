@@ -111,7 +111,19 @@ def test_a_seed_means_the_same_pair_always_and_many_seeds_mean_every_setting() -
 
 SETTINGS = {
     *("where", "gap", "window", "distinct", "having", "minimum", "except", "nulls", "all", "money", "derived"),
-    *("null_values", "decimal", "most_complete", "first", "last", "max", "min", "prefer", "without id", "two columns"),
+    *(
+        "repeats",
+        "null_values",
+        "decimal",
+        "most_complete",
+        "first",
+        "last",
+        "max",
+        "min",
+        "prefer",
+        "without id",
+        "two columns",
+    ),
     *("trim", "squeeze", "lower", "casefold", "nfkc", "unaccent", "alnum", "digits", "letters", "strip_zeros"),
     *("translit", "suffix", "length(", "concat(", "prefix(", "suffix(", "replace(", "split_part(", "upper("),
     *("year(", "quarter(", "month(", "weekday("),
@@ -128,6 +140,7 @@ def _settings(case: Case) -> Iterator[str]:
     rule = rule_of(case, "auto")
     yield from rule
     yield from ("all" for _ in [rule["key"]] if rule["key"] == "all")
+    yield from rule.get("nulls", {}).values()
     for line in rule.get("keep", []):
         yield from [line] if isinstance(line, str) else line
     for _, chain in case.rule.key or ():

@@ -33,6 +33,8 @@ def _lines(group: GroupNotice, notice: Notice) -> Iterator[Line]:
         yield (TextSpan(f"Joined since the last message: {_listed(group.joined, len(group.joined))}{adds}"),)
     if group.differences:
         yield tuple(_differences(group))
+    if group.repetition:
+        yield (TextSpan(f"Each is {words.visible(group.repetition, 80)}"),)
     if group.nearby:
         yield (TextSpan(f"Nearby, not in the group: {_listed(group.nearby, group.nearby_records)}"),)
     if group.plan_does and not group.outcome:

@@ -12,6 +12,7 @@ from typing import Any
 from reconcile.findings.identity import dataset_of, decode, encode, id_of, judged_values, member_name
 from rules import distances
 from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Group, Link, Member, Nearby
+from rules.repetition import Repetition
 from rules.values import EXACT, Value
 
 DUPLICATE = "duplicate"
@@ -22,7 +23,18 @@ DECIDED = "decided"
 """The state that a person gave a finding by the decision about its settled records. A cleaning settles records too."""
 DECIDED_MONEY = "decided_money"
 """The money of a finding when a person said that it was handled."""
-PARTS = ("span", "nearby", "form", "datasets", "differing", "form_reason", "links", "judged", HANDLED_MONEY)
+PARTS = (
+    "span",
+    "nearby",
+    "form",
+    "datasets",
+    "differing",
+    "form_reason",
+    "links",
+    "judged",
+    "repetition",
+    HANDLED_MONEY,
+)
 """The names that `written` may use; a finding that is found again gets them anew."""
 PEAKS = "peaks"
 """The largest extents of a discrepancy since it was new or came back."""
@@ -45,6 +57,7 @@ class GroupParts:
     differences: tuple[Difference, ...] = ()
     form_reason: str | None = None
     links: tuple[Link, ...] = ()
+    repetition: Repetition | None = None
 
 
 def written(group: Group, datasets: Sequence[str]) -> dict[str, Any]:
@@ -54,7 +67,8 @@ def written(group: Group, datasets: Sequence[str]) -> dict[str, Any]:
     parts |= {"datasets": list(datasets)} if len(datasets) > 1 else {}
     if isinstance(group, DuplicateGroup):
         judged = {"judged": encoded(judged_values(group))} if group.links else {}
-        return parts | judged | _nearby(group) | _links(group)
+        number = {"repetition": list(vars(group.repetition).values())} if group.repetition else {}
+        return parts | judged | number | _nearby(group) | _links(group)
     parts |= {"form": group.form, "judged": encoded(judged_values(group))}
     if isinstance(group, Discrepancy):
         parts["differing"] = [
@@ -68,6 +82,7 @@ def written(group: Group, datasets: Sequence[str]) -> dict[str, Any]:
 def read(payload: Mapping[str, Any]) -> GroupParts:
     """Return the parts that `written` wrote."""
     span, nearby = payload.get("span"), payload.get("nearby") or {}
+    repetition = payload.get("repetition")
     return GroupParts(
         form=payload.get("form", DUPLICATE),
         datasets=tuple(payload.get("datasets", ())),
@@ -82,6 +97,7 @@ def read(payload: Mapping[str, Any]) -> GroupParts:
             for column, left, right, *columns in payload.get("differing", ())
         ),
         form_reason=payload.get("form_reason"),
+        repetition=Repetition(*repetition) if repetition else None,
         links=tuple(
             Link(first, second, tuple(keys), bridge) for first, second, keys, bridge in payload.get("links", ())
         ),

@@ -12,6 +12,7 @@ from reconcile.findings.judgement import FindingChange
 from reconcile.findings.states import State
 from rules.engines.base import Difference, Group, Link, Nearby
 from rules.models import Severity
+from rules.repetition import Repetition
 from rules.values import RecordId, Value
 
 
@@ -93,6 +94,7 @@ class Finding:
     differences: tuple[Difference, ...] = ()
     form_reason: str | None = None
     links: tuple[Link, ...] = ()
+    repetition: Repetition | None = None
     notified_at: dt.datetime | None = None
     rule_keeper: FindingMember | None = None
 

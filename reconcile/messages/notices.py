@@ -151,7 +151,7 @@ def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         key={
             column: MASK
             if hidden.hides_of_key(column, datasets)
-            else _text(value if finding.links else raw.get(column, value))
+            else _text(value if finding.links or raw.get(column) is None else raw[column])
             for column, value in islice(finding.key.items(), None if not finding.links else _MOST_VALUES)
         },
         keeper=next(iter(by_role["keeper"]), ""),
@@ -163,6 +163,7 @@ def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         seconds_apart=gaps(finding, rule),
         nearby=tuple(hidden.names(finding.nearby, datasets)),
         nearby_records=finding.nearby_records,
+        repetition=None if finding.repetition is None else finding.repetition.in_words,
         history=_history(finding),
         form=finding.form,
         in_words=rule.form_words(finding.form).phrase,

@@ -49,6 +49,7 @@ def foreseen_json(finding: Foreseen, hidden: Hidden) -> dict[str, Any]:
         **_places(group.members, hidden),
     }
     if isinstance(group, DuplicateGroup):
+        shown |= {"repetition": vars(group.repetition)} if group.repetition else {}
         return shown | _nearby(group.nearby, group.nearby_records, finding.datasets, hidden)
     if isinstance(group, Discrepancy):
         shown |= _comparison(group.differences, group.reason, finding.datasets, hidden)
@@ -82,6 +83,7 @@ def _optional(finding: Finding, hidden: Hidden) -> Iterator[tuple[str, Any]]:
     """Yield the fields of which only those with a value are shown."""
     span = finding.span or ()
     yield "span", [hidden.of_key(hidden.span, public(value), finding.datasets) for value in span] or None
+    yield "repetition", None if finding.repetition is None else vars(finding.repetition)
     yield "reason", finding.reason
     yield "snoozed_until", None if finding.snoozed_until is None else public(finding.snoozed_until)
     for name in ("assigned_to", "decided_by", "note", "merged_into", "not_undone"):

@@ -369,6 +369,8 @@ class FindingDetail(FindingView):
             yield f"keeper: one of the records that were handled{self._instead()}"
         if finding.state is State.SNOOZED and finding.snoozed_until is not None:
             yield f"snoozed until {words.to_the_minute(finding.snoozed_until, self.timezone)}, or until it grows"
+        if finding.repetition is not None:
+            yield f"each is {finding.repetition.in_words}"
         if finding.nearby:
             yield self._near()
         if finding.reason:

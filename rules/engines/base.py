@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 from rules import values as sums
 from rules.calendar import ONLY_WEEKENDS, Calendar
 from rules.engines.scope import Scope
+from rules.repetition import Repetition
 from rules.values import RecordId, Schema, Value
 
 if TYPE_CHECKING:  # findings are shown without the engines
@@ -184,7 +185,8 @@ class DuplicateGroup(Group):
     A record that a query lists alone is a keeper without surplus. `money` is the sum over the surplus, if there is any.
     `nearby` are the nearest of the `nearby_records` with the same key that are in another window but near a record of
     the group. `links` say which pairs agree by which keys. `excepted` is True if the rule lists two of the records as
-    different, which others connect. `priced` names the columns of `money` in the records' values, by their dataset.
+    different, which others connect. `repetition` is given by a rule that numbers equal records. `priced` names the
+    columns of `money` in the records' values, by their dataset.
     """
 
     keeper: Member
@@ -193,6 +195,7 @@ class DuplicateGroup(Group):
     nearby_records: int = 0
     links: tuple[Link, ...] = ()
     excepted: bool = field(default=False, compare=False)
+    repetition: Repetition | None = None
     priced: Mapping[str | None, MoneyColumns] = field(default_factory=dict, compare=False, repr=False)
     form: str = field(default="duplicate", init=False)
 

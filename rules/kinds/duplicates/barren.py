@@ -45,8 +45,7 @@ def reasons(
         return  # what is equal in this dataset may differ in others
     is_fixed = _fixed_test(rule, dataset, ranges, rule.keys)
     yield from _unequal(rule, dataset, ranges)
-    if rule.distinct is not None and is_fixed(rule.distinct):
-        yield ("distinct",), f"`{rule.distinct}` has at most one value in every group; remove it or name another column"
+    yield from _without_difference(rule, is_fixed)
     if rule.having is not None:
         with suppress(RuleError):
             yield from _having(rule, rule.having, is_fixed)
@@ -61,8 +60,14 @@ def reasons_of_several(rule: DuplicatesRule, facts: Mapping[str, DatasetFacts]) 
             inside = (dataset,) if path == ("where",) and isinstance(rule.where, dict) else ()
             yield (*path, *inside), f"in dataset `{dataset}`, {sentence}"
     is_fixed = _fixed_test(rule, DatasetFacts(), {}, rule.keys)
-    if rule.key != "all" and rule.distinct is not None and is_fixed(rule.distinct):
-        yield ("distinct",), f"`{rule.distinct}` has at most one value in every group; remove it or name another column"
+    if rule.key != "all":
+        yield from _without_difference(rule, is_fixed)
+
+
+def _without_difference(rule: DuplicatesRule, is_fixed: Callable[[str], bool]) -> Iterator[tuple[SettingPath, str]]:
+    for setting, column in (("distinct", rule.distinct), ("repeats", rule.repeats)):
+        if column is not None and is_fixed(column):
+            yield (setting,), f"`{column}` has at most one value in every group; remove it or name another column"
 
 
 def _emptied(rule: DuplicatesRule) -> Iterator[tuple[SettingPath, str]]:
@@ -103,7 +108,7 @@ def _empty(rule: DuplicatesRule, ranges: Ranges) -> Iterator[tuple[SettingPath, 
     joins = isinstance(rule.key, AnyKey)
     for path, keys in _each_key(rule):
         required = [part.column for parts in keys for part in parts if part.column not in rule.nulls]
-        for column in dict.fromkeys([*required, *([rule.span.column] if rule.span else [])]):
+        for column in dict.fromkeys([*required, *([rule.span.column] if rule.span else []), rule.repeats or ""]):
             if ranges.get(column, Range()).is_null and joins:
                 yield (
                     path,

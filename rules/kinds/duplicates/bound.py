@@ -71,6 +71,16 @@ class Criteria(ABC):
         return self.rule.key == "all" or part.column in self.rule.nulls
 
     @cached_property
+    def open_parts(self) -> tuple[int, ...]:
+        """The positions of the parts whose empty values agree with every value."""
+        return tuple(n for n, part in enumerate(self.parts) if part.column in self.rule.open_columns)
+
+    @cached_property
+    def equal_parts(self) -> tuple[int, ...]:
+        """The positions of the other parts of a single key: all records of a group are equal in them."""
+        return tuple(n for n in self.keys[0] if n not in self.open_parts)
+
+    @cached_property
     def excepted(self) -> DifferentPairs:
         """The pairs of records that are known to be different."""
         return DifferentPairs(self.rule.excepted)
@@ -137,6 +147,7 @@ class BoundRule(Criteria):
         """Return True if a record meets the conditions and has a place in the order; its key may still be empty."""
         record = self.columns.complete(row, slot)
         has_place = self.rule.span is None or self.rule.span.admits(record)
+        has_place = has_place and (self.rule.repeats is None or record[self.rule.repeats] is not None)
         return has_place and all(condition.evaluate(record, slot) is True for condition in self.conditions)
 
     @cached_property
@@ -144,7 +155,7 @@ class BoundRule(Criteria):
         """The columns that decide which records belong together."""
         names = [part.column for part in self.parts]
         names += [name for condition in self.conditions for name in condition.expression.columns]
-        return (*names, *self.span_columns, *([self.rule.distinct] if self.rule.distinct else []))
+        return (*names, *self.span_columns, *(name for name in (self.rule.repeats, self.rule.distinct) if name))
 
     @cached_property
     def shown(self) -> tuple[str, ...]:
@@ -155,7 +166,8 @@ class BoundRule(Criteria):
         """The columns of the rule that a finding shows."""
         money = self.relation.money
         names = [part.column for part in self.parts]
-        names += [*self.span_columns, self.rule.distinct or "", *(line.column or "" for line in self.rule.keep)]
+        names += [*self.span_columns, self.rule.repeats or "", self.rule.distinct or ""]
+        names += [line.column or "" for line in self.rule.keep]
         names += [money.amount, money.currency_column or ""] if money else []
         names += [name for name in PLACE if name in self.relation.schema and not self.relation.id]
         return tuple(name for name in dict.fromkeys(names) if name)
@@ -195,7 +207,7 @@ class BoundRule(Criteria):
 
     @cached_property
     def uses(self) -> Uses:
-        plain = tuple(n for n in (*self.span_columns, self.rule.distinct, *self.relation.id) if n)
+        plain = tuple(n for n in (*self.span_columns, self.rule.repeats, self.rule.distinct, *self.relation.id) if n)
         return Uses(self.columns, self.conditions, self.parts, plain, self.relation.timezone)
 
     @cached_property
@@ -231,12 +243,13 @@ class BoundRule(Criteria):
 
     @cached_property
     def lookups(self) -> tuple[int, ...]:
-        """The positions of key parts whose values DuckDB and a database write the same way."""
+        """The positions, among `equal_parts`, of those whose values DuckDB and a database write the same way."""
         schema, zone = self.columns.schema, self.relation.timezone
-        types = [chain_type(schema[part.column].type, part.steps) for part in self.parts]
+        equal = [self.parts[n] for n in self.equal_parts]
+        types = [chain_type(schema[part.column].type, part.steps) for part in equal]
         return tuple(
             index
-            for index, (part, type_) in enumerate(zip(self.parts, types, strict=True))
+            for index, (part, type_) in enumerate(zip(equal, types, strict=True))
             if type_ is Type.TEXT
             or (
                 type_ in (Type.INTEGER, Type.DECIMAL) and part_exactness(self.columns, part, "duckdb", zone) == "always"
@@ -315,8 +328,7 @@ def _named(rule: DuplicatesRule, relation: Relation) -> Iterator[tuple[str, str]
     yield from (("key", part.column) for _, part in rule.key_parts())
     if rule.span:
         yield from ((rule.span_setting, column) for column in rule.span.columns)
-    if rule.distinct:
-        yield "distinct", rule.distinct
+    yield from ((name, column) for name in ("repeats", "distinct") if (column := getattr(rule, name)) is not None)
     yield from (("keep", line.column) for line in rule.keep if line.column)
     if relation.money:
         yield "money", relation.money.amount

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from rules.kinds.duplicates.model import DuplicatesRule
 
 DATASET = "dataset"
-"""The name of a record's dataset in `keep`, `distinct` and `having`. A column of this name needs another one."""
+"""The name of a record's dataset in `keep`, `repeats`, `distinct` and `having`.
+
+A column of this name needs another one.
+"""
 
 
 def with_first(settings: Any) -> Any:
@@ -67,7 +70,8 @@ def _mistakes_of_several(rule: DuplicatesRule) -> Iterator[str]:
     for setting, column in _columns(rule):
         if column == DATASET:
             yield (
-                f"`{setting}` cannot name `dataset`, which is a record's dataset in `keep`, `distinct` and `having`; "
+                f"`{setting}` cannot name `dataset`, which is a record's dataset in `keep`, `repeats`, `distinct` and "
+                "`having`; "
                 "name that column in `columns`, like {crm: {kind_of_dataset: dataset}}"
             )
 
@@ -111,12 +115,13 @@ def of_dataset(
 ) -> DuplicatesRule:
     """Return the rule of one of its datasets, in the names of that dataset's columns; `own` gives them.
 
-    A column that it lacks stays in the key, where it is a mistake, and is left out of `keep` and `distinct`.
+    A column that it lacks stays in the key and in `repeats`, where it is a mistake, and is left out of `keep` and
+    `distinct`.
     `every_column` is the key `all`.
     """
     given = rule.columns.get(dataset, {})
     where = conditions(rule).get(dataset)
-    nulls = [part.column for part in every_column] if rule.key == "all" else rule.nulls
+    nulls = dict.fromkeys((part.column for part in every_column), "match") if rule.key == "all" else rule.nulls
     spans = {setting: getattr(rule, setting) for setting in ("gap", "window", "overlap")}
     return rule.model_copy(
         update={
@@ -125,9 +130,10 @@ def of_dataset(
             "columns": {},
             "where": renamed(where, given) if isinstance(rule.where, str) and where else where,
             "key": _key(rule.key, every_column, given),
-            "nulls": {given.get(column, column): "match" for column in nulls},
+            "nulls": {given.get(column, column): how for column, how in nulls.items()},
             "except_": (),
             **{setting: None if span is None else _span(span, given) for setting, span in spans.items()},
+            "repeats": None if rule.repeats in (None, DATASET) else given.get(rule.repeats, rule.repeats),
             "distinct": None if rule.distinct is None or rule.distinct == DATASET else own(rule.distinct),
             "having": None,
             "keep": tuple(_keep(rule.keep, own)),

@@ -19,12 +19,13 @@ import pyarrow as pa
 from rules import grouping, survivorship
 from rules.engines.base import DuplicateGroup, Group, Link, MoneyColumns, Nearby, Positions
 from rules.kinds.base import Sample
-from rules.kinds.duplicates import encoded, splitting
+from rules.kinds.duplicates import agreeing, encoded, splitting
 from rules.kinds.duplicates.bound import BoundRule, Criteria
 from rules.kinds.duplicates.share import ShareLimit
 from rules.normalise import chain_function
 from rules.packed import Packed
 from rules.recognised import Digests, PartlyBuilt, Recognition
+from rules.repetition import Repetition
 from rules.values import Value, order_key
 
 AT_ONCE = 5_000
@@ -152,16 +153,20 @@ class Grouping(ABC):
             first_new = len(key_numbers)
             different, places = encoded.different(table.select(columns))
             numbers = [
-                _number(key, key_numbers)
+                _number(self._common(key), key_numbers)
                 for begin in range(0, len(different), AT_ONCE)
                 for key, _ in self.with_keys(grouping.rows(different.slice(begin, AT_ONCE)))
             ]
             numbers_by_table.append(np.array([n if n >= first_new else _NO_PART for n in numbers], np.int64)[places])
         return list(key_numbers), np.concatenate(numbers_by_table)
 
+    def _common(self, key: Key | None) -> Key | None:
+        """Return the parts of a key in which all records of a group are equal."""
+        return key if key is None or not self.bound.open_parts else tuple(key[n] for n in self.bound.equal_parts)
+
     def of_rows(self, rows: Iterable[Mapping[str, Value]]) -> tuple[DuplicateGroup, ...]:
         """Group records that meet the rule's conditions."""
-        alike = grouping.by_key(self.records(rows))
+        alike = grouping.by_key(self.records(rows), self.bound.equal_parts if self.bound.open_parts else None)
         return grouping.in_order(group for records in alike for group in self._of_key(records))
 
     def records(self, rows: Iterable[Mapping[str, Value]]) -> list[grouping.Record]:
@@ -190,6 +195,15 @@ class Grouping(ABC):
         ]
 
     def _of_key(self, alike: list[grouping.Record]) -> Iterator[DuplicateGroup]:
+        if self.bound.rule.repeats is not None:
+            yield from self._repetitions(self.bound.rule.repeats, alike)
+            return
+        if self.bound.open_parts:
+            alike = sorted(alike, key=lambda record: record.place)
+            parts = agreeing.split(grouping.once(alike), self.bound.open_parts)
+            groups = (self._group(part) for each in parts for part in grouping.connected(each, self.bound.excepted))
+            yield from (group for group in groups if group is not None)
+            return
         window, nearby = self.bound.rule.window, None
         parts = self._split(alike)
         for number, records in enumerate(parts):
@@ -200,6 +214,14 @@ class Grouping(ABC):
                     yield self._with_nearby(group, nearby(part, number), window.column)
                 elif group is not None:
                     yield group
+
+    def _repetitions(self, column: str, alike: list[grouping.Record]) -> Iterator[DuplicateGroup]:
+        for number, counted in enumerate(splitting.numbered(column, alike), 1):
+            of_record = {record.name: records for record, records in counted}
+            for part in grouping.connected([record for record, _ in counted], self.bound.excepted):
+                if (group := self._group(part)) is not None:
+                    counts = [of_record[record.name] for record in part]
+                    yield replace(group, repetition=Repetition(column, number, min(counts), max(counts)))
 
     def _with_nearby(self, group: DuplicateGroup, near: list[grouping.Record], column: str) -> DuplicateGroup:
         members = ((grouping.member(record, self.bound.shown), record.values[column]) for record in near[:_NEAREST])
@@ -216,7 +238,13 @@ class Grouping(ABC):
 
     def _group(self, records: list[grouping.Record]) -> DuplicateGroup | None:
         ordered = self.ordered(records)
-        key = dict(zip(self.bound.key_names, records[0].key, strict=True))
+        values = records[0].key
+        if self.bound.open_parts:  # the values that the records agree in
+            values = tuple(
+                next((v for v in of_part if v is not None), None)
+                for of_part in zip(*(r.key for r in records), strict=True)
+            )
+        key = dict(zip(self.bound.key_names, values, strict=True))
         return self.group(ordered, key) if ordered else None
 
     def ordered(self, records: list[grouping.Record]) -> tuple[grouping.Record, ...]:

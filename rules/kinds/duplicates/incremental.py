@@ -59,6 +59,10 @@ def obstacle(bound: BoundRule) -> str | None:
 def _grows_by_loss(bound: BoundRule) -> str | None:
     """Return how a finding can appear because a record of no finding is gone, as a clause; None if none can."""
     rule = bound.rule
+    if rule.repeats is not None:
+        return "with `repeats`, records get other numbers because another one is gone"
+    if rule.open_columns:
+        return "with `nulls: any`, an empty value can agree with another record because a third one is gone"
     if rule.having is not None and not falls(parse_group(rule.having).root):
         return "a group can meet its `having` because a record is gone"
     choosing = {"minimum": rule.minimum > 2, "distinct": rule.distinct, "having": rule.having, "except": rule.except_}

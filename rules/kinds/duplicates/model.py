@@ -78,8 +78,9 @@ class DuplicatesRule(Rule):
     max_shared: int = Field(
         default=50, ge=2, description="With any of several keys, the most records that one value joins."
     )
-    nulls: dict[str, Literal["match"]] = Field(
-        default_factory=dict, description="Columns of the key whose empty values match each other."
+    nulls: dict[str, Literal["match", "any"]] = Field(
+        default_factory=dict,
+        description="Columns of the key whose empty values match each other, or with `any` every value.",
     )
     except_: ExceptSetting = Field(
         default=(), alias="except", description="Pairs of record ids known to be different, or a dataset of them."
@@ -92,6 +93,10 @@ class DuplicatesRule(Rule):
     )
     overlap: Overlap | None = Field(
         default=None, description="The columns of a period: {from: start, to: end}; records whose periods overlap."
+    )
+    repeats: str | None = Field(
+        default=None,
+        description="A column, such as _file, within whose values equal records are numbered: the n-th meets the n-th.",
     )
     distinct: str | None = Field(default=None, description="A column that must differ inside a group.")
     having: str | None = Field(default=None, description="A condition over the group, e.g. sum(amount) > 100.")
@@ -120,16 +125,41 @@ class DuplicatesRule(Rule):
         spans = [name for name in ("gap", "window", "overlap") if getattr(self, name)]
         if len(spans) > 1:
             raise ValueError(f"{' and '.join(spans)} cannot be combined; keep one of them")
+        if self.repeats is not None:
+            self._numbers_equal_records(*spans)
         if self.key == "all":
             if self.nulls:
                 raise ValueError("nulls has no effect with key: all, where empty values match each other; remove it")
             return self
         if not isinstance(self.key, AnyKey):
             check_parts(self.key)
+        self._leaves_a_column_to_be_equal(*spans)
         columns = {part.column for parts in self.keys for part in parts}
         for column in sorted(self.nulls.keys() - columns):
             raise ValueError(f"nulls names `{column}`, which is not in the key; {suggestion(column, columns)}")
         return self
+
+    def _leaves_a_column_to_be_equal(self, *spans: str) -> None:
+        if not self.open_columns:
+            return
+        name = "nulls: any"
+        if self.joins:
+            raise ValueError(f"{name} cannot be combined with key: any, where an empty value joins nothing; remove one")
+        for setting in (*spans, *(["repeats"] if self.repeats else [])):
+            raise ValueError(f"{name} looks at all records of a key, and {setting} splits them; remove one of the two")
+        if all(part.column in self.open_columns for parts in self.keys for part in parts):
+            raise ValueError(f"{name} for all columns of the key would compare every two records; leave one without it")
+
+    @property
+    def open_columns(self) -> frozenset[str]:
+        """The columns of the key whose empty values agree with every value."""
+        return frozenset(column for column, how in self.nulls.items() if how == "any")
+
+    def _numbers_equal_records(self, span: str = "") -> None:
+        if span:
+            raise ValueError(f"repeats numbers records that are equal, and {span} splits them; remove one of the two")
+        if self.distinct == self.repeats:
+            raise ValueError("distinct names the column of repeats, which differs in every group; remove distinct")
 
     @field_validator("gap", "window", "overlap")
     @classmethod
@@ -137,6 +167,13 @@ class DuplicatesRule(Rule):
         if span is not None and isinstance(info.data.get("key"), AnyKey):
             raise ValueError("cannot be combined with `any`, whose groups have no common key to order by; remove it")
         return span
+
+    @field_validator("repeats")
+    @classmethod
+    def _has_one_key_to_number(cls, column: str | None, info: ValidationInfo) -> str | None:
+        if column is not None and isinstance(info.data.get("key"), AnyKey):
+            raise ValueError("cannot be combined with `any`, whose groups have no common key to number in; remove it")
+        return column
 
     @field_validator("max_shared")
     @classmethod
@@ -217,7 +254,17 @@ class DuplicatesRule(Rule):
 
     @property
     def by_records(self) -> bool:
-        return self.ordered_by is not None or self.joins
+        return bool(self.ordered_by is not None or self.joins or self.repeats is not None or self.open_columns)
+
+    @property
+    def differing(self) -> str | None:
+        """A column of which every group has two or more different values, if the rule asks for that."""
+        return self.distinct or self.repeats
+
+    @property
+    def place_reasons(self) -> tuple[tuple[str, str], ...]:
+        """The reasons why a record with a key takes no part, each with its column, in the order of checking."""
+        return (*(self.span.reasons if self.span else ()), *([(self.repeats, "null")] if self.repeats else []))
 
     @property
     def possible_forms(self) -> tuple[str, ...]:
@@ -262,6 +309,11 @@ class DuplicatesRule(Rule):
             yield ("clean",), "a rule over several datasets only reports; clean in a rule over one `dataset`"
         else:
             yield from super().not_cleanable()
+        if self.repeats is not None:
+            yield (
+                ("repeats",),
+                "a rule with `repeats` only reports, since cleaned records leave other numbers to the rest; remove it",
+            )
         if self.minimum != 2:
             yield (
                 ("minimum",),

@@ -29,7 +29,7 @@ def question(
     return Repeats(
         keyed=keyed,
         columns=bound.needed,
-        key=tuple(c[f"key_{n}"] for n in bound.keys[0]),
+        key=tuple(c[f"key_{n}"] for n in bound.equal_parts),
         takes_part=takes_part(bound, c),
         state=state(bound, c),
         minimum=2 if bound.joins else rule.minimum,
@@ -53,8 +53,8 @@ def computed_columns(
     """Select the records with everything that is computed for each, and return those columns by what they hold."""
     table, rule = compiler.table, bound.rule
     computed = _computed(bound, compiler)
-    if rule.distinct and bound.columns.schema[rule.distinct].type not in (Type.BOOLEAN, Type.BYTES):
-        computed["differing"] = compiler.whole(rule.distinct)
+    if rule.differing and bound.columns.schema[rule.differing].type not in (Type.BOOLEAN, Type.BYTES):
+        computed["differing"] = compiler.whole(rule.differing)
     names = unused(computed, bound.needed)
     read = sa.select(
         *(table.c[name] for name in bound.needed), *(column.label(names[name]) for name, column in computed.items())
@@ -74,7 +74,7 @@ def marked(
     if dialect != "postgresql" or bound.joins:
         return None
     compiler = Compiler(bound.columns, table, dialect, slot, bound.relation.timezone)
-    hashes = [_hash(bound, compiler, n) for n in range(len(bound.parts))]
+    hashes = [_hash(bound, compiler, n) for n in bound.equal_parts]
     if not hashes or any(hashed is None for hashed in hashes):
         return None
     # No step in between like `_keyed`: PostgreSQL would use only one processor, or compute named expressions twice.
@@ -124,14 +124,17 @@ def _computed(bound: BoundRule, compiler: Compiler) -> dict[str, sa.ColumnElemen
     for name, text in (("in_dataset", bound.relation.where), ("in_rule", bound.where)):
         if text is not None:
             computed[name] = compiler.condition(bound.condition(text))
+    if bound.rule.repeats is not None:
+        computed["numbered_in"] = compiler.whole(bound.rule.repeats)
     return computed | {name: compiler.place(column) for name, column in zip(PLACES, bound.span_columns, strict=False)}
 
 
 def _has_place(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> Iterator[sa.ColumnElement[bool]]:
-    """Yield the conditions that `gap`, `window` or `overlap` has for a record, in the order of the span's `reasons`."""
+    """Yield the conditions that `gap`, `window`, `overlap` or `repeats` has for a record, in the order of the rule's
+    `place_reasons`."""
     overlap = bound.rule.overlap
     if overlap is None:
-        yield from (c[name].is_not(None) for name in PLACES if name in c)
+        yield from (c[name].is_not(None) for name in (*PLACES, "numbered_in") if name in c)
         return
     begin, end = (c[name] for name in PLACES)
     are_instants = bound.columns.schema[overlap.begin].type is Type.INSTANT
@@ -254,7 +257,7 @@ def skipped(bound: BoundRule, tally: RecordCounts) -> tuple[Skipped, ...]:
         OUTSIDE_UNKNOWN: ("where", "the dataset's condition is unknown: a value in it is null"),
         EXCLUDED_UNKNOWN: ("where", "the condition is unknown: a value in it is null"),
     }
-    for n, reason in enumerate(bound.rule.span.reasons if bound.rule.span else ()):
+    for n, reason in enumerate(bound.rule.place_reasons):
         reasons[_FIRST_PART + 2 * len(bound.parts) + n] = reason
     for n, part in enumerate(bound.parts):
         reasons[_FIRST_PART + 2 * n] = (part.column, "null")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from rules.expressions.words import duration_in_words, name_in_words
@@ -19,6 +19,9 @@ def because(rule: DuplicatesRule) -> str:
     parts = [_key(rule)]
     if rule.span is not None:
         parts.append(_span(rule.span, is_chain=rule.gap is not None))
+    if rule.repeats is not None:
+        column = name_in_words(rule.repeats)
+        parts.append(f"and each has the same number among such records of its {column}")
     if rule.distinct is not None:
         parts.append(f"but differ in {name_in_words(rule.distinct)}")
     return f"{', '.join(parts)}."
@@ -27,14 +30,14 @@ def because(rule: DuplicatesRule) -> str:
 def _key(rule: DuplicatesRule) -> str:
     if rule.key == "all":
         return "They have the same value in every column but the id"
-    keys = [_all(parts) for parts in rule.keys]
+    keys = [_all(parts, rule.open_columns) for parts in rule.keys]
     if len(keys) == 1:
         return f"They have the same {keys[0]}"
     return f"Each has the same {', or '.join(keys)} as another one"
 
 
-def _all(parts: Sequence[KeyPart]) -> str:
-    *names, last = map(_part, parts)
+def _all(parts: Sequence[KeyPart], open_columns: Collection[str]) -> str:
+    *names, last = (f"{_part(part)}{' or none' if part.column in open_columns else ''}" for part in parts)
     return f"{', '.join(names)} and {last}" if names else last
 
 

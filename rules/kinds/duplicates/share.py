@@ -61,7 +61,15 @@ class ShareLimit:
     def keeps_all(self) -> bool:
         """True if all records of a key are in its group: no other condition leaves some of them out, or splits it."""
         rule = self.bound.rule
-        conditions = (rule.span, rule.distinct, rule.having, self.bound.excepted, rule.judged)
+        conditions = (
+            rule.span,
+            rule.repeats,
+            rule.open_columns,
+            rule.distinct,
+            rule.having,
+            self.bound.excepted,
+            rule.judged,
+        )
         return self.ids_differ and not any(conditions)
 
     def _error(self, largest: list[LargeGroup]) -> KeyTooCommon:

@@ -180,7 +180,7 @@ def _unknown(rule: DuplicatesRule, names: Mapping[str, Names]) -> Iterator[str]:
 
 def _lacking(rule: DuplicatesRule, key: Iterable[KeyPart], names: Mapping[str, Names]) -> Iterator[str]:
     """Yield a sentence for each column that decides which records belong together and that a dataset lacks."""
-    deciding = [*(("key", part.column) for part in key), *_of_span(rule)]
+    deciding = [*(("key", part.column) for part in key), *_of_span(rule), *_of_repeats(rule)]
     for dataset, of_dataset in names.items():
         for setting, column in deciding:
             if column not in rule.columns.get(dataset, {}) and of_dataset.of(column) is None:
@@ -205,6 +205,10 @@ def _of_span(rule: DuplicatesRule) -> list[tuple[str, str]]:
     return [(rule.span_setting, column) for column in rule.span.columns] if rule.span else []
 
 
+def _of_repeats(rule: DuplicatesRule) -> list[tuple[str, str]]:
+    return [("repeats", rule.repeats)] if rule.repeats not in (None, DATASET) else []
+
+
 def _of_members(rule: DuplicatesRule) -> Iterator[tuple[str, str]]:
     """Yield each setting over the records of a group with a column it names, which not every dataset needs to have."""
     columns = [("keep", line.column) for line in rule.keep]
@@ -216,7 +220,7 @@ def _shown(rule: DuplicatesRule, key: Iterable[KeyPart], data: Sequence[tuple[Re
     """Return the columns that a finding shows, under the rule's names."""
     columns = [part.column for part in key]
     columns += [column for _, column in _of_span(rule)]
-    columns += [name for name in (rule.distinct, *(line.column for line in rule.keep)) if name]
+    columns += [name for name in (rule.repeats, rule.distinct, *(line.column for line in rule.keep)) if name]
     for relation, names in data:
         money = relation.money
         columns += names.in_rule(name for name in (money.amount, money.currency_column) if name) if money else ()
@@ -254,7 +258,7 @@ def _mistakes(bound: SeveralBound) -> Iterator[str]:
         yield from _unlike(
             "key", part.column, [(side, chain_type(t, part.steps)) for side, t in bound.typed(part.column)]
         )
-    for setting, column in dict.fromkeys((*_of_span(rule), *_of_members(rule))):
+    for setting, column in dict.fromkeys((*_of_span(rule), *_of_repeats(rule), *_of_members(rule))):
         yield from _unlike(setting, column, bound.typed(column))
     try:
         _ = bound.having

@@ -1,16 +1,17 @@
-"""Apply `gap`, `window` and `overlap`: check that they fit the columns, split records, and find what is nearby."""
+"""Apply `gap`, `window`, `overlap` and `repeats`: check their columns, split records, find what is nearby."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from rules import fitting, grouping, nearness
 from rules.grouping import Record, RecordName
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.kinds.duplicates.spans import MaximumDistance, Overlap
 from rules.nearness import Limit
-from rules.values import Schema
+from rules.values import Schema, sameness
 
 Pairs = frozenset[frozenset[RecordName]]
 
@@ -35,6 +36,21 @@ def split(rule: DuplicatesRule, records: list[Record]) -> list[list[Record]]:
     if rule.window:
         return nearness.windows(records, *_limits(rule.window)) if rule.window.also else _windows(rule.window, records)
     return [sorted(records, key=lambda record: record.place)]
+
+
+def numbered(column: str, records: Sequence[Record]) -> list[list[tuple[Record, int]]]:
+    """Return the first records of each value of the column, then the second ones, and so on.
+
+    Each record has the number of records with its value. The order within a value is that of ids, without an id that
+    of files and rows; of records with one id the first counts.
+    """
+    of_value: dict[Hashable, list[Record]] = defaultdict(list)
+    for record in grouping.once(sorted(records, key=lambda record: record.place)):
+        of_value[sameness((record.values[column],))].append(record)
+    longest = max(map(len, of_value.values()))
+    return [
+        [(alike[number], len(alike)) for alike in of_value.values() if number < len(alike)] for number in range(longest)
+    ]
 
 
 def nearby(

@@ -66,7 +66,7 @@ def question(bound: SeveralBound, records: sa.FromClause, slot: dt.datetime) -> 
     return Repeats(
         keyed=keyed,
         columns=tuple(column.name for column in table(bound).c if column.name not in names),
-        key=tuple(keyed.c[f"key_{n}"] for n in bound.keys[0]),
+        key=tuple(keyed.c[f"key_{n}"] for n in bound.equal_parts),
         takes_part=keyed.c.takes_part,
         state=keyed.c.state,
         minimum=2 if bound.joins else bound.rule.minimum,
@@ -119,7 +119,7 @@ def _keyed(bound: SeveralBound, number: int, compiler: Compiler) -> sa.Select[An
     for name, column in zip(of_one.PLACES, bound.span_columns, strict=False):
         computed[name] = c[name] if _alike(bound, column) else _as_double(c[name])
     if _tells_different(bound):
-        computed["differing"] = _number(number) if bound.rule.distinct == DATASET else c.get("differing", sa.null())
+        computed["differing"] = _number(number) if bound.rule.differing == DATASET else c.get("differing", sa.null())
     labelled = (element.label(name) for name, element in computed.items())
     return sa.select(*_row(bound, number, keyed), *_id_texts(bound, ids), *labelled)
 
@@ -219,11 +219,11 @@ def _near(bound: SeveralBound, keyed: sa.FromClause, records: sa.FromClause, slo
 
 
 def _tells_different(bound: SeveralBound) -> bool:
-    """Return True if DuckDB can leave out keys whose records do not differ in the `distinct` column."""
-    distinct = bound.rule.distinct
-    if distinct is None or distinct == DATASET or bound.joins:
-        return distinct == DATASET and not bound.joins
-    types = {type_ for _, type_ in bound.typed(distinct)}
+    """Return True if DuckDB can leave out keys whose records do not differ in the column `differing`."""
+    differing = bound.rule.differing
+    if differing is None or differing == DATASET or bound.joins:
+        return differing == DATASET and not bound.joins
+    types = {type_ for _, type_ in bound.typed(differing)}
     return len(types) == 1 and types.isdisjoint((Type.BOOLEAN, Type.BYTES))
 
 

@@ -13,6 +13,7 @@ from rules.kinds.duplicates.share import FEW
 from rules.kinds.duplicates.sides import SeveralBound
 from rules.models import KeyPart
 from rules.normalise.words import in_words
+from rules.values import PLACE
 
 
 def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
@@ -65,6 +66,8 @@ def _compares(bound: Criteria) -> Iterator[str]:
 def _part(bound: Criteria, part: KeyPart) -> str:
     how = in_words(part.steps) or "as it is"
     empty = "; empty values are equal" if bound.matches_null(part) else ""
+    if part.column in bound.rule.open_columns:
+        empty = "; an empty value agrees with any other, but joins no two that differ"
     return f"{name_in_words(part.column)}: {how}{empty}"
 
 
@@ -79,6 +82,7 @@ def _takes_part(bound: BoundRule) -> Iterator[str]:
         yield "not records in which every key has an empty column"
         return
     needed = [part.column for part in bound.parts if not bound.matches_null(part)]
+    needed += [bound.rule.repeats] if bound.rule.repeats not in (None, *PLACE) else []
     needed += bound.span_columns[:1] if bound.rule.overlap else bound.span_columns
     if needed:
         yield f"not records in which {_any(needed)} is empty"
@@ -93,6 +97,9 @@ def _groups(bound: Criteria) -> Iterator[str]:
         yield f"{_number(rule.minimum)} or more records that are equal in {_all(bound)}"
     if rule.span:
         yield f"of these, {_span(rule)}"
+    if rule.repeats:
+        column = name_in_words(rule.repeats)
+        yield f"of these, the n-th in one {column} with the n-th in another {column}"
     if rule.distinct:
         yield f"only groups with two or more different values in {name_in_words(rule.distinct)}"
     if rule.having:
