@@ -16,7 +16,7 @@ __all__ = ["places", "warm"]
 
 pytestmark = [pytest.mark.chaos, pytest.mark.server, pytest.mark.timeout(600)]
 PROCESSES = 32 if SECONDS else 12
-KEYS = int(os.environ.get("RECONCILE_RACE_KEYS") or (5000 if SECONDS else 300))
+KEYS = int(os.environ.get("RECONCILE_RACE_KEYS") or (2000 if SECONDS else 300))
 
 
 def _approved(places: Places, warm: Warm, kind: str, keys: int) -> WatchedWorld:
