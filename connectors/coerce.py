@@ -5,7 +5,8 @@ The definition is a DuckDB expression per type, so that DuckDB reading a file it
 
     text                as it is
     integer             64 bits; digits with an optional sign
-    decimal             38 digits, 12 of them after the mark; decimal(p,s) for other sizes. Exact, never through floats
+    decimal             38 digits, 12 of them after the mark; decimal(p,s) for other sizes. Exact, never through floats.
+                        Also amounts with a currency, in parentheses, or with CR or DR: see connectors.amounts
     float               digits, mark, exponent; no NaN, no infinity
     boolean             true false yes no y n t f 1 0, in any case
     date [formats]      2026-03-01, or strptime formats separated by " | ": date %d.%m.%Y | %Y%m%d
@@ -24,12 +25,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from connectors import amounts
 from connectors.base import UnreadableCells
+from connectors.currencies import Currencies
 from connectors.declared import Declared, Notation
 from connectors.duck import literal, literals
 
@@ -63,14 +66,18 @@ class ValueSql:
     local: str | None = None
 
 
-def expression(kind: Declared, text: str, notation: Notation) -> ValueSql:
-    """The SQL that turns `text`, an SQL expression of a VARCHAR that is null for null values, into `kind`."""
+def expression(kind: Declared, text: str, notation: Notation, *, plain: bool = False) -> ValueSql:
+    """The SQL that turns `text`, an SQL expression of a VARCHAR that is null for null values, into `kind`.
+
+    `plain` leaves out amounts, whose patterns take long to compile.
+    """
     if kind.word == "text":
         return ValueSql(text)
     if kind.word in ("integer", "decimal", "float"):
-        return ValueSql(_number(kind, text, notation))
+        return ValueSql(_number(kind, text, notation, plain=plain or kind.word != "decimal"))
     if kind.epoch:
-        return ValueSql(_since_1970(kind.epoch, _number(Declared("decimal"), text, notation)))
+        number = _number(Declared("decimal"), text, notation, plain=True)
+        return ValueSql(_since_1970(kind.epoch, number))
     trimmed = _trimmed(text)
     if kind.word == "boolean":
         low = f"lower({trimmed})"
@@ -88,6 +95,13 @@ def unreadable(text: str, value: str) -> str:
     return f"case when ({value}) is null then {_trimmed(text)} <> '' else false end"
 
 
+def currency(kind: Declared, text: str) -> str:
+    """The SQL of the currency that is written in an amount, also in an unreadable one; null without a currency."""
+    if kind.word != "decimal":
+        return "null::varchar"
+    return f"case when not regexp_full_match({text}, '[-+0-9.,]*') then nullif({amounts.currency(text)}, '') end"
+
+
 def _trimmed(text: str) -> str:
     """The text without invisible characters and outer white space; both are slow to drop, so only if it has any."""
     clean = f"regexp_full_match({text}, '[!-~](?:[ -~]*[!-~])?')"
@@ -95,12 +109,12 @@ def _trimmed(text: str) -> str:
     return f"(case when {clean} then {text} else trim({visible}, {literal(BLANKS)}) end)"
 
 
-def _number(kind: Declared, text: str, notation: Notation) -> str:
+def _number(kind: Declared, text: str, notation: Notation, *, plain: bool) -> str:
     mark, point = notation.mark, re.escape(notation.mark)
     digits = f"{{1,{kind.precision - kind.scale}}}" if kind.word == "decimal" and kind.precision > kind.scale else "+"
     places = {"integer": None, "decimal": f"{{0,{kind.scale}}}", "float": "*"}[kind.word]
     tail = EXPONENT + "?" if kind.word == "float" else ""
-    plain = f"[+-]?[0-9]{digits}" + ("" if places is None else f"(?:{point}[0-9]{places})?") + tail
+    usual = f"[+-]?[0-9]{digits}" + ("" if places is None else f"(?:{point}[0-9]{places})?") + tail
     other_mark = "." if mark == "," else ","
     least = "{2,}" if notation.decimal is None else "+"  # one group may be the digits behind a decimal mark
     groups = other_mark + GROUPS
@@ -110,16 +124,20 @@ def _number(kind: Declared, text: str, notation: Notation) -> str:
         marked = f"[1-9][0-9]{{0,2}}{re.escape(other_mark)}[0-9]{{3}}{point}[0-9]{places}"
         bare = f"{point}[0-9]{places.replace('0,', '1,')}"
         full = f"(?:{full}(?:{point}[0-9]{places})?|{marked}|{bare})"
-    full = f"[+\u2212-]?{full}{tail}|{full}[\u2212-]"
+    unsigned, full = full, f"[+\u2212-]?{full}{tail}|{full}[\u2212-]"
     trimmed = _trimmed(text)
     bare = f"translate({trimmed}, {literal(mark + chr(0x2212) + groups)}, '.-')"
     turned = f"(case when right({bare}, 1) = '-' then '-' || left({bare}, -1) else {bare} end)"
     quick = text if mark == "." else f"replace({text}, {literal(mark)}, '.')"
     target = {"integer": "BIGINT", "float": "DOUBLE", "decimal": _decimal(kind)}[kind.word]
     cast = (
-        f"case when regexp_full_match({text}, {literal(plain)}) then try_cast({quick} as {target}) "
-        f"when regexp_full_match({trimmed}, {literal(full)}) then try_cast({turned} as {target}) end"
+        f"case when regexp_full_match({text}, {literal(usual)}) then try_cast({quick} as {target}) "
+        f"when regexp_full_match({trimmed}, {literal(full)}) then try_cast({turned} as {target}) "
     )
+    if not plain:
+        is_amount = f"regexp_full_match({amounts.marked(trimmed)}, {literal(amounts.pattern(unsigned))})"
+        cast += f"when {is_amount} then try_cast({amounts.digits(trimmed, mark)} as {target}) "
+    cast += "end"
     return f"case when isfinite({cast}) then {cast} end" if kind.word == "float" else cast
 
 
@@ -193,6 +211,7 @@ class Coercion:
         self._con: duckdb.DuckDBPyConnection | None = None
         self._counts: dict[str, int] = {}
         self._first: dict[str, str] = {}
+        self._currencies = {name: Currencies(name) for name in self._columns}
         self._position = 0
         self._plan = [_step(i, field, self._columns.get(field.name), notation) for i, field in enumerate(schema)]
         self.schema = pa.schema(
@@ -207,9 +226,14 @@ class Coercion:
         work = [(i, step.sql) for i, step in enumerate(self._plan) if step.sql is not None]
         arrays = list(batch.columns)
         if work and batch.num_rows:
-            table = self._ask(batch, [sql for _, sql in work])
-            for (i, _), answer in zip(work, _threes(table), strict=True):
-                arrays[i] = self._counted(batch.schema.names[i], answer, place)
+            answers = _fours(self._ask(batch, [sql for _, sql in work]))
+            for (i, _), (value, local, bad, written) in zip(
+                work, self._with_amounts(batch, work, answers), strict=True
+            ):
+                name = batch.schema.names[i]
+                arrays[i] = self._counted(name, (value, local, bad), place)
+                if written.null_count < len(written):
+                    self._currencies[name].add(written, value, self._position, place)
         self._position += batch.num_rows
         return pa.RecordBatch.from_arrays(
             [a.cast(f.type) for a, f in zip(arrays, self.schema, strict=True)], schema=self.schema
@@ -225,12 +249,23 @@ class Coercion:
         return tuple(
             UnreadableCells(name, self._columns[name].reason, count, self._first[name])
             for name, count in self._counts.items()
-        )
+        ) + tuple(problem for each in self._currencies.values() if (problem := each.problem) is not None)
 
     def close(self) -> None:
         if self._con is not None:
             self._con.close()
             self._con = None
+
+    def _with_amounts(
+        self, batch: pa.RecordBatch, work: Sequence[tuple[int, str]], answers: list[list[pa.Array[Any]]]
+    ) -> list[list[pa.Array[Any]]]:
+        """The answers, in which unreadable numbers are read as amounts: a second query, which few batches need."""
+        again = [n for n, (i, _) in enumerate(work) if self._plan[i].amounts and answers[n][2].true_count]
+        if again:
+            table = self._ask(batch, [self._plan[work[n][0]].amounts for n in again])
+            for n, answer in zip(again, _fours(table), strict=True):
+                answers[n] = answer
+        return answers
 
     def _ask(self, batch: pa.RecordBatch, parts: Sequence[str]) -> pa.Table:
         if self._con is None:
@@ -263,25 +298,35 @@ class Coercion:
 class _Conversion:
     arrow: pa.DataType
     sql: str | None = None
+    amounts: str = ""
+    """The SQL that also reads amounts, if the column is of decimals in text."""
 
 
 def _step(position: int, field: pa.Field[Any], kind: Declared | None, notation: Notation) -> _Conversion:
-    """Three SQL columns: the value, naive times still without a zone, and whether it was unreadable."""
+    """How a column of the stream becomes the declared one."""
     column = f"c{position}"
     is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
     if kind is None or _already(field.type, kind):
         if not (is_text and notation.null_values):
             return _Conversion(kind.arrow if kind and kind.word in ("text", "date") else field.type)
         kind = kind or Declared("text")
-    if is_text:
-        text = _without(column, notation.null_values)
-        sql = expression(kind, text, notation)
-    else:
-        text, sql = f"{column}::varchar", _from_typed(field.type, kind, column, notation)
+    if not is_text:
+        sql = _from_typed(field.type, kind, column, notation)
+        return _Conversion(kind.arrow, _parts(column, kind, f"{column}::varchar", sql))
+    text = _without(column, notation.null_values)
+    conversion = _Conversion(kind.arrow, _parts(column, kind, text, expression(kind, text, notation, plain=True)))
+    if kind.word != "decimal":
+        return conversion
+    full = _parts(column, kind, text, expression(kind, text, notation), currency(kind, text))
+    return replace(conversion, amounts=full)
+
+
+def _parts(column: str, kind: Declared, text: str, sql: ValueSql, written: str = "null::varchar") -> str:
+    """The SQL columns: value, naive times still without a zone, whether it was unreadable, its written currency."""
     value = sql.value if sql.local is None else f"coalesce({sql.value}, timezone('UTC', {sql.local}))"
     bad = "false" if kind.word == "text" else unreadable(text, value)
-    parts = (sql.value, sql.local or "null::timestamp", f"coalesce({bad}, false)")
-    return _Conversion(kind.arrow, ", ".join(f"{part} as {column}_{i}" for i, part in enumerate(parts)))
+    parts = (sql.value, sql.local or "null::timestamp", f"coalesce({bad}, false)", written)
+    return ", ".join(f"{part} as {column}_{i}" for i, part in enumerate(parts))
 
 
 def _already(arrow: pa.DataType, kind: Declared) -> bool:
@@ -324,7 +369,7 @@ def _from_typed(arrow: pa.DataType, kind: Declared, column: str, notation: Notat
         return ValueSql(f"case when {cast} = {column} then {cast} end")
     if t.is_floating(arrow) and kind.word == "decimal":
         return ValueSql(f"try_cast({column}::varchar as {_decimal(kind)})")
-    return expression(kind, f"{column}::varchar", Notation(timezone=notation.timezone))
+    return expression(kind, f"{column}::varchar", Notation(timezone=notation.timezone), plain=True)
 
 
 def _placed(local: str, notation: Notation) -> ValueSql:
@@ -342,6 +387,6 @@ def in_zone(naive: pa.Array[Any], timezone: str) -> pa.Array[Any]:
     return placed.cast(INSTANT)
 
 
-def _threes(table: pa.Table) -> list[list[pa.Array[Any]]]:
+def _fours(table: pa.Table) -> list[list[pa.Array[Any]]]:
     arrays = [column.combine_chunks() for column in table.columns]
-    return [arrays[i : i + 3] for i in range(0, len(arrays), 3)]
+    return [arrays[i : i + 4] for i in range(0, len(arrays), 4)]

@@ -287,7 +287,7 @@ def test_amounts_with_a_currency_sign_are_no_id(tmp_path: Path) -> None:
     suggested = accepted(project, "euro.csv")
 
     assert "# id: []" in suggested.out
-    assert "# Betrag holds amounts with a currency sign, so it is read as text: export it without" in suggested.out
+    assert "Betrag: decimal" in suggested.out
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from connectors import amounts
 from connectors.base import DatasetSettings, Queryable
 from connectors.coerce import Coercion
 from connectors.declared import Notation, declared
@@ -111,7 +112,20 @@ def proposals(subject: Subject) -> Proposals:
     wrong, partial = _unreadable(subject, forms.settings, forms.proposed, forms.cells, forms.odd)
     remarks = _remarks(forms.types, forms.marks, forms.settings, forms.nulls, forms.values)
     texts = {name: counts for name, counts in forms.cells.items() if forms.columns.get(name, "text") == "text"}
-    return Proposals((*remarks, *_questions(forms.unclear), *partial, *unseen.sentences(texts)), wrong)
+    more = (*_questions(forms.unclear), *partial, *_mixtures(forms), *unseen.sentences(texts))
+    return Proposals((*remarks, *more), wrong)
+
+
+def _mixtures(forms: Forms) -> Iterator[str]:
+    """Yield a warning for each decimal column whose amounts are in several currencies."""
+    for name, counts in forms.cells.items():
+        if forms.columns.get(name, "").startswith("decimal"):
+            currencies: Counter[str] = Counter()
+            for text, count in counts.items():
+                if not text.isdecimal() and (currency := amounts.currency_of(text)) is not None:
+                    currencies[currency] += count
+            if warning := amounts.mixture(name, currencies):
+                yield warning
 
 
 def reads_all(texts: Sequence[str], word: str, mark: str | None) -> bool:
@@ -270,12 +284,13 @@ def _times() -> Iterator[str]:
 
 
 def _numbers(values: Columns, settings: DatasetSettings, forms: Collection[str]) -> list[str]:
-    """Return undeclared columns of numbers with marks; digits alone are more often ids than amounts."""
+    """Return undeclared columns of numbers with marks or currencies; digits alone are more often ids than amounts."""
     return [
         name
         for name, texts in values.items()
         if name not in settings.columns and name not in forms
-        if all(map(_NUMBER.fullmatch, texts)) and any(set(text) & set(".,") for text in texts)
+        if all(_NUMBER.fullmatch(amounts.bare(text)) for text in texts)
+        and any(set(text) & set(".,") or amounts.currency_of(text) for text in texts)
     ]
 
 

@@ -107,15 +107,18 @@ def of_zone(columns: Sequence[Column], zoned: Collection[str], config: DatasetCo
 
 
 def of_prices(columns: Sequence[Column]) -> Iterator[str]:
-    """Yield a sentence for each column of amounts that no type reads."""
+    """Yield a sentence for each column of amounts that no type reads whole."""
     for column in columns:
         if column.role is Role.PRICE:
-            remedy = "export it without the sign, or derive a number with replace() and number()"
-            yield f"{column.name} holds {Role.PRICE.value}, so it is read as text: {remedy}"
+            remedy = "set `decimal` to their mark and declare it `decimal`, or export it as numbers"
+            yield f"{column.name} holds {Role.PRICE.value} that are not all read as numbers, so it is text: {remedy}"
 
 
 def unreadable(problems: Sequence[UnreadableCells]) -> Iterator[str]:
     """Yield a sentence for each column with values that its type cannot read."""
     for problem in problems:
+        if problem.column == "*" and not problem.records:  # about the column as a whole
+            yield problem.reason
+            continue
         column = "" if problem.column == "*" else f" of {problem.column}"
         yield f"{problem.records:,} values{column} cannot be read: {problem.reason}, first at {problem.first}"

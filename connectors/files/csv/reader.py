@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from connectors import coerce
 from connectors.base import DuckScan, UnreadableCells
+from connectors.currencies import Currencies
 from connectors.declared import Declared, Notation
 from connectors.disk.opened_file import OpenedFile, copy_of
 from connectors.duck import file_name, identifier, literal, literals, struct
@@ -267,25 +268,33 @@ def _select_one(
 def _problems(
     files: Sequence[CsvFile], typed: Mapping[str, Declared], notation: Notation
 ) -> tuple[UnreadableCells, ...]:
-    """The unreadable values, one Problem per column. Raises duckdb.Error as the scan would."""
+    """The unreadable values, one Problem per column, and amounts in several currencies.
+
+    Raises duckdb.Error as the scan would.
+    """
     wrong: dict[str, tuple[int, str]] = {}
+    currencies = {column: Currencies(column) for column in typed}
     with duckdb.connect(config={"threads": "2"}) as con:
         for file in files if typed else ():
             answer = con.execute(_unreadable(file, typed, notation)).fetchall()[0]
-            for column, count, number in zip(typed, answer[::2], answer[1::2], strict=True):
+            for column, count, number, written in zip(typed, *(answer[i::3] for i in range(3)), strict=True):
                 if count:
                     before, first = wrong.get(column) or (0, file.place(number))
                     wrong[column] = before + count, first
-    return tuple(UnreadableCells(column, typed[column].reason, *wrong[column]) for column in typed if column in wrong)
+                currencies[column].merge(written or {}, file.name)
+    unreadable = [UnreadableCells(name, typed[name].reason, *wrong[name]) for name in typed if name in wrong]
+    return (*unreadable, *(problem for each in currencies.values() if (problem := each.problem) is not None))
 
 
 def _unreadable(file: CsvFile, typed: Mapping[str, Declared], notation: Notation) -> str:
-    """For each column the number of unreadable values and the number of the first such record, from 0."""
+    """For each column the number of unreadable values, the number of the first such record, from 0, and currencies."""
     checks, counts = [], []
     for i, (column, kind) in enumerate(typed.items()):
         slot = f"c{file.dialect.columns.index(column)}"
-        wrong = coerce.unreadable(slot, coerce.expression(kind, slot, notation).value)
-        checks.append(f"({wrong}) as w{i}")
-        counts.append(f"count(*) filter (where w{i}), min(n) filter (where w{i})")
+        value = coerce.expression(kind, slot, notation).value
+        checks.append(f"({coerce.unreadable(slot, value)}) as w{i}, {coerce.currency(kind, slot)} as m{i}")
+        counts.append(
+            f"count(*) filter (where w{i}), min(n) filter (where w{i}), histogram(m{i}) filter (where not w{i})"
+        )
     numbered = f"select row_number() over () - 1 as n, {', '.join(checks)} from {reader([file], notation.null_values)}"
     return f"select {', '.join(counts)} from ({numbered})"
