@@ -200,7 +200,7 @@ class Grouping(ABC):
             return
         if self.bound.open_parts:
             alike = sorted(alike, key=lambda record: record.place)
-            parts = agreeing.split(grouping.once(alike), self.bound.open_parts)
+            parts = map(grouping.once, agreeing.split(alike, self.bound.open_parts))
             groups = (self._group(part) for each in parts for part in grouping.connected(each, self.bound.excepted))
             yield from (group for group in groups if group is not None)
             return
