@@ -199,8 +199,8 @@ class Grouping(ABC):
             yield from self._repetitions(self.bound.rule.repeats, alike)
             return
         if self.bound.open_parts:
-            alike = sorted(alike, key=lambda record: record.place)
-            parts = agreeing.split(grouping.once(alike), self.bound.open_parts)
+            of_group = agreeing.split(alike, self.bound.open_parts)
+            parts = [grouping.once(sorted(records, key=lambda record: record.place)) for records in of_group]
             groups = (self._group(part) for each in parts for part in grouping.connected(each, self.bound.excepted))
             yield from (group for group in groups if group is not None)
             return
