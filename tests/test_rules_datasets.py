@@ -455,8 +455,8 @@ def test_money_in_a_column_whose_name_the_rule_gives_to_another_is_refused() -> 
         (
             {"key": "dataset"},
             (
-                "`key` cannot name `dataset`, which is a record's dataset in `keep`, `repeats`, `distinct` and `having`; "
-                "name that column in `columns`, like {crm: {kind_of_dataset: dataset}}"
+                "`key` cannot name `dataset`, which is a record's dataset in `keep`, `repeats`, `distinct` and "
+                "`having`; name that column in `columns`, like {crm: {kind_of_dataset: dataset}}"
             ),
         ),
     ],
