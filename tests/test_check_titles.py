@@ -37,7 +37,7 @@ def test_a_title_above_the_header_of_a_sheet_is_noticed(tmp_path: Path, named: s
     sentence = remark(opened, WorkbookDataset(sheet=named, columns={"amount": "decimal"}))
     opened.close()
 
-    assert sentence == "the header looks to be in row 3, below a title: `header_row: 3` reads it"
+    assert sentence == "the header seems to be in row 3, below a title; set `header_row: 3`"
 
 
 def test_a_sheet_without_a_title_or_with_a_row_for_its_header_gets_no_remark(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_lines_above_the_header_of_a_text_file_are_noticed(tmp_path: Path, mark:
 
     sentence = remark(source(tmp_path), FilesDataset(path="*.csv"))
 
-    assert sentence == "the header looks to be below 2 other lines: `skip: 2` reads it"
+    assert sentence == "the header seems to be on line 3, below a title; set `skip: 2`"
 
 
 def test_a_text_file_without_a_title_or_with_a_setting_for_it_gets_no_remark(tmp_path: Path) -> None:
@@ -82,5 +82,5 @@ def test_check_says_it_beside_what_it_cannot_read(tmp_path: Path) -> None:
 
     told = project("check").said
 
-    assert "dataset d: the header looks to be below 2 other lines: `skip: 2` reads it" in told
-    assert "dataset e: the header looks to be in row 3, below a title: `header_row: 3` reads it" in told
+    assert "dataset d: the header seems to be on line 3, below a title; set `skip: 2`" in told
+    assert "dataset e: the header seems to be in row 3, below a title; set `header_row: 3`" in told

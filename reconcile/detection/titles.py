@@ -36,7 +36,7 @@ def _of_sheet(source: Any, settings: Any) -> str | None:
     if 2 * sum(map(bool, map(_UNNAMED.fullmatch, names))) < len(names):
         return None  # most columns have a name
     row = source.declaration(settings.sheet or source.candidates()[0]).settings.get("header_row")
-    return None if row is None else f"the header looks to be in row {row}, below a title: `header_row: {row}` reads it"
+    return None if row is None else f"the header seems to be in row {row}, below a title; set `header_row: {row}`"
 
 
 def _of_text(source: Any, settings: Any) -> str | None:
@@ -44,4 +44,4 @@ def _of_text(source: Any, settings: Any) -> str | None:
     if kind not in ("csv", "tsv") or settings.skip or settings.header is not True:
         return None
     skip = source.declaration(settings.path).settings.get("skip")
-    return None if skip is None else f"the header looks to be below {skip} other lines: `skip: {skip}` reads it"
+    return None if skip is None else f"the header seems to be on line {skip + 1}, below a title; set `skip: {skip}`"
