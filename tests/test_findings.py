@@ -376,7 +376,7 @@ def test_a_release_that_writes_keys_in_another_way_keeps_findings_and_their_ids(
 
 
 def test_only_a_rule_with_a_rewritten_normaliser_has_a_version_in_its_definition() -> None:
-    plain = RuleIdentity.of(_rule(key=[{"order": "trim"}]))
+    plain = RuleIdentity.of(_rule(key=[{"order": "lower"}]))
     rewritten = RuleIdentity.of(_rule(key=[{"order": "docno"}]))
 
     assert plain.definition == plain.unversioned
