@@ -290,6 +290,8 @@ def _invisible(dialect: str) -> str:
 
 @compiles(trimmed)
 def _trimmed(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    if isinstance(_unwrapped(element), trimmed):
+        return compiler.process(_unwrapped(element), **kw)
     [x] = element.clauses
     return compiler.process(strip(x), **kw)
 
@@ -298,6 +300,8 @@ def _trimmed(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
 @compiles(trimmed, "postgresql")
 @compiles(trimmed, "mysql", "mariadb")
 def _trimmed_of_all(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    if isinstance(_unwrapped(element), trimmed):  # each level nests two functions, and trimming twice is trimming
+        return compiler.process(_unwrapped(element), **kw)
     [x] = element.clauses
     if not _is_column(element):
         return compiler.process(strip(seen(x)), **kw)
