@@ -342,3 +342,10 @@ def test_of_several_arrays_a_person_chooses(tmp_path: Path) -> None:
     answer = Project(tmp_path)("suggest", "./a.json")
 
     assert "Skipped `a`: a.json: the document has no array at its top; set `records: x` or `records: y`" in answer.out
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.json", "[{}, {}]"), ("a.jsonl", "{}\n{}\n")])
+def test_records_without_fields_have_places(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+
+    assert records(tmp_path, name, ["_file", "_row"])[0] == [(name, 1), (name, 2)]

@@ -224,7 +224,8 @@ def _stream(
     opened: _Opened, columns: Sequence[str], coercion: Coercion, fill: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     elsewhere = {*PLACES.names, *opened.in_folders}
-    stored = [name for name in columns if name not in elsewhere] or [opened.raw.names[0]]
+    stored = [name for name in columns if name not in elsewhere]
+    stored = stored or [name for name in opened.raw.names if name not in elsewhere][:1]  # records of JSON may have none
     before = 0
     try:
         for file in opened.files:
