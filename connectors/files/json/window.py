@@ -156,7 +156,7 @@ class Window:
             self._ended = not piece
             self._text = rest + self._decoder.decode(piece, final=self._ended)
             self._at = self._counted = self._lines_counted = 0
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:  # also of UTF-16 without its mark
             number = 1 + self._lines_before + rest.count("\n")
             reason = f"it is not written in {self._encoding.removesuffix('-sig')}"
             raise FileUnreadable(f"{self.name}, after line {number}", reason, "set `encoding`, like cp1252") from error
