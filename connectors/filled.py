@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from connectors.errors import ColumnMissing
 
@@ -23,6 +22,8 @@ def filled(batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> Iterato
 
     A text of white space is empty. Cells above the first text stay as they are.
     """
+    import pyarrow.compute as pc  # noqa: PLC0415 - slow to load, and few datasets need it
+
     last: dict[str, Any] = {name: pa.scalar(None, pa.string()) for name in columns}
     for batch in batches:
         arrays = list(batch.columns)
