@@ -108,6 +108,10 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "a dataset that is cleaned and compared with itself": comparing(
         "clean: {dataset: customers, forms: left_only, action: delete}", right="customers"
     ),
+    "personal data that the other side shows": comparing(
+        "compare: [{left: email, right: mail}]",
+    ).replace("table: payments, id: id}", "table: payments, id: id, pii: [mail]}"),
+    "personal data that another dataset shows": several("[crm, shop]").replace("path: b.csv, id: id", "path: b.csv, id: id, pii: email"),
     "forms and another dataset in a rule over one": cleaning(
         "clean: {action: delete, forms: left_only, dataset: payments}"
     ),

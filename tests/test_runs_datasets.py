@@ -24,7 +24,7 @@ CONFIGURATION = """\
 version: 1
 sources: {files: {type: files, root: .}}
 datasets:
-  crm: {source: files, path: crm.csv, id: id}
+  crm: {source: files, path: crm.csv, id: id, pii: [email]}
   shop: {source: files, path: shop.csv, id: no, pii: [mail]}
 rules:
   twins:
@@ -126,12 +126,12 @@ def test_a_dataset_that_skips_many_more_records_than_before_fails_a_rule_that_fi
     assert "can't compare 2 of 3 records" in report["failed"]
 
 
-def test_a_column_that_is_personal_in_one_dataset_is_masked_in_the_key_and_in_its_records(folder: Path) -> None:
+def test_a_personal_column_is_masked_in_the_key_and_in_the_records_of_each_dataset(folder: Path) -> None:
     with project(folder) as application:
         hidden = Hidden.of(application.project, "crm", "twins")
 
     assert hidden.hides_of_key("email", ("crm", "shop"))
-    assert (hidden.side("shop").hides("email"), hidden.side(None).hides("email")) == (True, False)
+    assert (hidden.side("shop").hides("email"), hidden.side(None).hides("email")) == (True, True)
     assert not hidden.hides_of_key("status", ("crm", "shop"))
 
 

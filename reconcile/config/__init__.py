@@ -127,6 +127,7 @@ class _Loading:
         self._check_former_names(rules)
         if not self.is_kept:
             self._check_findable(datasets | answered, rules)
+            self._check_masked(datasets | answered, rules)
         cleanable = CleaningCheck(self.sections, top, sources, datasets, rules, self.connectors)
         told = ChannelCheck(self.sections, channels, jobs)
         self.sections.problems += [*cleanable.problems(), *told.problems()]
@@ -428,6 +429,21 @@ class _Loading:
             for path, sentence in kind_of(rule).barren(rule, facts):
                 at = locate(entry.node, path, entry.key_at).node.at
                 self.sections.tell(at, f"`{path[0]}`: {sentence}; rule `{short(name)}` would never find anything")
+
+    def _check_masked(self, datasets: Mapping[str, DatasetConfig], rules: Mapping[str, Rule]) -> None:
+        """Report personal data that another dataset of a rule shows in clear, because only one of them masks it."""
+        for name, rule in rules.items():
+            for path, columns in rule.shared_columns() if datasets.keys() >= set(rule.datasets) else ():
+                masked = [dataset for dataset, column in columns.items() if column in datasets[dataset].pii]
+                clear = [dataset for dataset in columns if dataset not in masked]
+                if not masked or not clear:
+                    continue
+                entry, hidden, shown = self.sections["rules"][name], masked[0], clear[0]
+                self.sections.tell(
+                    locate(entry.node, path, entry.key_at).node.at,
+                    f"`{columns[hidden]}` of dataset `{hidden}` is personal data (`pii`), but `{columns[shown]}` of dataset "
+                    f"`{shown}`, which holds the same values, is shown; add `pii: [{columns[shown]}]` to dataset `{shown}`",
+                )
 
     def _warn_of_unused(
         self,

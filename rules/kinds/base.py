@@ -197,6 +197,10 @@ class Rule(Strict):
         """Columns of the first dataset and of the last that mean the same: people see them side by side."""
         return self.agreeing
 
+    def shared_columns(self) -> Iterator[tuple[SettingPath, Mapping[str, str]]]:
+        """Yield the column of each of several datasets that holds the same values, and the path of the setting."""
+        yield from ()
+
     def key_parts(self) -> Iterator[tuple[SettingPath, KeyPart]]:
         """Yield the path of each key part and the part: a column with its normalisers."""
         for name in type(self).model_fields:

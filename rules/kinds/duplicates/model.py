@@ -239,6 +239,11 @@ class DuplicatesRule(Rule):
         for path, parts in keys_of(self.key):
             yield from (((*path, index), part) for index, part in enumerate(parts))
 
+    def shared_columns(self) -> Iterator[tuple[SettingPath, Mapping[str, str]]]:
+        for path, part in self.key_parts():
+            own = {name: self.columns.get(name, {}).get(part.column, part.column) for name in self.member_datasets}
+            yield path, own
+
     @property
     def span(self) -> Span | None:
         return self.gap or self.window or self.overlap
