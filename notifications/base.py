@@ -61,11 +61,12 @@ class ChannelSettings(BaseModel):
 
 @dataclass(frozen=True)
 class DifferenceNotice:
-    """A field that differs, with its value on both sides as text."""
+    """A field that differs, with its value on both sides as text, and how far apart they are in words."""
 
     column: Ours[str]
     left: str
     right: str
+    apart: Ours[str | None] = None
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ def form_words(form: str, datasets: Sequence[str]) -> FormWords:
             return _always(f"twice in {left}")
         case "duplicate_right":
             return _always(f"twice in {right}")
+        case "near_miss":
+            return FormWords("near miss", "near miss", "near misses")
         case "unbalanced":
             return FormWords("sums differ", "sum differs", "sums differ")
     return _always(form.replace("_", " "))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -23,9 +23,13 @@ Finding = tuple[str, Ids, Ids, str | None]
 
 @dataclass(frozen=True)
 class Case:
-    """A rule, in the words of the oracle. Functions judge rows; `window` is (earlier, later)."""
+    """A rule, in the words of the oracle. Functions judge rows; `window` is (earlier, later).
+
+    `parts` names the columns of the key, whose normalised values `key` returns.
+    """
 
     key: Callable[[Row], Any]
+    parts: tuple[str, ...] = ()
     date: str | None = None
     window: tuple[int, int] = (0, 0)
     business: bool = False
@@ -34,6 +38,7 @@ class Case:
     is_either: bool = False
     amounts: bool = False
     compare: tuple[str, ...] = ()
+    differ: tuple[str, ...] = ()
     many: tuple[bool, bool] = (False, False)
     search: int | None = None
     totals: bool = False
@@ -48,11 +53,22 @@ class Case:
         return self.many == (False, False) and (self.date is not None or self.amounts)
 
 
+@dataclass(frozen=True)
+class Alone:
+    """One record without a partner."""
+
+    side: int
+    row: Row
+    is_due: bool
+    reason: str | None
+
+
 @dataclass
 class Answer:
     findings: list[Finding] = field(default_factory=list)
     matched: int = 0
     waiting: int = 0
+    alone: list[Alone] = field(default_factory=list, compare=False)
 
     def add(self, form: str, left: Sequence[Row], right: Sequence[Row], reason: str | None = None) -> None:
         ids = [tuple(sorted(row["id"] for row in rows)) for rows in (left, right)]
@@ -76,6 +92,10 @@ def answer(case: Case, left: Sequence[Row], right: Sequence[Row]) -> Answer:
                 keyed[(_key(case, row), side)][side].append(row)
     for of_key in keyed.values():
         _of_key(case, given, *of_key)
+    if not case.totals:
+        _near_misses(case, given, {key: tuple(map(len, sides)) for key, sides in keyed.items()})
+    for each in given.alone:
+        _tell_alone(given, each.side, [each.row], each.reason, is_due=each.is_due)
     given.findings.sort(key=repr)
     return given
 
@@ -108,10 +128,117 @@ def _of_key(case: Case, given: Answer, left: list[Row], right: list[Row]) -> Non
 
 
 def _alone(case: Case, given: Answer, side: int, rows: list[Row], reason: str | None = None) -> None:
-    if any(_is_due(case, side, row) for row in rows):
+    is_due = any(_is_due(case, side, row) for row in rows)
+    if (len(rows) == 1 and not (reason or "").startswith("no ")) or reason == "no records add up to it":
+        given.alone.append(Alone(side, rows[0], is_due, reason))
+    else:
+        _tell_alone(given, side, rows, reason, is_due=is_due)
+
+
+def _tell_alone(given: Answer, side: int, rows: list[Row], reason: str | None, *, is_due: bool) -> None:
+    if is_due:
         given.add(("left_only", "right_only")[side], *_sided(side, rows), reason)
     else:
         given.waiting += len(rows)
+
+
+def _near_misses(case: Case, given: Answer, counts: Mapping[Any, tuple[int, ...]]) -> None:
+    """Pair records without a partner that agree in all but one thing, step by step."""
+    for test in _steps(case, counts):
+        lefts, rights = ([each for each in given.alone if each.side == side] for side in (0, 1))
+        possible = [
+            (ours, theirs)
+            for ours, theirs in itertools.product(lefts, rights)
+            if (ours.is_due or theirs.is_due) and _may_pair(case, ours.row, theirs.row) and test(ours.row, theirs.row)
+        ]
+        for ours, theirs in possible:
+            if sum(ours in pair for pair in possible) == 1 and sum(theirs in pair for pair in possible) == 1:
+                given.add("near_miss", [ours.row], [theirs.row], _what_is_the_same(case, ours.row, theirs.row))
+                given.alone = [each for each in given.alone if each is not ours and each is not theirs]
+
+
+Test = Callable[[Row, Row], bool]
+
+
+def _steps(case: Case, counts: Mapping[Any, tuple[int, ...]]) -> Iterator[Test]:
+    if case.is_assigned or case.search is not None:
+        yield from _same_key(case, counts)
+    names = _names(case)
+    for part, name in enumerate(names):
+        others = [n for n in range(len(names)) if n != part]
+        counted = [n for n in others if not (case.money and names[n] == "currency")]
+        agreeing = len(counted) + bool(case.date) + (case.amounts or case.money)
+        test = _other_parts(case, others)
+        if agreeing >= 2:
+            yield test
+        elif agreeing and name == "amount" and not (case.amounts or case.money):
+            yield _both(test, _within_a_tenth)
+        elif agreeing and name == "day" and not case.date:
+            yield _both(test, lambda left, right: abs((left["day"] - right["day"]).days) <= 31)
+
+
+def _same_key(case: Case, counts: Mapping[Any, tuple[int, ...]]) -> Iterator[Test]:
+    every = range(len(_names(case)))
+    yield lambda left, right: _key(case, left) == _key(case, right) and counts[_key(case, left)] == (1, 1)
+    if case.date:
+        yield (
+            lambda left, right: (
+                _agree(case, left, right, every)
+                and _amounts_agree(case, left, right)
+                and abs((_day(case, 1, right) - _day(case, 0, left)).days) <= 31
+            )
+        )
+    if case.amounts:
+        yield (
+            lambda left, right: (
+                _agree(case, left, right, every) and _near(case, left, right) and _within_a_tenth(left, right)
+            )
+        )
+
+
+def _other_parts(case: Case, others: Sequence[int]) -> Test:
+    return lambda left, right: (
+        _agree(case, left, right, others) and _near(case, left, right) and _amounts_agree(case, left, right)
+    )
+
+
+def _both(first: Test, second: Test) -> Test:
+    return lambda left, right: first(left, right) and second(left, right)
+
+
+def _agree(case: Case, left: Row, right: Row, parts: Iterable[int]) -> bool:
+    ours, theirs = _parts(case, left), _parts(case, right)
+    same_currency = not case.money or left["currency"] == right["currency"]
+    return same_currency and all(ours[n] == theirs[n] for n in parts)
+
+
+def _amounts_agree(case: Case, left: Row, right: Row) -> bool:
+    if case.amounts:
+        return _close(case, left["amount"], right["amount"])
+    return not case.money or (left["amount"] is not None and left["amount"] == right["amount"])
+
+
+def _within_a_tenth(left: Row, right: Row) -> bool:
+    larger = max(abs(left["amount"]), abs(right["amount"]))
+    return bool(abs(left["amount"] - right["amount"]) * 10 <= larger)
+
+
+def _names(case: Case) -> tuple[str, ...]:
+    adds_currency = case.money and case.search is not None and "currency" not in case.parts
+    return (*case.parts, *(["currency"] if adds_currency else []))
+
+
+def _parts(case: Case, row: Row) -> tuple[Any, ...]:
+    key = case.key(row)
+    return key if len(_names(case)) == len(key) else (*key, row["currency"])
+
+
+def _what_is_the_same(case: Case, left: Row, right: Row) -> str | None:
+    parts = zip(_names(case), _parts(case, left), _parts(case, right), strict=True)
+    same = [name for name, ours, theirs in parts if ours == theirs]
+    same += [case.date] if case.date and _day(case, 0, left) == _day(case, 1, right) else []
+    same += ["amount"] if case.amounts and left["amount"] == right["amount"] else []
+    return f"same {' and '.join(same)}" if same else None
 
 
 def _sided(side: int, rows: list[Row]) -> tuple[list[Row], list[Row]]:
@@ -175,8 +302,8 @@ def _same(case: Case, left: Row, right: Row) -> bool:
 
 def _assigned(case: Case, given: Answer, left: list[Row], right: list[Row]) -> None:
     free_right = list(right)
-    free_left, twins = [], []
-    for row in left:
+    free_left, twins = list(left) if case.differ else [], []
+    for row in left if not case.differ else ():
         partner = next((each for each in free_right if _same(case, row, each)), None)
         if partner is None:
             free_left.append(row)
@@ -208,6 +335,10 @@ def _assigned(case: Case, given: Answer, left: list[Row], right: list[Row]) -> N
     for ours, theirs in pairs:
         if _differing(case, ours, theirs):
             given.add("mismatch", [ours], [theirs])
+
+
+def _may_pair(case: Case, left: Row, right: Row) -> bool:
+    return all(None not in (left[name], right[name]) and left[name] != right[name] for name in case.differ)
 
 
 def _like(case: Case, side: int, row: Row, other_side: int, other: Row) -> bool:
@@ -250,6 +381,8 @@ def _best(case: Case, left: list[Row], right: list[Row]) -> tuple[list[tuple[Row
     """The pairs of the best assignment, and the groups of which it is open who stays without a partner."""
     costs = {}
     for (i, ours), (j, theirs) in itertools.product(enumerate(left), enumerate(right)):
+        if not _may_pair(case, ours, theirs):
+            continue
         if _near(case, ours, theirs) and (not case.amounts or _close(case, ours["amount"], theirs["amount"])):
             money = abs(ours["amount"] - theirs["amount"]) if case.amounts else Decimal(0)
             costs[i, j] = (abs(_apart(case, ours, theirs)), money, len(_differing(case, ours, theirs)))

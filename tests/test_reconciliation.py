@@ -171,10 +171,7 @@ def test_days_and_amounts_inside_the_tolerance_match_and_outside_they_do_not() -
 
     assert shown(Compared([row(1)], near).detect(CLOSE)) == []
     for far in ({"day": D(2026, 3, 5)}, {"amount": Decimal("10.02")}, {"day": D(2026, 2, 25)}):
-        assert shown(Compared([row(1)], [row(1, **far)]).detect(CLOSE)) == [
-            ("left_only", [1], []),
-            ("right_only", [], [1]),
-        ]
+        assert shown(Compared([row(1)], [row(1, **far)]).detect(CLOSE)) == [("near_miss", [1], [1])]
 
 
 @pytest.mark.slow
@@ -183,7 +180,7 @@ def test_before_and_after_limit_one_direction() -> None:
     later, earlier = row(1, day=D(2026, 3, 4)), row(1, day=D(2026, 2, 28))
 
     assert shown(Compared([row(1)], [later]).detect(text)) == []
-    assert len(shown(Compared([row(1)], [earlier]).detect(text))) == 2
+    assert shown(Compared([row(1)], [earlier]).detect(text)) == [("near_miss", [1], [1])]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +195,7 @@ def test_business_days_leave_out_weekends_and_holidays(first: dt.date, last: dt.
 
     assert shown(compared.detect(text % days)) == []
     if days:
-        assert len(shown(compared.detect(text % (days - 1)))) == 2
+        assert shown(compared.detect(text % (days - 1))) == [("near_miss", [1], [1])]
 
 
 @pytest.mark.slow
@@ -208,7 +205,7 @@ def test_days_are_those_of_each_datasets_time_zone() -> None:
     compared = Compared([row(1, at=night)], [row(1, day=D(2026, 3, 2))], timezones=("Europe/Berlin", "UTC"))
 
     assert shown(compared.detect(text)) == []
-    assert len(shown(replace(compared, timezones=("UTC", "UTC")).detect(text))) == 2
+    assert shown(replace(compared, timezones=("UTC", "UTC")).detect(text)) == [("near_miss", [1], [1])]
 
 
 def test_the_day_on_which_clocks_change_has_both_offsets() -> None:
@@ -228,7 +225,7 @@ def test_per_cent_are_of_the_larger_amount() -> None:
 
     assert shown(Compared([row(1, amount=90)], [row(1, amount=100)]).detect(text)) == []
     assert shown(Compared([row(1, amount=-100)], [row(1, amount=-90)]).detect(text)) == []
-    assert len(shown(Compared([row(1, amount=89)], [row(1, amount=100)]).detect(text))) == 2
+    assert shown(Compared([row(1, amount=89)], [row(1, amount=100)]).detect(text)) == [("near_miss", [1], [1])]
 
 
 @pytest.mark.slow
@@ -236,8 +233,8 @@ def test_both_limits_of_an_amount_hold() -> None:
     text = "key: ref\ntolerance: {amount: {left: amount, right: amount, by: 5, percent: 1}}"
 
     assert shown(Compared([row(1, amount=500)], [row(1, amount=505)]).detect(text)) == []
-    assert len(shown(Compared([row(1, amount=5)], [row(1, amount=6)]).detect(text))) == 2
-    assert len(shown(Compared([row(1, amount=5000)], [row(1, amount=5006)]).detect(text))) == 2
+    assert shown(Compared([row(1, amount=5)], [row(1, amount=6)]).detect(text)) == [("near_miss", [1], [1])]
+    assert shown(Compared([row(1, amount=5000)], [row(1, amount=5006)]).detect(text)) == [("near_miss", [1], [1])]
 
 
 def test_money_of_a_bundle_is_the_difference_of_the_sums_that_are_compared() -> None:
@@ -307,7 +304,7 @@ def test_a_percentage_means_the_same_wherever_a_difference_is_allowed(limit: str
     totals = f"totals: {{by: ref, sum: {{left: amount, right: amount}}}}\ntolerance: {{amount: {{{limit}}}}}"
 
     counts = [len(shown(compared.detect(text))) for text in (paired, agreeing, bundles, totals)]
-    assert counts == [2 * findings, findings, findings, findings]
+    assert counts == [findings] * 4
 
 
 @pytest.mark.parametrize("place", ["tolerance: {amount: {left: amount, right: amount, LIMITS}}", "compare: {FIELD}"])

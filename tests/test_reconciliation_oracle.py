@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -64,7 +64,27 @@ def key(row: Row) -> Any:
     return row["ref"].strip().lower(), row["currency"]
 
 
+def ref(row: Row) -> Any:
+    return None if row["ref"] is None else (row["ref"].strip().lower(),)
+
+
+def ref_and(column: str) -> Callable[[Row], Any]:
+    return lambda row: None if None in (row["ref"], row[column]) else (row["ref"].strip().lower(), row[column])
+
+
+def ref_and_any(column: str) -> Callable[[Row], Any]:
+    return lambda row: None if row["ref"] is None else (row["ref"].strip().lower(), row[column])
+
+
+NULLS = "nulls: {status: match}\n"
 KEY = "key: [{ref: [trim, lower]}, currency]\n"
+KEYS: dict[str, tuple[Callable[[Row], Any], tuple[str, ...]]] = {
+    KEY: (key, ("ref", "currency")),
+    "key: {ref: [trim, lower]}\n": (ref, ("ref",)),
+    "key: [{ref: [trim, lower]}, amount]\n": (ref_and("amount"), ("ref", "amount")),
+    "key: [{ref: [trim, lower]}, day]\n": (ref_and("day"), ("ref", "day")),
+    f"key: [{{ref: [trim, lower]}}, status]\n{NULLS}": (ref_and_any("status"), ("ref", "status")),
+}
 
 
 def tolerances() -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
@@ -110,8 +130,9 @@ MATCHES = ("one_to_one", "one_to_one", "one_to_many", "many_to_one", "many_to_ma
 @st.composite
 def rules(draw: st.DrawFn, matches: Sequence[str] = MATCHES) -> tuple[str, Case]:
     text, meaning = draw(tolerances())
-    case = Case(key, **meaning)
-    text = KEY + text
+    setting = draw(st.sampled_from([KEY, *KEYS]))
+    case = Case(*KEYS[setting], **meaning)
+    text = setting + text
     match = draw(st.sampled_from(matches))
     text += f"match: {match}\n"
     case = replace(case, many=(match.startswith("many"), match.endswith("many")))
@@ -119,6 +140,9 @@ def rules(draw: st.DrawFn, matches: Sequence[str] = MATCHES) -> tuple[str, Case]
         most = draw(st.sampled_from([2, 12]))
         text += f"bundle: {{max: {most}}}\n"
         case = replace(case, search=most)
+    if case.is_assigned and draw(st.sampled_from([False, False, True])):
+        text += "differ: status\n"
+        case = replace(case, differ=("status",))
     if draw(st.booleans()):
         text += "compare: status\n"
         case = replace(case, compare=("status",))
@@ -232,7 +256,9 @@ def test_a_database_that_settles_keys_gives_the_same_answer(
     left, right = datasets(seed)
     compared = Compared(left, right, money=MONEY if case.money else None, timezones=case.zones)
 
-    assert_agrees_inside(compared, databases[database], text.replace(KEY, key_setting))
+    own = text.partition("\n")[0] + "\n"
+    settled = text.replace(own, key_setting).replace(NULLS, "").replace("differ: status\n", "")
+    assert_agrees_inside(compared, databases[database], settled)
 
 
 @pytest.mark.parametrize("tolerance", ["", "tolerance: {amount: {left: amount, right: amount, by: 1.5}}\n"])

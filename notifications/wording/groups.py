@@ -95,5 +95,6 @@ def _differences(group: GroupNotice) -> Iterator[TextSpan]:
     for number, difference in enumerate(group.differences[:_COLUMNS]):
         yield TextSpan(f"{' · ' if number else ''}{words.visible(difference.column, 40)} ")
         yield TextSpan(f"{words.value(difference.left, 40)} ≠ {words.value(difference.right, 40)}", "bold")
+        yield TextSpan(f" ({difference.apart})" if difference.apart else "")
     if len(group.differences) > _COLUMNS:
         yield TextSpan(f" · {words.plural(len(group.differences) - _COLUMNS, 'more field', 'more fields')}")

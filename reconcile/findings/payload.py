@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from reconcile.findings.identity import dataset_of, decode, encode, id_of, judged_values, member_name
+from reconcile.findings.identity import dataset_of, decode, encode, id_of, judged_values, member_name, public
 from rules import distances
 from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Group, Link, Member, Nearby
 from rules.repetition import Repetition
@@ -111,6 +111,18 @@ def extents(at_risk: Mapping[str, Decimal], differences: Sequence[Difference]) -
     """
     sizes = {f"@at risk {currency}": amount for currency, amount in at_risk.items()}
     return sizes | {each.column: _distance(each.left, each.right) for each in differences}
+
+
+def apart(left: Value, right: Value) -> str | None:
+    """Return how far apart two values are, in words: "by 0.50" or "8 days apart"; None if that is not measured."""
+    match left, right:
+        case (dt.datetime(), _) | (_, dt.datetime()):
+            return None  # their days depend on the time zones of both datasets
+        case (dt.date(), dt.date()):
+            days = abs((left - right).days)
+            return f"{days:,} {'day' if days == 1 else 'days'} apart"
+    size = _distance(left, right)
+    return f"by {public(size)}" if size else None
 
 
 def _distance(left: Value, right: Value) -> Decimal:

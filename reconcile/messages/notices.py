@@ -16,6 +16,7 @@ from reconcile.config.settings import Project
 from reconcile.findings.approval import GivenApprovals
 from reconcile.findings.identity import public
 from reconcile.findings.judgement import FindingChange
+from reconcile.findings.payload import apart
 from reconcile.findings.results import RuleResult
 from reconcile.findings.shown import Finding
 from reconcile.messages import records
@@ -188,7 +189,8 @@ def in_words(given: GivenApprovals | None) -> str | None:
 def _differences(finding: Finding, hidden: Hidden) -> Iterator[DifferenceNotice]:
     for each in finding.differences:
         left, right = hidden.compared(each, finding.datasets)
-        yield DifferenceNotice(each.column, "" if left is None else str(left), "" if right is None else str(right))
+        far = None if MASK in (left, right) else apart(each.left, each.right)
+        yield DifferenceNotice(each.column, "" if left is None else str(left), "" if right is None else str(right), far)
 
 
 def _history(finding: Finding) -> str | None:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from notifications.base import MASK
 from notifications.wording import words
 from reconcile.errors import Refused
 from reconcile.findings.approval import GivenApprovals, person
 from reconcile.findings.identity import public
 from reconcile.findings.keeper import CHOOSABLE, handle_of
-from reconcile.findings.payload import DUPLICATE
+from reconcile.findings.payload import DUPLICATE, apart
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import IN_HAND, LIVE, PlanState, State
 from reconcile.messages import records
@@ -23,6 +24,7 @@ from reconcile.messages.records import SideBySide, local, rule_of
 from reconcile.people.roles import Person
 from reconcile.store.findings import FindingFilter, count, find, get
 from reconcile.store.sealing import RowsUnreadable
+from rules.engines.base import Difference
 from rules.forms import form_words
 from rules.values import Value
 
@@ -51,6 +53,7 @@ _NEXT_OF_UNDO = {
 _EXPIRED = "reconcile run, which plans it anew: its plan expired"
 _UNDECIDED = (State.OPEN, State.SNOOZED, State.STALE, State.FAILED)
 _BEGINNING = 12
+_MOST_DIFFERENCES = 3
 """Characters of a plan's hash that identify it."""
 
 
@@ -323,8 +326,20 @@ class FindingDetail(FindingView):
 
     @property
     def reason(self) -> str | None:
-        """The reason for its form."""
-        return self._finding.form_reason
+        """The reason for its form, and what keeps its records apart."""
+        finding = self._finding
+        differences = [self._apart(each) for each in finding.differences]
+        if len(differences) > _MOST_DIFFERENCES:
+            differences = [f"{len(differences):,} columns differ"]
+        return "; ".join(filter(None, [finding.form_reason, ", ".join(differences)])) or None
+
+    def _apart(self, difference: Difference) -> str:
+        """Return how far apart both values of a field are, unless they are masked or have no measure."""
+        is_masked = MASK in self._hidden.compared(difference, self._finding.datasets)
+        far = None if is_masked else apart(difference.left, difference.right)
+        if far is None:
+            return f"{difference.column} differs"
+        return f"{difference.column} differs {far}" if far.startswith("by") else f"{difference.column} {far}"
 
     @property
     def comparison(self) -> Comparison | None:

@@ -230,9 +230,9 @@ class Difference:
 class Discrepancy(Group):
     """Records of two datasets, or of one of them, that should agree with each other and do not.
 
-    `form` is left_only, right_only, mismatch, duplicate_left, duplicate_right, unbalanced or ambiguous. `money` is the
-    unmatched amount or the difference. `reason` explains the form, like "no key"; it holds no value of a record.
-    Without a match key, `key` holds the side and the record's id.
+    `form` is left_only, right_only, mismatch, duplicate_left, duplicate_right, unbalanced, ambiguous or near_miss.
+    `money` is the unmatched amount or the difference. `reason` explains the form, like "no key"; it holds no value of a
+    record. Without a match key, `key` holds the side and the record's id.
     """
 
     form: str

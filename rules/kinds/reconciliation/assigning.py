@@ -58,7 +58,8 @@ class Classes:
 
     @classmethod
     def of(cls, sides: Sides) -> Classes:
-        chosen = [np.flatnonzero(side.has_equals) for side in (sides.left, sides.right)]
+        # Records that are equal in everything are no partners if something must differ.
+        chosen = [np.flatnonzero(side.has_equals & (not sides.differ)) for side in (sides.left, sides.right)]
         sizes = (len(chosen[LEFT]), len(chosen[RIGHT]))
         left, right = numbers.combined(list(_differing(sides, chosen)), sizes)
         distinct, at = np.unique(np.concatenate([left, right]), return_inverse=True)
@@ -225,6 +226,7 @@ def _candidates(
         pairs = [np.empty((2, 0), np.int64)]
         for ours, theirs in _built(near, lookups):
             agree = exact(left[ours], right[theirs], window, sides.within)
+            agree &= sides.may_pair(free[LEFT][ours], free[RIGHT][theirs])
             pairs.append(np.stack([ours[agree], theirs[agree]]))
             if is_single and sum(part.shape[1] for part in pairs) > MOST:
                 raise TooManyPairs(rule, _records_of(left, right, of_slice), _TOO_MANY)

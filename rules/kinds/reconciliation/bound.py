@@ -58,6 +58,7 @@ class BoundSide:
     where: str | None
     key: tuple[KeyPart, ...]
     compare: tuple[KeyPart, ...]
+    differ: tuple[KeyPart, ...]
     date: str | None
     amount: str | None
     money: str | None
@@ -88,6 +89,7 @@ class BoundSide:
         """The values that the rule uses, by the name they have in its statements."""
         values = {f"key_{n}": part for n, part in enumerate(self.key)}
         values |= {f"compare_{n}": part for n, part in enumerate(self.compare)}
+        values |= {f"differ_{n}": part for n, part in enumerate(self.differ)}
         columns = {"date": self.date, "amount": self.amount, "money": self.money, "currency": self.currency}
         columns["grace"] = self.grace.column if self.grace else None
         columns |= {f"id_{n}": column for n, column in enumerate(self.relation.id)}
@@ -102,7 +104,7 @@ class BoundSide:
     @cached_property
     def deciding(self) -> tuple[str, ...]:
         """The columns that decide which records belong together, and whether they agree."""
-        names = [part.column for part in (*self.key, *self.compare)]
+        names = [part.column for part in (*self.key, *self.compare, *self.differ)]
         names += [name for bound in self.conditions if bound for name in bound.expression.columns]
         names += [self.date or "", self.amount or "", self.grace.column if self.grace else ""]
         return tuple(dict.fromkeys(filter(None, (*names, self.money, self.currency))))
@@ -110,7 +112,7 @@ class BoundSide:
     @cached_property
     def shown(self) -> tuple[str, ...]:
         """The columns that a finding shows, each once; for a column that the rule adds, its sources."""
-        names = [part.column for part in (*self.key, *self.compare)]
+        names = [part.column for part in (*self.key, *self.compare, *self.differ)]
         names += [self.date or "", self.grace.column if self.grace else "", self.amount or ""]
         names += [self.money or "", self.currency or ""]
         names += [name for name in PLACE if name in self.relation.schema and not self.relation.id]
@@ -162,6 +164,10 @@ class BoundRule:
     def sides(self) -> tuple[BoundSide, BoundSide]:
         return self.left, self.right
 
+    def matches_null(self, part: int) -> bool:
+        """Return True if empty values of that part of the key match each other."""
+        return self.pairs[part].left.column in self.rule.nulls
+
     @property
     def date(self) -> DateTolerance | None:
         return self.rule.tolerance.date
@@ -189,7 +195,8 @@ def bind(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundRu
     amounts = _amounts(rule, both)
     drafts = [_Draft.of(relation, amounts[number] if amounts else None) for number, relation in enumerate(both)]
     pairs = _pairs(rule, drafts[0], drafts[1])
-    compared = (*rule.compare, *_money_pairs(rule, drafts[0], drafts[1], pairs))
+    compared = (*rule.compared, *_every_pair(rule, drafts[0], drafts[1], pairs))
+    compared = (*compared, *_money_pairs(rule, drafts[0], drafts[1], (*pairs, *compared)))
     left, right = (
         draft.side(rule, name, tuple(pair.side(name) for pair in pairs), tuple(pair.side(name) for pair in compared))
         for draft, name in zip(drafts, SIDES, strict=True)
@@ -208,6 +215,20 @@ def _pairs(rule: ReconciliationRule, left: _Draft, right: _Draft) -> tuple[Pair,
     currency = Pair(left=KeyPart(column=str(left.currency)), right=KeyPart(column=str(right.currency)))
     is_in_key = any((pair.left.column, pair.right.column) == (left.currency, right.currency) for pair in pairs)
     return pairs if is_in_key else (*pairs, currency)
+
+
+def _every_pair(
+    rule: ReconciliationRule, left: _Draft, right: _Draft, key: tuple[Pair, ...]
+) -> tuple[ComparedPair, ...]:
+    """Return the columns of the same name to compare, if the rule compares all that it does not use otherwise."""
+    every, tolerance = rule.compares_all, rule.tolerance
+    if every is None:
+        return ()
+    used = {name for pair in (*key, *rule.compared) for name in (pair.left.column, pair.right.column)}
+    used |= {name for each in (tolerance.date, tolerance.amount) if each for name in (each.left, each.right) if name}
+    used |= {*left.relation.id, *right.relation.id, *every.without, *PLACE}
+    shared = [name for name in left.names if name in set(right.names) and name not in used]
+    return tuple(ComparedPair(left=KeyPart(column=name), right=KeyPart(column=name)) for name in shared)
 
 
 def _may_differ(left: _Draft, right: _Draft) -> bool:
@@ -262,6 +283,11 @@ class _Draft:
         adds_money = money is not None and amount is not None and money.amount in parse(amount).columns
         return cls(relation, derived, column, currency, adds_money)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the dataset, derived ones included."""
+        return (*self.relation.schema.names, *self.relation.derived)
+
     def side(
         self, rule: ReconciliationRule, name: str, key: tuple[KeyPart, ...], compare: tuple[KeyPart, ...]
     ) -> BoundSide:
@@ -273,6 +299,7 @@ class _Draft:
             getattr(rule.where, name) if rule.where else None,
             key,
             compare,
+            tuple(pair.side(name) for pair in rule.differ),
             getattr(date, name) if date else None,
             self.amount,
             relation.money.amount if relation.money else None,
@@ -289,7 +316,7 @@ def _column(expression: str) -> str | None:
 
 
 def _money_pairs(
-    rule: ReconciliationRule, left: _Draft, right: _Draft, key: tuple[Pair, ...]
+    rule: ReconciliationRule, left: _Draft, right: _Draft, taken: tuple[Pair, ...]
 ) -> tuple[ComparedPair, ...]:
     """Return the money to compare although the rule does not name it.
 
@@ -303,7 +330,7 @@ def _money_pairs(
         columns.append((ours.amount, theirs.amount))
     if _may_differ(left, right):
         columns.append((str(left.currency), str(right.currency)))
-    compared = {(pair.left.column, pair.right.column) for pair in (*key, *rule.compare)}
+    compared = {(pair.left.column, pair.right.column) for pair in taken}
     return tuple(
         ComparedPair(left=KeyPart(column=ours_), right=KeyPart(column=theirs_))
         for ours_, theirs_ in columns

@@ -10,10 +10,9 @@ from functools import cached_property
 from rules import distances
 from rules.engines.base import Discrepancy, Member
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide
-from rules.kinds.reconciliation.judging import Chain, Judge
+from rules.kinds.reconciliation.judging import Judge
 from rules.kinds.reconciliation.members import Record, Sides
 from rules.kinds.reconciliation.model import Form
-from rules.normalise import chain_function
 from rules.values import EXACT, Value, currency_name
 
 _ZERO = Decimal(0)
@@ -29,6 +28,9 @@ class Reporter:
     def discrepancy(self, form: Form, sides: Sides, reason: str | None) -> Discrepancy:
         left, right = sides
         differences = tuple(self._judge.differences(sides)) if form in _DIFFERENT else ()
+        if form == "near_miss":
+            same, differences = self._judge.kept_apart(sides)
+            reason = f"same {' and '.join(same)}" if same else None
         return Discrepancy(
             key=self._key(sides),
             form=form,
@@ -68,9 +70,10 @@ class Reporter:
         """Return the key of the first record; its side and id if the rule has no key, or the record none."""
         side = self.bound.left if sides[0] else self.bound.right
         record = (sides[0] or sides[1])[0]
-        key = [chain(record.values[column]) for column, chain in self._chains[side.name]]
+        key = self._judge.key_of(0 if sides[0] else 1, record)
         named = dict(zip(self._key_names, key, strict=True))
-        if key and None not in key:
+        is_named = (value is not None or self.bound.matches_null(n) for n, value in enumerate(key))
+        if key and all(is_named):
             return named
         if self.bound.rule.totals:
             return named | {"side": side.name}
@@ -85,13 +88,6 @@ class Reporter:
             steps = ", ".join(step.name for step in pair.left.steps) or "as it is"
             names.append(f"{pair.left.column} ({steps})" if pair.left.column in names else pair.left.column)
         return tuple(names)
-
-    @cached_property
-    def _chains(self) -> Mapping[str, list[tuple[str, Chain]]]:
-        return {
-            side.name: [(part.column, chain_function(part.steps, side.relation.timezone)) for part in side.key]
-            for side in self.bound.sides
-        }
 
     def _money(self, sides: Sides) -> Mapping[str, Decimal]:
         """Return left - right: of the amounts that the rule compares, or of records without a partner their money.

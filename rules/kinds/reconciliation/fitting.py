@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from rules import fitting
+from rules.document.mistakes import suggestion
 from rules.engines.base import Relation
 from rules.engines.compile import Columns
 from rules.errors import RuleError
@@ -61,6 +62,9 @@ def _mistakes(bound: BoundRule) -> Iterator[str]:
     for pair in bound.compared:
         if pair.days is None:
             yield from _unlike(bound, pair, "compare")
+    for pair in bound.rule.differ:
+        yield from _unlike(bound, pair, "differ")
+    yield from _left_out(bound)
     yield from _tolerances(bound)
     yield from _of_money(bound)
 
@@ -68,7 +72,7 @@ def _mistakes(bound: BoundRule) -> Iterator[str]:
 def _of_side(bound: BoundRule, side: BoundSide) -> Iterator[str]:
     schema, relation = side.columns.schema, side.relation
     yield from fitting.missing(schema, relation, _named(bound, side))
-    for part in (*side.key, *side.compare):
+    for part in (*side.key, *side.compare, *side.differ):
         yield from fitting.key_part(schema, part)
     yield from fitting.money(schema, relation)
     if side.grace:
@@ -96,6 +100,7 @@ def _named(bound: BoundRule, side: BoundSide) -> Iterator[tuple[str, str]]:
         ("totals.by" if bound.rule.totals else "key", part.column) for part in side.key if part.column not in money
     )
     yield from (("compare", part.column) for part in side.compare if part.column not in money)
+    yield from (("differ", part.column) for part in side.differ)
     named = {
         "tolerance.date": side.date,
         _amount_setting(bound.rule): None if side.amount in money else side.amount,
@@ -124,6 +129,17 @@ def _type(side: BoundSide, part: KeyPart) -> Type | None:
         return chain_type(side.type_of(part.column), part.steps)
     except RuleError:
         return None  # told by `fitting.key_part`
+
+
+def _left_out(bound: BoundRule) -> Iterator[str]:
+    """Yield a sentence for each column that `all` leaves out although neither dataset has it."""
+    every = bound.rule.compares_all
+    names = {name for side in bound.sides for name in (*side.relation.schema.names, *side.relation.derived)}
+    for name in every.without if every else ():
+        if name not in names:
+            yield f"`compare` leaves out `{name}`, but neither dataset has such a column; {suggestion(name, names)}"
+    if every is not None and not bound.compared:
+        yield "`compare: all` finds no column of the same name in both datasets; name the columns of each side."
 
 
 def _tolerances(bound: BoundRule) -> Iterator[str]:

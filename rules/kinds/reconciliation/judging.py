@@ -56,6 +56,46 @@ class Judge:
         for number, pair in enumerate(self.bound.compared):
             yield from self._field(number, pair, sides)
 
+    def kept_apart(self, sides: Sides) -> tuple[tuple[str, ...], tuple[Difference, ...]]:
+        """Return what is the same in two records that were not paired, by name, and what differs."""
+        [left], [right] = sides
+        same: list[str] = []
+        differ: list[Difference] = []
+        for columns, ours, theirs in self._paired_by(left, right):
+            if canonical(ours) == canonical(theirs):
+                same.append(columns[0] if columns[0] == columns[1] else " / ".join(columns))
+            else:
+                differ.append(self.difference(*columns, left.values[columns[0]], right.values[columns[1]]))
+        for number, pair in enumerate(self.bound.compared):
+            differ += self._field(number, pair, sides)
+        return tuple(same), tuple(differ)
+
+    def _paired_by(self, left: Record, right: Record) -> Iterator[tuple[tuple[str, str], Value, Value]]:
+        """Yield the columns by which records are paired, each with what is compared of both records."""
+        date = self.bound.date
+        both = zip(self.bound.pairs, self.key_of(0, left), self.key_of(1, right), strict=True)
+        for pair, ours, theirs in both:
+            yield (pair.left.column, pair.right.column), ours, theirs
+        if date is not None:
+            zones = [side.relation.timezone for side in self.bound.sides]
+            days = day_of(left.values[date.left], zones[0]), day_of(right.values[date.right], zones[1])
+            yield (date.left, date.right), *days
+        left_amount, right_amount = (side.amount for side in self.bound.sides)
+        if self.bound.limits is not None and left_amount is not None and right_amount is not None:
+            amounts = distances.number(left.values[left_amount]), distances.number(right.values[right_amount])
+            yield (left_amount, right_amount), *amounts
+
+    def key_of(self, side: int, record: Record) -> Sequence[Value]:
+        """Return the normalised key of a record."""
+        return [chain(record.values[column]) for column, chain in self._key_chains[side]]
+
+    @cached_property
+    def _key_chains(self) -> Sequence[Sequence[tuple[str, Chain]]]:
+        return [
+            [(part.column, chain_function(part.steps, side.relation.timezone)) for part in side.key]
+            for side in self.bound.sides
+        ]
+
     def _sums(self, sides: Sides) -> Iterator[Difference]:
         left, right = self.bound.sides
         if self.bound.limits is None or left.amount is None or right.amount is None or self.bound.rule.is_assigned:

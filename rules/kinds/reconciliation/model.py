@@ -14,12 +14,15 @@ from rules.document.mistakes import listed, suggestion
 from rules.expressions import parse
 from rules.forms import FormWords
 from rules.kinds.base import Rule, SettingPath
-from rules.kinds.reconciliation.pairs import Apart, ComparedPairs, Pairs
+from rules.kinds.reconciliation.pairs import AllColumns, Apart, ComparedPair, ComparedPairs, Pairs
 from rules.models import KeyPart, Strict, parse_duration
 
-Form = Literal["left_only", "right_only", "mismatch", "duplicate_left", "duplicate_right", "unbalanced", "ambiguous"]
+Form = Literal[
+    "left_only", "right_only", "mismatch", "duplicate_left", "duplicate_right", "unbalanced", "ambiguous", "near_miss"
+]
 FORMS: tuple[Form, ...] = get_args(Form)
 _ALONE: tuple[Form, ...] = ("left_only", "right_only")
+_OPEN: tuple[Form, ...] = ("ambiguous", "near_miss")
 MOST_SEARCHED = 16
 """Records of a searched bundle: among more, a sum is more often chance than truth (measured)."""
 
@@ -162,6 +165,10 @@ class ReconciliationRule(Rule):
     )
     totals: Totals | None = Field(default=None, description="Compare only sums per key: `by` and `sum`.")
     key: Pairs = Field(default=(), description="The columns, with normalisers, that are equal in a pair.")
+    nulls: dict[str, Literal["match"]] = Field(
+        default_factory=dict,
+        description="Columns of the key, by their left name, whose empty values match each other, e.g. {note: match}.",
+    )
     match: Literal["one_to_one", "one_to_many", "many_to_one", "many_to_many"] = Field(
         default="one_to_one", description="How many left and right records of a key belong together."
     )
@@ -177,6 +184,11 @@ class ReconciliationRule(Rule):
         WithJsonSchema({"anyOf": [{"const": "search"}, Bundle.model_json_schema()]}),
     ] = Field(default=None, description="How a bundle is found: by its key, or with `search` by its sum.")
     compare: ComparedPairs = Field(default=(), description="The columns that must agree in matched records.")
+    differ: Pairs = Field(
+        default=(),
+        json_schema_extra=_without_default,
+        description="Columns that must have different values in a pair, e.g. the account of a transfer.",
+    )
     grace: GraceOfSides = Field(
         default=GraceOfSides(),
         json_schema_extra=_without_default,
@@ -189,11 +201,22 @@ class ReconciliationRule(Rule):
         description="The forms of findings to report; by default all.",
     )
 
-    @field_validator("key", "match", "sum", "bundle", "compare", "grace")
+    @field_validator("key", "nulls", "match", "sum", "bundle", "compare", "differ", "grace")
     @classmethod
     def _fits_totals(cls, value: Any, info: ValidationInfo) -> Any:
         if info.data.get("totals") is not None:
             raise ValueError("cannot be combined with `totals`, which pairs no records; remove it")
+        return value
+
+    @field_validator("nulls")
+    @classmethod
+    def _is_in_key(cls, value: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        columns = [pair.left.column for pair in info.data.get("key", ())]
+        for column in value:
+            if column not in columns:
+                raise ValueError(f"names `{column}`, which is not in the key; {suggestion(column, columns)}")
+        if columns and set(columns) <= value.keys():
+            raise ValueError("for all columns of the key would match any two records without one; leave one out")
         return value
 
     @field_validator("sum", "bundle")
@@ -224,6 +247,8 @@ class ReconciliationRule(Rule):
         amount = self.tolerance.amount
         if not (self.key or self.totals) and (amount is None or self.match != "one_to_one"):
             raise ValueError("needs `key`, the columns that are equal in both datasets; add it")
+        if self.differ and not self.is_assigned:
+            raise ValueError("`differ` chooses between possible partners; add a `tolerance` to a one_to_one rule")
         if self.bundle is not None and amount is not None and amount.percent is not None:
             raise ValueError("`bundle` searches for a sum, which no percentage limits; write an amount for `by`")
         if len(set(map(repr, self.key))) < len(self.key):
@@ -260,26 +285,54 @@ class ReconciliationRule(Rule):
             repeats = tuple(form for form, many in zip(forms, self.has_many, strict=True) if not many)
         undecided: tuple[Form, ...] = ("ambiguous",) if self.is_assigned or self.bundle else ()
         sums: tuple[Form, ...] = ("unbalanced",) if self.is_bundled and self.bundle is None else ()
-        return ("left_only", "right_only", "mismatch", *repeats, *sums, *undecided)
+        near: tuple[Form, ...] = ("near_miss",) if self._can_be_near else ()
+        return ("left_only", "right_only", "mismatch", *repeats, *sums, *undecided, *near)
+
+    @property
+    def _can_be_near(self) -> bool:
+        """True if records without a partner can agree in something: in the key, or in a part of it."""
+        tolerance = self.tolerance
+        return len(self.key) > 1 or any((tolerance.date, tolerance.amount, self.bundle))
+
+    @property
+    def compared(self) -> tuple[ComparedPair, ...]:
+        """The columns to compare that the rule names."""
+        return tuple(pair for pair in self.compare if isinstance(pair, ComparedPair))
+
+    @property
+    def compares_all(self) -> AllColumns | None:
+        """The columns to leave out, if the rule compares all others."""
+        return next((each for each in self.compare if isinstance(each, AllColumns)), None)
 
     def key_parts(self) -> Iterator[tuple[SettingPath, KeyPart]]:
         settings = {
             ("key",): self.key,
             ("compare",): self.compare,
+            ("differ",): self.differ,
             ("totals", "by"): self.totals.by if self.totals else (),
         }
         for path, pairs in settings.items():
             for index, pair in enumerate(pairs):
+                if isinstance(pair, AllColumns):
+                    continue
                 yield (*path, index, "left"), pair.left
                 if pair.right != pair.left:
                     yield (*path, index, "right"), pair.right
+
+    def shared_columns(self) -> Iterator[tuple[SettingPath, Mapping[str, str]]]:
+        if self.dataset == self.right:
+            return
+        settings = {"key": self.key, "compare": self.compared, "totals": self.totals.by if self.totals else ()}
+        for name, pairs in settings.items():
+            for pair in pairs:
+                yield (name,), {self.dataset: pair.left.column, self.right: pair.right.column}
 
     @property
     def agreeing(self) -> tuple[tuple[str, str], ...]:
         date, amount = self.tolerance.date, self.tolerance.amount
         pairs = [(date.left, date.right)] if date else []
         pairs += [(amount.left, amount.right)] if amount and amount.left and amount.right else []
-        return (*pairs, *((pair.left.column, pair.right.column) for pair in self.compare))
+        return (*pairs, *((pair.left.column, pair.right.column) for pair in self.compared))
 
     @property
     def aligned(self) -> tuple[tuple[str, str], ...]:
@@ -300,6 +353,8 @@ class ReconciliationRule(Rule):
                 return f"{self.dataset} and {self.right} have different sums for the same {names}."
             case "ambiguous":
                 return f"More than one pairing by {names} is possible."
+            case "near_miss":
+                return "Neither record has a partner, and they are alike: they may belong together."
         return f"They are paired by {names}, but differ."
 
     @property
@@ -313,7 +368,8 @@ class ReconciliationRule(Rule):
             return f"no record{alike}"
         tolerance = self.tolerance
         near = [column.left for column in (tolerance.date, tolerance.amount) if column is not None and column.left]
-        return f"no free record{alike} whose {' and '.join(near)} {'is' if len(near) == 1 else 'are'} near enough"
+        differing = f", with another {' and '.join(pair.name for pair in self.differ)}" if self.differ else ""
+        return f"no free record{alike} whose {' and '.join(near)} {'is' if len(near) == 1 else 'are'} near enough{differing}"
 
     def form_words(self, form: str) -> FormWords:
         if form == "mismatch" and not self.compare and (self.is_assigned or self.tolerance.date is None):
@@ -331,11 +387,11 @@ class ReconciliationRule(Rule):
     def cleanable_forms(self) -> Mapping[str, tuple[Form, ...]]:
         """The forms of findings whose records can be cleaned, by dataset.
 
-        Not `ambiguous` ones: it is open which of their records have a partner.
+        Not those of which it is open whether their records belong together.
         """
         if self.totals is not None or self.dataset == self.right:
             return {}
-        reported = [form for form in self.possible_forms if form in self.report and form != "ambiguous"]
+        reported = [form for form in self.possible_forms if form in self.report and form not in _OPEN]
         without = {self.dataset: "right_only", self.right: "left_only"}
         return {name: tuple(form for form in reported if form != without[name]) for name in self.datasets}
 

@@ -100,13 +100,43 @@ class Outcomes:
         self.matched += outcomes.matched
         self.interchangeable += outcomes.interchangeable
 
+    def alone(self, side: int, *, without: Collection[str]) -> tuple[Integers, Integers]:
+        """Return the numbers of one side's single records without a partner, and their rows; not those of a reason."""
+        members, reasons, sizes = self.members, _joined(self._reasons), self._sizes
+        forms = self.forms
+        codes = [CODES[("left_only", "right_only")[side]], CODES[NOT_YET_DUE]]
+        left_out = [number for text, number in self._texts.items() if text in without]
+        is_alone = np.isin(forms, codes) & (sizes == 1) & ~np.isin(reasons, left_out)
+        chosen = np.flatnonzero((members.side == side) & is_alone[members.number])
+        return members.number[chosen], members.row[chosen]
+
+    @property
+    def _sizes(self) -> Integers:
+        return np.bincount(self.members.number, minlength=self.size)
+
+    def join_near_misses(self, left: tuple[Integers, Integers], right: tuple[Integers, Integers]) -> Outcomes:
+        """Return the discrepancies with pairs of single records as one each.
+
+        A side is (numbers of the discrepancies that the records were, their rows).
+        """
+        is_kept = np.ones(self.size, np.bool_)
+        is_kept[left[0]] = is_kept[right[0]] = False
+        joined = self._where(is_kept)
+        joined.matched, joined.interchangeable = self.matched, self.interchangeable
+        places = np.arange(len(left[1]))
+        joined.add("near_miss", (places, left[1]), (places, right[1]), len(places))
+        return joined
+
     def only(self, codes: Collection[int]) -> Outcomes:
         """Return the discrepancies of these forms, numbered anew."""
+        return self._where(np.isin(self.forms, list(codes)))
+
+    def _where(self, chosen: Flags) -> Outcomes:
+        """Return the chosen discrepancies, numbered anew."""
         forms, members, reasons = self.forms, self.members, _joined(self._reasons)
-        chosen = np.isin(forms, list(codes))
         renumbered = np.cumsum(chosen) - 1
         of_chosen = chosen[members.number]
-        only = Outcomes(size=int(chosen.sum()), _texts=self._texts)
+        only = Outcomes(size=int(chosen.sum()), _texts=dict(self._texts))
         only._forms, only._reasons = [forms[chosen]], [reasons[chosen]]
         for side in (LEFT, RIGHT):
             of_side = of_chosen & (members.side == side)

@@ -95,6 +95,24 @@ class ComparedPair(Pair, Apart):
         return self.by is not None or self.percent is not None or self.days is not None
 
 
+class AllColumns(Strict):
+    """`all`: every column that both datasets have, but keys, ids, and columns with a tolerance of their own."""
+
+    without: tuple[str, ...] = Field(default=(), alias="except")
+
+
+def _parse_compared(value: Any) -> Any:
+    """Return `all`, alone or with `except`, as AllColumns, and anything else as the fields of a pair."""
+    if value == "all":
+        return AllColumns()
+    if isinstance(value, dict) and isinstance(value.get("all"), dict) and len(value) == 1:
+        names = value["all"].get("except")
+        if set(value["all"]) != {"except"} or not all(isinstance(name, str) for name in as_list(names)):
+            raise ValueError("write columns to leave out as {all: {except: [column, …]}}")
+        return AllColumns(**{"except": tuple(as_list(names))})
+    return parse_pair(value)
+
+
 def parse_pair(value: Any) -> Any:
     """Return a part of a key as the fields of Pair; raises ValueError."""
     if isinstance(value, Pair):
@@ -122,14 +140,29 @@ _SIDE_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": STEP_SC
 _SIDES_SCHEMA = dict.fromkeys(SIDES, _SIDE_SCHEMA)
 
 
-def _schema(extra: dict[str, Any]) -> dict[str, Any]:
+_ALL_SCHEMA = {
+    "type": "object",
+    "required": ["all"],
+    "additionalProperties": False,
+    "properties": {
+        "all": {
+            "type": "object",
+            "required": ["except"],
+            "additionalProperties": False,
+            "properties": {"except": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}},
+        }
+    },
+}
+
+
+def _schema(extra: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
     both = {
         "type": "object",
         "required": list(SIDES),
         "additionalProperties": False,
         "properties": _SIDES_SCHEMA | extra,
     }
-    pair = {"anyOf": [*PART_SCHEMA["anyOf"], both]}
+    pair = {"anyOf": [*PART_SCHEMA["anyOf"], both, *others]}
     return {"anyOf": [pair, {"type": "array", "items": pair, "minItems": 1}]}
 
 
@@ -139,7 +172,7 @@ Pairs = Annotated[
     WithJsonSchema(_schema({})),
 ]
 ComparedPairs = Annotated[
-    tuple[Annotated[ComparedPair, BeforeValidator(parse_pair)], ...],
+    tuple[Annotated[ComparedPair | AllColumns, BeforeValidator(_parse_compared)], ...],
     BeforeValidator(as_list),
     WithJsonSchema(
         _schema(
@@ -148,7 +181,8 @@ ComparedPairs = Annotated[
                 "percent": _NUMBER_SCHEMA,
                 "hold": {"enum": ["both", "either"]},
                 "days": {"type": "integer"},
-            }
+            },
+            _ALL_SCHEMA,
         )
     ),
 ]

@@ -37,6 +37,10 @@ def obstacle(bound: BoundRule, dialect: str) -> str | None:
         return "sums of `totals` are compared in DuckDB"
     if rule.is_bundled:
         return f"bundles (`match: {rule.match}`) are added up in DuckDB"
+    if rule.nulls:
+        return "empty values of `nulls` are matched in DuckDB"
+    if rule.differ:
+        return "values that must `differ` are compared in DuckDB"
     if not bound.pairs:
         return "without `key`, only amounts tell records apart, and they are compared in DuckDB"
     for side in bound.sides:

@@ -102,12 +102,16 @@ class Side:
 
 @dataclass(frozen=True)
 class Sides:
-    """Both sides of the records that are matched together. `within` tests two amounts."""
+    """Both sides of the records that are matched together. `within` tests two amounts.
+
+    `differ` are codes of the values that must differ in a pair, -1 for an empty one.
+    """
 
     left: Side
     right: Side
     fields: tuple[Field, ...]
     within: Within | None
+    differ: tuple[tuple[Integers, Integers], ...] = ()
 
     @classmethod
     def of(cls, bound: BoundRule, left: pa.Table, right: pa.Table) -> Sides:
@@ -135,7 +139,16 @@ class Sides:
             for number, table in enumerate((left, right))
         )
         fields = tuple(_field(bound, number, left, right) for number in range(len(bound.compared)))
-        return cls(next(sides), next(sides), fields, within)
+        names = [name for name in left.column_names if name.startswith("differ_")]
+        differ = tuple(numbers.codes(left[name], right[name]) for name in names)
+        return cls(next(sides), next(sides), fields, within, differ)
+
+    def may_pair(self, left: Integers, right: Integers) -> Flags:
+        """Return True for each pair of records whose values differ where they must; an empty one does not."""
+        may: Flags = np.ones(len(left), np.bool_)
+        for ours, theirs in self.differ:
+            may &= (ours[left] != theirs[right]) & (ours[left] >= 0) & (theirs[right] >= 0)
+        return may
 
     def differences(self, left: Integers, right: Integers) -> Integers:
         """Return, for each pair of records, the number of fields that differ."""

@@ -25,6 +25,8 @@ from rules.kinds.reconciliation.stored import Element, SideTable
 from rules.values import Type
 
 UNSETTLED = "unsettled"
+PICKED = sa.table("picked", sa.column("row", sa.BigInteger()), sa.column("place", sa.BigInteger()))
+KEYS = "picked_keys"
 Both = tuple[Element, Element]
 Select = sa.Select[Any]
 
@@ -51,6 +53,10 @@ class Statements:
         return tuple(self.alike(name) if days is None else self.local_days(name) for name, days in names)
 
     @cached_property
+    def differ(self) -> tuple[Both, ...]:
+        return tuple(self.alike(f"differ_{n}") for n in range(len(self.bound.rule.differ)))
+
+    @cached_property
     def amounts(self) -> Both | None:
         return self.alike("amount") if self.bound.limits else None
 
@@ -60,7 +66,7 @@ class Statements:
 
     def compile_all(self) -> None:
         """Compile all values, so that the functions they call are known."""
-        _ = self.keys, self.compared, self.amounts, self.days
+        _ = self.keys, self.compared, self.differ, self.amounts, self.days
 
     def alike(self, name: str) -> Both:
         return alike(name, self.tables, self.schemas)
@@ -125,7 +131,7 @@ class Statements:
 
     @property
     def can_screen(self) -> bool:
-        return self.bound.rule.bundle is None
+        return self.bound.rule.bundle is None and not self.bound.rule.differ
 
     def unsettled(self, number: int, parts: int) -> Select:
         """Select the `screened` values of records that may not agree."""
@@ -246,6 +252,7 @@ class Statements:
         columns += [self.days[side].label("date")] if self.days else []
         columns += [table.value("amount").label("amount")] if self.bound.limits else []
         columns += [values[side].label(f"compare_{n}") for n, values in enumerate(self.compared)]
+        columns += [values[side].label(f"differ_{n}") for n, values in enumerate(self.differ)]
         for n, pair in enumerate(self.bound.compared):
             name = f"compare_{n}"
             if pair.days is not None:
@@ -253,6 +260,24 @@ class Statements:
             elif pair.has_tolerance:
                 columns.append(table.value(name).label(f"value_{n}"))
         return columns
+
+    def picked(self, side: int) -> Select:
+        """Select the records of PICKED in its order, with their money."""
+        table = self.tables[side]
+        columns = [*self._columns(side), sa.true().label("has_equals")]
+        columns += [table.value(name).label(name) for name in ("money", "currency") if name in table.parts]
+        joined = table.table.join(PICKED, table.row == PICKED.c.row)
+        return sa.select(*columns).select_from(joined).order_by(PICKED.c.place)
+
+    def single(self, side: int) -> Select:
+        """Select the places of KEYS whose key only one record of a side has."""
+        table, names = self.tables[side], [f"key_{n}" for n in range(len(self.keys))]
+        keys = sa.table(KEYS, sa.column("place", sa.BigInteger()), *map(sa.column, names))
+        is_same = sa.and_(
+            *(key[side].is_not_distinct_from(keys.c[name]) for key, name in zip(self.keys, names, strict=True))
+        )
+        select = sa.select(keys.c.place).select_from(table.table.join(keys, is_same)).where(table.takes_part)
+        return select.group_by(keys.c.place).having(sa.func.count() == sa.literal_column("1"))
 
     def incomplete(self, side: int) -> Select:
         """Select the records that take part but can match nothing, with the state that says why."""

@@ -162,7 +162,7 @@ class SideTable:
         """The values without which a record matches nothing. Sums per key leave out missing values."""
         if self.bound.rule.totals:
             return []
-        required = [(f"key_{n}", NO_KEY) for n in range(len(self.side.key))]
+        required = [(f"key_{n}", NO_KEY) for n in range(len(self.side.key)) if not self.bound.matches_null(n)]
         optional = (("date", NO_DATE), ("amount", NO_AMOUNT))
         return [*required, *((name, state) for name, state in optional if name in self.parts)]
 
