@@ -111,7 +111,9 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "personal data that the other side shows": comparing(
         "compare: [{left: email, right: mail}]",
     ).replace("table: payments, id: id}", "table: payments, id: id, pii: [mail]}"),
-    "personal data that another dataset shows": several("[crm, shop]").replace("path: b.csv, id: id", "path: b.csv, id: id, pii: email"),
+    "personal data that another dataset shows": several("[crm, shop]").replace(
+        "path: b.csv, id: id", "path: b.csv, id: id, pii: email"
+    ),
     "forms and another dataset in a rule over one": cleaning(
         "clean: {action: delete, forms: left_only, dataset: payments}"
     ),

@@ -437,9 +437,10 @@ def test_many_are_decided_at_once_each_with_its_own_checks(fresh: Site) -> None:
     ticks = dict(re.findall(r'name="finding" value="([^":]+):(\d+:\w*)"', browser.get("/review").body.decode()))
 
     chosen = [f"{first}:{ticks[first]}", f"{second}:7:", "F-NOBODY:1"]
-    answer = browser.send("/review/decide", "/review", finding=chosen, decision="dismiss", note="no twins")
+    sent = browser.send("/review/decide", "/review", finding=chosen, decision="dismiss", note="no twins")
+    answer = browser.follow(sent)
 
-    assert answer.status == 200
+    assert (sent.status, answer.status) == (303, 200)
     assert f"1 finding dismissed: {first} ." in answer.text
     assert "2 findings not decided:" in answer.text
     assert f"{second} changed since it was shown" in answer.text
@@ -457,14 +458,86 @@ def test_the_answer_to_many_decisions_links_the_first_five_and_counts_the_rest(t
         ticks = re.findall(r'name="finding" value="([^"]+)"', browser.get("/review").body.decode())
         names = [tick.partition(":")[0] for tick in ticks]
 
-        approved = browser.send("/review/decide", "/review", finding=ticks, decision="approve")
-        dismissed = browser.send("/review/decide", "/review", finding=ticks[:2], decision="dismiss")
+        approved = browser.follow(browser.send("/review/decide", "/review", finding=ticks, decision="approve"))
+        dismissed = browser.follow(browser.send("/review/decide", "/review", finding=ticks[:2], decision="dismiss"))
 
         [note] = re.findall(r'<div class="note good" role="status">(.*?)</div>', approved.body.decode(), re.DOTALL)
         assert re.findall(r'<a href="/findings/([^"]+)"', note) == names[:5]
         assert "7 findings approved by the first of two people: " in approved.text
         assert f"{names[4]} and 2 more." in approved.text
         assert f"2 findings dismissed: {names[0]} , {names[1]} ." in dismissed.text
+
+
+def ticks_of(browser: Browser) -> list[str]:
+    return re.findall(r'name="finding" value="([^"]+)"', browser.get("/review").body.decode())
+
+
+def test_a_reload_after_many_decisions_neither_decides_nor_tells_again(fresh: Site) -> None:
+    browser = fresh.browser("bob")
+    sent = browser.send("/review/decide", "/review", finding=ticks_of(browser), decision="snooze", state="waiting")
+
+    first, again = browser.follow(sent), browser.follow(sent)
+
+    assert "2 findings snoozed:" in first.text
+    assert "2 findings snoozed:" not in again.text
+    assert sent.headers["Location"] == "/review"
+
+
+def test_decisions_about_many_are_taken_back_at_once(fresh: Site) -> None:
+    browser = fresh.browser("bob")
+    [first, second] = findings(fresh)
+    told = browser.follow(
+        browser.send("/review/decide", "/review", finding=ticks_of(browser), decision="dismiss", severity="low")
+    )
+    other = fresh.browser("rita")
+    other.send(f"/findings/{second}/reopen", f"/findings/{second}")
+    other.send(f"/findings/{second}/handle", f"/findings/{second}")
+    hidden = re.findall(r'<input type="hidden" name="finding" value="([^"]+)"', told.body.decode())
+
+    back = browser.send("/review/decide", "/review", finding=hidden, decision="take-back", severity="low")
+
+    assert "Take all 2 back" in told.text
+    assert back.headers["Location"] == "/review?severity=low"
+    shown = browser.follow(back)
+    assert f"1 finding reopened: {first} ." in shown.text
+    assert f"{second} changed since it was shown" in shown.text
+    assert fresh.world.findings() == {first: "open", second: "handled"}
+    assert "back" not in re.findall(r'<div class="note[^>]*>(.*?)</div>', shown.body.decode(), re.DOTALL)[0]
+
+
+def test_many_are_assigned_and_their_plans_rejected(fresh: Site) -> None:
+    browser = fresh.browser("bob")
+    [first, second] = findings(fresh)
+    assigned = browser.follow(
+        browser.send("/review/decide", "/review", finding=ticks_of(browser), decision="assign", to="rita")
+    )
+
+    rejected = browser.follow(browser.send("/review/decide", "/review", finding=ticks_of(browser), decision="reject"))
+
+    assert "2 findings assigned to rita:" in assigned.text
+    assert "2 findings with a rejected plan:" in rejected.text
+    assert fresh.world.findings() == {first: "open", second: "open"}
+
+
+def test_what_became_of_decisions_is_told_to_their_maker_alone(fresh: Site) -> None:
+    browser, other = fresh.browser("bob"), fresh.browser("rita")
+    browser.send("/review/decide", "/review", finding=ticks_of(browser), decision="dismiss")
+    sealed = browser.cookies["reconcile-outcome"]
+
+    for cookie in (sealed, "made up", "v1.", sealed[:-3], f"{sealed[:-5]}AAAA="):
+        other.cookies["reconcile-outcome"] = cookie
+        page = other.get("/review")
+        assert (page.status, "findings dismissed" in page.text) == (200, False)
+    assert "2 findings dismissed:" in browser.get("/review").text
+
+
+def test_refusals_that_do_not_fit_are_counted(fresh: Site) -> None:
+    browser = fresh.browser("bob")
+    names = [f"F-{'X' * 300}{number}:1:" for number in range(200)]
+
+    told = browser.follow(browser.send("/review/decide", "/review", finding=names, decision="dismiss"))
+
+    assert "200 findings not decided:" in told.text
 
 
 def test_decisions_about_many_are_called_as_those_about_one(fresh: Site) -> None:
@@ -474,7 +547,7 @@ def test_decisions_about_many_are_called_as_those_about_one(fresh: Site) -> None
         for mark in ('formaction="/findings/', 'name="decision"')
     )
 
-    assert many == {"Approve", "Not a duplicate", "Handled", "Snooze"}
+    assert many == {"Approve", "Reject plan", "Not a duplicate", "Handled", "Snooze", "Assign"}
     assert many <= single
 
 

@@ -57,7 +57,8 @@ def give(browser: Browser, content: bytes, name: str = "back.csv", **fields: str
     head = f'--X\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\nContent-Type: x/y\r\n\r\n'
     body = "".join([*parts, head]).encode() + content + b"\r\n--X--\r\n"
     kind = {"Content-Type": "multipart/form-data; boundary=X"}
-    return browser.ask("POST", "/review/file", body.decode("latin-1"), **kind)  # latin-1 is what the client sends
+    sent = browser.ask("POST", "/review/file", body.decode("latin-1"), **kind)  # latin-1 is what the client sends
+    return browser.follow(sent)
 
 
 @pytest.mark.slow

@@ -168,6 +168,10 @@ class Browser:
         """Post a form of a page."""
         return self.post(path, {"csrf": self.csrf(page), "back": page} | fields)
 
+    def follow(self, page: Page) -> Page:
+        """Return where a form leads to, as a browser shows it."""
+        return self.get(page.headers["Location"]) if page.status == 303 else page
+
     def sign_in(self, name: str, password: str = PASSWORD, **fields: str) -> Page:
         csrf = self.csrf("/sign-in")
         return self.post("/sign-in", {"csrf": csrf, "name": name, "password": password} | fields)

@@ -439,10 +439,11 @@ class _Loading:
                 if not masked or not clear:
                     continue
                 entry, hidden, shown = self.sections["rules"][name], masked[0], clear[0]
+                theirs, ours = columns[hidden], columns[shown]
                 self.sections.tell(
                     locate(entry.node, path, entry.key_at).node.at,
-                    f"`{columns[hidden]}` of dataset `{hidden}` is personal data (`pii`), but `{columns[shown]}` of dataset "
-                    f"`{shown}`, which holds the same values, is shown; add `pii: [{columns[shown]}]` to dataset `{shown}`",
+                    f"`{theirs}` of dataset `{hidden}` is personal data (`pii`), but `{ours}` of dataset `{shown}`, "
+                    f"which holds the same values, is shown; add `pii: [{ours}]` to dataset `{shown}`",
                 )
 
     def _warn_of_unused(

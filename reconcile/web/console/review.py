@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -14,15 +15,19 @@ from fastapi.responses import RedirectResponse, Response
 
 from connectors.errors import ConnectorError
 from reconcile.app import Application
-from reconcile.deciding.decisions import DECISIONS, Wish, decided
+from reconcile.deciding.decisions import DECISIONS, Answer, Wish, decided
 from reconcile.deciding.many import Outcomes, decide_each
 from reconcile.errors import Failed, Refused, Wrong
 from reconcile.findings.states import WAITING, State
-from reconcile.people.roles import Role
+from reconcile.people.roles import Person, Role
+from reconcile.store import Transaction
 from reconcile.store.finding_pages import PageFilter, numbers
+from reconcile.store.findings import get
 from reconcile.store.plans import waiting_plans
+from reconcile.tracking.decide import FindingChanged
 from reconcile.views import findings, queue
 from reconcile.views.decisions import possible
+from reconcile.web.console import carried
 from reconcile.web.console.drawing import page
 from reconcile.web.console.signing import Viewer, draft_of, forget_draft
 from reconcile.web.gate import Form, OfConsole, Visit
@@ -51,6 +56,9 @@ GROUPS: Mapping[str, tuple[str, tuple[State, ...]]] = {
     "resolved": ("Resolved", (State.RESOLVED, State.MERGED)),
 }
 """States as people look for them."""
+_REOPENED = ("dismissed", "handled", "snoozed")
+"""What becomes of findings by a decision that opening them again takes back."""
+_TAKE_BACK = "take-back"
 SNOOZES = {"": "until it grows", "1d": "for a day", "7d": "for a week", "30d": "for 30 days"}
 
 
@@ -95,12 +103,18 @@ class Filter:
         """Return the address of the file with all findings of this filter."""
         return self.address(after="").replace("/review", f"/review/findings.{form}", 1)
 
+    @property
+    def fields(self) -> dict[str, str]:
+        """The fields of a form that keep this filter."""
+        mine = "1" if self.mine else ""
+        return {"state": self.group, "rule": self.rule, "severity": self.severity, "mine": mine, "after": self.after}
+
     def address(self, **more: str) -> str:
         """Return the address of the queue with this filter."""
-        mine = "1" if self.mine else ""
-        fields = {"state": self.group, "rule": self.rule, "severity": self.severity, "mine": mine, "after": self.after}
         given = {
-            name: value for name, value in (fields | more).items() if value and (name, value) != ("state", "waiting")
+            name: value
+            for name, value in (self.fields | more).items()
+            if value and (name, value) != ("state", "waiting")
         }
         return "/review" + (f"?{urlencode(given)}" if given else "")
 
@@ -146,10 +160,28 @@ def decide_many(visit: Reviewer, request: Request) -> Response:
     except SnoozeRefused as error:
         return queue_page(visit, request, filter_of(form), problem=str(error), status=status_of(error))
     with visit.office.application() as application:
-        each = tuple(decide_each(wishes, lambda wish: decided(application, visit.person, decision, wish)))
+        took_back = partial(_take_back, application, visit.person)
+        act = took_back if decision == _TAKE_BACK else partial(decided, application, visit.person, decision)
+        each = tuple(decide_each(wishes, act))
     if decision == "approve":
         visit.office.wake("clean")
-    return queue_page(visit, request, filter_of(form), outcomes=Outcomes(each))
+    return told_next(visit, request, Outcomes(each))
+
+
+def _take_back(application: Application, person: Person, wish: Wish) -> Answer:
+    """Reopen a finding that is still as this person left it; its tick names that state in the place of a plan."""
+    with application.memory.read() as tx:
+        finding = get(tx, wish.finding)
+    if finding.state.value != wish.plan or finding.decided_by != person.name:
+        raise FindingChanged(finding)
+    return decided(application, person, "reopen", replace(wish, plan=None))
+
+
+def told_next(visit: Visit, request: Request, outcomes: Outcomes, *, remark: str | None = None) -> Response:
+    """Go back to the queue, which tells what became of many decisions: a reload must not decide again."""
+    answer = _to(Filter.of(filter_of(visit.form)).address())
+    carried.carry(answer, request, visit, outcomes, remark=remark)
+    return answer
 
 
 def filter_of(form: Form) -> Mapping[str, str]:
@@ -211,13 +243,13 @@ def queue_page(
     asked: Mapping[str, str],
     *,
     status: int = HTTPStatus.OK,
-    outcomes: Outcomes | None = None,
     problem: str | None = None,
     mistakes: Sequence[str] = (),
     draft: Mapping[str, str] | None = None,
 ) -> Response:
     """Return the queue with one of its findings; `mistakes` are those of a file that was given back."""
     chosen = Filter.of(asked)
+    told = carried.carried(request, visit) if request.method == "GET" else None
     with visit.office.application() as application:
         listed = queue.listed(application, chosen.criteria(visit), limit=SHOWN, cursor=chosen.after or None)
         names = [view.id for view in listed.findings]
@@ -228,6 +260,7 @@ def queue_page(
         with application.memory.read() as tx:
             counted = numbers(tx, (chosen.rule,) if chosen.rule else ())
             plans = {finding: plan.hash for finding, plan in waiting_plans(tx, names).items()}
+            taken_back = _taken_back(tx, told.outcomes) if told else []
         rules = list(application.project.rules)
     given = {
         "filter": chosen,
@@ -244,10 +277,23 @@ def queue_page(
         "next": _neighbour(names, current, 1),
         "is_open": bool(wanted),
         "done": done,
-        "outcomes": outcomes,
+        "outcomes": told.outcomes if told else None,
+        "more_not_done": told.more_not_done if told else 0,
+        "taken_back": taken_back,
         "mistakes": mistakes,
     }
-    return _drawn(visit, request, "review.html", status, given | _about(shown, problem, draft, request))
+    problem = problem or (told.remark if told else None)
+    answer = _drawn(visit, request, "review.html", status, given | _about(shown, problem, draft, request))
+    if told:
+        carried.forget(answer)
+    return answer
+
+
+def _taken_back(tx: Transaction, outcomes: Outcomes) -> list[str]:
+    """Return the ticks of decided findings that are still as they were left and can be reopened at once."""
+    names = [each.finding for each in outcomes.each if each.status == "decided" and each.became in _REOPENED]
+    now = [finding for name in names for finding in [get(tx, name)] if finding.state.value in _REOPENED]
+    return [f"{finding.id}:{finding.version}:{finding.state.value}" for finding in now]
 
 
 def _finding(

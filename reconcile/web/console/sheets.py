@@ -23,7 +23,7 @@ from reconcile.sheets.exporting import Export
 from reconcile.sheets.formats import FORMATS
 from reconcile.sheets.returned import ReturnedSheet, SheetRefused
 from reconcile.store.findings import FindingFilter, count
-from reconcile.web.console.review import MOST, Filter, filter_of, queue_page
+from reconcile.web.console.review import MOST, Filter, filter_of, queue_page, told_next
 from reconcile.web.console.signing import Viewer
 from reconcile.web.gate import OfConsole, Visit
 from reconcile.web.multipart import Part
@@ -111,7 +111,7 @@ def decide(visit: ReviewerWithFile, request: Request) -> Response:
         return queue_page(visit, request, asked, problem=str(error), status=status_of(error))
     if any(decision.decision == "approve" for decision in sheet.decisions.values()):
         visit.office.wake("clean")
-    return queue_page(visit, request, asked, outcomes=outcomes, problem=sheet.remark)
+    return told_next(visit, request, outcomes, remark=sheet.remark)
 
 
 def _sheet(application: Application, visit: Visit) -> ReturnedSheet:
