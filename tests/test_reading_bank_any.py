@@ -15,7 +15,7 @@ from files_support import records, source
 from connectors.errors import ColumnMissing, ConnectorError, DatasetMissing
 from connectors.files.source import FilesDataset
 
-LARGEST_BATCH = 65_536
+LARGEST_BATCH = 1_000
 
 
 @dataclass(frozen=True)
@@ -167,8 +167,11 @@ def test_describing_tells_what_scanning_gives(tmp_path: Path, sample: Sample) ->
 
 
 @every
-def test_many_entries_arrive_in_bounded_batches_and_complete(tmp_path: Path, sample: Sample) -> None:
-    number = LARGEST_BATCH + 1_000
+def test_many_entries_arrive_in_bounded_batches_and_complete(
+    tmp_path: Path, sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("connectors.files.source.ROWS", LARGEST_BATCH)
+    number = 2 * LARGEST_BATCH + 100
     (tmp_path / sample.name).write_text(sample.many(number))
     opened, dataset = source(tmp_path), FilesDataset(path=sample.name, **sample.settings)
 

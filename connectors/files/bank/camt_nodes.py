@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from connectors.errors import FileUnreadable
@@ -20,7 +21,12 @@ Node = Any
 
 def all_at(node: Node, path: str) -> list[Node]:
     """Return the elements at a path."""
-    return list(node.findall("/".join(f"{{*}}{step}" for step in path.split("/"))))
+    return list(node.findall(_in_any_namespace(path)))
+
+
+@cache
+def _in_any_namespace(path: str) -> str:
+    return "/".join(f"{{*}}{step}" for step in path.split("/"))
 
 
 def first_at(node: Node, path: str) -> Node | None:
