@@ -218,7 +218,8 @@ def _tell_finding(view: FindingDetail, out: Output) -> None:
         out.wrapped(f"{view.form}: {view.reason}" if view.reason else view.form)
     if view.why is not None:
         out.wrapped(view.why)
-    out.wrapped(f"key  {', '.join(f'{name} = {value}' for name, value in view.key.items())}")
+    key = (f"{name} = {'(empty)' if value is None else value}" for name, value in view.key.items())
+    out.wrapped(f"key  {', '.join(key)}")
     if view.comparison is not None and not view.comparison.is_of_two:
         out.table(("differs", view.comparison.left, view.comparison.right), view.comparison.fields, fit=True)
     draw_records(out, view.side_by_side)
