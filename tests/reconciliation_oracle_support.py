@@ -168,7 +168,7 @@ def _steps(case: Case, counts: Mapping[Any, tuple[int, ...]]) -> Iterator[Test]:
         others = [n for n in range(len(names)) if n != part]
         counted = [n for n in others if not (case.money and names[n] == "currency")]
         agreeing = len(counted) + bool(case.date) + (case.amounts or case.money)
-        test = _other_parts(case, others)
+        test = _other_parts(case, others, with_currency=name != "currency")
         if agreeing >= 2:
             yield test
         elif agreeing and name == "amount" and not (case.amounts or case.money):
@@ -196,9 +196,11 @@ def _same_key(case: Case, counts: Mapping[Any, tuple[int, ...]]) -> Iterator[Tes
         )
 
 
-def _other_parts(case: Case, others: Sequence[int]) -> Test:
+def _other_parts(case: Case, others: Sequence[int], *, with_currency: bool) -> Test:
     return lambda left, right: (
-        _agree(case, left, right, others) and _near(case, left, right) and _amounts_agree(case, left, right)
+        _agree(case, left, right, others, with_currency=with_currency)
+        and _near(case, left, right)
+        and _amounts_agree(case, left, right)
     )
 
 
@@ -206,9 +208,9 @@ def _both(first: Test, second: Test) -> Test:
     return lambda left, right: first(left, right) and second(left, right)
 
 
-def _agree(case: Case, left: Row, right: Row, parts: Iterable[int]) -> bool:
+def _agree(case: Case, left: Row, right: Row, parts: Iterable[int], *, with_currency: bool = True) -> bool:
     ours, theirs = _parts(case, left), _parts(case, right)
-    same_currency = not case.money or left["currency"] == right["currency"]
+    same_currency = not case.money or not with_currency or left["currency"] == right["currency"]
     return same_currency and all(ours[n] == theirs[n] for n in parts)
 
 

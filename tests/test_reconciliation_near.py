@@ -122,6 +122,14 @@ def test_equal_money_counts_and_the_currency_does_not() -> None:
     assert found("key: [day, ref]", [euro], [dollar | {"ref": "B"}], named) == APART
 
 
+def test_a_currency_that_differs_is_a_near_miss_of_all_the_rest() -> None:
+    euro, dollar = row(1, "A", status="EUR"), row(1, "A", status="USD")
+    named = MoneyColumns("amount", "status")
+
+    assert found("key: [status, ref]", [euro], [dollar], named) == NEAR
+    assert found("key: [status, ref]", [euro], [dollar | {"amount": 11}], named) == APART
+
+
 def test_money_without_an_amount_is_not_equal_to_any() -> None:
     assert found("key: [day, ref]", [row(1, amount=None)], [row(1, "B", amount=None)], MONEY) == APART
     assert found("key: [day, ref]", [row(1, amount=None)], [row(1, "B", amount=0)], MONEY) == APART

@@ -368,8 +368,9 @@ class ReconciliationRule(Rule):
             return f"no record{alike}"
         tolerance = self.tolerance
         near = [column.left for column in (tolerance.date, tolerance.amount) if column is not None and column.left]
+        enough = f"whose {' and '.join(near)} {'is' if len(near) == 1 else 'are'} near enough"
         differing = f", with another {' and '.join(pair.name for pair in self.differ)}" if self.differ else ""
-        return f"no free record{alike} whose {' and '.join(near)} {'is' if len(near) == 1 else 'are'} near enough{differing}"
+        return f"no free record{alike} {enough}{differing}"
 
     def form_words(self, form: str) -> FormWords:
         if form == "mismatch" and not self.compare and (self.is_assigned or self.tolerance.date is None):

@@ -162,7 +162,7 @@ class _Search:
         counted = [n for n in others if not self._is_currency(n)]
         agreeing = len(counted) + (self.days is not None) + (self.amounts is not None)
         if agreeing >= _ENOUGH:
-            self._find(others, self.days, self.amounts)
+            self._find(others, self.days, self.amounts, with_currency=not self._is_currency(part))
         elif agreeing:
             self._measured(part, others)
 
@@ -185,9 +185,11 @@ class _Search:
             present = tuple(np.ones(len(values), np.bool_) for values in (left, right))
             self._find(others, self.days, _Amounts((left, right), (present[LEFT], present[RIGHT]), _TENTH))
 
-    def _find(self, parts: Sequence[int], days: _Days | None, amounts: _Amounts | None) -> None:
+    def _find(
+        self, parts: Sequence[int], days: _Days | None, amounts: _Amounts | None, *, with_currency: bool = True
+    ) -> None:
         """Pair open records that agree in these parts, their currency, days and amounts."""
-        self._take(*self._only_pairs(self._keys(parts, with_currency=True), days, amounts))
+        self._take(*self._only_pairs(self._keys(parts, with_currency=with_currency), days, amounts))
 
     def _keys(self, parts: Sequence[int], *, with_currency: bool = False) -> Codes:
         """Return a code for each record, equal for those that agree in these parts of the key."""
