@@ -3,6 +3,7 @@
     (1,234.50)   1,234.50-   - 1,234.50   1,234.50 DR      negative
     $-1   -$1   USD -1   ($1)   EUR 1-   1 € -             negative, with a currency
     1,234.50 CR   $ 1   1 €   USD 1   +1 EUR               positive
+    5.-   5.--   5.—   $ 5.-                               five, without cents
 
 DR (debit) is negative and CR (credit) positive, as on the statement of an account. Two signs contradict each other or
 say nothing new, so such an amount is unreadable: (-1), -1-, -1 CR. So is one with two currencies.
@@ -52,6 +53,12 @@ def pattern(number: str) -> str:
 def marked(text: str) -> str:
     """Return the SQL of a text with a mark instead of its first currency: patterns with all codes compile slowly."""
     return f"regexp_replace({text}, '{CURRENCY}', '{MARK}')"
+
+
+def without_dashes(text: str, point: str) -> str:
+    """Return the SQL of a text without dashes for no cents: `5,-` and `5.—` are five, and no sign follows a point."""
+    dash = "[-\u2212\u2013\u2014]"
+    return f"regexp_replace({text}, '([0-9]){point}{dash}{{1,2}}($|[^{dash[1:]})', '\\1\\2')"
 
 
 def digits(text: str, mark: str) -> str:

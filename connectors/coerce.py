@@ -126,6 +126,8 @@ def _number(kind: Declared, text: str, notation: Notation, *, plain: bool) -> st
         full = f"(?:{full}(?:{point}[0-9]{places})?|{marked}|{bare})"
     unsigned, full = full, f"[+\u2212-]?{full}{tail}|{full}[\u2212-]"
     trimmed = _trimmed(text)
+    if places is not None:
+        trimmed = amounts.without_dashes(trimmed, point)
     bare = f"translate({trimmed}, {literal(mark + chr(0x2212) + groups)}, '.-')"
     turned = f"(case when right({bare}, 1) = '-' then '-' || left({bare}, -1) else {bare} end)"
     quick = text if mark == "." else f"replace({text}, {literal(mark)}, '.')"

@@ -51,6 +51,18 @@ def test_a_comma_is_the_mark_where_the_dataset_says_so() -> None:
     assert read(texts, ",")[0] == [Decimal(text) for text in ("1234.50", "-1234.50", "-1234.50", "-1234.50")]
 
 
+def test_dashes_after_the_mark_are_no_cents_and_no_sign() -> None:
+    texts = ["5,-", "1.250,-", "5,--", "€ 5,-", "-5,-", "5,- €", "5,\u2014", "5,- DR", "5,00-"]
+    values = [Decimal(text) for text in ("5", "1250", "5", "5", "-5", "5", "5", "-5", "-5")]
+
+    assert read(texts, ",")[0] == values
+    assert read(["5.-", "CHF 5.\u2013", "(5.-)"])[0] == [Decimal(5), Decimal(5), Decimal(-5)]
+    assert read(["5,-", "5.-"], None)[0] == [None, Decimal(5)]
+    assert read(["5,-"], ",", "float")[0] == [5.0]
+    assert read(["5,-", "--5", "5,---", ",-"], ",", "integer")[0] == [None] * 4
+    assert read(["5,---", ",-"], ",")[0] == [None, None]
+
+
 def test_what_contradicts_itself_or_is_no_amount_is_counted() -> None:
     values, problems = read(list(CONTRADICTORY))
 
