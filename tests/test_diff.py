@@ -237,7 +237,7 @@ def test_a_comparison_of_two_datasets_is_compared_as_two_runs_find_it(sides: Pro
 
     difference = compared(sides.folder, *texts)
 
-    assert [finding["change"] for finding in difference["findings"]] == ["appears", "appears"]
+    assert [finding["change"] for finding in difference["findings"]] == ["appears"]
     is_as_two_runs(difference, *(runs_of(sides.folder, text) for text in texts))
 
 

@@ -112,6 +112,14 @@ def test_a_part_alone_says_too_little_unless_days_or_amounts_are_near() -> None:
     assert found("key: [ref, amount, status]", [row(1)], [row(1, "B")]) == NEAR
 
 
+def test_the_days_of_instants_in_two_zones_may_be_the_part_that_differs() -> None:
+    late = dt.datetime(2026, 3, 3, 4, tzinfo=dt.UTC)
+    left, right = [row(1, at=late), row(2, "B")], [row(1, at=late), row(2, "B")]
+    compared = Compared(left, right, timezones=("America/New_York", "Asia/Tokyo"))
+
+    assert shown(compared.detect("key: [ref, {at: [day]}]")) == [("near_miss", [1], [1])]
+
+
 def test_equal_money_counts_and_the_currency_does_not() -> None:
     euro, dollar = row(1, "A", status="EUR"), row(1, "A", status="USD")
     named = MoneyColumns("amount", "status")

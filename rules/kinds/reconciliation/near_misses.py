@@ -178,7 +178,7 @@ class _Search:
             for side, each in zip(self.bound.sides, (pair.left, pair.right), strict=True)
         }
         if kinds == {Type.DATE} and self.days is None:
-            left, right = map(numbers.days, columns)
+            left, right = (numbers.days(column.cast(pa.date32())) for column in columns)  # they may be written as text
             self._find(others, _Days((left, right), _FAR), self.amounts)
         elif kinds & {Type.DECIMAL, Type.FLOAT} and self.amounts is None and all(each.is_number for each in kinds):
             left, right, _ = numbers.aligned(Scaled.of(columns[LEFT]), Scaled.of(columns[RIGHT]))
