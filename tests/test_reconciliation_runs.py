@@ -407,3 +407,58 @@ def test_the_command_line_runs_explains_and_checks_it(tmp_path: Path) -> None:
     assert "create temp table bank" not in sql.out
     assert "left_records" in sql.out
     assert len(show.json) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("pii", "rule"),
+    [
+        ("day", {"key": ["ref"], "tolerance": {}, "compare": "all"}),
+        ("amount", {"key": ["ref"], "tolerance": {}}),
+        ("amount", {}),
+        ("day", {}),
+        ("amount", {"match": "many_to_one", "sum": {"left": "amount + 0", "right": "0 + amount"}, "tolerance": {}}),
+    ],
+    ids=["compare all", "money", "amount", "date", "sum"],
+)
+def test_what_one_dataset_masks_the_other_may_not_show(tmp_path: Path, pii: str, rule: dict[str, Any]) -> None:
+    project = Project(tmp_path, **rule)
+    project.put("bank", BANK)
+    project.put("ledger", LEDGER)
+    project.configuration["datasets"]["bank"]["pii"] = [pii]
+    (tmp_path / "reconcile.yaml").write_text(json.dumps(project.configuration))
+
+    checked, ran = Command(tmp_path, "check").end(), Command(tmp_path, "run", "nightly").end()
+
+    sentence = f"`{pii}` of dataset `bank` is personal data (`pii`), but `{pii}` of dataset `ledger`, which is compared"
+    assert sentence in checked.out + checked.err
+    assert sentence in ran.out + ran.err
+    assert (checked.code == 0, ran.code == 0) == (False, False)
+
+    project.configuration["datasets"]["ledger"]["pii"] = [pii]
+    project.opened().close()
+    assert Command(tmp_path, "check").end().code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.server
+def test_columns_that_differ_only_in_case_are_refused_where_duckdb_would_confuse_them(tmp_path: Path) -> None:
+    scratch = _scratch_database(POSTGRES)
+    url = next(scratch)
+    with sa.create_engine(url).begin() as connection:
+        connection.exec_driver_sql('create table people (id int primary key, "Name" text, name text)')
+        connection.exec_driver_sql("insert into people values (1, 'A', 'b'), (2, 'A', 'b'), (3, 'A', 'c')")
+    rule = {"kind": "duplicates", "dataset": "people", "key": ["Name", "name"]}
+    settings = {
+        "sources": {"db": {"type": "sql", "url": url}},
+        "datasets": {"people": {"source": "db", "table": "people", "id": "id"}},
+        "rules": {"here": rule | {"engine": "embedded"}, "there": rule, "one": rule | {"key": ["Name"]}},
+    }
+    (tmp_path / "reconcile.yaml").write_text(json.dumps(settings))
+
+    checked, ran = Command(tmp_path, "check").end(), Command(tmp_path, "run", "--dry-run", "--json").end()
+    next(scratch, None)
+
+    said = checked.out + checked.err
+    assert said.count("Columns `Name` and `name` of dataset `people` differ only in upper and lower case") == 1
+    assert {rule["rule"]: rule.get("groups") for rule in ran.json["rules"]} == {"here": None, "there": 1, "one": 1}

@@ -314,7 +314,7 @@ def _row(rule: RuleResult, changes: Sequence[str], hidden: Hidden) -> Sequence[C
         rule.rule,
         severity_cell(rule.severity),
         *(f"{number:,}" for number in numbers),
-        hidden.at_risk(rule.money, rule.findings.undecided),
+        hidden.at_risk(rule.money),
         f"{rule.scanned:,}",
         rule.engine,
     )

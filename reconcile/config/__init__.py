@@ -16,6 +16,7 @@ from reconcile.config.answers import answers
 from reconcile.config.channels import ChannelCheck
 from reconcile.config.cleanable import CleaningCheck
 from reconcile.config.link import refusal
+from reconcile.config.masked import shown_in_clear
 from reconcile.config.secrets import hide_in_addresses
 from reconcile.config.sections import Sections, gather, gather_kept
 from reconcile.config.settings import (
@@ -433,18 +434,9 @@ class _Loading:
     def _check_masked(self, datasets: Mapping[str, DatasetConfig], rules: Mapping[str, Rule]) -> None:
         """Report personal data that another dataset of a rule shows in clear, because only one of them masks it."""
         for name, rule in rules.items():
-            for path, columns in rule.shared_columns() if datasets.keys() >= set(rule.datasets) else ():
-                masked = [dataset for dataset, column in columns.items() if column in datasets[dataset].pii]
-                clear = [dataset for dataset in columns if dataset not in masked]
-                if not masked or not clear:
-                    continue
-                entry, hidden, shown = self.sections["rules"][name], masked[0], clear[0]
-                theirs, ours = columns[hidden], columns[shown]
-                self.sections.tell(
-                    locate(entry.node, path, entry.key_at).node.at,
-                    f"`{theirs}` of dataset `{hidden}` is personal data (`pii`), but `{ours}` of dataset `{shown}`, "
-                    f"which holds the same values, is shown; add `pii: [{ours}]` to dataset `{shown}`",
-                )
+            entry = self.sections["rules"][name]
+            for path, sentence in shown_in_clear(rule, datasets) if datasets.keys() >= set(rule.datasets) else ():
+                self.sections.tell(locate(entry.node, path, entry.key_at).node.at, sentence)
 
     def _warn_of_unused(
         self,

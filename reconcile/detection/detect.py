@@ -31,6 +31,7 @@ from connectors.base import (
 )
 from connectors.errors import ConnectorError, ValueDoesNotFit
 from reconcile.config.link import columns_of
+from reconcile.config.masked import shown_in_clear
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection import increments, missing
 from reconcile.detection.copied import CopiedSource
@@ -163,13 +164,37 @@ def fit(rule: Rule, subjects: Subjects) -> Fitted:
         mistakes += misfit.mistakes
     for subject in subjects.values():
         mistakes += [*_unknown_columns(subject), *_too_wide(subject), *increments.mistakes(subject)]
+    configured = {name: subject.dataset for name, subject in subjects.items()}
+    columns = {name: subject.relation.schema.names for name, subject in subjects.items()}
+    mistakes += [sentence for _, sentence in shown_in_clear(rule, configured, columns)]
     if mistakes or fitted is None:
         raise RuleDoesNotFit(rule, mistakes)
     return fitted
 
 
 def choose(rule: Rule, fitted: Fitted, subjects: Subjects) -> Choice:
-    """Choose the engine that runs the rule. Raises RuleDoesNotFit if `engine: pushdown` cannot give the answer."""
+    """Choose the engine that runs the rule. Raises RuleDoesNotFit if it cannot give the answer."""
+    choice = _chosen(rule, fitted, subjects)
+    comes_here = choice.engine == "embedded" or len(rule.member_datasets) > 1
+    if comes_here and (mistakes := list(_one_name(fitted))):
+        raise RuleDoesNotFit(rule, mistakes)
+    return choice
+
+
+def _one_name(fitted: Fitted) -> Iterator[str]:
+    """Yield a sentence for each two columns that DuckDB, in which the rule runs, takes for one."""
+    for dataset, names in fitted.needed.items():
+        first: dict[str, str] = {}
+        for name in names:
+            former = first.setdefault(name.lower(), name)
+            if former != name:
+                yield (
+                    f"Columns `{former}` and `{name}` of dataset `{dataset}` differ only in upper and lower case, "
+                    "which DuckDB does not distinguish; rename one of them in a view"
+                )
+
+
+def _chosen(rule: Rule, fitted: Fitted, subjects: Subjects) -> Choice:
     is_forced = rule.engine in ("pushdown", "spark")
     compared = [subjects[name] for name in rule.member_datasets]
     sources = {subject.source.name: subject.source for subject in compared}

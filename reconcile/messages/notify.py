@@ -189,7 +189,7 @@ def _cleaning(
         failed=asking.states[State.FAILED],
         not_undone=not_undone.states.total(),
         next_run=cleaning.next_run,
-        money=hidden.risk(dict(sorted(asking.money.items())), asking.states.total()),
+        money=hidden.risk(dict(sorted(asking.money.items()))),
         stopped=cleaning.stopped or cleaning.uncounted,
         doubt=cleaning.doubt,
         findings=(

@@ -17,8 +17,6 @@ from rules.engines.base import Difference
 from rules.kinds.base import Rule
 from rules.values import PLACE, Value
 
-SMALLEST_SUM = 3
-"""Findings whose amounts are shown as a sum where each of them is personal."""
 _IDENTIFYING = 3
 """A shorter text identifies nobody and would match everywhere."""
 
@@ -138,20 +136,16 @@ class Hidden:
         with_amount = [side for side in sides if side.amount is not None or side.columns is None]
         return any(side.hides(side.amount) for side in with_amount or (self,))
 
-    def risk(self, amounts: Mapping[str, Decimal], findings: int = 1) -> Mapping[str, Decimal]:
-        """Return the amounts at risk in so many findings as they may be shown; empty if they may not."""
-        return {} if self.hides_sums(amounts, findings) else amounts
+    def risk(self, amounts: Mapping[str, Decimal]) -> Mapping[str, Decimal]:
+        """Return amounts at risk, of one finding or summed up, as they may be shown; empty if they may not.
 
-    def hides_sums(self, amounts: Mapping[str, Decimal], findings: int) -> bool:
-        """Return True if sums over so many findings are masked: who knows one of two amounts would know the other.
-
-        How many findings have which currency is not counted, so sums in several are masked.
+        A sum of masked amounts is masked too, however many they are: all but one of them may be nothing.
         """
-        return self.hides_amounts and (findings < SMALLEST_SUM or len(amounts) > 1)
+        return {} if self.hides_amounts else amounts
 
-    def at_risk(self, amounts: Mapping[str, Decimal], findings: int = 1) -> str:
+    def at_risk(self, amounts: Mapping[str, Decimal]) -> str:
         """Return the same in words."""
-        return words.money(amounts) if self.risk(amounts, findings) or not amounts else MASK
+        return words.money(amounts) if self.risk(amounts) or not amounts else MASK
 
     def names(self, members: Sequence[Named], datasets: Sequence[str] = ()) -> list[str]:
         """Return names for people for records of a finding, or for those near it.

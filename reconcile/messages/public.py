@@ -22,13 +22,12 @@ Roles = Sequence[tuple[str, Named]]
 
 
 def outcome_json(outcome: Outcome, hidden: Hidden) -> dict[str, Any]:
-    """Return a rule's part of a report; its sums are masked if they are personal and perhaps of few findings."""
+    """Return a rule's part of a report; its sums are masked if its amounts are."""
     shown = to_json(outcome)
     if not isinstance(outcome, RuleResult):
         return shown
-    if hidden.hides_sums(outcome.money, outcome.findings.undecided):
+    if hidden.hides_amounts:
         shown["money"] = dict.fromkeys(outcome.money, MASK)
-    if hidden.hides_amounts:  # each form and currency is a sum of its own, perhaps of one finding
         shown |= {"balance": [{"currency": line.currency} for line in outcome.balance]} if outcome.balance else {}
     return shown
 

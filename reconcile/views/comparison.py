@@ -167,7 +167,7 @@ class ComparisonView:
             return None
         if answer.failed is not None:
             return {"failed": answer.failed}
-        shown = self._hidden(rule).risk(answer.money, answer.findings)
+        shown = self._hidden(rule).risk(answer.money)
         money = {code: str(public(amount)) if shown else MASK for code, amount in answer.money.items()}
         return {"findings": answer.findings, "records": answer.read, "money": money}
 
@@ -204,7 +204,7 @@ class ComparisonView:
         return f"{rule.rule.name} {change.change}{differs}  {key}: {_records(group, datasets, hidden)}{risk}{was}"
 
     def _risk(self, rule: RuleComparison, answer: Answer | None) -> str:
-        return "" if answer is None else self._hidden(rule).at_risk(answer.money, answer.findings)
+        return "" if answer is None else self._hidden(rule).at_risk(answer.money)
 
     def _hidden(self, rule: RuleComparison) -> Hidden:
         """Return the columns to mask: those of either release."""

@@ -391,7 +391,7 @@ class RulePlans:
     def summary(self) -> Summary:
         """Return the sums of all plans so far."""
         sums, hidden = self.sums, self.hidden
-        at_risk = f", {hidden.at_risk(sums.money, sums.plans)} at risk" if sums.money else ""
+        at_risk = f", {hidden.at_risk(sums.money)} at risk" if sums.money else ""
         rows = plural(sums.counted, "row changes", "rows change")
         if sums.keepers:
             rows += f", and {plural(sums.keepers, 'keeper takes', 'keepers take')} in values"
@@ -408,7 +408,7 @@ class RulePlans:
     def _limits(self) -> Iterator[str]:
         sums = self.sums
         caps, of_day = self._limits_of_day()
-        amounts = self.hidden.risk(sums.limited, sums.plans)
+        amounts = self.hidden.risk(sums.limited)
         sentence, _ = shown.limits_said(caps, rows=sums.counted, group=sums.largest, money=amounts)
         remark = " (the keeper's own row is not counted)" if sums.keepers else ""
         yield f"limits{remark}: {sentence}"

@@ -95,7 +95,7 @@ class RuleLine:
     def of(cls, project: Project, result: RuleResult) -> RuleLine:
         hidden = Hidden.of(project, result.dataset, result.rule)
         before = next(iter(result.groups_before or ()), None)
-        return cls(result, before, hidden.at_risk(result.money, result.findings.undecided), list(_remarks(result)))
+        return cls(result, before, hidden.at_risk(result.money), list(_remarks(result)))
 
 
 @dataclass(frozen=True)

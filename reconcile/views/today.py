@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from notifications.base import MASK
 from notifications.wording import words
 from reconcile.findings.states import WAITING, State
-from reconcile.messages.personal import SMALLEST_SUM, Hidden
+from reconcile.messages.personal import Hidden
 from reconcile.store import findings, overview, troubles
 from reconcile.store.overview import FailureRow
 from reconcile.store.troubles import Trouble
@@ -134,12 +134,12 @@ def _shown(application: Application, sums: Sums) -> str:
 
 
 def money_in_words(application: Application, rule: str, sums: Sums) -> str:
-    """Return the sum of a rule in words; masked if it is over few personal amounts."""
-    number, amounts = sums.get(rule, (0, {}))
+    """Return the sum of a rule in words; masked if its amounts are, or if it is not known whether they are."""
+    _, amounts = sums.get(rule, (0, {}))
     settings = application.project.rules.get(rule)
     if settings is None:
-        return MASK if amounts and number < SMALLEST_SUM else words.money(amounts)
-    return Hidden.of(application.project, settings.dataset, rule).at_risk(amounts, number)
+        return MASK if amounts else ""
+    return Hidden.of(application.project, settings.dataset, rule).at_risk(amounts)
 
 
 def _rules(application: Application, waiting: Sequence[findings.Count], at_risk: Sums) -> Iterable[RuleLine]:

@@ -197,8 +197,11 @@ class Rule(Strict):
         """Columns of the first dataset and of the last that mean the same: people see them side by side."""
         return self.agreeing
 
-    def shared_columns(self) -> Iterator[tuple[SettingPath, Mapping[str, str]]]:
-        """Yield the column of each of several datasets that holds the same values, and the path of the setting."""
+    def shared_columns(
+        self,
+        datasets: Mapping[str, DatasetFacts],  # noqa: ARG002 - for kinds that compare several datasets
+    ) -> Iterator[tuple[SettingPath, Mapping[str, tuple[str, ...]]]]:
+        """Yield the columns of each of several datasets whose values are compared, and the path of the setting."""
         yield from ()
 
     def key_parts(self) -> Iterator[tuple[SettingPath, KeyPart]]:
@@ -254,11 +257,16 @@ class Rule(Strict):
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """The facts about a dataset's columns that its settings state."""
+    """The facts about a dataset's columns that its settings state: `amount` is that of its money.
+
+    `columns` are all that it has, if it was described already.
+    """
 
     id: tuple[str, ...] = ()
     where: str | None = None
     derived: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    amount: str | None = None
 
 
 class DoesNotFit(RuleError):

@@ -20,7 +20,7 @@ from pydantic import (
 from rules.cleaning import Share
 from rules.document.mistakes import suggestion
 from rules.expressions import parse_group
-from rules.kinds.base import JudgedPairs, Rule, SettingPath
+from rules.kinds.base import DatasetFacts, JudgedPairs, Rule, SettingPath
 from rules.kinds.duplicates import datasets
 from rules.kinds.duplicates.anykey import AnyKey, KeySetting, check_parts, keys_of
 from rules.kinds.duplicates.excepting import ExceptSetting, ListedPairs, Named, Pairs
@@ -239,10 +239,15 @@ class DuplicatesRule(Rule):
         for path, parts in keys_of(self.key):
             yield from (((*path, index), part) for index, part in enumerate(parts))
 
-    def shared_columns(self) -> Iterator[tuple[SettingPath, Mapping[str, str]]]:
+    def shared_columns(
+        self,
+        datasets: Mapping[str, DatasetFacts],  # noqa: ARG002 - the key names them
+    ) -> Iterator[tuple[SettingPath, Mapping[str, tuple[str, ...]]]]:
         for path, part in self.key_parts():
-            own = {name: self.columns.get(name, {}).get(part.column, part.column) for name in self.member_datasets}
-            yield path, own
+            yield (
+                path,
+                {name: (self.columns.get(name, {}).get(part.column, part.column),) for name in self.member_datasets},
+            )
 
     @property
     def span(self) -> Span | None:

@@ -13,6 +13,7 @@ from rules.engines.base import Relation
 from rules.engines.compile import Columns, part_exactness, unused
 from rules.expressions import BoundExpression, parse
 from rules.expressions.tree import Name
+from rules.kinds.base import DatasetFacts
 from rules.kinds.reconciliation.model import DateTolerance, Grace, ReconciliationRule
 from rules.kinds.reconciliation.pairs import SIDES, Apart, ComparedPair, Pair
 from rules.models import KeyPart
@@ -195,7 +196,7 @@ def bind(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundRu
     amounts = _amounts(rule, both)
     drafts = [_Draft.of(relation, amounts[number] if amounts else None) for number, relation in enumerate(both)]
     pairs = _pairs(rule, drafts[0], drafts[1])
-    compared = (*rule.compared, *_every_pair(rule, drafts[0], drafts[1], pairs))
+    compared = (*rule.compared, *_every_pair(rule, drafts[0], drafts[1]))
     compared = (*compared, *_money_pairs(rule, drafts[0], drafts[1], (*pairs, *compared)))
     left, right = (
         draft.side(rule, name, tuple(pair.side(name) for pair in pairs), tuple(pair.side(name) for pair in compared))
@@ -217,17 +218,9 @@ def _pairs(rule: ReconciliationRule, left: _Draft, right: _Draft) -> tuple[Pair,
     return pairs if is_in_key else (*pairs, currency)
 
 
-def _every_pair(
-    rule: ReconciliationRule, left: _Draft, right: _Draft, key: tuple[Pair, ...]
-) -> tuple[ComparedPair, ...]:
+def _every_pair(rule: ReconciliationRule, left: _Draft, right: _Draft) -> tuple[ComparedPair, ...]:
     """Return the columns of the same name to compare, if the rule compares all that it does not use otherwise."""
-    every, tolerance = rule.compares_all, rule.tolerance
-    if every is None:
-        return ()
-    used = {name for pair in (*key, *rule.compared) for name in (pair.left.column, pair.right.column)}
-    used |= {name for each in (tolerance.date, tolerance.amount) if each for name in (each.left, each.right) if name}
-    used |= {*left.relation.id, *right.relation.id, *every.without, *PLACE}
-    shared = [name for name in left.names if name in set(right.names) and name not in used]
+    shared = rule.every_column(left.facts, right.facts)
     return tuple(ComparedPair(left=KeyPart(column=name), right=KeyPart(column=name)) for name in shared)
 
 
@@ -284,9 +277,9 @@ class _Draft:
         return cls(relation, derived, column, currency, adds_money)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The columns of the dataset, derived ones included."""
-        return (*self.relation.schema.names, *self.relation.derived)
+    def facts(self) -> DatasetFacts:
+        relation = self.relation
+        return DatasetFacts(relation.id, relation.where, relation.derived, relation.schema.names)
 
     def side(
         self, rule: ReconciliationRule, name: str, key: tuple[KeyPart, ...], compare: tuple[KeyPart, ...]

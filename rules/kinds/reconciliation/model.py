@@ -13,9 +13,10 @@ from rules.cleaning import Clean
 from rules.document.mistakes import listed, suggestion
 from rules.expressions import parse
 from rules.forms import FormWords
-from rules.kinds.base import Rule, SettingPath
+from rules.kinds.base import DatasetFacts, Rule, SettingPath
 from rules.kinds.reconciliation.pairs import AllColumns, Apart, ComparedPair, ComparedPairs, Pairs
 from rules.models import KeyPart, Strict, parse_duration
+from rules.values import PLACE
 
 Form = Literal[
     "left_only", "right_only", "mismatch", "duplicate_left", "duplicate_right", "unbalanced", "ambiguous", "near_miss"
@@ -319,13 +320,45 @@ class ReconciliationRule(Rule):
                 if pair.right != pair.left:
                     yield (*path, index, "right"), pair.right
 
-    def shared_columns(self) -> Iterator[tuple[SettingPath, Mapping[str, str]]]:
+    def shared_columns(
+        self, datasets: Mapping[str, DatasetFacts]
+    ) -> Iterator[tuple[SettingPath, Mapping[str, tuple[str, ...]]]]:
         if self.dataset == self.right:
             return
+        left, right = datasets[self.dataset], datasets[self.right]
+        for path, ours, theirs in self._compared_columns(left, right):
+            yield path, {self.dataset: ours, self.right: theirs}
+
+    def _compared_columns(
+        self, left: DatasetFacts, right: DatasetFacts
+    ) -> Iterator[tuple[SettingPath, tuple[str, ...], tuple[str, ...]]]:
         settings = {"key": self.key, "compare": self.compared, "totals": self.totals.by if self.totals else ()}
         for name, pairs in settings.items():
             for pair in pairs:
-                yield (name,), {self.dataset: pair.left.column, self.right: pair.right.column}
+                yield (name,), (pair.left.column,), (pair.right.column,)
+        for column in self.every_column(left, right):
+            yield ("compare",), (column,), (column,)
+        for name, apart in (("date", self.tolerance.date), ("amount", self.tolerance.amount)):
+            if apart is not None and apart.left is not None and apart.right is not None:
+                yield ("tolerance", name), (apart.left,), (apart.right,)
+        sums = self.totals.sum if self.totals else self.sum
+        if sums is not None:
+            yield (("totals", "sum") if self.totals else ("sum",)), parse(sums.left).columns, parse(sums.right).columns
+        elif left.amount is not None and right.amount is not None:
+            yield ("left",), (left.amount,), (right.amount,)
+
+    def every_column(self, left: DatasetFacts, right: DatasetFacts) -> tuple[str, ...]:
+        """Return the columns of the same name that `compare: all` adds, in the order of the left dataset."""
+        every, tolerance = self.compares_all, self.tolerance
+        if every is None:
+            return ()
+        used = {name for pair in (*self.key, *self.compared) for name in (pair.left.column, pair.right.column)}
+        used |= {
+            name for each in (tolerance.date, tolerance.amount) if each for name in (each.left, each.right) if name
+        }
+        used |= {*left.id, *right.id, *every.without, *PLACE}
+        both = {*right.columns, *right.derived}
+        return tuple(name for name in (*left.columns, *left.derived) if name in both and name not in used)
 
     @property
     def agreeing(self) -> tuple[tuple[str, str], ...]:
