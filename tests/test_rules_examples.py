@@ -488,7 +488,7 @@ SIDES: list[dict[str, Any]] = [
     {
         "left": [entry(1)],
         "right": [entry(1, currency="USD")],
-        "expect": [{"form": "left_only", "left": [1]}, {"form": "right_only", "right": [1]}],
+        "expect": [{"form": "near_miss", "left": [1], "right": [1]}],
     },
     {
         "left": [entry(1)],
