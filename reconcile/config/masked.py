@@ -24,9 +24,9 @@ def shown_in_clear(
         )
         for name in rule.datasets
     }
-    for path, shared in rule.shared_columns(facts):
-        masked = [(name, column) for name in shared for column in shared[name] if column in datasets[name].pii]
-        clear = [(name, names[0]) for name, names in shared.items() if not set(names) & set(datasets[name].pii)]
+    for path, compared in rule.compared_columns(facts):
+        masked = [(name, column) for name in compared for column in compared[name] if column in datasets[name].pii]
+        clear = [(name, names[0]) for name, names in compared.items() if not set(names) & set(datasets[name].pii)]
         if masked and clear:
             (hidden, theirs), (shown, ours) = masked[0], clear[0]
             sentence = (

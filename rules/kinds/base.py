@@ -197,7 +197,7 @@ class Rule(Strict):
         """Columns of the first dataset and of the last that mean the same: people see them side by side."""
         return self.agreeing
 
-    def shared_columns(
+    def compared_columns(
         self,
         datasets: Mapping[str, DatasetFacts],  # noqa: ARG002 - for kinds that compare several datasets
     ) -> Iterator[tuple[SettingPath, Mapping[str, tuple[str, ...]]]]:

@@ -239,7 +239,7 @@ class DuplicatesRule(Rule):
         for path, parts in keys_of(self.key):
             yield from (((*path, index), part) for index, part in enumerate(parts))
 
-    def shared_columns(
+    def compared_columns(
         self,
         datasets: Mapping[str, DatasetFacts],  # noqa: ARG002 - the key names them
     ) -> Iterator[tuple[SettingPath, Mapping[str, tuple[str, ...]]]]:

@@ -320,16 +320,16 @@ class ReconciliationRule(Rule):
                 if pair.right != pair.left:
                     yield (*path, index, "right"), pair.right
 
-    def shared_columns(
+    def compared_columns(
         self, datasets: Mapping[str, DatasetFacts]
     ) -> Iterator[tuple[SettingPath, Mapping[str, tuple[str, ...]]]]:
         if self.dataset == self.right:
             return
         left, right = datasets[self.dataset], datasets[self.right]
-        for path, ours, theirs in self._compared_columns(left, right):
+        for path, ours, theirs in self._column_pairs(left, right):
             yield path, {self.dataset: ours, self.right: theirs}
 
-    def _compared_columns(
+    def _column_pairs(
         self, left: DatasetFacts, right: DatasetFacts
     ) -> Iterator[tuple[SettingPath, tuple[str, ...], tuple[str, ...]]]:
         settings = {"key": self.key, "compare": self.compared, "totals": self.totals.by if self.totals else ()}
