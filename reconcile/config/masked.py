@@ -26,7 +26,7 @@ def shown_in_clear(
     }
     for path, compared in rule.compared_columns(facts):
         masked = [(name, column) for name in compared for column in compared[name] if column in datasets[name].pii]
-        clear = [(name, names[0]) for name, names in compared.items() if not set(names) & set(datasets[name].pii)]
+        clear = [(name, names[0]) for name, names in compared.items() if names and not {*names} & {*datasets[name].pii}]
         if masked and clear:
             (hidden, theirs), (shown, ours) = masked[0], clear[0]
             sentence = (
