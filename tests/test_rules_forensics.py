@@ -232,6 +232,7 @@ def test_records_without_partner_are_compared_by_their_amount_where_the_key_tell
     )
 
 
+ALONE = "report: [left_only, right_only]"
 TOLERANCE = "tolerance: {date: {left: day, right: day, days: 0}, amount: {left: amount, right: amount, by: 0.01}}"
 
 
@@ -239,11 +240,12 @@ TOLERANCE = "tolerance: {date: {left: day, right: day, days: 0}, amount: {left: 
     ("text", "wrong", "words"),
     [
         (f"key: ref\n{TOLERANCE}", {"amount": -1}, "20 of 20 different amounts in `amount` have the opposite sign"),
-        (f"key: currency\n{TOLERANCE}", {"day": 1}, "one in ledger with the same amount a day later"),
+        (f"key: currency\n{TOLERANCE}\n{ALONE}", {"day": 1}, "one in ledger with the same amount a day later"),
+        (f"key: currency\n{TOLERANCE}", {"day": 1}, "20 of 20 different dates in `day` are one day later in ledger"),
         ("key: ref\ncompare: amount", {"amount": -1}, "20 of 20 different amounts in `amount` have the opposite sign"),
         ("key: ref\ncompare: day", {"day": 1}, "20 of 20 different dates in `day` are one day later in ledger"),
     ],
-    ids=["no partner by key", "no partner", "amounts that differ", "dates that differ"],
+    ids=["no partner by key", "no partner", "near misses", "amounts that differ", "dates that differ"],
 )
 @pytest.mark.slow
 def test_what_a_reconciliation_finds_is_enough_to_name_a_cause(text: str, wrong: dict[str, int], words: str) -> None:
