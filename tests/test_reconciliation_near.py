@@ -27,7 +27,7 @@ def march(day: int) -> dt.date:
     return dt.date(2026, 3, day)
 
 
-def found(text: str, left: Sequence[Any], right: Sequence[Any], money: Any = None) -> list[Any]:
+def forms_of(text: str, left: Sequence[Any], right: Sequence[Any], money: Any = None) -> list[Any]:
     return shown(Compared(list(left), list(right), money=money).detect(text))
 
 
@@ -58,30 +58,34 @@ def test_a_reference_that_was_typed_wrongly_is_a_near_miss_of_day_and_amount() -
 
 
 def test_the_only_two_records_of_a_key_belong_together_however_far_apart_they_are() -> None:
-    assert found(CLOSE, [row(1, amount=5)], [row(1, amount=9000, day=march(31))]) == NEAR
+    assert forms_of(CLOSE, [row(1, amount=5)], [row(1, amount=9000, day=march(31))]) == NEAR
 
 
 def test_a_key_of_other_records_too_says_little_so_only_near_amounts_are_a_near_miss() -> None:
     """One more pair of the key, which agrees."""
     others = [row(7, amount=700)]
 
-    assert found(CLOSE, [row(1, amount=5), *others], [row(1, amount=9000), *others]) == APART
-    assert found(CLOSE, [row(1, amount=5), *others], [row(1, amount=6, day=march(9)), *others]) == APART
-    assert found(CLOSE, [row(1, amount=90), *others], [row(1, amount=100), *others]) == NEAR
-    assert found(CLOSE, [row(1, amount=89), *others], [row(1, amount=100), *others]) == APART
+    assert forms_of(CLOSE, [row(1, amount=5), *others], [row(1, amount=9000), *others]) == APART
+    assert forms_of(CLOSE, [row(1, amount=5), *others], [row(1, amount=6, day=march(9)), *others]) == APART
+    assert forms_of(CLOSE, [row(1, amount=90), *others], [row(1, amount=100), *others]) == NEAR
+    assert forms_of(CLOSE, [row(1, amount=89), *others], [row(1, amount=100), *others]) == APART
 
 
 @pytest.mark.parametrize(("day", "expected"), [(dt.date(2026, 4, 1), NEAR), (dt.date(2026, 4, 2), APART)])
 def test_equal_amounts_are_a_near_miss_up_to_a_month(day: dt.date, expected: Any) -> None:
     others = [row(7, amount=700)]
 
-    assert found(CLOSE, [row(1, amount=5), *others], [row(1, amount=5, day=day), *others]) == expected
+    assert forms_of(CLOSE, [row(1, amount=5), *others], [row(1, amount=5, day=day), *others]) == expected
 
 
 def test_of_two_possible_partners_none_is_taken() -> None:
     twice = [row(1, amount=100), row(2, amount=101)]
 
-    assert [form for form, *_ in found(CLOSE, [row(1, amount=95)], twice)] == ["left_only", "right_only", "right_only"]
+    assert [form for form, *_ in forms_of(CLOSE, [row(1, amount=95)], twice)] == [
+        "left_only",
+        "right_only",
+        "right_only",
+    ]
 
 
 def test_the_better_evidence_is_looked_at_first() -> None:
@@ -89,27 +93,27 @@ def test_the_better_evidence_is_looked_at_first() -> None:
     left = [row(1, amount=100)]
     right = [row(1, amount=101), row(2, amount=100, day=march(20))]
 
-    assert found(CLOSE, left, right) == [("near_miss", [1], [2]), ("right_only", [], [1])]
+    assert forms_of(CLOSE, left, right) == [("near_miss", [1], [2]), ("right_only", [], [1])]
 
 
 # All of the key but one part
 
 
 def test_records_that_agree_in_all_but_one_part_of_the_key_are_a_near_miss() -> None:
-    assert found(TWO_PARTS, [row(1, "A")], [row(1, "B")]) == NEAR
-    assert found(TWO_PARTS, [row(1, "A")], [row(1, "A", status="paid")]) == NEAR
-    assert found(TWO_PARTS, [row(1, "A")], [row(1, "B", status="paid")]) == APART
-    assert found(TWO_PARTS, [row(1, "A")], [row(1, "B", amount=11)]) == APART
-    assert found(TWO_PARTS, [row(1, "A")], [row(1, "B", day=march(9))]) == APART
+    assert forms_of(TWO_PARTS, [row(1, "A")], [row(1, "B")]) == NEAR
+    assert forms_of(TWO_PARTS, [row(1, "A")], [row(1, "A", status="paid")]) == NEAR
+    assert forms_of(TWO_PARTS, [row(1, "A")], [row(1, "B", status="paid")]) == APART
+    assert forms_of(TWO_PARTS, [row(1, "A")], [row(1, "B", amount=11)]) == APART
+    assert forms_of(TWO_PARTS, [row(1, "A")], [row(1, "B", day=march(9))]) == APART
 
 
 def test_a_part_alone_says_too_little_unless_days_or_amounts_are_near() -> None:
-    assert found("key: [status, ref]", [row(1, "A")], [row(1, "B")]) == APART
-    assert found("key: [ref, amount]", [row(1, amount=100)], [row(1, amount=110)]) == NEAR
-    assert found("key: [ref, amount]", [row(1, amount=100)], [row(1, amount=112)]) == APART
-    assert found("key: [ref, day]", [row(1)], [row(1, day=march(9))]) == NEAR
-    assert found("key: [ref, day]", [row(1)], [row(1, day=dt.date(2026, 4, 2))]) == APART
-    assert found("key: [ref, amount, status]", [row(1)], [row(1, "B")]) == NEAR
+    assert forms_of("key: [status, ref]", [row(1, "A")], [row(1, "B")]) == APART
+    assert forms_of("key: [ref, amount]", [row(1, amount=100)], [row(1, amount=110)]) == NEAR
+    assert forms_of("key: [ref, amount]", [row(1, amount=100)], [row(1, amount=112)]) == APART
+    assert forms_of("key: [ref, day]", [row(1)], [row(1, day=march(9))]) == NEAR
+    assert forms_of("key: [ref, day]", [row(1)], [row(1, day=dt.date(2026, 4, 2))]) == APART
+    assert forms_of("key: [ref, amount, status]", [row(1)], [row(1, "B")]) == NEAR
 
 
 def test_the_days_of_instants_in_two_zones_may_be_the_part_that_differs() -> None:
@@ -124,23 +128,23 @@ def test_equal_money_counts_and_the_currency_does_not() -> None:
     euro, dollar = row(1, "A", status="EUR"), row(1, "A", status="USD")
     named = MoneyColumns("amount", "status")
 
-    assert found("key: [day, ref]", [row(1)], [row(1, "B")], MONEY) == NEAR
-    assert found("key: [day, ref]", [row(1)], [row(1, "B", amount=11)], MONEY) == APART
-    assert found("key: [status, ref]", [euro], [euro | {"ref": "B"}], named) == APART
-    assert found("key: [day, ref]", [euro], [dollar | {"ref": "B"}], named) == APART
+    assert forms_of("key: [day, ref]", [row(1)], [row(1, "B")], MONEY) == NEAR
+    assert forms_of("key: [day, ref]", [row(1)], [row(1, "B", amount=11)], MONEY) == APART
+    assert forms_of("key: [status, ref]", [euro], [euro | {"ref": "B"}], named) == APART
+    assert forms_of("key: [day, ref]", [euro], [dollar | {"ref": "B"}], named) == APART
 
 
 def test_a_currency_that_differs_is_a_near_miss_of_all_the_rest() -> None:
     euro, dollar = row(1, "A", status="EUR"), row(1, "A", status="USD")
     named = MoneyColumns("amount", "status")
 
-    assert found("key: [status, ref]", [euro], [dollar], named) == NEAR
-    assert found("key: [status, ref]", [euro], [dollar | {"amount": 11}], named) == APART
+    assert forms_of("key: [status, ref]", [euro], [dollar], named) == NEAR
+    assert forms_of("key: [status, ref]", [euro], [dollar | {"amount": 11}], named) == APART
 
 
 def test_money_without_an_amount_is_not_equal_to_any() -> None:
-    assert found("key: [day, ref]", [row(1, amount=None)], [row(1, "B", amount=None)], MONEY) == APART
-    assert found("key: [day, ref]", [row(1, amount=None)], [row(1, "B", amount=0)], MONEY) == APART
+    assert forms_of("key: [day, ref]", [row(1, amount=None)], [row(1, "B", amount=None)], MONEY) == APART
+    assert forms_of("key: [day, ref]", [row(1, amount=None)], [row(1, "B", amount=0)], MONEY) == APART
 
 
 # What else decides
@@ -148,21 +152,21 @@ def test_money_without_an_amount_is_not_equal_to_any() -> None:
 
 def test_records_without_key_date_or_amount_stay_apart_with_their_reason() -> None:
     for missing in ("ref", "day", "amount"):
-        assert found(CLOSE, [row(1) | {missing: None}], [row(1)]) == APART
+        assert forms_of(CLOSE, [row(1) | {missing: None}], [row(1)]) == APART
 
 
 def test_one_of_the_two_must_be_due() -> None:
     waits = "grace: {left: {at: 9w}, right: {at: 9w}}\n"
 
-    assert found(CLOSE + waits, [row(1)], [row(1, amount=11)]) == []
-    assert found(CLOSE + waits.replace(", right: {at: 9w}", ""), [row(1)], [row(1, amount=11)]) == NEAR
+    assert forms_of(CLOSE + waits, [row(1)], [row(1, amount=11)]) == []
+    assert forms_of(CLOSE + waits.replace(", right: {at: 9w}", ""), [row(1)], [row(1, amount=11)]) == NEAR
 
 
 def test_a_searched_bundle_has_near_misses_too() -> None:
     text = "key: ref\nmatch: one_to_many\nbundle: search\nsum: {left: amount, right: amount}"
 
-    assert found(text, [row(1, amount=100)], [row(1, amount=60)]) == NEAR
-    assert [form for form, *_ in found(text, [row(1, amount=100)], [row(1, amount=60), row(2, amount=30)])] == [
+    assert forms_of(text, [row(1, amount=100)], [row(1, amount=60)]) == NEAR
+    assert [form for form, *_ in forms_of(text, [row(1, amount=100)], [row(1, amount=60), row(2, amount=30)])] == [
         "left_only",
         "right_only",
         "right_only",
@@ -193,11 +197,11 @@ def test_a_rule_that_can_have_none_cannot_report_them() -> None:
 def test_of_too_many_possible_pairs_none_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     left, right = [row(1, amount=100)], [row(1, amount=101)]
     others = [row(7, amount=700)]
-    assert found(CLOSE, [*left, *others], [*right, *others]) == NEAR
+    assert forms_of(CLOSE, [*left, *others], [*right, *others]) == NEAR
 
     monkeypatch.setattr(near_misses, "MOST", 0)
 
-    assert found(CLOSE, [*left, *others], [*right, *others]) == APART
+    assert forms_of(CLOSE, [*left, *others], [*right, *others]) == APART
 
 
 def test_a_large_number_of_open_records_is_paired_as_a_few_are() -> None:
@@ -205,4 +209,4 @@ def test_a_large_number_of_open_records_is_paired_as_a_few_are() -> None:
     left = [row(n, f"R{n}", amount=n) for n in range(count)]
     right = [row(n, f"R{n}", amount=n + 1) for n in range(count)]
 
-    assert found(CLOSE, left, right) == [("near_miss", [n], [n]) for n in range(count)]
+    assert forms_of(CLOSE, left, right) == [("near_miss", [n], [n]) for n in range(count)]

@@ -459,6 +459,6 @@ def test_columns_that_differ_only_in_case_are_refused_where_duckdb_would_confuse
     checked, ran = Command(tmp_path, "check").end(), Command(tmp_path, "run", "--dry-run", "--json").end()
     next(scratch, None)
 
-    said = checked.out + checked.err
-    assert said.count("Columns `Name` and `name` of dataset `people` differ only in upper and lower case") == 1
+    printed = checked.out + checked.err
+    assert printed.count("Columns `Name` and `name` of dataset `people` differ only in upper and lower case") == 1
     assert {rule["rule"]: rule.get("groups") for rule in ran.json["rules"]} == {"here": None, "there": 1, "one": 1}

@@ -92,7 +92,7 @@ class _Search:
     days: _Days | None
     amounts: _Amounts | None
     is_open: tuple[Flags, Flags]
-    found: list[Codes] = field(default_factory=list)
+    taken: list[Codes] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -124,7 +124,7 @@ class _Search:
             self._amounts_apart()
         for part in range(len(self.parts)):
             self._part_differs(part)
-        lefts, rights = ([pairs[side] for pairs in self.found] for side in (LEFT, RIGHT))
+        lefts, rights = ([pairs[side] for pairs in self.taken] for side in (LEFT, RIGHT))
         nothing = np.empty(0, np.int64)
         return np.concatenate([nothing, *lefts]), np.concatenate([nothing, *rights])
 
@@ -219,7 +219,7 @@ class _Search:
 
     def _take(self, left: Integers, right: Integers) -> None:
         self.is_open[LEFT][left] = self.is_open[RIGHT][right] = False
-        self.found.append((left, right))
+        self.taken.append((left, right))
 
 
 def _amounts(records: Sides, tables: tuple[pa.Table, pa.Table], *, has_money: bool) -> _Amounts | None:
