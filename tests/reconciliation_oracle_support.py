@@ -25,7 +25,8 @@ Finding = tuple[str, Ids, Ids, str | None]
 class Case:
     """A rule, in the words of the oracle. Functions judge rows; `window` is (earlier, later).
 
-    `parts` names the columns of the key, whose normalised values `key` returns.
+    `parts` names the columns of the key, whose normalised values `key` returns. `others` are the same rule with its
+    other keys.
     """
 
     key: Callable[[Row], Any]
@@ -47,6 +48,11 @@ class Case:
     zones: tuple[str, str] = ("UTC", "UTC")
     slot: dt.datetime = dt.datetime(2026, 3, 10, 6, tzinfo=dt.UTC)
     money: bool = False
+    others: tuple[Case, ...] = ()
+
+    @property
+    def every_key(self) -> tuple[Case, ...]:
+        return self, *self.others
 
     @property
     def is_assigned(self) -> bool:
@@ -78,14 +84,19 @@ class Answer:
 def answer(case: Case, left: Sequence[Row], right: Sequence[Row]) -> Answer:
     """What the rule finds."""
     given = Answer()
-    keyed: dict[Any, tuple[list[Row], list[Row]]] = defaultdict(lambda: ([], []))
+    keyed = _nothing_keyed()
+    complete: list[tuple[int, Row]] = []
     for side, rows in enumerate((left, right)):
         for row in sorted(rows, key=lambda row: row["id"]):
             if case.where(row) is not True:
                 continue
             reason = _lacks(case, row)
             if reason is None:
-                keyed[_key(case, row)][side].append(row)
+                complete.append((side, row))
+                if case.key(row) is None:
+                    _alone(case, given, side, [row])
+                else:
+                    keyed[_key(case, row)][side].append(row)
             elif not case.totals:
                 _alone(case, given, side, [row], reason)
             else:
@@ -93,21 +104,49 @@ def answer(case: Case, left: Sequence[Row], right: Sequence[Row]) -> Answer:
     for of_key in keyed.values():
         _of_key(case, given, *of_key)
     if not case.totals:
-        _near_misses(case, given, {key: tuple(map(len, sides)) for key, sides in keyed.items()})
+        _open_records(case, given, complete)
     for each in given.alone:
         _tell_alone(given, each.side, [each.row], each.reason, is_due=each.is_due)
     given.findings.sort(key=repr)
     return given
 
 
+def _open_records(case: Case, given: Answer, complete: Sequence[tuple[int, Row]]) -> None:
+    """What becomes of the records that the first key leaves alone; `complete` are all that can match."""
+    for other in case.others:
+        _by_other_key(other, given)
+    for by_key in case.every_key:
+        counts = Counter((_key(by_key, row), side) for side, row in complete)
+        _near_misses(by_key, case, given, {key: (counts[key, 0], counts[key, 1]) for key, _ in counts})
+
+
+def _nothing_keyed() -> dict[Any, tuple[list[Row], list[Row]]]:
+    return defaultdict(lambda: ([], []))
+
+
+def _by_other_key(case: Case, given: Answer) -> None:
+    """Match the records that are still alone by another key."""
+    keyed = _nothing_keyed()
+    waiting = [each for each in given.alone if case.key(each.row) is not None]
+    given.alone = [each for each in given.alone if case.key(each.row) is None]
+    for each in waiting:
+        keyed[_key(case, each.row)][each.side].append(each.row)
+    for left, right in keyed.values():
+        _of_key(case, given, sorted(left, key=lambda row: row["id"]), sorted(right, key=lambda row: row["id"]))
+
+
 def _key(case: Case, row: Row) -> Any:
     """The key; where money is added up, with its currency."""
-    return (case.key(row), row["currency"]) if case.money and (case.totals or case.search) else case.key(row)
+    return (case.key(row), row["currency"]) if _adds_currency(case) else case.key(row)
+
+
+def _adds_currency(case: Case) -> bool:
+    return bool(case.money and (case.totals or case.search))
 
 
 def _lacks(case: Case, row: Row) -> str | None:
-    key = case.key(row)
-    if key is None or (case.totals and None in key) or (_key(case, row) != key and row["currency"] is None):
+    key = next((key for key in (each.key(row) for each in case.every_key) if key is not None), None)
+    if key is None or (case.totals and None in key) or (_adds_currency(case) and row["currency"] is None):
         return "no key"
     if case.totals:
         return None
@@ -142,10 +181,11 @@ def _tell_alone(given: Answer, side: int, rows: list[Row], reason: str | None, *
         given.waiting += len(rows)
 
 
-def _near_misses(case: Case, given: Answer, counts: Mapping[Any, tuple[int, ...]]) -> None:
+def _near_misses(case: Case, rule: Case, given: Answer, counts: Mapping[Any, tuple[int, ...]]) -> None:
     """Pair records without a partner that agree in all but one thing, step by step."""
     for test in _steps(case, counts):
-        lefts, rights = ([each for each in given.alone if each.side == side] for side in (0, 1))
+        has_key = [each for each in given.alone if case.key(each.row) is not None]
+        lefts, rights = ([each for each in has_key if each.side == side] for side in (0, 1))
         possible = [
             (ours, theirs)
             for ours, theirs in itertools.product(lefts, rights)
@@ -153,7 +193,7 @@ def _near_misses(case: Case, given: Answer, counts: Mapping[Any, tuple[int, ...]
         ]
         for ours, theirs in possible:
             if sum(ours in pair for pair in possible) == 1 and sum(theirs in pair for pair in possible) == 1:
-                given.add("near_miss", [ours.row], [theirs.row], _what_is_the_same(case, ours.row, theirs.row))
+                given.add("near_miss", [ours.row], [theirs.row], _what_is_the_same(rule, ours.row, theirs.row))
                 given.alone = [each for each in given.alone if each is not ours and each is not theirs]
 
 
@@ -235,12 +275,19 @@ def _parts(case: Case, row: Row) -> tuple[Any, ...]:
     return key if len(_names(case)) == len(key) else (*key, row["currency"])
 
 
-def _what_is_the_same(case: Case, left: Row, right: Row) -> str | None:
-    parts = zip(_names(case), _parts(case, left), _parts(case, right), strict=True)
+def _what_is_the_same(rule: Case, left: Row, right: Row) -> str | None:
+    """By the key that both records have and of which the fewest parts differ."""
+    had = [case for case in rule.every_key if case.key(left) is not None and case.key(right) is not None]
+    return min((_same_by(case, left, right) for case in had), key=lambda answer: answer[0])[1]
+
+
+def _same_by(case: Case, left: Row, right: Row) -> tuple[int, str | None]:
+    parts = [*zip(_names(case), _parts(case, left), _parts(case, right), strict=True)]
     same = [name for name, ours, theirs in parts if ours == theirs]
+    differing = len(parts) - len(same)
     same += [case.date] if case.date and _day(case, 0, left) == _day(case, 1, right) else []
     same += ["amount"] if case.amounts and left["amount"] == right["amount"] else []
-    return f"same {' and '.join(same)}" if same else None
+    return differing, f"same {' and '.join(same)}" if same else None
 
 
 def _sided(side: int, rows: list[Row]) -> tuple[list[Row], list[Row]]:

@@ -10,7 +10,7 @@ from reconciliation_support import MONEY, TYPES, Compared, mistakes, row, rule, 
 
 from rules.engines.base import Discrepancy
 from rules.kinds.base import DoesNotFit
-from rules.values import Type
+from rules.values import Type, Value
 
 AMOUNTS = "tolerance: {amount: {left: amount, right: amount, by: 0}}"
 TRANSFER = f"{AMOUNTS}\ndiffer: [status]"
@@ -181,3 +181,92 @@ def test_values_that_must_differ_have_types_that_can_be_equal() -> None:
 
     with pytest.raises(DoesNotFit, match="`differ` compares `status`"):
         compared.fitted(TRANSFER)
+
+
+# several keys in order of preference
+
+
+def memo(number: int, ref: str | None, text: str | None, **values: Value) -> dict[str, Value]:
+    return row(number, ref, status=text, **values)
+
+
+BY_TEXT = "key: {any: [[{left: ref, right: ref}], [{left: status, right: ref}]]}"
+
+
+def test_a_record_without_a_partner_is_matched_by_the_next_key() -> None:
+    compared = Compared([memo(1, "A1", "thanks"), memo(2, "none", "A2")], [row(n, f"A{n}") for n in (1, 2, 3)])
+
+    detection = compared.detect(BY_TEXT)
+
+    assert shown(detection) == [("right_only", [], [3])]
+    assert detection.matched == 2
+    assert next(iter(detection.groups)).key == {"ref": "A3"}
+
+
+def test_the_first_key_has_the_first_choice_and_a_partner_is_never_taken_away() -> None:
+    left = [memo(1, "none", "A1"), memo(2, "A1", "B"), memo(3, "none", "A1")]
+
+    assert shown(Compared(left, [row(1, "A1")]).detect(BY_TEXT)) == [("left_only", [1], []), ("left_only", [3], [])]
+
+
+def test_a_record_without_the_first_key_is_matched_by_another_and_has_no_key_only_without_any() -> None:
+    left = [memo(1, None, "A1"), memo(2, None, None), memo(3, None, "X")]
+
+    detection = Compared(left, [row(1, "A1"), row(2, "A2")]).detect(BY_TEXT)
+
+    assert shown(detection) == [("left_only", [2], []), ("left_only", [3], []), ("right_only", [], [2])]
+    reasons = {group.left[0].id: group.reason for group in detection.groups if group.form == "left_only"}
+    assert reasons == {(2,): "no key", (3,): None}
+
+
+def test_a_finding_shows_the_key_that_joined_its_records_and_money_is_compared_with_each() -> None:
+    by_amount = "key: {any: [[ref, amount], [{left: status, right: ref}]]}"
+    compared = Compared([memo(1, "none", "A1", amount=9)], [row(1, "A1")], money=MONEY)
+
+    [group] = compared.detect(by_amount).groups
+
+    assert (group.form, dict(group.key)) == ("mismatch", {"status": "A1"})
+    assert [each.column for each in group.differences] == ["amount"]
+
+
+def test_records_that_repeat_a_key_are_not_matched_by_the_next() -> None:
+    left = [memo(1, "A1", "A1"), memo(2, "A1", "A2")]
+
+    assert shown(Compared(left, [row(1, "A1"), row(2, "A2")]).detect(BY_TEXT)) == [
+        ("duplicate_left", [1, 2], [1]),
+        ("right_only", [], [2]),
+    ]
+
+
+def test_a_tolerance_holds_for_every_key() -> None:
+    text = f"{BY_TEXT}\ntolerance: {{date: {{left: day, right: day, days: 1}}}}"
+    late = dt.date(2026, 3, 9)
+
+    assert shown(Compared([memo(1, "none", "A1")], [row(1, "A1")]).detect(text)) == []
+    assert shown(Compared([memo(1, "none", "A1", day=late)], [row(1, "A1")]).detect(text)) == [("near_miss", [1], [1])]
+
+
+def test_a_missing_record_names_all_keys() -> None:
+    assert rule(BY_TEXT).because("left_only") == "ledger has no record with the same ref or status / ref."
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("key: {any: [ref]}", "`any`: needs two or more keys, like [[reference], [memo]]; write a single key"),
+        ("key: {any: [ref, [ref]]}", "`any`: holds the same key twice; remove one"),
+        ("key: {any: [[ref, ref], [status]]}", "`key` names the same columns twice; remove one"),
+        ("key: {any: [[], [status]]}", "`any`: a key needs at least one column"),
+        ("key: {any: [ref, status]}\nmatch: one_to_many", "only `match: one_to_one` tries in turn; write one key"),
+        ("key: {any: [[ref, day], [status]]}\nnulls: {status: match}", "would match any two records without one"),
+        ("key: {any: [ref, {left: status}]}", "needs both `left` and `right`"),
+    ],
+)
+def test_several_keys_that_mean_nothing_are_mistakes(text: str, sentence: str) -> None:
+    [mistake] = mistakes(text)
+    assert sentence in mistake
+
+
+def test_a_column_of_any_key_must_exist() -> None:
+    with pytest.raises(DoesNotFit, match="`key` names `memos`, but dataset `bank` has no such column"):
+        Compared([row(1)], [row(2)]).fitted("key: {any: [ref, {left: memos, right: ref}]}")

@@ -76,6 +76,10 @@ def ref_and_any(column: str) -> Callable[[Row], Any]:
     return lambda row: None if row["ref"] is None else (row["ref"].strip().lower(), row[column])
 
 
+def every(*columns: str) -> Callable[[Row], Any]:
+    return lambda row: None if None in (values := tuple(row[column] for column in columns)) else values
+
+
 NULLS = "nulls: {status: match}\n"
 KEY = "key: [{ref: [trim, lower]}, currency]\n"
 KEYS: dict[str, tuple[Callable[[Row], Any], tuple[str, ...]]] = {
@@ -85,6 +89,20 @@ KEYS: dict[str, tuple[Callable[[Row], Any], tuple[str, ...]]] = {
     "key: [{ref: [trim, lower]}, day]\n": (ref_and("day"), ("ref", "day")),
     f"key: [{{ref: [trim, lower]}}, status]\n{NULLS}": (ref_and_any("status"), ("ref", "status")),
 }
+
+
+IN_TURN: dict[str, list[tuple[Callable[[Row], Any], tuple[str, ...]]]] = {
+    "key: {any: [[status, day], {ref: [trim, lower]}]}\n": [
+        (every("status", "day"), ("status", "day")),
+        (ref, ("ref",)),
+    ],
+    "key: {any: [[{ref: [trim, lower]}, amount], [{ref: [trim, lower]}, currency], [amount, status, day]]}\n": [
+        (ref_and("amount"), ("ref", "amount")),
+        (key, ("ref", "currency")),
+        (every("amount", "status", "day"), ("amount", "status", "day")),
+    ],
+}
+"""Rules with several keys."""
 
 
 def tolerances() -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
@@ -130,10 +148,11 @@ MATCHES = ("one_to_one", "one_to_one", "one_to_many", "many_to_one", "many_to_ma
 @st.composite
 def rules(draw: st.DrawFn, matches: Sequence[str] = MATCHES) -> tuple[str, Case]:
     text, meaning = draw(tolerances())
-    setting = draw(st.sampled_from([KEY, *KEYS]))
-    case = Case(*KEYS[setting], **meaning)
+    setting = draw(st.sampled_from([KEY, *KEYS, *IN_TURN]))
+    keys = IN_TURN[setting] if setting in IN_TURN else [KEYS[setting]]
+    case = Case(*keys[0], **meaning)
     text = setting + text
-    match = draw(st.sampled_from(matches))
+    match = draw(st.sampled_from(matches)) if len(keys) == 1 else "one_to_one"
     text += f"match: {match}\n"
     case = replace(case, many=(match.startswith("many"), match.endswith("many")))
     if case.amounts and case.percent is None and match in ("one_to_many", "many_to_one") and draw(st.booleans()):
@@ -158,7 +177,7 @@ def rules(draw: st.DrawFn, matches: Sequence[str] = MATCHES) -> tuple[str, Case]
     case = replace(case, money=money, zones=zones, slot=SLOT)
     if money and case.many != (False, False) and not case.amounts:
         case = replace(case, amounts=True)
-    return text, case
+    return text, replace(case, others=tuple(replace(case, key=key, parts=parts) for key, parts in keys[1:]))
 
 
 def _passes(row: Row) -> bool | None:
@@ -248,7 +267,7 @@ def test_it_does_not_depend_on_the_parts_in_which_keys_are_matched(
 @pytest.mark.server
 @pytest.mark.parametrize("database", ["postgresql", "mariadb"])
 @settings(max_examples=14, deadline=None, suppress_health_check=list(HealthCheck))
-@given(rules(["one_to_one"]), seeds, st.sampled_from([KEY, "key: [ref]\n", "key: [{ref: [trim]}, amount]\n"]))
+@given(rules(["one_to_one"]), seeds, st.sampled_from([KEY, "key: [ref]\n", "key: [{ref: [trim]}, amount]\n", *IN_TURN]))
 def test_a_database_that_settles_keys_gives_the_same_answer(
     databases: dict[str, sa.Engine], database: str, rule: tuple[str, Case], seed: int, key_setting: str
 ) -> None:

@@ -41,7 +41,8 @@ def _conditions(
         both = " together with the dataset's `where`" if of_rule is not None and of_dataset is not None else ""
         yield path, f"no record of `{side}` can meet the condition{both}; correct it"
         return
-    pairs = rule.totals.by if rule.totals else rule.key
-    for column in dict.fromkeys(pair.side(side).column for pair in pairs):
-        if ranges.get(column, Range()).is_null:
+    keys = [rule.totals.by] if rule.totals else rule.keys
+    for column in dict.fromkeys(pair.side(side).column for key in keys for pair in key):
+        in_every_key = all(any(pair.side(side).column == column for pair in key) for key in keys)
+        if in_every_key and ranges.get(column, Range()).is_null:
             yield path, f"it lets through only empty values of `{column}`, and such records match nothing"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -49,6 +49,7 @@ class Held:
 class BoundSide:
     """One side of a rule.
 
+    `keys` are in order of preference: a record that finds no partner by the first is matched by the next.
     `amount` is the column of the amounts that the rule compares, `money` and `currency` those of the dataset's money.
     `made` are columns that the rule adds for these: an expression, or a currency that is the same for all records.
     """
@@ -57,7 +58,7 @@ class BoundSide:
     relation: Relation
     columns: Columns
     where: str | None
-    key: tuple[KeyPart, ...]
+    keys: tuple[tuple[KeyPart, ...], ...]
     compare: tuple[KeyPart, ...]
     differ: tuple[KeyPart, ...]
     date: str | None
@@ -66,6 +67,16 @@ class BoundSide:
     currency: str | None
     grace: Grace | None
     made: frozenset[str] = field(default=frozenset())
+
+    @property
+    def key(self) -> tuple[KeyPart, ...]:
+        """The first key."""
+        return self.keys[0]
+
+    @cached_property
+    def key_parts(self) -> tuple[KeyPart, ...]:
+        """The parts of all keys."""
+        return tuple(part for key in self.keys for part in key)
 
     @cached_property
     def conditions(self) -> tuple[BoundExpression | None, BoundExpression | None]:
@@ -88,7 +99,7 @@ class BoundSide:
     @cached_property
     def values(self) -> Mapping[str, KeyPart]:
         """The values that the rule uses, by the name they have in its statements."""
-        values = {f"key_{n}": part for n, part in enumerate(self.key)}
+        values = {f"key_{n}": part for n, part in enumerate(self.key_parts)}
         values |= {f"compare_{n}": part for n, part in enumerate(self.compare)}
         values |= {f"differ_{n}": part for n, part in enumerate(self.differ)}
         columns = {"date": self.date, "amount": self.amount, "money": self.money, "currency": self.currency}
@@ -105,7 +116,7 @@ class BoundSide:
     @cached_property
     def deciding(self) -> tuple[str, ...]:
         """The columns that decide which records belong together, and whether they agree."""
-        names = [part.column for part in (*self.key, *self.compare, *self.differ)]
+        names = [part.column for part in (*self.key_parts, *self.compare, *self.differ)]
         names += [name for bound in self.conditions if bound for name in bound.expression.columns]
         names += [self.date or "", self.amount or "", self.grace.column if self.grace else ""]
         return tuple(dict.fromkeys(filter(None, (*names, self.money, self.currency))))
@@ -113,7 +124,7 @@ class BoundSide:
     @cached_property
     def shown(self) -> tuple[str, ...]:
         """The columns that a finding shows, each once; for a column that the rule adds, its sources."""
-        names = [part.column for part in (*self.key, *self.compare, *self.differ)]
+        names = [part.column for part in (*self.key_parts, *self.compare, *self.differ)]
         names += [self.date or "", self.grace.column if self.grace else "", self.amount or ""]
         names += [self.money or "", self.currency or ""]
         names += [name for name in PLACE if name in self.relation.schema and not self.relation.id]
@@ -150,20 +161,38 @@ class BoundSide:
 class BoundRule:
     """A rule with its two sides.
 
-    `pairs` are the parts of the key, `compared` the columns that must agree in matched records, money included.
+    `keys` are in order of preference, and `by` is the number of the one by which records are matched now. `compared`
+    are the columns that must agree in matched records, money included.
     `limits` are those of the amounts, or None if the rule compares none.
     """
 
     rule: ReconciliationRule
     left: BoundSide
     right: BoundSide
-    pairs: tuple[Pair, ...]
+    keys: tuple[tuple[Pair, ...], ...]
     compared: tuple[ComparedPair, ...]
     limits: Limits | None
+    by: int = 0
 
     @property
     def sides(self) -> tuple[BoundSide, BoundSide]:
         return self.left, self.right
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The parts of the key by which records are matched now."""
+        return self.keys[self.by]
+
+    @property
+    def key_values(self) -> tuple[str, ...]:
+        """The names that the values of this key have in statements."""
+        before = sum(map(len, self.keys[: self.by]))
+        return tuple(f"key_{before + n}" for n in range(len(self.pairs)))
+
+    @property
+    def by_each_key(self) -> tuple[BoundRule, ...]:
+        """This rule with each of its keys as the one by which records are matched."""
+        return tuple(replace(self, by=number) for number in range(len(self.keys)))
 
     def matches_null(self, part: int) -> bool:
         """Return True if empty values of that part of the key match each other."""
@@ -195,27 +224,28 @@ def bind(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundRu
     both = (relations[rule.dataset], relations[rule.right])
     amounts = _amounts(rule, both)
     drafts = [_Draft.of(relation, amounts[number] if amounts else None) for number, relation in enumerate(both)]
-    pairs = _pairs(rule, drafts[0], drafts[1])
+    keys = _keys(rule, drafts[0], drafts[1])
+    in_every_key = [pair for pair in keys[0] if all(pair in key for key in keys)]
     compared = (*rule.compared, *_every_pair(rule, drafts[0], drafts[1]))
-    compared = (*compared, *_money_pairs(rule, drafts[0], drafts[1], (*pairs, *compared)))
+    compared = (*compared, *_money_pairs(rule, drafts[0], drafts[1], (*in_every_key, *compared)))
     left, right = (
-        draft.side(rule, name, tuple(pair.side(name) for pair in pairs), tuple(pair.side(name) for pair in compared))
+        draft.side(rule, name, keys, tuple(pair.side(name) for pair in compared))
         for draft, name in zip(drafts, SIDES, strict=True)
     )
     amount = rule.tolerance.amount
     limits = Limits.of(amount) if amount else Limits()
-    return BoundRule(rule, left, right, pairs, compared, limits if amounts else None)
+    return BoundRule(rule, left, right, keys, compared, limits if amounts else None)
 
 
-def _pairs(rule: ReconciliationRule, left: _Draft, right: _Draft) -> tuple[Pair, ...]:
-    """Return the key. Where amounts are added up, the currency of the money is part of it."""
-    pairs = rule.totals.by if rule.totals else rule.key
+def _keys(rule: ReconciliationRule, left: _Draft, right: _Draft) -> tuple[tuple[Pair, ...], ...]:
+    """Return the keys. Where amounts are added up, the currency of the money is part of the only one."""
+    pairs, *others = [rule.totals.by] if rule.totals else rule.keys
     adds_money = left.adds_money and right.adds_money and (rule.totals or rule.bundle)
     if not adds_money or not _may_differ(left, right):
-        return pairs
+        return (pairs, *others)
     currency = Pair(left=KeyPart(column=str(left.currency)), right=KeyPart(column=str(right.currency)))
     is_in_key = any((pair.left.column, pair.right.column) == (left.currency, right.currency) for pair in pairs)
-    return pairs if is_in_key else (*pairs, currency)
+    return (pairs,) if is_in_key else ((*pairs, currency),)
 
 
 def _every_pair(rule: ReconciliationRule, left: _Draft, right: _Draft) -> tuple[ComparedPair, ...]:
@@ -282,7 +312,11 @@ class _Draft:
         return DatasetFacts(relation.id, relation.where, relation.derived, relation.schema.names)
 
     def side(
-        self, rule: ReconciliationRule, name: str, key: tuple[KeyPart, ...], compare: tuple[KeyPart, ...]
+        self,
+        rule: ReconciliationRule,
+        name: str,
+        keys: tuple[tuple[Pair, ...], ...],
+        compare: tuple[KeyPart, ...],
     ) -> BoundSide:
         relation, date = self.relation, rule.tolerance.date
         return BoundSide(
@@ -290,7 +324,7 @@ class _Draft:
             relation,
             Columns.of(relation.schema, self.derived, relation.timezone, relation.calendar),
             getattr(rule.where, name) if rule.where else None,
-            key,
+            tuple(tuple(pair.side(name) for pair in key) for key in keys),
             compare,
             tuple(pair.side(name) for pair in rule.differ),
             getattr(date, name) if date else None,
@@ -309,7 +343,7 @@ def _column(expression: str) -> str | None:
 
 
 def _money_pairs(
-    rule: ReconciliationRule, left: _Draft, right: _Draft, taken: tuple[Pair, ...]
+    rule: ReconciliationRule, left: _Draft, right: _Draft, taken: Iterable[Pair]
 ) -> tuple[ComparedPair, ...]:
     """Return the money to compare although the rule does not name it.
 

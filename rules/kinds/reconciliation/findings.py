@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from rules import distances
-from rules.engines.base import Discrepancy, Member
+from rules.engines.base import Difference, Discrepancy, Member
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide
 from rules.kinds.reconciliation.judging import Judge
 from rules.kinds.reconciliation.members import Record, Sides
@@ -29,7 +29,7 @@ class Reporter:
         left, right = sides
         differences = tuple(self._judge.differences(sides)) if form in _DIFFERENT else ()
         if form == "near_miss":
-            same, differences = self._judge.kept_apart(sides)
+            same, differences = self._kept_apart(sides)
             reason = f"same {' and '.join(same)}" if same else None
         return Discrepancy(
             key=self._key(sides),
@@ -57,37 +57,40 @@ class Reporter:
             money=_nonzero(dict.fromkeys(money, EXACT.subtract(*sums)) if len(money) == 1 else money),
         )
 
-    @cached_property
+    @property
     def _judge(self) -> Judge:
-        return Judge(self.bound)
+        return self._judges[0]
 
     def _member(self, side: BoundSide, record: Record) -> Member:
         is_of_another = side.name == "right" and not self.bound.is_of_one_dataset
         values = {name: record.values[name] for name in side.shown}
         return Member(record.id, values, side.relation.dataset if is_of_another else None)
 
+    @cached_property
+    def _judges(self) -> tuple[Judge, ...]:
+        """A judge for each key of the rule."""
+        return tuple(Judge(bound) for bound in self.bound.by_each_key)
+
+    def _kept_apart(self, sides: Sides) -> tuple[tuple[str, ...], tuple[Difference, ...]]:
+        """Return what is the same in a near miss and what differs, by the key of which the fewest parts differ."""
+        judges = [judge for judge in self._judges if all(judge.has_key(n, side[0]) for n, side in enumerate(sides))]
+        return min((judge.kept_apart(sides) for judge in judges or self._judges), key=lambda answer: len(answer[1]))
+
     def _key(self, sides: Sides) -> Mapping[str, Value]:
-        """Return the key of the first record; its side and id if the rule has no key, or the record none."""
-        side = self.bound.left if sides[0] else self.bound.right
-        record = (sides[0] or sides[1])[0]
-        key = self._judge.key_of(0 if sides[0] else 1, record)
-        named = dict(zip(self._key_names, key, strict=True))
-        is_named = (value is not None or self.bound.matches_null(n) for n, value in enumerate(key))
-        if key and all(is_named):
-            return named
+        """Return the key of the first record; its side and id if the rule has no key, or the record none.
+
+        Of several keys, it is the first that all records share, or else the first that the record has.
+        """
+        number, side = (0, self.bound.left) if sides[0] else (1, self.bound.right)
+        record = sides[number][0]
+        whole = [judge for judge in self._judges if judge.has_key(number, record)]
+        shared = [judge for judge in whole if judge.share_key(sides)] if len(whole) > 1 else []
+        for judge in [*shared, *whole]:
+            return judge.named_key(number, record)
         if self.bound.rule.totals:
-            return named | {"side": side.name}
+            return {**self._judge.named_key(number, record), "side": side.name}
         names = side.relation.id or ("record", "number")
         return {"side": side.name, **dict(zip(names, record.id, strict=True))}
-
-    @cached_property
-    def _key_names(self) -> tuple[str, ...]:
-        """The left columns of the key; a column that it holds twice also names its normalisers."""
-        names: list[str] = []
-        for pair in self.bound.pairs:
-            steps = ", ".join(step.name for step in pair.left.steps) or "as it is"
-            names.append(f"{pair.left.column} ({steps})" if pair.left.column in names else pair.left.column)
-        return tuple(names)
 
     def _money(self, sides: Sides) -> Mapping[str, Decimal]:
         """Return left - right: of the amounts that the rule compares, or of records without a partner their money.

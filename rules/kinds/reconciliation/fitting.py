@@ -57,7 +57,7 @@ def _mistakes(bound: BoundRule) -> Iterator[str]:
         for relation in (side.relation for side in bound.sides)
     }
     yield from (f"`{path[0]}`: {sentence}." for path, sentence in barren.reasons(bound.rule, facts))
-    for pair in bound.pairs:
+    for pair in (pair for key in bound.keys for pair in key):
         yield from _unlike(bound, pair, "totals" if bound.rule.totals else "key")
     for pair in bound.compared:
         if pair.days is None:
@@ -72,7 +72,7 @@ def _mistakes(bound: BoundRule) -> Iterator[str]:
 def _of_side(bound: BoundRule, side: BoundSide) -> Iterator[str]:
     schema, relation = side.columns.schema, side.relation
     yield from fitting.missing(schema, relation, _named(bound, side))
-    for part in (*side.key, *side.compare, *side.differ):
+    for part in (*side.key_parts, *side.compare, *side.differ):
         yield from fitting.key_part(schema, part)
     yield from fitting.money(schema, relation)
     if side.grace:
@@ -97,7 +97,9 @@ def _named(bound: BoundRule, side: BoundSide) -> Iterator[tuple[str, str]]:
     yield from (("id", name) for name in side.relation.id)
     yield from (("money", name) for name in money)
     yield from (
-        ("totals.by" if bound.rule.totals else "key", part.column) for part in side.key if part.column not in money
+        ("totals.by" if bound.rule.totals else "key", part.column)
+        for part in side.key_parts
+        if part.column not in money
     )
     yield from (("compare", part.column) for part in side.compare if part.column not in money)
     yield from (("differ", part.column) for part in side.differ)

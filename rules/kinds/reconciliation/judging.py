@@ -89,11 +89,37 @@ class Judge:
         """Return the normalised key of a record."""
         return [chain(record.values[column]) for column, chain in self._key_chains[side]]
 
+    def named_key(self, side: int, record: Record) -> dict[str, Value]:
+        """Return that key by the left columns; a column that it holds twice also names its normalisers."""
+        return dict(zip(self._key_names, self.key_of(side, record), strict=True))
+
+    def has_key(self, side: int, record: Record) -> bool:
+        """Return True if a record has the whole key, but for parts whose empty values match each other."""
+        key = self.key_of(side, record)
+        return bool(key) and all(value is not None or self.bound.matches_null(n) for n, value in enumerate(key))
+
+    def share_key(self, sides: Sides) -> bool:
+        """Return True if all records have equal keys."""
+        keys = (
+            [canonical(value) for value in self.key_of(n, record)] for n, side in enumerate(sides) for record in side
+        )
+        first = next(keys)
+        return all(key == first for key in keys)
+
+    @cached_property
+    def _key_names(self) -> tuple[str, ...]:
+        names: list[str] = []
+        for pair in self.bound.pairs:
+            steps = ", ".join(step.name for step in pair.left.steps) or "as it is"
+            names.append(f"{pair.left.column} ({steps})" if pair.left.column in names else pair.left.column)
+        return tuple(names)
+
     @cached_property
     def _key_chains(self) -> Sequence[Sequence[tuple[str, Chain]]]:
         return [
-            [(part.column, chain_function(part.steps, side.relation.timezone)) for part in side.key]
+            [(part.column, chain_function(part.steps, side.relation.timezone)) for part in parts]
             for side in self.bound.sides
+            for parts in [[pair.side(side.name) for pair in self.bound.pairs]]
         ]
 
     def _sums(self, sides: Sides) -> Iterator[Difference]:

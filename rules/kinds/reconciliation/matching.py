@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from rules.kinds.reconciliation import assigning, bundles, searching
 from rules.kinds.reconciliation.accounts import Sums, summed_by_code
 from rules.kinds.reconciliation.bound import BoundRule
+from rules.kinds.reconciliation.numbers import Integers
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Window
 from rules.kinds.reconciliation.sides import Sides
-from rules.kinds.reconciliation.statements import UNSETTLED, Select, Statements
-from rules.kinds.reconciliation.stored import PARTS, REASONS
+from rules.kinds.reconciliation.statements import PICKED, UNSETTLED, Select, Statements
+from rules.kinds.reconciliation.stored import PARTS, REASONS, UNMATCHED
 from rules.kinds.reconciliation.workspace import Workspace
 
 RECORDS_OF_A_PART = 250000
@@ -47,9 +49,29 @@ def matched(
         screen = _match_part(workspace, statements, bound, matching, part, screen=screen)
         number += together
     for side, of_side in enumerate(states):
-        if any(map(of_side.get, REASONS)):
-            _add_incomplete(matching.outcomes, side, workspace, statements.incomplete(side))
+        if any(map(of_side.get, UNMATCHED)):
+            _add_unmatched(matching.outcomes, side, workspace, statements.unmatched(side))
+    for by_key in statements.by_each_key[1:]:
+        _match_alone(workspace, by_key, matching)
     return matching
+
+
+def _match_alone(workspace: Workspace, statements: Statements, matching: Matching) -> None:
+    """Match the single records without a partner by another key."""
+    outcomes = matching.outcomes
+    alone = [outcomes.alone(side, without=tuple(REASONS.values())) for side in (LEFT, RIGHT)]
+    if not all(len(rows) for _, rows in alone):
+        return
+    left, right = (picked(workspace, statements, side, rows) for side, (_, rows) in enumerate(alone))
+    matched = match(Sides.of(statements.bound, left, right), statements.bound)
+    _add_agreeing(workspace, matching, matched)
+    resolved, still_alone = [], []
+    for side, ((numbers, rows), table) in enumerate(zip(alone, (left, right), strict=True)):
+        numbers_alone, rows_alone = matched.alone(side, without=())
+        still_alone.append(numbers_alone)
+        resolved.append(numbers[np.isin(rows, np.setdiff1d(table["row"].to_numpy(), rows_alone))])
+    matching.outcomes = outcomes.without(np.concatenate(resolved))
+    matching.outcomes.extend(matched.without(np.concatenate(still_alone)))
 
 
 def prepared(workspace: Workspace, bound: BoundRule) -> Statements:
@@ -76,9 +98,7 @@ def _match_part(
     settled = _screened(workspace, statements, bound, matching, part) if screen else 0
     left, right = (workspace.query(statements.left_over(side, *part, screened=screen)) for side in (LEFT, RIGHT))
     outcomes = match(Sides.of(bound, left, right), bound)
-    for side, sums in enumerate(matching.agreed):
-        for summed in summed_by_code(workspace, side, outcomes.agreeing(side)).values():
-            sums.plus(summed)
+    _add_agreeing(workspace, matching, outcomes)
     matching.outcomes.extend(outcomes)
     return settled > len(left) + len(right)
 
@@ -112,10 +132,23 @@ def match(sides: Sides, bound: BoundRule) -> Outcomes:
     return bundles.bundled(sides, window, bound.rule.has_many)
 
 
-def _add_incomplete(outcomes: Outcomes, side: int, workspace: Workspace, statement: Select) -> None:
-    """Add the records that can match nothing, each with the reason."""
+def picked(workspace: Workspace, statements: Statements, side: int, rows: Integers) -> pa.Table:
+    """Return those of a side's rows that have the whole key, as `Sides.of` reads them, with their money."""
+    with workspace.shown(PICKED.name, pa.table({"row": rows})):
+        return workspace.query(statements.picked(side))
+
+
+def _add_agreeing(workspace: Workspace, matching: Matching, outcomes: Outcomes) -> None:
+    """Add the sums of the records that agree with their partners."""
+    for side, sums in enumerate(matching.agreed):
+        for summed in summed_by_code(workspace, side, outcomes.agreeing(side)).values():
+            sums.plus(summed)
+
+
+def _add_unmatched(outcomes: Outcomes, side: int, workspace: Workspace, statement: Select) -> None:
+    """Add the records that the first key cannot match, each with the reason."""
     records = workspace.query(statement)
     rows, due, states = (records[name].to_numpy() for name in ("row", "due", "state"))
-    for state, reason in REASONS.items():
+    for state, reason in UNMATCHED.items():
         chosen = np.flatnonzero(states == state)
         outcomes.add_alone(side, rows[chosen], due[chosen], reason)

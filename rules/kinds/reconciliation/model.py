@@ -14,7 +14,16 @@ from rules.document.mistakes import listed, suggestion
 from rules.expressions import parse
 from rules.forms import FormWords
 from rules.kinds.base import DatasetFacts, Rule, SettingPath
-from rules.kinds.reconciliation.pairs import AllColumns, Apart, ComparedPair, ComparedPairs, Pairs
+from rules.kinds.reconciliation.pairs import (
+    AllColumns,
+    AnyPairs,
+    Apart,
+    ComparedPair,
+    ComparedPairs,
+    KeyPairs,
+    Pair,
+    Pairs,
+)
 from rules.models import KeyPart, Strict, parse_duration
 from rules.values import PLACE
 
@@ -137,6 +146,15 @@ class Totals(Strict):
     sum: Sums
 
 
+def keys_of(key: AnyPairs | tuple[Pair, ...]) -> tuple[tuple[Pair, ...], ...]:
+    """Return the keys of the setting `key`, in order of preference."""
+    return key.any if isinstance(key, AnyPairs) else (key,)
+
+
+def _in_words(keys: Iterable[tuple[Pair, ...]]) -> str:
+    return " or ".join(" and ".join(pair.name for pair in key) for key in keys)
+
+
 def _bundle(value: Any) -> Any:
     return {} if value == "search" else value
 
@@ -165,7 +183,11 @@ class ReconciliationRule(Rule):
         default=None, description="The records that take part, a condition for each dataset."
     )
     totals: Totals | None = Field(default=None, description="Compare only sums per key: `by` and `sum`.")
-    key: Pairs = Field(default=(), description="The columns, with normalisers, that are equal in a pair.")
+    key: KeyPairs = Field(
+        default=(),
+        description="The columns, with normalisers, that are equal in a pair; or `any` of several keys, "
+        "each for the records that are still without a partner.",
+    )
     nulls: dict[str, Literal["match"]] = Field(
         default_factory=dict,
         description="Columns of the key, by their left name, whose empty values match each other, e.g. {note: match}.",
@@ -212,11 +234,12 @@ class ReconciliationRule(Rule):
     @field_validator("nulls")
     @classmethod
     def _is_in_key(cls, value: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        columns = [pair.left.column for pair in info.data.get("key", ())]
+        keys = [[pair.left.column for pair in pairs] for pairs in keys_of(info.data.get("key", ()))]
+        columns = [column for key in keys for column in key]
         for column in value:
             if column not in columns:
                 raise ValueError(f"names `{column}`, which is not in the key; {suggestion(column, columns)}")
-        if columns and set(columns) <= value.keys():
+        if any(key and set(key) <= value.keys() for key in keys):
             raise ValueError("for all columns of the key would match any two records without one; leave one out")
         return value
 
@@ -252,7 +275,9 @@ class ReconciliationRule(Rule):
             raise ValueError("`differ` chooses between possible partners; add a `tolerance` to a one_to_one rule")
         if self.bundle is not None and amount is not None and amount.percent is not None:
             raise ValueError("`bundle` searches for a sum, which no percentage limits; write an amount for `by`")
-        if len(set(map(repr, self.key))) < len(self.key):
+        if len(self.keys) > 1 and self.is_bundled:
+            raise ValueError("`key` has several keys, which only `match: one_to_one` tries in turn; write one key")
+        if any(len(set(map(repr, key))) < len(key) for key in self.keys):
             raise ValueError("`key` names the same columns twice; remove one")
         return self
 
@@ -293,7 +318,17 @@ class ReconciliationRule(Rule):
     def _can_be_near(self) -> bool:
         """True if records without a partner can agree in something: in the key, or in a part of it."""
         tolerance = self.tolerance
-        return len(self.key) > 1 or any((tolerance.date, tolerance.amount, self.bundle))
+        return max(map(len, self.keys)) > 1 or any((tolerance.date, tolerance.amount, self.bundle))
+
+    @property
+    def keys(self) -> tuple[tuple[Pair, ...], ...]:
+        """The keys, in order of preference."""
+        return keys_of(self.key)
+
+    @property
+    def key_pairs(self) -> tuple[Pair, ...]:
+        """The parts of all keys."""
+        return tuple(pair for key in self.keys for pair in key)
 
     @property
     def compared(self) -> tuple[ComparedPair, ...]:
@@ -306,8 +341,12 @@ class ReconciliationRule(Rule):
         return next((each for each in self.compare if isinstance(each, AllColumns)), None)
 
     def key_parts(self) -> Iterator[tuple[SettingPath, KeyPart]]:
-        settings = {
-            ("key",): self.key,
+        settings: dict[SettingPath, Iterable[Pair | AllColumns]] = {
+            **(
+                {("key", "any", number): pairs for number, pairs in enumerate(self.keys)}
+                if isinstance(self.key, AnyPairs)
+                else {("key",): self.key}
+            ),
             ("compare",): self.compare,
             ("differ",): self.differ,
             ("totals", "by"): self.totals.by if self.totals else (),
@@ -332,7 +371,7 @@ class ReconciliationRule(Rule):
     def _column_pairs(
         self, left: DatasetFacts, right: DatasetFacts
     ) -> Iterator[tuple[SettingPath, tuple[str, ...], tuple[str, ...]]]:
-        settings = {"key": self.key, "compare": self.compared, "totals": self.totals.by if self.totals else ()}
+        settings = {"key": self.key_pairs, "compare": self.compared, "totals": self.totals.by if self.totals else ()}
         for name, pairs in settings.items():
             for pair in pairs:
                 yield (name,), (pair.left.column,), (pair.right.column,)
@@ -352,7 +391,7 @@ class ReconciliationRule(Rule):
         every, tolerance = self.compares_all, self.tolerance
         if every is None:
             return ()
-        used = {name for pair in (*self.key, *self.compared) for name in (pair.left.column, pair.right.column)}
+        used = {name for pair in (*self.key_pairs, *self.compared) for name in (pair.left.column, pair.right.column)}
         used |= {
             name for each in (tolerance.date, tolerance.amount) if each for name in (each.left, each.right) if name
         }
@@ -370,11 +409,10 @@ class ReconciliationRule(Rule):
     @property
     def aligned(self) -> tuple[tuple[str, str], ...]:
         by = self.totals.by if self.totals else ()
-        return (*((pair.left.column, pair.right.column) for pair in (*self.key, *by)), *self.agreeing)
+        return (*((pair.left.column, pair.right.column) for pair in (*self.key_pairs, *by)), *self.agreeing)
 
     def because(self, form: str) -> str:
-        key = (pair.name for pair in (self.totals.by if self.totals else self.key))
-        names = " and ".join(key) or "date and amount"
+        names = _in_words([self.totals.by] if self.totals else self.keys) or "date and amount"
         match form:
             case "left_only" | "right_only":
                 missing_in = self.right if form == "left_only" else self.dataset
@@ -393,7 +431,7 @@ class ReconciliationRule(Rule):
     @property
     def _nothing_like_it(self) -> str:
         """What the other dataset does not have, in words."""
-        names = " and ".join(pair.name for pair in self.key)
+        names = _in_words(self.keys)
         alike = f" with the same {names}" if names else ""
         if self.bundle is not None:
             return f"no free records{alike} that add up to it"
@@ -412,7 +450,7 @@ class ReconciliationRule(Rule):
         return super().form_words(form)
 
     def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:
-        pairs = (*self.key, *(self.totals.by if self.totals else ())) if dataset == self.right else ()
+        pairs = (*self.key_pairs, *(self.totals.by if self.totals else ())) if dataset == self.right else ()
         for column in columns:
             yield column
             yield from (pair.left.column for pair in pairs if pair.right.column == column)

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from rules.kinds.reconciliation import numbers
+from rules.kinds.reconciliation import matching, numbers
 from rules.kinds.reconciliation.bound import BoundRule
 from rules.kinds.reconciliation.numbers import Amounts, Flags, Integers, Scaled
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Ranges, Records, Window, exact, ranges, slices
 from rules.kinds.reconciliation.sides import Side, Sides, Within
-from rules.kinds.reconciliation.statements import KEYS, PICKED, Statements
+from rules.kinds.reconciliation.statements import KEYS, Statements
 from rules.kinds.reconciliation.stored import REASONS
 from rules.kinds.reconciliation.workspace import Workspace
 from rules.normalise import chain_type
@@ -56,14 +56,19 @@ class _Amounts:
 
 
 def joined(workspace: Workspace, statements: Statements, bound: BoundRule, outcomes: Outcomes) -> Outcomes:
-    """Return the outcomes, with near misses in the place of records without a partner."""
-    if "near_miss" not in bound.rule.report or "near_miss" not in bound.rule.possible_forms:
-        return outcomes
+    """Return the outcomes, with near misses in the place of records without a partner; by each key in turn."""
+    if "near_miss" in bound.rule.report and "near_miss" in bound.rule.possible_forms:
+        for by_key in statements.by_each_key:
+            outcomes = _joined(workspace, by_key, outcomes)
+    return outcomes
+
+
+def _joined(workspace: Workspace, statements: Statements, outcomes: Outcomes) -> Outcomes:
     alone = [outcomes.alone(side, without=tuple(REASONS.values())) for side in (LEFT, RIGHT)]
     if not all(len(rows) for _, rows in alone):
         return outcomes
-    tables = [_picked(workspace, statements, side, rows) for side, (_, rows) in enumerate(alone)]
-    search = _Search.of(workspace, statements, bound, (tables[LEFT], tables[RIGHT]))
+    tables = [matching.picked(workspace, statements, side, rows) for side, (_, rows) in enumerate(alone)]
+    search = _Search.of(workspace, statements, statements.bound, (tables[LEFT], tables[RIGHT]))
     left, right = search.pairs()
     numbers_of = [dict(zip(rows.tolist(), of_side.tolist(), strict=True)) for of_side, rows in alone]
     chosen = []
@@ -71,11 +76,6 @@ def joined(workspace: Workspace, statements: Statements, bound: BoundRule, outco
         rows = search.sides[side].row[places]
         chosen.append((np.array([numbers_of[side][row] for row in rows.tolist()], np.int64), rows))
     return outcomes.join_near_misses(chosen[LEFT], chosen[RIGHT])
-
-
-def _picked(workspace: Workspace, statements: Statements, side: int, rows: Integers) -> pa.Table:
-    with workspace.shown(PICKED.name, pa.table({"row": rows, "place": np.arange(len(rows))})):
-        return workspace.query(statements.picked(side))
 
 
 @dataclass(frozen=True)

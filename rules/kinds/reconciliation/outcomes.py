@@ -114,15 +114,20 @@ class Outcomes:
     def _sizes(self) -> Integers:
         return np.bincount(self.members.number, minlength=self.size)
 
+    def without(self, numbers: Integers) -> Outcomes:
+        """Return the other discrepancies, numbered anew, and the counts of all that matched."""
+        is_kept = np.ones(self.size, np.bool_)
+        is_kept[numbers] = False
+        others = self._where(is_kept)
+        others.matched, others.interchangeable = self.matched, self.interchangeable
+        return others
+
     def join_near_misses(self, left: tuple[Integers, Integers], right: tuple[Integers, Integers]) -> Outcomes:
         """Return the discrepancies with pairs of single records as one each.
 
         A side is (numbers of the discrepancies that the records were, their rows).
         """
-        is_kept = np.ones(self.size, np.bool_)
-        is_kept[left[0]] = is_kept[right[0]] = False
-        joined = self._where(is_kept)
-        joined.matched, joined.interchangeable = self.matched, self.interchangeable
+        joined = self.without(np.concatenate([left[0], right[0]]))
         places = np.arange(len(left[1]))
         joined.add("near_miss", (places, left[1]), (places, right[1]), len(places))
         return joined

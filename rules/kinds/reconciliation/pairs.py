@@ -5,7 +5,16 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from rules.models import PART_SCHEMA, STEP_SCHEMA, KeyPart, Strict, as_list, parse_part, parse_step
 
@@ -170,6 +179,52 @@ Pairs = Annotated[
     tuple[Annotated[Pair, BeforeValidator(parse_pair)], ...],
     BeforeValidator(as_list),
     WithJsonSchema(_schema({})),
+]
+
+
+class AnyPairs(Strict):
+    """`key: {any: [[reference], [memo]]}`: keys in order of preference, each for records that are still alone."""
+
+    any: tuple[Pairs, ...]
+
+    @field_validator("any", mode="before")
+    @classmethod
+    def _are_several(cls, keys: Any) -> Any:
+        if not isinstance(keys, (list, tuple)) or len(keys) < 2:
+            raise ValueError("needs two or more keys, like [[reference], [memo]]; write a single key without it")
+        return keys
+
+    @field_validator("any")
+    @classmethod
+    def _differ(cls, keys: tuple[tuple[Pair, ...], ...]) -> tuple[tuple[Pair, ...], ...]:
+        if not all(keys):
+            raise ValueError("a key needs at least one column")
+        if len({frozenset(map(repr, pairs)) for pairs in keys}) < len(keys):
+            raise ValueError("holds the same key twice; remove one")
+        return keys
+
+
+def _form(key: Any) -> str:
+    return "any" if isinstance(key, AnyPairs) or (isinstance(key, dict) and set(key) == {"any"}) else "columns"
+
+
+_PAIRS_SCHEMA = _schema({})
+KeyPairs = Annotated[
+    Annotated[AnyPairs, Tag("any")] | Annotated[Pairs, Tag("columns"), Field()],
+    Discriminator(_form),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {
+                    "type": "object",
+                    "required": ["any"],
+                    "additionalProperties": False,
+                    "properties": {"any": {"type": "array", "items": _PAIRS_SCHEMA, "minItems": 2}},
+                },
+                *_PAIRS_SCHEMA["anyOf"],
+            ]
+        }
+    ),
 ]
 ComparedPairs = Annotated[
     tuple[Annotated[ComparedPair | AllColumns, BeforeValidator(_parse_compared)], ...],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,7 @@ from rules.kinds.reconciliation.stored import Element, SideTable
 from rules.values import Type
 
 UNSETTLED = "unsettled"
-PICKED = sa.table("picked", sa.column("row", sa.BigInteger()), sa.column("place", sa.BigInteger()))
+PICKED = sa.table("picked", sa.column("row", sa.BigInteger()))
 KEYS = "picked_keys"
 Both = tuple[Element, Element]
 Select = sa.Select[Any]
@@ -45,7 +45,7 @@ class Statements:
 
     @cached_property
     def keys(self) -> tuple[Both, ...]:
-        return tuple(self.alike(f"key_{n}") for n in range(len(self.bound.pairs)))
+        return tuple(self.alike(name) for name in self.bound.key_values)
 
     @cached_property
     def compared(self) -> tuple[Both, ...]:
@@ -66,7 +66,8 @@ class Statements:
 
     def compile_all(self) -> None:
         """Compile all values, so that the functions they call are known."""
-        _ = self.keys, self.compared, self.differ, self.amounts, self.days
+        for each in self.by_each_key:
+            _ = each.keys, each.compared, each.differ, each.amounts, each.days
 
     def alike(self, name: str) -> Both:
         return alike(name, self.tables, self.schemas)
@@ -261,29 +262,34 @@ class Statements:
                 columns.append(table.value(name).label(f"value_{n}"))
         return columns
 
+    @cached_property
+    def by_each_key(self) -> Sequence[Statements]:
+        """These statements, which match by the first key, and those that match by the others."""
+        return [self, *(replace(self, bound=bound) for bound in self.bound.by_each_key[1:])]
+
     def picked(self, side: int) -> Select:
-        """Select the records of PICKED in its order, with their money."""
+        """Select the records of PICKED that have the whole key, with their money, in the order of `left_over`."""
         table = self.tables[side]
         columns = [*self._columns(side), sa.true().label("has_equals")]
         columns += [table.value(name).label(name) for name in ("money", "currency") if name in table.parts]
         joined = table.table.join(PICKED, table.row == PICKED.c.row)
-        return sa.select(*columns).select_from(joined).order_by(PICKED.c.place)
+        return sa.select(*columns).select_from(joined).where(table.has_key(self.bound)).order_by(*table.order())
 
     def single(self, side: int) -> Select:
-        """Select the places of KEYS whose key only one record of a side has."""
+        """Select the places of KEYS whose key only one record of a side has, among those that can match."""
         table, names = self.tables[side], [f"key_{n}" for n in range(len(self.keys))]
         keys = sa.table(KEYS, sa.column("place", sa.BigInteger()), *map(sa.column, names))
         is_same = sa.and_(
             *(key[side].is_not_distinct_from(keys.c[name]) for key, name in zip(self.keys, names, strict=True))
         )
-        select = sa.select(keys.c.place).select_from(table.table.join(keys, is_same)).where(table.takes_part)
+        select = sa.select(keys.c.place).select_from(table.table.join(keys, is_same)).where(table.can_match)
         return select.group_by(keys.c.place).having(sa.func.count() == sa.literal_column("1"))
 
-    def incomplete(self, side: int) -> Select:
-        """Select the records that take part but can match nothing, with the state that says why."""
+    def unmatched(self, side: int) -> Select:
+        """Select the records that take part but that the first key cannot match, with the state that says why."""
         table = self.tables[side]
         columns = (table.row.label("row"), table.due().label("due"), table.state.label("state"))
-        return sa.select(*columns).where(table.is_incomplete).order_by(*table.order())
+        return sa.select(*columns).where(table.is_unmatched).order_by(*table.order())
 
 
 def _counts(both: sa.Subquery) -> Both:
@@ -311,6 +317,9 @@ def texts(bound: BoundRule, tables: Sequence[SideTable]) -> tuple[str, ...]:
             shown[f"{table.side.name} records that may not agree"] = _text(
                 statements.left_over(side, 0, 1, screened=statements.can_screen)
             )
+    for number, by_key in enumerate(statements.by_each_key[1:], 2):
+        for side, table in enumerate(tables):
+            shown[f"{table.side.name} records without a partner, by key {number}"] = _text(by_key.picked(side))
     return tuple(f"-- {name}\n{text}" for name, text in shown.items())
 
 

@@ -18,13 +18,17 @@ from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Held
 from rules.models import KeyPart
 from rules.values import Type
 
-TAKES_PART, OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, NO_KEY, NO_DATE, NO_AMOUNT, NO_ID = range(9)
+TAKES_PART, OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, NO_KEY, NO_DATE, NO_AMOUNT, NO_ID, LATER_KEY = range(
+    10
+)
 """The states of a record. Those without key, date or amount match nothing, and so are findings. One with an empty part
-in its id takes no part, because no finding could name it."""
+in its id takes no part, because no finding could name it. One without the first of several keys waits for a later."""
 LEFT_OUT = (OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, NO_ID)
 REASONS = {NO_KEY: "no key", NO_DATE: "no date", NO_AMOUNT: "no amount"}
+UNMATCHED = {LATER_KEY: "", **REASONS}
+"""The states of records that the first key cannot match."""
 PARTS = 256
-"""Parts of the keys: a record's part is the hash of its key, modulo this number."""
+"""Parts of the first key: a record's part is the hash of its key, modulo this number."""
 _DAY = dt.timedelta(days=1)
 
 Element = sa.ColumnElement[Any]
@@ -119,7 +123,7 @@ class SideTable:
 
     def _part(self, values: Mapping[str, Element]) -> Element:
         """The part of the key, the same for equal values of both sides whatever their types."""
-        keys = [self._hashable(name, value) for name, value in values.items() if name.startswith("key_")]
+        keys = [self._hashable(name, values[name]) for name in self.bound.key_values]
         parts: Element = sa.literal_column(str(PARTS))
         return sa.func.hash(*keys) % parts if keys else sa.literal_column("0")
 
@@ -152,19 +156,26 @@ class SideTable:
                 condition = inner.c[self.labels[name]]
                 whens += [(condition.is_(None), unknown), (sa.not_(condition), outside)]
         whens += [(values[name].is_(None), NO_ID) for name in self.parts if name.startswith("id_")]
-        for name, state in self._required():
-            whens.append((_is_missing(values[name], self.held(name)), state))
+        if not self.bound.rule.totals:
+            has_key = [self._has_key(bound, values) for bound in self.bound.by_each_key]
+            whens.append((sa.not_(sa.or_(*has_key)), NO_KEY))
+            for name, state in (("date", NO_DATE), ("amount", NO_AMOUNT)):
+                if name in self.parts:
+                    whens.append((_is_missing(values[name], self.held(name)), state))
+            if len(has_key) > 1:
+                whens.append((sa.not_(has_key[0]), LATER_KEY))
         cases: list[tuple[Element, Element]] = [(when, sa.literal_column(str(state))) for when, state in whens]
         takes_part: Element = sa.literal_column(str(TAKES_PART))
         return sa.case(*cases, else_=takes_part) if cases else takes_part
 
-    def _required(self) -> list[tuple[str, int]]:
-        """The values without which a record matches nothing. Sums per key leave out missing values."""
-        if self.bound.rule.totals:
-            return []
-        required = [(f"key_{n}", NO_KEY) for n in range(len(self.side.key)) if not self.bound.matches_null(n)]
-        optional = (("date", NO_DATE), ("amount", NO_AMOUNT))
-        return [*required, *((name, state) for name, state in optional if name in self.parts)]
+    def has_key(self, bound: BoundRule) -> Element:
+        """Return the condition that a record of the filled table has the whole key of `bound`."""
+        return self._has_key(bound, {name: self.value(name) for name in bound.key_values})
+
+    def _has_key(self, bound: BoundRule, values: Mapping[str, Element]) -> Element:
+        """Return that condition; a part whose empty values match each other is not needed."""
+        names = [name for n, name in enumerate(bound.key_values) if not bound.matches_null(n)]
+        return sa.and_(sa.true(), *(sa.not_(_is_missing(values[name], self.held(name))) for name in names))
 
     def given(self, column: str) -> Element:
         """Return a column that was read, null where it is empty."""
@@ -210,9 +221,14 @@ class SideTable:
         return sa.func.coalesce(waited >= by // dt.timedelta(microseconds=1), sa.true())
 
     @property
-    def is_incomplete(self) -> Element:
-        """The condition that a record takes part but lacks a value that matching needs."""
-        return self.state.in_([sa.literal_column(str(state)) for state in REASONS])
+    def is_unmatched(self) -> Element:
+        """The condition that a record takes part but lacks a value that matching by the first key needs."""
+        return self.state.in_([sa.literal_column(str(state)) for state in UNMATCHED])
+
+    @property
+    def can_match(self) -> Element:
+        """The condition that a record has all that matching needs, by one of the keys."""
+        return self.state.in_([sa.literal_column(str(state)) for state in (TAKES_PART, LATER_KEY)])
 
     @property
     def is_scanned(self) -> Element:

@@ -30,7 +30,7 @@ _MATCHES_ALONE = {
 def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
     """Return the rule's sentences below their headings; see `rules.kinds.base.Fitted`."""
     sentences = {
-        "compares": [_part(pair, "equal") for pair in bound.pairs],
+        "compares": list(_keys(bound)),
         "takes part": list(_takes_part(bound)),
         "pairs": list(_pairs(bound)),
         "must differ": [_part(pair, "different") for pair in bound.rule.differ],
@@ -38,6 +38,12 @@ def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
         "waits": list(_waits(bound)),
     }
     return {heading: listed for heading, listed in sentences.items() if listed}
+
+
+def _keys(bound: BoundRule) -> Iterator[str]:
+    for number, key in enumerate(bound.keys):
+        for pair in key:
+            yield (f"key {number + 1}, " if len(bound.keys) > 1 else "") + _part(pair, "equal")
 
 
 def _part(pair: Pair, how: str) -> str:
@@ -110,7 +116,7 @@ def _sample(side: BoundSide, row: Mapping[str, Value], slot: dt.datetime, datase
     zone = side.relation.timezone
     compared = tuple(
         (part.column, record[part.column], chain_function(part.steps, zone)(record[part.column]))
-        for part in (*side.key, *side.compare, *side.differ)
+        for part in (*side.key_parts, *side.compare, *side.differ)
     )
     names = side.relation.id
     record_id = tuple(record[name] for name in names) if names else (grouping.content_digest(record, side.content), 0)
