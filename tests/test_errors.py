@@ -43,6 +43,7 @@ INTERNAL = {
         "reconcile.runs.renaming.FormerIdMissing",
         "reconcile.runs.renaming.IdsUnsteady",
         "reconcile.detection.plausible.NothingChecked",
+        "reconcile.detection.plausible.MuchUnreadable",
         "reconcile.detection.plausible.Unlikely",
     ),
     "a mistake of the configuration, told with its place; of a rule in Python, a ValueError": (

@@ -299,7 +299,7 @@ def test_a_run_whose_every_key_is_null_is_told_and_resolves_nothing(shop: Charge
     ("change", "reason"),
     [
         ("order_id = null", "order_id is null in 36 records"),
-        ("charged_at = replace(charged_at, '2026-11-20', '20.11.26')", "charged_at of 36 records treated as empty"),
+        ("charged_at = ''", "charged_at is null in 36 records"),
     ],
 )
 def test_records_that_can_no_longer_be_compared_resolve_nothing(tmp_path: Path, change: str, reason: str) -> None:
@@ -322,6 +322,42 @@ def test_records_that_can_no_longer_be_compared_resolve_nothing(tmp_path: Path, 
     assert "compared 4 records" in shop.write().run(code=3).rule("double-charge")["failed"]
     assert shop.cli("allow", "double-charge").code == 0
     assert shop.run().rule("double-charge")["findings"]["resolved"] == 18
+
+
+def unreadable(shop: ChargesProject, more_than: str) -> None:
+    """Write the times of the charges beyond an id as no instant."""
+    shop.sql(f"update charges set charged_at = replace(charged_at, '2026-11-20', '20.11.26') where id > '{more_than}'")
+
+
+@pytest.mark.slow
+def test_a_rule_is_not_judged_by_values_that_cannot_be_read_until_somebody_accepts_them(tmp_path: Path) -> None:
+    shop = ChargesProject.at(tmp_path / "shop").add(*(one for n in range(20) for one in twice(2 * n + 1, f"A-{n}")))
+    shop.config["datasets"]["charges"] = CHARGES | {"columns": {"charged_at": "instant"}}
+    shop.config["rules"]["double-charge"] = DOUBLE | {"window": {"charged_at": "15m"}}
+    unreadable(shop, "ch_00004")
+
+    planned, ended = shop.write().run("--dry-run", code=3), shop.run(code=3)
+
+    failed = ended.rule("double-charge")["failed"]
+    assert failed.startswith(
+        "Rule 'double-charge' can't read `charged_at` in 36 of 40 records of dataset 'charges': not an instant, first "
+    )
+    assert planned.rule("double-charge")["failed"] == failed
+    assert shop.findings() == []
+    assert shop.cli("allow", "double-charge").code == 0
+    assert shop.run().rule("double-charge")["findings"]["new"] == 2
+    assert shop.run().rule("double-charge")["findings"]["known"] == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("records", "code"), [(1, 0), (19, 0), (20, 3), (21, 3)])
+def test_so_many_values_that_cannot_be_read_are_too_many(tmp_path: Path, records: int, code: int) -> None:
+    shop = ChargesProject.at(tmp_path / "shop").add(*(one for n in range(40) for one in twice(2 * n + 1, f"A-{n}")))
+    shop.config["datasets"]["charges"] = CHARGES | {"columns": {"charged_at": "instant"}}
+    shop.config["rules"]["double-charge"] = DOUBLE | {"window": {"charged_at": "15m"}}
+    unreadable(shop, f"ch_{80 - records:05}")
+
+    shop.write().run(code=code)
 
 
 @pytest.mark.slow

@@ -23,19 +23,19 @@ EXIT_CODES: Mapping[int, str] = {
 }
 STATES: Mapping[State, str] = {
     State.OPEN: "waits for you",
-    State.AWAITING: "a plan waits",
+    State.AWAITING: "a plan waits for approval",
     State.APPROVED: "a plan will be executed; `open` again if the rule is edited",
     State.CLEANING: "a plan is being executed or waits for a retry",
     State.CLEANED: "done; can be undone for `undo_window`",
     State.PARTLY: "some steps are done, others wait",
-    State.STALE: "its records changed since, or the database refused the plan; the next run looks again",
-    State.FAILED: "certainly not done; `reconcile retry` tries again",
+    State.STALE: "its records changed since, or the database refused the plan; the next run checks again",
+    State.FAILED: "definitely not done; `reconcile retry` tries again",
     State.QUARANTINED: "outcome unknown; decide with `reconcile quarantine`",
     State.UNDONE: "undone; its records are settled as if dismissed",
     State.SNOOZED: "not reported until a time, or until it grows",
     State.DISMISSED: "you decided: not the same",
     State.HANDLED: "you decided: real, and handled outside Reconcile",
-    State.RESOLVED: "its records no longer match, the rule was edited, or only records are left that you dismissed in "
+    State.RESOLVED: "its records no longer match, the rule was edited, or the only records left were dismissed in "
     "another finding",
     State.MERGED: "continues in another finding",
 }

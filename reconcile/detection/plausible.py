@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from notifications.wording.words import plural
 from reconcile.detection.detect import Detected, RuleUnchecked
 from reconcile.findings.identity import RuleIdentity
+from reconcile.findings.results import LeftOut
 from reconcile.store import Transaction, finding_memory, plans
 from reconcile.store import runs as stored
 from reconcile.store.runs import EarlierCounts
@@ -52,6 +53,21 @@ class FewerCompared(Unlikely):
         advice = "check its data and each `where`"
         super().__init__(
             dataset, counts, rule, f"Rule {rule!r} compared {compared}. Its findings are unchanged; {advice}"
+        )
+
+
+class MuchUnreadable(Unlikely):
+    """So many values of a column cannot be read that what the rule finds without them is no answer."""
+
+    def __init__(self, dataset: str, now: EarlierCounts, rule: str, cells: LeftOut, read: int) -> None:
+        first = f", first at {cells.first}" if cells.first else ""
+        super().__init__(
+            dataset,
+            now,
+            rule,
+            f"Rule {rule!r} can't read `{cells.column}` in {cells.records:,} of {plural(read, 'record', 'records')} of "
+            f"dataset {dataset!r}: {cells.reason}{first}. Its findings are unchanged; correct the data or the "
+            "dataset's settings",
         )
 
 
@@ -107,6 +123,7 @@ def _refuse(
         raise NothingChecked(rule.name, why)
     if detection.scanned and sum(entry.records for entry in skipped) == detection.scanned:
         raise NothingChecked(rule.name, f"every record{of_dataset} was skipped ({_reasons(detected)})")
+    _refuse_unreadable(dataset, identity, detected, before)
     if dataset not in rule.member_datasets:
         return  # a list may still be short, and fewer usable pairs never find fewer groups
     if tx is not None and before is not None:
@@ -153,6 +170,19 @@ def _refuse_fewer(
     if is_halved or (kept == 0 < before and finding_memory.standing(tx, identity).edited):
         usual = round(statistics.median(counts.scanned for counts in latest))
         raise FewerCompared(dataset, now, usual, identity.name)
+
+
+def _refuse_unreadable(dataset: str, identity: RuleIdentity, detected: Detected, before: EarlierCounts | None) -> None:
+    """Raise MuchUnreadable for a column that cannot be read in half of the records, or in FEW and more than a tenth.
+
+    What an earlier run could not read either, a person has accepted.
+    """
+    read = detected.detection.read - detected.detection.unread
+    accepted = 0.0 if before is None else before.skipped / max(before.read, 1)
+    for cells in detected.unreadable:
+        is_many = cells.records * 2 > read or cells.records >= FEW
+        if is_many and cells.records / max(read, 1) - accepted > _MANY_MORE:
+            raise MuchUnreadable(dataset, _counts(detected), identity.name, cells, read)
 
 
 def _refuse_far_fewer(
