@@ -147,12 +147,39 @@ def test_rules_are_ordered_by_severity_and_the_headline_counts_the_others() -> N
 
     names = [document.line_text(section.lines[0]) for section in shown.sections]
     assert [name.split()[1] for name in names] == ["double-charge", "twin-contact", "low-rule"]
-    assert shown.headline == (
-        "🔴 Critical: 2 new double charges, 40.00 EUR at risk · 10 more findings of 2 rules, 200.00 EUR at risk"
-    )
+    assert shown.headline == "🔴 Critical: 2 new double charges, 40.00 EUR at risk · 10 more findings of 2 rules"
+
     assert headline(night(double_charges(2), high)) == (
         "🔴 Critical: 2 new double charges, 40.00 EUR at risk · 1 new twin contact, 20.00 EUR at risk"
     )
+
+
+def test_first_runs_of_several_rules_are_one_list_without_findings() -> None:
+    first = replace(double_charges(9), first_run=True, skipped=("1 record skipped: email is null",))
+    other = replace(first, rule="twin-contact", severity="low", owner="ops", skipped=())
+    news = replace(double_charges(1), rule="returns", severity="medium")
+
+    shown = render.document(night(other, first, news), render.PAPER)
+
+    assert [len(section.groups) for section in shown.sections] == [1, 0]
+    assert [document.line_text(line) for line in shown.sections[1].lines] == [
+        "First run: 2 rules found what already exists. You'll see this summary once; later runs report only new "
+        "findings.",
+        "🔴 double-charge · critical · @finance: 9 double charges (9 surplus records), 180.00 EUR at risk",
+        "1 record skipped: email is null",
+        "🔵 twin-contact · low · ops: 9 twin contacts (9 surplus records), 180.00 EUR at risk",
+    ]
+    assert document.line_text(shown.sections[1].after[0]) == "Next: reconcile findings --rule double-charge"
+    assert len(render.document(night(first), render.PAPER).sections[0].groups) == 9
+
+
+def test_first_runs_of_many_rules_are_counted() -> None:
+    rules = [replace(double_charges(1), rule=f"rule-{n:02}", first_run=True) for n in range(18)]
+
+    [summary] = render.document(night(*rules), render.PAPER).sections
+
+    assert len(summary.lines) == 17
+    assert document.line_text(summary.lines[-1]) == "And 3 findings of 3 more rules"
 
 
 def test_what_was_left_out_is_told_with_its_reason() -> None:

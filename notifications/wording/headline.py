@@ -102,7 +102,7 @@ def _findings(rules: Sequence[RuleNotice]) -> Iterator[str]:
         yield f"{counted(rule)}{at_risk(rule.money)}"
     if others := rules[len(named) :]:
         count = words.plural(sum(rule.news for rule in others), "more finding", "more findings")
-        yield f"{count} of {len(others)} rules{at_risk(words.total(rule.money for rule in others))}"
+        yield f"{count} of {len(others)} rules"  # without a sum: rules may count the same money
 
 
 def _could_not(notice: Notice) -> Iterator[str]:

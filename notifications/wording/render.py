@@ -16,7 +16,10 @@ from notifications.wording.headline import SIGNS, at_risk, changes, counted, fir
 
 _FAILURES = 8
 _RULES = 15
+_SUMMED_UP = 2
+"""So many rules that found what existed before are one list with a line for each."""
 _CURRENCIES = 4
+_ONCE = "You'll see this summary once; later runs report only new findings."
 _MARGIN = 200  # units kept free for the line that counts what did not fit
 
 
@@ -39,10 +42,14 @@ def document(notice: Notice, room: Room) -> Document:
     if notice.trouble is not None:
         about = trouble.about(notice, notice.trouble)
         return Document(headline(notice), about, (trouble.section(notice, notice.trouble), *_rest(notice, ())))
-    rules = with_news(notice)
+    reported = with_news(notice)
+    existing = [rule for rule in reported if rule.first_run]
+    is_summed_up = len(existing) >= _SUMMED_UP
+    rules = [rule for rule in reported if not (is_summed_up and rule.first_run)]
     failures = tuple(_failures(notice))
     decisions = tuple(cleaning.decisions(notice, lambda group: groups.lines(group, notice)))
-    rest = (*cleaning.completed(notice), *_rest(notice, rules))
+    summary = [_summary(existing)] if is_summed_up else []
+    rest = (*summary, *cleaning.completed(notice), *_rest(notice, reported))
     details = _details(notice, rules, room)
     room_left = room.units - sum(section.size() for section in (*failures, *decisions, *rest))
     return Document(
@@ -165,11 +172,31 @@ def _rule(rule: RuleNotice, notice: Notice, most: int, in_thread: int) -> Sectio
     )
 
 
-def _heading(rule: RuleNotice, notice: Notice) -> Iterator[Line]:
+def _summary(rules: Sequence[RuleNotice]) -> Section:
+    """List rules that found what existed before."""
+    lines: list[Line] = [
+        (TextSpan(f"{first(rules).capitalize()}: {len(rules)} rules found what already exists. {_ONCE}"),)
+    ]
+    for rule in rules[:_RULES]:
+        lines.append((*_name(rule), TextSpan(f": {counted(rule)}{_in_brackets(rule)}{at_risk(rule.money)}")))
+        lines += [(TextSpan(words.visible(reason, 200)),) for reason in rule.skipped[:3]]
+    if others := rules[_RULES:]:
+        count = words.plural(sum(rule.news for rule in others), "finding", "findings")
+        lines.append((TextSpan(f"And {count} of {words.plural(len(others), 'more rule', 'more rules')}"),))
+    command = TextSpan(f"reconcile findings --rule {_argument(rules[0].rule)}", "code")
+    return Section("rule", tuple(lines), after=((TextSpan("Next: "), command),))
+
+
+def _name(rule: RuleNotice) -> Line:
+    """Return the sign, the name, the severity and the owner of a rule."""
     name = TextSpan(words.visible(rule.rule, 80), "bold")
     severity = words.visible(rule.severity, 20)
     owner = (TextSpan(" · "), TextSpan(words.visible(rule.owner, 60), mention=rule.owner)) if rule.owner else ()
-    yield (TextSpan(f"{SIGNS.get(severity, '•')} "), name, TextSpan(f" · {severity}"), *owner)
+    return (TextSpan(f"{SIGNS.get(severity, '•')} "), name, TextSpan(f" · {severity}"), *owner)
+
+
+def _heading(rule: RuleNotice, notice: Notice) -> Iterator[Line]:
+    yield _name(rule)
     yield (TextSpan(_sentence(rule, notice)),)
     left, right = (*rule.datasets, "left", "right")[:2]
     for line in rule.balance[:_CURRENCIES]:
@@ -189,25 +216,30 @@ def _largest(rule: RuleNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
 
 
 def _sentence(rule: RuleNotice, notice: Notice) -> str:
-    risk = at_risk(rule.money)
-    detail = words.plural(rule.records, "surplus record", "surplus records") if rule.records else ""
-    detail = detail or ", ".join(words.visible(form, 80) for form in rule.in_words)
-    in_brackets = f" ({detail})" if detail else ""
+    risk, in_brackets = at_risk(rule.money), _in_brackets(rule)
     if rule.first_run:
         exist = "exists" if rule.news == 1 else "exist"
         label = "First run after an edit of the rule" if rule.edited else first([rule]).capitalize()
-        return (
-            f"{label}: {counted(rule)}{in_brackets} already {exist}{risk}. "
-            "You'll see this summary once; later runs report only new findings."
-        )
+        return f"{label}: {counted(rule)}{in_brackets} already {exist}{risk}. {_ONCE}"
     in_total = f" {rule.open:,} open in total." if rule.known else ""
     parts = [f"{number:,} {name}" for name, number in changes(rule).items() if number]
     split = f": {words.listed(parts)}" if len(parts) > 1 else ""
     when = words.since(notice.since, notice.slot, notice.timezone)
-    if detail and _says_it_all(notice):
+    if in_brackets and _says_it_all(notice):
         lead = f"Since{when.removeprefix(' since')}: " if when else ""
-        return f"{lead}{detail}{f' ({words.listed(parts)})' if split else ''}.{in_total}"
+        return f"{lead}{_detail(rule)}{f' ({words.listed(parts)})' if split else ''}.{in_total}"
     return f"{counted(rule)}{in_brackets}{when}{split}{risk}.{in_total}"
+
+
+def _detail(rule: RuleNotice) -> str:
+    """Like "3 surplus records", or the forms of discrepancies; empty if there is neither."""
+    surplus = words.plural(rule.records, "surplus record", "surplus records") if rule.records else ""
+    return surplus or ", ".join(words.visible(form, 80) for form in rule.in_words)
+
+
+def _in_brackets(rule: RuleNotice) -> str:
+    detail = _detail(rule)
+    return f" ({detail})" if detail else ""
 
 
 def _says_it_all(notice: Notice) -> bool:
