@@ -81,6 +81,19 @@ def test_a_mismatch_is_about_amounts_unless_fields_are_compared(compare: str, ph
     assert rule(f"key: [ref]\n{compare}").form_words("mismatch").phrase == phrase
 
 
+def test_a_mismatch_of_nothing_but_the_currency_says_so() -> None:
+    keyed = rule("key: [ref]")
+    currency = Difference("cur", "EUR", "USD", "cur", "cur")
+    no_currency = Difference("cur", None, "USD", "cur", "cur")
+    amount = Difference("amount", Decimal(20), Decimal(19), "amount", "amount")
+
+    assert keyed.phrase("mismatch", [currency]) == "currencies differ"
+    assert keyed.phrase("mismatch", [no_currency]) == "currencies differ"
+    assert keyed.phrase("mismatch", [amount, currency]) == "amounts differ"
+    assert rule("key: [ref]\ncompare: [status]").phrase("mismatch", [currency]) == "values differ"
+    assert keyed.phrase("left_only", []) == "missing in ledger"
+
+
 def test_a_mismatch_of_bundles_can_also_be_one_of_dates() -> None:
     dated = "key: [ref]\ntolerance: {date: {left: day, right: at, days: 3}}"
 

@@ -224,7 +224,9 @@ def named(application: Application, identifier: str) -> FindingView:
 def _form(application: Application, finding: Finding) -> str:
     """Return the form in the words of its rule, if that is still of the same kind."""
     rule = rule_of(application.project, finding)
-    return (form_words(finding.form, finding.datasets) if rule is None else rule.form_words(finding.form)).phrase
+    if rule is None:
+        return form_words(finding.form, finding.datasets).phrase
+    return rule.phrase(finding.form, finding.differences)
 
 
 def listed(

@@ -25,7 +25,7 @@ from rules.models import Duration, Keep, KeyPart, Severity, SeverityField, Stric
 from rules.values import canonical_json
 
 if TYPE_CHECKING:  # a configuration is read without the engines
-    from rules.engines.base import Detection, Group, Records, Relation, Stop
+    from rules.engines.base import Detection, Difference, Group, Records, Relation, Stop
     from rules.engines.compile import Columns
     from rules.engines.scope import Changed, KnownGroups
     from rules.recognised import Recognition
@@ -225,6 +225,10 @@ class Rule(Strict):
     def form_words(self, form: str) -> FormWords:
         """Return the words for a form of the rule's findings."""
         return form_words(form, self.member_datasets)
+
+    def phrase(self, form: str, differences: Sequence[Difference]) -> str:  # noqa: ARG002 - kinds that compare need it
+        """Return what is wrong with one finding, in words; `differences` are the fields in which its sides differ."""
+        return self.form_words(form).phrase
 
     def because(self, form: str) -> str:  # noqa: ARG002 - kinds with several forms need it
         """Return why the records of a finding of this form belong together, as a sentence without any value."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
@@ -17,6 +17,9 @@ from rules.kinds.base import DatasetFacts, Rule, SettingPath
 from rules.kinds.reconciliation.pairs import AllColumns, Apart, ComparedPair, ComparedPairs, Pairs
 from rules.models import KeyPart, Strict, parse_duration
 from rules.values import PLACE
+
+if TYPE_CHECKING:  # a configuration is read without the engines
+    from rules.engines.base import Difference
 
 Form = Literal[
     "left_only", "right_only", "mismatch", "duplicate_left", "duplicate_right", "unbalanced", "ambiguous", "near_miss"
@@ -406,10 +409,21 @@ class ReconciliationRule(Rule):
         return f"no free record{alike} {enough}{differing}"
 
     def form_words(self, form: str) -> FormWords:
-        if form == "mismatch" and not self.compare and (self.is_assigned or self.tolerance.date is None):
-            # Nothing but the money at risk can differ; bundles are also compared by their dates.
+        if form == "mismatch" and self._compares_only_money:
             return FormWords("amounts differ", "amount differs", "amounts differ")
         return super().form_words(form)
+
+    def phrase(self, form: str, differences: Sequence[Difference]) -> str:
+        """Return "currencies differ" for a mismatch of money without a difference of amounts, which are numbers."""
+        is_of_money = form == "mismatch" and self._compares_only_money
+        if is_of_money and differences and all(isinstance(each.left or each.right, str) for each in differences):
+            return "currencies differ"
+        return super().phrase(form, differences)
+
+    @property
+    def _compares_only_money(self) -> bool:
+        """True if nothing but the money at risk can differ in matched records; bundles also differ by dates."""
+        return not self.compare and (self.is_assigned or self.tolerance.date is None)
 
     def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:
         pairs = (*self.key, *(self.totals.by if self.totals else ())) if dataset == self.right else ()
