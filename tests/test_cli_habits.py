@@ -512,7 +512,7 @@ def test_the_times_of_the_topic_can_be_used_as_they_are_written(shop: Project, w
         (("findngs",), "did you mean `findings`?"),
         (("exit-code",), "did you mean `exit-codes`?"),
         (("users", "ad"), "did you mean `add`?"),
-        (("xyzzy",), "`reconcile --help` lists what there is"),
+        (("xyzzy",), "`reconcile --help` lists the choices"),
         (("states", "run"), "'states' is neither a command nor a topic"),
     ],
 )

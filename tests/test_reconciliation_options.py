@@ -124,7 +124,7 @@ def test_records_without_one_value_repeat_a_key() -> None:
     ("text", "sentence"),
     [
         ("key: ref\nnulls: {stat: match}", "names `stat`, which is not in the key"),
-        ("key: ref\nnulls: {ref: match}", "would match any two records without one; leave one out"),
+        ("key: ref\nnulls: {ref: match}", "would match any two records with an empty key; leave one out"),
         ("key: [ref, status]\nnulls: {status: any}", "is not allowed here"),
         (
             "totals: {by: ref, sum: {left: amount, right: amount}}\nnulls: {ref: match}",

@@ -116,8 +116,16 @@ def test_a_conflict_with_recovery_is_no_lock_of_a_program() -> None:
 @pytest.mark.parametrize(
     ("url", "replica", "sentence"),
     [
-        ("sqlite:///shop.db", "sqlite:///copy.db", "only PostgreSQL and MariaDB are read from a replica, not sqlite"),
-        ("mssql+pymssql://db/shop", "mssql+pymssql://copy/shop", "only PostgreSQL and MariaDB are read from a replica"),
+        (
+            "sqlite:///shop.db",
+            "sqlite:///copy.db",
+            "only PostgreSQL and MariaDB can be read from a replica, not sqlite",
+        ),
+        (
+            "mssql+pymssql://db/shop",
+            "mssql+pymssql://copy/shop",
+            "only PostgreSQL and MariaDB can be read from a replica",
+        ),
         (
             "postgresql://db/shop",
             "mysql://a:canary@copy/shop",

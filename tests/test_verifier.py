@@ -52,7 +52,7 @@ def test_an_export_is_verified_by_the_file_that_comes_with_it(export: Path, tmp_
 
     assert (done.returncode, done.stderr) == (0, "")
     assert f"covered to the end: all {LENGTH} entries" in done.stdout
-    assert "could have been cut unseen" not in done.stdout
+    assert "could have been removed unnoticed" not in done.stdout
 
 
 def test_an_export_is_signed_to_its_end_and_says_what_no_anchor_holds(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], int, str]] = {
     "remove a checkpoint": (_without("checkpoints.jsonl", 2), 101, "is missing"),
     "edit a checkpoint": (_edited("checkpoints.jsonl", 2, head="00" * 32), 200, "signature is wrong"),
     "edit an anchor": (_edited("anchors/log.jsonl", 1, seq=200), 200, "signature is wrong"),
-    "cut the end": (_cut, 1, "it was cut or rebuilt"),
+    "cut the end": (_cut, 1, "it was truncated or rebuilt"),
 }
 
 

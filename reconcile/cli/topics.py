@@ -28,14 +28,14 @@ STATES: Mapping[State, str] = {
     State.CLEANING: "a plan is being executed or waits for a retry",
     State.CLEANED: "done; can be undone for `undo_window`",
     State.PARTLY: "some steps are done, others wait",
-    State.STALE: "its records changed since, or the database refused the plan; the next run looks again",
+    State.STALE: "its records changed since, or the database refused the plan; the next run checks again",
     State.FAILED: "certainly not done; `reconcile retry` tries again",
     State.QUARANTINED: "outcome unknown; decide with `reconcile quarantine`",
     State.UNDONE: "undone; its records are settled as if dismissed",
     State.SNOOZED: "not reported until a time, or until it grows",
     State.DISMISSED: "you decided: not the same",
     State.HANDLED: "you decided: real, and handled outside Reconcile",
-    State.RESOLVED: "its records no longer match, the rule was edited, or only records are left that you dismissed in "
+    State.RESOLVED: "its records no longer match, the rule was edited, or you dismissed the remaining records in "
     "another finding",
     State.MERGED: "continues in another finding",
 }
@@ -59,7 +59,7 @@ Constants    12   1250.50   'text'   'it''s'   true   false
 Calculation  +  -  *  /   abs(x)   lower(x)   prefix(x, 4)   and others
 
 Write the condition in double quotes, so that the shell does not change it.
-More than 20 findings need their number: --confirm 43."""
+To change more than 20 findings, add their number: --confirm 43."""
 _TIMES = """\
 --until, for `pause` and `snooze`, and --expires, for `tokens add`:
 
@@ -73,7 +73,7 @@ _TIMES = """\
 Times without an offset are in the project's `timezone`. A time that a clock
 change skips or repeats is refused; write it with an offset.
 
-Tables have the same zone. JSON, CSV and times that end in UTC have UTC."""
+Tables use the same zone. JSON, CSV and times that end in UTC use UTC."""
 _PERSONAL = """\
 Personal data are the values of columns listed in `pii` of a dataset, and
 values computed from them. They are printed as ••• in tables, JSON and CSV,
@@ -83,8 +83,8 @@ also inside keys, ids and times.
   show: [column]            in a channel: columns that its messages show
   reconcile erase DATASET   erase the personal data of a record from the state
 
-Other commands never print them. They are in no log, no address of a page and
-no entry of the audit log."""
+Other commands never print them. They never appear in logs, page addresses or
+audit log entries."""
 
 
 def _lines(head: str, entries: Iterable[tuple[str, str]], tail: Sequence[str] = ()) -> str:

@@ -81,7 +81,7 @@ class Rule(Strict):
     kind: str = Field(description="The kind of rule.")
     dataset: str = Field(description="The dataset whose records the rule reads.")
     where: str | None = Field(default=None, description="The records that take part, e.g. status = 'succeeded'.")
-    severity: SeverityField = Field(default=Severity.medium, description="How bad a finding is.")
+    severity: SeverityField = Field(default=Severity.medium, description="How severe a finding is.")
     owner: str | None = Field(default=None, description="Who should act on a finding, e.g. @finance.")
     runbook: str | None = Field(default=None, description="A link to the instructions for a finding.")
     was: str | None = Field(default=None, description="The rule's former name; it keeps that rule's findings.")
@@ -105,9 +105,11 @@ class Rule(Strict):
     limits: Limits = Field(
         default=Limits(),
         json_schema_extra={"default": {"records": 100, "share": "1%", "group": 5}},
-        description="The most the rule may change per run and per 24 hours; more needs approval.",
+        description="The most that the rule may change per run and per 24 hours; more needs approval.",
     )
-    retry: str = Field(default="patient", description="How failures are retried: patient, quick, never, or a `retry:`.")
+    retry: str = Field(
+        default="patient", description="How failures are retried: patient, quick, never, or a `retry` template."
+    )
     examples: Annotated[SkipValidation[tuple[Example, ...]], WithJsonSchema(EXAMPLES_SCHEMA)] = Field(
         default=(), description="Records, and what the rule must find in them; `reconcile test` runs them."
     )

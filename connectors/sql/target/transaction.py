@@ -169,7 +169,7 @@ class SqlWork:
         with self.translated_errors():
             count = sum(ours.seal(self._session, batch) for ours, batch in self._by_home(receipts))
             if count != len(receipts):
-                raise over(self._session.place, "some of the receipts that it inserted are missing")
+                raise over(self._session.place, "some of the inserted receipts are missing")
 
     def _by_home(self, receipts: Sequence[Receipt]) -> list[tuple[OurTables, list[Receipt]]]:
         """Group the receipts by the tables that keep them, in the order of their schemas."""

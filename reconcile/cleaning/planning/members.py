@@ -76,7 +76,7 @@ def _of_duplicates(finding: Finding, rows: Sequence[Row], groups: Sequence[Group
     surplus_records = [records[name] for name in map(record_of, (m.id for m in group.members)) if name != names[0]]
     surplus = tuple(record for record in surplus_records if record.name not in settled)
     if not surplus:
-        raise NothingToDo("A decision covers every record except the keeper; there is nothing to do.")
+        raise NothingToDo("Decisions cover every record except the keeper; there is nothing to do.")
     return Members(records[names[0]], surplus, tuple(record for record in surplus_records if record.name in settled))
 
 

@@ -176,7 +176,7 @@ class ReconciliationRule(Rule):
     match: Literal["one_to_one", "one_to_many", "many_to_one", "many_to_many"] = Field(
         default="one_to_one", description="How many left and right records of a key belong together."
     )
-    sum: Sums | None = Field(default=None, description="The amounts that a bundle of records adds up.")
+    sum: Sums | None = Field(default=None, description="The amounts to add up in a bundle of records.")
     tolerance: Tolerance = Field(
         default=Tolerance(),
         json_schema_extra=_without_default,
@@ -220,7 +220,7 @@ class ReconciliationRule(Rule):
             if column not in columns:
                 raise ValueError(f"names `{column}`, which is not in the key; {suggestion(column, columns)}")
         if columns and set(columns) <= value.keys():
-            raise ValueError("for all columns of the key would match any two records without one; leave one out")
+            raise ValueError("for every column of the key would match any two records with an empty key; leave one out")
         return value
 
     @field_validator("sum", "bundle")
@@ -230,7 +230,7 @@ class ReconciliationRule(Rule):
         if match == "one_to_one":
             raise ValueError("needs bundles; set `match` to one_to_many, many_to_one or many_to_many")
         if isinstance(value, Bundle) and match == "many_to_many":
-            raise ValueError("needs one record on a side; set `match` to one_to_many or many_to_one")
+            raise ValueError("needs a single record on one side; set `match` to one_to_many or many_to_one")
         return value
 
     @field_validator("tolerance")
@@ -254,7 +254,7 @@ class ReconciliationRule(Rule):
         if self.differ and not self.is_assigned:
             raise ValueError("`differ` chooses between possible partners; add a `tolerance` to a one_to_one rule")
         if self.bundle is not None and amount is not None and amount.percent is not None:
-            raise ValueError("`bundle` searches for a sum, which no percentage limits; write an amount for `by`")
+            raise ValueError("`bundle` searches for a sum, which a percentage cannot limit; write an amount for `by`")
         if len(set(map(repr, self.key))) < len(self.key):
             raise ValueError("`key` names the same columns twice; remove one")
         return self
@@ -390,7 +390,7 @@ class ReconciliationRule(Rule):
             case "ambiguous":
                 return f"More than one pairing by {names} is possible."
             case "near_miss":
-                return "Neither record has a partner, and they are alike: they may belong together."
+                return "Neither record has a partner, but they are similar: they may belong together."
         return f"They are paired by {names}, but differ."
 
     @property
@@ -404,7 +404,7 @@ class ReconciliationRule(Rule):
             return f"no record{alike}"
         tolerance = self.tolerance
         near = [column.left for column in (tolerance.date, tolerance.amount) if column is not None and column.left]
-        enough = f"whose {' and '.join(near)} {'is' if len(near) == 1 else 'are'} near enough"
+        enough = f"whose {' and '.join(near)} {'is' if len(near) == 1 else 'are'} close enough"
         differing = f", with another {' and '.join(pair.name for pair in self.differ)}" if self.differ else ""
         return f"no free record{alike} {enough}{differing}"
 
@@ -458,7 +458,7 @@ class ReconciliationRule(Rule):
             return
         allowed = self.cleanable_forms[clean.dataset]
         if not clean.forms:
-            yield ("clean",), f"needs `forms`, those of the findings to clean; choose from {listed(allowed)}"
+            yield ("clean",), f"needs `forms`, the forms of findings to clean; choose from {listed(allowed)}"
         for index, form in enumerate(clean.forms):
             if form not in allowed:
                 wrong = f"the rule has no `{form}` findings with records of `{clean.dataset}` to clean"
