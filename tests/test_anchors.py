@@ -361,7 +361,7 @@ def test_slack_pages_are_read_to_the_oldest(slack: SlackServer, store: Store) ->
         (
             (),
             5,
-            "shows neither that head nor a later one: they were deleted, or they are too old, because a workspace shows",
+            "shows neither that head nor a later one: they were deleted, or they are too old, because a workspace",
         ),
     ],
     ids=["old ones are hidden", "one is gone", "the last is gone", "none is seen"],

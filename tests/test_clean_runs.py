@@ -305,7 +305,7 @@ def test_an_approval_that_another_process_takes_up_first_says_that_it_is_cleaned
     is_answered.set()
     worker.join()
 
-    sentence = f"{asking.only()} is approved, and another process is cleaning it now"
+    sentence = f"{asking.only()} is approved, and another process is cleaning it"
     assert (answer.sentence, answer.ok, answer.state) == (sentence, True, PlanState.SENT)
     assert asking.findings() == {asking.only(): "cleaned"}
     assert asking.events("operation.sent") == ["operation.sent"]

@@ -419,7 +419,7 @@ def test_a_table_without_any_key_is_refused(shop: Shop) -> None:
     shop.sql("create table customers (id integer, b integer unique)", "create index i on customers (id)")
 
     assert catalogue_of(shop).tables["customers"].refused == (
-        "Nothing can be cleaned in table customers: it has no primary key and no unique key without nulls, so "
+        "Table customers cannot be cleaned: it has no primary key and no unique key without nulls, so "
         "its rows cannot be identified."
     )
 
@@ -520,7 +520,7 @@ def test_views_are_refused(shop: Shop) -> None:
     shop.sql(PARENT, "create view seen as select * from customers")
 
     assert catalogue_of(shop, "seen").tables["seen"].refused == (
-        "Nothing can be cleaned in table seen: it is a view; clean the table behind it."
+        "Table seen cannot be cleaned: it is a view; clean the table behind it."
     )
 
 

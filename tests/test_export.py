@@ -388,7 +388,7 @@ def _error_cell(file: Path) -> None:
         ("findings.csv", lambda file: file.write_text(""), "findings.csv: the file is empty"),
         ("findings.csv", lambda file: file.unlink(), "findings.csv: it cannot be read: No such file or directory"),
         ("findings.csv", lambda file: (file.unlink(), file.mkdir()), "findings.csv: it is a directory"),
-        ("notes.txt", lambda _file: None, "notes.txt: it has no known ending; use .csv, .xlsx, .parquet"),
+        ("notes.txt", lambda _file: None, "notes.txt: its name has no known ending; use .csv, .xlsx, .parquet"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_told(

@@ -172,7 +172,7 @@ def test_differ_needs_a_tolerance_and_its_reason_names_it() -> None:
     assert any("`differ` chooses between possible partners" in each for each in mistakes("key: ref\ndiffer: status"))
     assert (
         rule(TRANSFER).because("left_only")
-        == "ledger has no free record whose amount is near enough, with another status."
+        == "ledger has no free record whose amount is close enough, with a different status."
     )
 
 

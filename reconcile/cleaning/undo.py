@@ -102,7 +102,7 @@ class Unproven(Refused):
 
     def __init__(self, plan: StoredPlan) -> None:
         super().__init__(
-            f"Nothing proves the stored values of {plan.finding} from before its cleaning: an earlier version "
+            f"The stored values of {plan.finding} from before its cleaning cannot be verified: an earlier version "
             f"stored plan {plan.id}, and its receipts are not in the database. Nothing was changed; compare "
             "the rows with `reconcile plan` of that plan and set them back by hand"
         )

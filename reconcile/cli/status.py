@@ -277,7 +277,7 @@ def _release(application: Application, tx: Transaction) -> Fact:
     if current.held:
         return Fact("release", releases.in_words(current))
     used = releases.shortened(current.release)
-    return Fact("release", f"{used} is current; the configuration file's is {file}")
+    return Fact("release", f"{used} is current; the configuration file is release {file}")
 
 
 # Drawing

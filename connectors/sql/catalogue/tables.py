@@ -161,7 +161,7 @@ def _facts(name: str, entry: Described, refused: str | None) -> TableFacts:
         primary = min(naming, key=lambda columns: (len(columns), columns))
     if not primary and not refused:
         refused = "it has no primary key and no unique key without nulls, so its rows cannot be identified"
-    sentence = f"Nothing can be cleaned in table {name}: {refused}." if refused else None
+    sentence = f"Table {name} cannot be cleaned: {refused}." if refused else None
     uniques = tuple(sorted({key.columns for key in other_keys if key.plain and key.columns != primary}))
     unclear = tuple(sorted(key.name for key in other_keys if not key.plain))
     return TableFacts(

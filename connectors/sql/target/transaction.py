@@ -255,7 +255,7 @@ class SqlWork:
     def _changed(self, change: Change) -> TableShape:
         shape = self._tables.named(change.row.table)
         if shape.fixed:
-            raise TargetRefused(f"Nothing can be cleaned in table {shape.name}: {shape.fixed}")
+            raise TargetRefused(f"Table {shape.name} cannot be cleaned: {shape.fixed}")
         return shape
 
     def _run(self, shape: TableShape, change: Change) -> int:

@@ -405,7 +405,7 @@ class ReconciliationRule(Rule):
         tolerance = self.tolerance
         near = [column.left for column in (tolerance.date, tolerance.amount) if column is not None and column.left]
         enough = f"whose {' and '.join(near)} {'is' if len(near) == 1 else 'are'} close enough"
-        differing = f", with another {' and '.join(pair.name for pair in self.differ)}" if self.differ else ""
+        differing = f", with a different {' and '.join(pair.name for pair in self.differ)}" if self.differ else ""
         return f"no free record{alike} {enough}{differing}"
 
     def form_words(self, form: str) -> FormWords:
