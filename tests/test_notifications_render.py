@@ -287,7 +287,7 @@ def test_a_trouble_that_is_over_says_what_it_was_and_how_it_ended() -> None:
         "✅ Job nightly succeeded again, on 21 Nov 11:10\n"
         "Reconcile itself · job nightly · noticed Sat 21 Nov 2026, 08:15 CET\n"
         "\n"
-        "The trouble lasted 3 h. It was: Job nightly has not succeeded since 20 Nov 06:15 (expected every 26h).\n"
+        "The trouble lasted 3 h: Job nightly has not succeeded since 20 Nov 06:15 (expected every 26h).\n"
     )
 
 

@@ -110,7 +110,7 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], int, str]] = {
     "remove a body": (_edited("log.jsonl", 57, body=None, salt=None), 57, "no erasure names it"),
     "give it another type": (_edited("log.jsonl", 57, at=5), 57, "the entry was changed"),
     "remove an entry": (_without("log.jsonl", 57), 57, "the entry is missing"),
-    "remove the last entry": (_without("log.jsonl", LENGTH), LENGTH, "it was cut"),
+    "remove the last entry": (_without("log.jsonl", LENGTH), LENGTH, "it was truncated"),
     "remove a checkpoint": (_without("checkpoints.jsonl", 2), 101, "is missing"),
     "edit a checkpoint": (_edited("checkpoints.jsonl", 2, head="00" * 32), 200, "signature is wrong"),
     "edit an anchor": (_edited("anchors/log.jsonl", 1, seq=200), 200, "signature is wrong"),

@@ -279,8 +279,7 @@ def test_a_job_that_has_not_succeeded_in_its_time_is_told_once_and_once_when_it_
         "✅ Job nightly succeeds in time again: its last success was on 24 Nov 16:00\n"
         "Reconcile itself · job nightly · noticed Sun 22 Nov 2026, 16:00 CET\n"
         "\n"
-        "The trouble lasted 2 days. "
-        "It was: Job nightly has not succeeded since 21 Nov 13:00 (expected every 26h).\n"
+        "The trouble lasted 2 days: Job nightly has not succeeded since 21 Nov 13:00 (expected every 26h).\n"
     )
     assert len(told(office, "ops")) == 2
 
