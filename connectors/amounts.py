@@ -99,6 +99,6 @@ def mixture(column: str, counts: dict[str, int]) -> str | None:
         return None
     listed = ", ".join(f"{name} in {count:,}" for name, count in sorted(counts.items()))
     return (
-        f"`{column}` mixes currencies ({listed}), but its numbers are compared and added without them; "
+        f"`{column}` mixes currencies ({listed}), but they are ignored when numbers are compared and added; "
         "put the currency in a column of its own and add it to the key"
     )

@@ -24,7 +24,7 @@ class SourceSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     type: str
     max_parallel: int | None = Field(
-        default=None, ge=1, le=64, description="How many runs may read it at once, in all processes together."
+        default=None, ge=1, le=64, description="How many runs may read it at once, across all processes."
     )
 
 

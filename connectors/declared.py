@@ -51,7 +51,10 @@ class Declared:
     def reason(self) -> str:
         """The reason why a value became null, for people."""
         if self.word == "decimal":
-            return f"not a decimal of at most {self.precision - self.scale} digits and {self.scale} places"
+            return (
+                f"not a decimal with at most {self.precision - self.scale} digits before the mark and "
+                f"{self.scale} after it"
+            )
         if self.epoch:
             return f"not an instant as {EPOCHS[f'epoch {self.epoch}']} since 1970"
         article = "an" if self.word[0] == "i" else "a"

@@ -87,7 +87,7 @@ class SourceChanged(SourceUnavailable):
     def __init__(self, source: str, where: str) -> None:
         super().__init__(
             source,
-            f"Source {source!r} changed while it was read: another program wrote to {where}. Nothing of it was used",
+            f"Source {source!r} changed while it was read: another program wrote to {where}. None of it was used",
         )
 
 
@@ -132,8 +132,8 @@ class ReplicaBehind(SourceUnavailable):
     def __init__(self, source: str, where: str, lag: str, waited: float) -> None:
         super().__init__(
             source,
-            f"Source {source!r} was not read: after {waited:g} s of waiting, its replica at {where} still lacks {lag} "
-            f"of its primary. Nothing was changed; try again later. If it lags for long, check the replication, or "
+            f"Source {source!r} was not read: after {waited:g} s of waiting, its replica at {where} is still {lag} "
+            f"behind its primary. Nothing was changed; try again later. If it lags for long, check the replication, or "
             f"remove `replica`",
         )
 
@@ -256,7 +256,7 @@ class RecordsLost(ConnectorError):
 
     def __init__(self, place: str, counted: int, returned: int) -> None:
         super().__init__(
-            f"{place} holds {counted:,} records, but {returned:,} were read; nothing of it was used. Read it again; "
+            f"{place} holds {counted:,} records, but {returned:,} were read; none of it was used. Read it again; "
             "if that does not help, save it with only one kind of line ending"
         )
 
@@ -275,4 +275,4 @@ class TypesDiffer(ConnectorError):
         super().__init__(f"Column {column!r} is {kind} in {path} and {kind_there} in {there}; {_SAME_COLUMNS}")
 
 
-_SAME_COLUMNS = "files of one dataset have the same columns, of the same types: narrow `path` or make two datasets"
+_SAME_COLUMNS = "files of one dataset must have the same columns and types: narrow `path`, or declare two datasets"

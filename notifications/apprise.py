@@ -1,6 +1,6 @@
 """Apprise: messages to the hundred services that its library knows, such as Teams, Discord, Telegram and PagerDuty.
 
-The library says whether a service accepted a message, not whether it arrived, and cannot be asked later.
+The library says whether a service accepted a message, not whether it arrived, and cannot be queried later.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class AppriseSettings(ChannelSettings):
         if importlib.util.find_spec("apprise") is None:
             raise ValueError(_INSTALL)
         if address.split("://")[0].lower() in _LOCAL:
-            raise ValueError("`url` names a service of this machine's screen; use one that reaches people")
+            raise ValueError("`url` names a desktop notification of this machine; use a service that reaches people")
         return url
 
 
@@ -84,7 +84,7 @@ class AppriseChannel:
 
     def find(self, notice: Notice) -> DeliveryReceipt | None:
         """Raises CannotBeAsked: apprise only sends."""
-        raise CannotBeAsked(self.name, f"apprise only sends; look for the message {notice.id}")
+        raise CannotBeAsked(self.name, f"apprise can only send; look for the message {notice.id}")
 
     def check(self) -> None:
         """Raise ChannelRefused for an address that apprise does not understand; connects to nothing."""
@@ -151,7 +151,7 @@ class AppriseChannel:
         logged = [str(entry) for each in result for attempt in each for entry in attempt]
         codes = [int(match[1]) for line in logged if (match := _STATUS.search(line))]
         if not codes or codes[-1] >= 500 or codes[-1] in (408, 425):
-            return DeliveryUnknown(self.name, f"{self._scheme} did not accept it, and may have received it")
+            return DeliveryUnknown(self.name, f"{self._scheme} did not confirm the message, but may have received it")
         if codes[-1] == 429:
             return RateLimited(self.name, DEFAULT_PAUSE)
         return ChannelRefused(self.name, f"HTTP {codes[-1]}", "check the ids and the token in `url`.")

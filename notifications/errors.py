@@ -108,7 +108,7 @@ class TokenMissingScope(ChannelRefused):
         super().__init__(
             channel,
             "missing_scope",
-            f"the token may not call {method}; add the scope {needed} under OAuth & Permissions of the Slack app, "
+            f"the token cannot call {method}; add the scope {needed} under OAuth & Permissions of the Slack app, "
             "install the app again and use the new token.",
         )
 

@@ -64,7 +64,9 @@ class Clean(Strict):
     ignore_drift: Annotated[tuple[str, ...], BeforeValidator(_listed), WithJsonSchema(_NAMES_SCHEMA)] = Field(
         default=(), description="Columns that may change between the plan and its execution."
     )
-    plan_rows: int = Field(default=1000, ge=1, le=100_000, description="The most rows changed for one group.")
+    plan_rows: int = Field(
+        default=1000, ge=1, le=100_000, description="The maximum number of rows changed for one group."
+    )
 
     @model_validator(mode="after")
     def _repoints_to_a_keeper(self) -> Self:
@@ -277,7 +279,7 @@ def _amount(value: Any) -> Decimal:
 
 def parse_expiry(value: dt.timedelta) -> dt.timedelta:
     if value < _SHORTEST_EXPIRY:
-        raise ValueError("is too short for you to answer; give it 1m or more")
+        raise ValueError("leaves too little time to decide; give it 1m or more")
     return value
 
 
@@ -293,7 +295,7 @@ Amounts = Annotated[Mapping[str, Decimal], BeforeValidator(parse_money), WithJso
 class Limits(Strict):
     """How much one rule may change; unset limits keep their defaults."""
 
-    records: int = Field(default=100, ge=1, description="Rows: surplus, re-pointed and captured ones.")
+    records: int = Field(default=100, ge=1, description="Rows: surplus, re-pointed and captured.")
     share: Share = Field(
         default=Decimal("0.01"),
         json_schema_extra={"default": "1%"},
@@ -311,7 +313,7 @@ class Limits(Strict):
 class TargetLimits(Strict):
     """How much all rules together may change in one source."""
 
-    records: int | None = Field(default=None, ge=1, description="Rows: surplus, re-pointed and captured ones.")
+    records: int | None = Field(default=None, ge=1, description="Rows: surplus, re-pointed and captured.")
     money: Amounts | None = Field(default=None, description="The sum over the surplus, by currency.")
 
 

@@ -14,7 +14,7 @@ def kept_in_words(keep: Sequence[Keep], schema: Schema, identity: Sequence[str])
     criteria = criteria_in_words(keep, schema)
     is_decided = any(line.how in ("first", "last") and (line.column,) == tuple(identity) for line in keep)
     if not is_decided:
-        tie = "the smallest id" if identity else "the first place in the dataset"
+        tie = "the smallest id" if identity else "the first position in the dataset"
         criteria.append(f"the {'one' if criteria else 'record'} with {tie}")
     return ", then ".join(criteria)
 

@@ -132,7 +132,7 @@ def random_repeats(chance: random.Random) -> str | None:
 
 
 def disagreement(pairs: Sequence[tuple[Row, Row]], column: str = "amount", *, matched: bool = True) -> str | None:
-    """What is said of pairs of a left and a right record: matched with a difference, or both without partner."""
+    """What is said of pairs of a left and a right record: matched with a difference, or both without a partner."""
     found = Disagreements(("bank", "ledger"), COLUMNS)
     right_column = dict(COLUMNS)[column]
     for number, (left, right) in enumerate(pairs):
@@ -153,7 +153,7 @@ def entries(chance: random.Random, number: int, wrong: Callable[[Decimal], Decim
 
 
 def random_disagreements(chance: random.Random) -> str | None:
-    """What is said of differences by chance, matched and without partner."""
+    """What is said of differences by chance, matched and without a partner."""
     sizes = (8, 12, 20, 50, 150)
     largest = chance.choice([3, 100, 10_000, 100_000])
     errors: list[Callable[[Decimal], Decimal]] = [
@@ -179,7 +179,7 @@ def random_disagreements(chance: random.Random) -> str | None:
 def unmatched(
     chance: random.Random, number: int, error: Callable[[Decimal], Decimal]
 ) -> Iterator[tuple[Row, list[Row], list[Row]]]:
-    """Records without partner, by chance: of some keys that agree, or of one key, with few or many amounts and days."""
+    """Records without a partner, by chance: of some keys that agree, or of one, with few or many amounts and days."""
     amounts, days, has_keys = (chance.choice(choice) for choice in ((60, 300, 100_000), (1, 3, 60), (True, False)))
     for place in range(number):
         left, right = (Decimal(chance.randrange(100, 100 + amounts)) / 100 for _ in range(2))

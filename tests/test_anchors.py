@@ -356,9 +356,13 @@ def test_slack_pages_are_read_to_the_oldest(slack: SlackServer, store: Store) ->
             None,
             "shows its heads from entry 3 on; those up to entry 2 can no longer be seen, because a work",
         ),
-        ((0, 1, 3, 4), 3, "took the head of this entry and no longer holds it"),
-        (range(4), 5, "took the head of this entry and no longer holds it"),
-        ((), 5, "shows neither it nor a later one: they were deleted, or they are too old, because a workspace shows"),
+        ((0, 1, 3, 4), 3, "received the head of this entry and no longer has it"),
+        (range(4), 5, "received the head of this entry and no longer has it"),
+        (
+            (),
+            5,
+            "shows neither that head nor a later one: they were deleted, or they are too old, because a workspace",
+        ),
     ],
     ids=["old ones are hidden", "one is gone", "the last is gone", "none is seen"],
 )

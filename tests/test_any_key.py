@@ -244,8 +244,8 @@ def test_explain_says_in_words_what_several_keys_mean(crm: Crm) -> None:
     for sentence in (
         "or phone: as it is",
         "or name: as it is, and born: as it is",
-        "not records in which every key has an empty column",
+        "except records in which every key has an empty column",
         "two or more records that equal keys connect, directly or through other records",
-        "a value that more than 3 records share connects none of them",
+        "a value that more than 3 records share connects no records",
     ):
         assert sentence in said

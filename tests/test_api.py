@@ -334,7 +334,7 @@ def test_a_refused_request_leaves_its_key_and_an_interrupted_one_does_not(site: 
     interrupted = send(reviewer, f"/findings/{second}/dismiss", {}, key="b")
 
     assert (refused.status, accepted.status, interrupted.status) == (409, 200, 409)
-    assert "has begun and has no answer yet" in interrupted.json["detail"]
+    assert "is in progress or was interrupted" in interrupted.json["detail"]
     assert site.world.findings()[second] == "awaiting_approval"
 
 

@@ -59,7 +59,7 @@ def test_an_approval_cleans_nothing_while_the_other_side_is_being_reloaded(
         approved = sides.decide("approve", finding)
 
     assert approved.code != 0
-    assert "Nothing of rule `unpaid` is cleaned now" in approved.said
+    assert "Rule `unpaid` cleans nothing now" in approved.said
     assert "99" in approved.said
 
 

@@ -55,7 +55,7 @@ def test_the_guarantees_list_what_is_not_compared() -> None:
 def test_what_is_not_compared_is_said_without_names_of_the_schema() -> None:
     sentence = "; ".join(facts.left_out_in_words())
 
-    assert "when jobs are due" in sentence
+    assert "due times of jobs" in sentence
     assert not re.search(r"_|\.", sentence)
     assert len(facts.left_out_in_words()) < len(facts.left_out())
 

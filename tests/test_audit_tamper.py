@@ -477,10 +477,10 @@ def _with_another_head(line: str) -> str:
 
 EDITS: dict[str, tuple[Callable[[list[str]], list[str]], int, str]] = {
     "edit a head": (lambda lines: [*lines[:4], _with_another_head(lines[4]), *lines[5:]], 2_500, "signature is wrong"),
-    "remove one": (lambda lines: [*lines[:4], *lines[5:]], 2_500, "no longer holds it"),
-    "cut the end": (lambda lines: lines[:-3], 9_000, "no longer holds it"),
-    "empty it": (lambda _: [], 500, "no longer holds it"),
-    "spoil a line": (lambda lines: ["{}\n", *lines[1:]], 500, "no longer holds it"),
+    "remove one": (lambda lines: [*lines[:4], *lines[5:]], 2_500, "no longer has it"),
+    "cut the end": (lambda lines: lines[:-3], 9_000, "no longer has it"),
+    "empty it": (lambda _: [], 500, "no longer has it"),
+    "spoil a line": (lambda lines: ["{}\n", *lines[1:]], 500, "no longer has it"),
 }
 
 

@@ -161,7 +161,7 @@ def test_the_first_run_in_another_database_only_tells_even_of_findings_that_were
     edit(world, "sources.shop", {"url": shops[1].url})
 
     assert cleaned(world) == 0
-    assert "The next run cleans at most 1 finding by itself" in world.messages().removeprefix(told)
+    assert "The next run cleans at most 1 finding without approval" in world.messages().removeprefix(told)
     assert cleaned(world) == 1
 
 

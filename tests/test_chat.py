@@ -217,7 +217,7 @@ def test_a_value_that_we_did_not_write_there_decides_nothing(chat: Chat, change:
 
     assert endpoint.answer(chat.application.project, chat.application.store, headers, body).status == 200
     [told] = chat.work()
-    assert "of a message that this Reconcile no longer knows" in told
+    assert "a message that this Reconcile no longer has" in told
     assert chat.states() == ["open", "open"]
 
 
@@ -434,7 +434,7 @@ def test_a_message_of_another_store_with_the_same_app_is_not_ours(tmp_path: Path
         )
 
         assert answered.status == 200
-        assert "or of another one" in production.work()[0]
+        assert "or to another Reconcile" in production.work()[0]
         assert production.states() == ["open"]
 
 
@@ -448,7 +448,7 @@ def test_who_can_only_write_the_state_cannot_press(chat: Chat) -> None:
         forged = press | {"press": press["press"] | {"user": MARIA}}
         tx.connection.execute(sa.update(tables.presses).values(press=forged))
 
-    assert chat.work() == ["This press was not received by Reconcile. Nothing was changed"]
+    assert chat.work() == ["Reconcile did not receive this button press. Nothing was changed"]
     assert chat.states() == ["open", "open"]
 
 

@@ -154,7 +154,7 @@ def test_an_odd_text_is_proposed_as_a_null_value(tmp_path):
     [
         ("Konto;1;2", ["a;b;c;d", "1;2;3;4", "1;2;3;4"], "set `skip: 1` if the header is on line 2"),
         ("Konto;1", ["x;y;z", "a;b;c;d", "1;2;3;4", "1;2;3;4"], "set `skip: 2` if the header is on line 3"),
-        ("a;b;c", ["1;2;3", "1;2;3", "Summe;-12.345,67"], "leave totals at the end out with `skip_footer`"),
+        ("a;b;c", ["1;2;3", "1;2;3", "Summe;-12.345,67"], "leave out totals at the end with `skip_footer`"),
         ("a;b;c", ["1;2;3", "1;2", *["1;2;3"] * 9], "leave the record out with `malformed: skip`"),
     ],
 )

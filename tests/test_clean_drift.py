@@ -198,7 +198,7 @@ def test_what_a_group_as_a_whole_is_judged_by_does_not_drift(tmp_path: Path) -> 
     answer = world.command("check")
 
     assert answer.code == 2
-    assert "`ignore_drift` names `seen`, by which rule `twins` matches records" in answer.said
+    assert "`ignore_drift` names `seen`, which rule `twins` uses: it matches records" in answer.said
 
 
 @pytest.mark.parametrize("receipts", [True, False])

@@ -218,7 +218,7 @@ def test_findings_without_a_plan_are_told_with_the_reason(shop: PlannedShop) -> 
     [
         (("nobody",), 2, "There is no rule 'nobody'"),
         (("quiet",), 2, "Rule `quiet` only reports: it has no `clean:`"),
-        (("--finding", "F-ZZZZZZ"), 2, "No finding is called `F-ZZZZZZ`"),
+        (("--finding", "F-ZZZZZZ"), 2, "There is no finding `F-ZZZZZZ`"),
         (("twins", "--limit", "1"), 0, "twins: 1 plan"),
     ],
 )

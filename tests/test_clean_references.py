@@ -315,7 +315,9 @@ def test_a_reference_that_the_database_computes_is_not_re_pointed(shop: PlannedS
         "insert into orders (id, raw) values (1, 2), (2, 3)",
     )
 
-    assert "The database computes `customer` of `orders`" in refused(shop, "repoint")
+    assert "Rows of `orders` refer to its surplus by `customer`, which the database computes" in refused(
+        shop, "repoint"
+    )
     _, after = there_and_back(shop, "capture", "customers", "orders")
     assert after["orders"] == [(2, 3, 3)]
 
@@ -564,7 +566,7 @@ def test_where_a_trigger_keeps_the_row_nothing_else_of_the_plan_is_kept(
 
     result = execute(shop, shop.plan(deleting("capture")))
 
-    why = "a trigger or rule of customers kept a row from being changed as planned"
+    why = "a trigger or rule of customers prevented a row from being changed as planned"
     assert (result.how, result.why) == (How.CONFLICT, why)
     assert shop.tables("customers", "orders") == before
 

@@ -305,7 +305,7 @@ def test_an_approval_that_another_process_takes_up_first_says_that_it_is_cleaned
     is_answered.set()
     worker.join()
 
-    sentence = f"{asking.only()} is approved, and another process cleans it now"
+    sentence = f"{asking.only()} is approved, and another process is cleaning it"
     assert (answer.sentence, answer.ok, answer.state) == (sentence, True, PlanState.SENT)
     assert asking.findings() == {asking.only(): "cleaned"}
     assert asking.events("operation.sent") == ["operation.sent"]
@@ -794,7 +794,7 @@ def test_a_stop_of_cleaning_is_over_when_its_last_plan_is(alone: World, monkeypa
 
     assert alone.findings() == {alone.only(): "open"}
     assert alone.messages().count("Reconcile: Cleaning in source 'shop' is stopped for now") == 1
-    assert alone.messages().count("✅ No cleaning waits for the database any more") == 1
+    assert alone.messages().count("✅ No cleaning is waiting for the database") == 1
     with alone.open() as application, application.memory.read() as tx:
         assert stored_troubles.ongoing(tx) == []
 

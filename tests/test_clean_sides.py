@@ -396,7 +396,7 @@ def test_rows_that_the_other_database_hides_are_no_reason_to_clean(tmp_path: Pat
     finally:
         shop.payments.sql("drop owned by reconcile_teller", "drop role reconcile_teller")
 
-    sentence = "Not all records of dataset `payments` can be seen: row-level security may hide rows of it"
+    sentence = "Not all records of dataset `payments` can be seen: row-level security may hide some of its rows"
     assert any(sentence in reason for reason in run["cleaning"]["not_planned"])
     assert sentence in checked.said
     assert run["cleaning"]["proposed"] == 0

@@ -188,7 +188,7 @@ def test_a_person_is_asked_about_what_is_in_doubt_in_a_source_that_was_renamed(h
 
     with world.decisions() as decisions:
         [one] = decisions.quarantined()
-        assert "is not in the configuration any more" in str(one.reason)
+        assert "is no longer in the configuration" in str(one.reason)
         assert decisions.judge(one.id, "done").ok
     assert (world.findings(), world.intact()) == ({world.only(): "cleaned"}, True)
 

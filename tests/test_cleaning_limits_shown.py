@@ -184,7 +184,7 @@ def test_a_first_run_that_asks_nobody_says_how_many_the_next_cleans_at_most(tmp_
 
     answer = reconcile("run", "-q", *how)
 
-    assert "twins: The next run cleans at most 1 finding by itself; this one" in answer.out
+    assert "twins: The next run cleans at most 1 finding without approval; this one" in answer.out
     assert len(world.shop.rows()) == 3
 
 
@@ -197,7 +197,7 @@ def test_a_first_run_beyond_its_limits_says_that_the_next_asks_people(tmp_path: 
     answer = reconcile("run", "-q", *how)
 
     assert (
-        "twins: The next run asks people about 5 findings, because they exceed the limit in rows; this one"
+        "twins: The next run asks for approval of 5 findings, because they exceed the limit in rows; this one"
         in answer.out
     )
 

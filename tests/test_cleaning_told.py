@@ -304,8 +304,8 @@ def test_a_plan_that_expired_is_shown_as_expired_wherever_it_is_shown(tmp_path: 
     assert any(remark.startswith("it can be approved until ") for remark in before.remarks)
     said = {words: " ".join(answer.said.split()) for words, answer in shown.items()}
     assert all("reconcile approve" not in text for text in said.values())
-    assert "its plan expired, and the next run plans it anew: reconcile run" in said[f"plan --finding {name}"]
-    assert "reconcile run, which plans it anew: its plan expired" in said[f"show {name}"]
+    assert "its plan expired, and the next run plans it again: reconcile run" in said[f"plan --finding {name}"]
+    assert "reconcile run, which plans it again: its plan expired" in said[f"show {name}"]
     assert "1 plan expired before approval and execution" in said["status"]
 
 

@@ -655,7 +655,7 @@ def test_doctor_prints_what_needs_attention_and_lists_the_rest_on_request(tmp_pa
 
     short, long = project("doctor"), project("doctor", "--all")
 
-    assert short.out.splitlines()[-1] == f"ok      {len(fine)} checks found nothing wrong; --all lists them"
+    assert short.out.splitlines()[-1] == f"ok      {len(fine)} checks passed; --all lists them"
     assert len(short.out.splitlines()) == len(checks) - len(fine) + 1
     assert len(long.out.splitlines()) == len(checks)
-    assert "found nothing wrong" not in project("doctor", "--quiet").out
+    assert "checks passed" not in project("doctor", "--quiet").out

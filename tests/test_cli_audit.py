@@ -176,8 +176,8 @@ def test_a_column_that_is_misspelt_is_not_taken_for_nothing_to_erase(project: Pr
     right = project("erase", "orders", "--column", "email", "--value", "nobody@example.org", "--dry-run")
 
     assert wrong.code == 2
-    assert "dataset orders has no column `emial`, and nothing of it is kept; did you mean `email`?" in wrong.err
-    assert (right.code, right.out) == (0, "the state holds nothing of it\n")
+    assert "dataset orders has no column `emial`, and the state keeps none of it; did you mean `email`?" in wrong.err
+    assert (right.code, right.out) == (0, "the state has no data about it\n")
     assert project("audit", "--json").out == before
 
 
@@ -190,7 +190,7 @@ def test_a_filter_that_no_entry_passes_is_said(project: Project) -> None:
 def test_nothing_to_erase_is_said(project: Project) -> None:
     answer = project("erase", "orders", "--id", "P-9")
 
-    assert (answer.code, answer.out) == (0, "the state holds nothing of it\n")
+    assert (answer.code, answer.out) == (0, "the state has no data about it\n")
 
 
 PUSHED = (

@@ -314,7 +314,7 @@ def test_a_file_in_another_encoding_is_told_where_one_was_declared(shop: Project
         ORDERS.encode() + "P-3,Müller,1.00,2026-03-01T10:00:00Z\n".encode("latin1")
     )
 
-    told(shop("run", "-q"), "orders.csv", "it is not written in utf-8", "correct `encoding`")
+    told(shop("run", "-q"), "orders.csv", "it is not utf-8 text", "correct `encoding`")
 
     (shop.folder / "orders.csv").write_text(ORDERS)
     healthy(shop)
@@ -341,7 +341,11 @@ def _link(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("make", "part"),
-    [(_directory, "it is a directory"), (os.mkfifo, "it is not a regular file"), (_link, "a place outside the root")],
+    [
+        (_directory, "it is a directory"),
+        (os.mkfifo, "it is not a regular file"),
+        (_link, "a place outside its source's `root`"),
+    ],
 )
 def test_what_is_no_file_is_not_read(make: Callable[[Path], None], part: str, shop: Project) -> None:
     path = shop.folder / "orders.csv"
@@ -359,7 +363,7 @@ def test_what_cannot_be_read_is_told_apart_from_what_took_no_part(shop: Project)
     (shop.folder / "orders.csv").write_text(ORDERS + "P-3,A-9,dear,2026-03-01T10:00:00Z\nP-4,,1.00,\n")
     shop.write(FILES.replace("key: [order_id]", "key: [order_id, amount], where: paid_at > '2026-01-01'"))
     shop.write((shop.folder / "reconcile.yaml").read_text() + "channels: {log: {type: file, path: messages.txt}}\n")
-    number = "not a decimal of at most 26 digits and 12 places"
+    number = "not a decimal with at most 26 digits before the mark and 12 after it"
     sentences = (
         f"amount of 1 record treated as empty: {number}, first at orders.csv:4\n",
         "1 record skipped: amount is null\n",
@@ -401,7 +405,7 @@ def test_a_shared_id_is_told_once_until_no_record_shares_one(shop: Project) -> N
     assert "has the id of another record" in first
     assert "P-1" not in first.split("share their id.")[1].split("── end of")[0]
     assert "Records of dataset orders share their id." in status.out
-    assert told.read_text().count("No two records of dataset orders share their id any more\n") == 1
+    assert told.read_text().count("Records of dataset orders no longer share ids\n") == 1
     assert "share their id" not in shop("status").out
 
 
@@ -428,8 +432,8 @@ def test_a_hostile_workbook_is_refused_in_a_sentence(tmp_path: Path) -> None:
     assert project("run").code == 0
     encrypted = bytes.fromhex("D0CF11E0A1B11AE1") + bytes(600) + "EncryptedPackage".encode("utf-16le") + bytes(2000)
     for raw, part in (
-        (good[: len(good) // 2], "book.xlsx: the workbook is cut or damaged"),
-        (good[:400] + bytes(200) + good[600:], "book.xlsx: the workbook is cut or damaged"),
+        (good[: len(good) // 2], "book.xlsx: the workbook is truncated or damaged"),
+        (good[:400] + bytes(200) + good[600:], "book.xlsx: the workbook is truncated or damaged"),
         (SECRET_CELL.encode() * 99, "book.xlsx: it is not a workbook"),
         (b"", "book.xlsx: it is empty"),
         (encrypted, "book.xlsx: the workbook is locked with a password; save it without one"),

@@ -342,7 +342,7 @@ def test_what_was_done_at_once_has_one_name_everywhere(world: World) -> None:
     assert (code, back, again, unknown) == (0, 0, 0, exits.WRONG)
     assert plan.startswith("P-")
     assert repeated.stdout == f"The cleaning of {finding} is already undone; nothing was changed.\n"
-    assert str(named.exception).startswith(f"No plan is called `{plan_hash}`")
+    assert str(named.exception).startswith(f"There is no plan `{plan_hash}`")
     assert world.shop.rows() == list(TWO)
 
 

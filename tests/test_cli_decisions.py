@@ -201,10 +201,10 @@ def test_an_unknown_id_is_told_with_near_ones(shop: Project) -> None:
     name = first(shop)
     wrong = name[:-1] + ("0" if name[-1] != "0" else "1")
 
-    in_words(shop("show", wrong), 2, f"No finding is called `{wrong}`", name, "`reconcile findings` lists them")
+    in_words(shop("show", wrong), 2, f"There is no finding `{wrong}`", name, "`reconcile findings` lists them")
     for command in ("show", "dismiss", "handle", "snooze", "reopen"):
-        in_words(shop(command, "F-"), 2, "No finding is called")
-    in_words(shop("assign", "nonsense", "ada"), 2, "No finding is called `nonsense`")
+        in_words(shop(command, "F-"), 2, "There is no finding")
+    in_words(shop("assign", "nonsense", "ada"), 2, "There is no finding `nonsense`")
     in_words(shop("audit", "--finding", wrong), 2, name)
 
 

@@ -41,7 +41,7 @@ def test_an_id_that_is_near_none_gets_no_suggestion(tmp_path: Path, asked: str) 
     answer = reconcile("show", asked)
 
     assert answer.code == 2
-    assert answer.err == f"No finding is called `{asked}`; `reconcile findings` lists them.\n"
+    assert answer.err == f"There is no finding `{asked}`; `reconcile findings` lists them.\n"
 
 
 def test_a_mistyped_id_suggests_the_one_that_is_meant(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_the_status_of_a_release_that_is_not_the_file_s_names_both(orders: Proje
     used = orders("promote", "-q", "--json").json["release"]
     orders.write(FILES.replace("severity: high", "severity: low"))
 
-    assert f"{used[:12]} is current; the configuration file's is " in orders("status").out
+    assert f"{used[:12]} is current; the configuration file is release " in orders("status").out
 
 
 def test_a_state_that_cannot_be_read_is_an_error_of_the_status(orders: Project) -> None:
@@ -512,7 +512,7 @@ def test_the_times_of_the_topic_can_be_used_as_they_are_written(shop: Project, w
         (("findngs",), "did you mean `findings`?"),
         (("exit-code",), "did you mean `exit-codes`?"),
         (("users", "ad"), "did you mean `add`?"),
-        (("xyzzy",), "`reconcile --help` lists what there is"),
+        (("xyzzy",), "`reconcile --help` lists the choices"),
         (("states", "run"), "'states' is neither a command nor a topic"),
     ],
 )

@@ -132,5 +132,5 @@ def test_of_two_copies_of_a_project_the_second_is_told_what_it_may_be(tmp_path: 
     refused = Project(tmp_path / "copy")("approve", other)
 
     assert refused.code == 4
-    assert "restored from a backup, or it is a copy and the other one cleans there" in refused.out
-    assert "If no other one does" in refused.out
+    assert "restored from a backup, or it is a copy and the original cleans there" in refused.out
+    assert "If no other state cleans there" in refused.out

@@ -178,7 +178,7 @@ def test_a_secret_has_no_place_where_it_would_be_shown(place: str, tmp_path: Pat
     told = problems(tmp_path, text, {"CANARY": CANARY})
 
     nowhere = "a secret is not allowed here; use secrets in `sources`, `channels`, `state`, `encryption_key`"
-    shown = "this setting is shown and stored, so it takes no secret"
+    shown = "this setting is shown and stored, so it cannot hold a secret"
     assert any((shown if place == "jobs" else nowhere) in one for one in told)
     assert "c4n4ry" not in "".join(told)
 

@@ -263,7 +263,7 @@ def test_on_mariadb_a_user_is_told_what_cannot_be_seen(mariadb: Shop) -> None:
         sentence, process, blind = catalogue_of(few).remarks
         assert process.startswith("This user lacks the right PROCESS")
         assert blind.endswith("nothing can be cleaned where triggers fire: customers.")
-        assert sentence.startswith("This user may not see every database of the server, so foreign keys")
+        assert sentence.startswith("This user cannot see every database of the server, so foreign keys")
         assert catalogue_of(few).tables["customers"].triggers == ("t",)
         assert catalogue_of(mariadb).remarks == ()
         mariadb.sql("drop trigger t")
@@ -355,9 +355,9 @@ def test_referring_rows_without_a_key_cannot_be_named(shop: Shop) -> None:
     )
     described = catalogue_of(shop)
 
-    with pytest.raises(TargetRefused, match="Rows of clicks refer to customers and cannot be told apart"):
+    with pytest.raises(TargetRefused, match="Rows of clicks refer to customers and cannot be distinguished"):
         referring(shop, the(described, "clicks"), (1,))
-    assert "neither a primary key nor a unique key" in str(described.tables["clicks"].refused)
+    assert "no primary key and no unique key" in str(described.tables["clicks"].refused)
     assert described.tables["customers"].refused is None
 
 
@@ -419,8 +419,8 @@ def test_a_table_without_any_key_is_refused(shop: Shop) -> None:
     shop.sql("create table customers (id integer, b integer unique)", "create index i on customers (id)")
 
     assert catalogue_of(shop).tables["customers"].refused == (
-        "Nothing can be cleaned in table customers: it has neither a primary key nor a unique key without nulls to "
-        "name its rows by."
+        "Table customers cannot be cleaned: it has no primary key and no unique key without nulls, so "
+        "its rows cannot be identified."
     )
 
 
@@ -520,7 +520,7 @@ def test_views_are_refused(shop: Shop) -> None:
     shop.sql(PARENT, "create view seen as select * from customers")
 
     assert catalogue_of(shop, "seen").tables["seen"].refused == (
-        "Nothing can be cleaned in table seen: it is a view; clean the table behind it."
+        "Table seen cannot be cleaned: it is a view; clean the table behind it."
     )
 
 
@@ -528,7 +528,7 @@ def test_views_are_refused(shop: Shop) -> None:
     ("make", "name", "why"),
     [
         ("create virtual table words using fts5(a)", "words", "it is a virtual table"),
-        ("create virtual table words using fts5(a)", "words_content", "what a virtual table keeps its content in"),
+        ("create virtual table words using fts5(a)", "words_content", "it stores the content of a virtual table"),
         ("create table seen (id integer primary key autoincrement)", "sqlite_sequence", "belongs to the database"),
         ("create table reconcile_receipts (id integer primary key)", "reconcile_receipts", "or to Reconcile"),
         (
@@ -638,9 +638,9 @@ def test_rows_and_columns_that_the_user_may_not_see_forbid_cleaning(postgres: Sh
         with postgres.engine.connect() as connection:
             connection.exec_driver_sql("set role reconcile_clerk")
             described = catalogue(connection, "customers")
-        assert "row level security hides rows" in str(described.tables["customers"].refused)
-        assert "may not read all of its columns" in str(described.tables["orders"].refused)
-        assert "may not read all of its columns" in str(described.tables["hidden.notes"].refused)
+        assert "row-level security hides some of its rows" in str(described.tables["customers"].refused)
+        assert "cannot read all of its columns" in str(described.tables["orders"].refused)
+        assert "cannot read all of its columns" in str(described.tables["hidden.notes"].refused)
         assert catalogue_of(postgres).tables["customers"].refused is None
     finally:
         postgres.sql("drop owned by reconcile_clerk", "drop role reconcile_clerk")
@@ -682,7 +682,7 @@ def test_a_name_that_means_two_tables_is_refused(postgres: Shop) -> None:
 
     assert catalogue_of(postgres, "a.b").tables["a.b"].refused is None
     assert catalogue_of(postgres, "c.d").tables["c.d"].refused is None
-    assert "another table goes by the same name" in str(inside.tables["a.b"].refused)
+    assert "another table has the same name" in str(inside.tables["a.b"].refused)
 
 
 # --- digest and sentences --------------------------------------------------------------------------------------------
@@ -753,7 +753,7 @@ def test_rows_that_may_refer_to_nobody_are_told(sqlite: Shop) -> None:
     sqlite.sql(PARENT, "create table orders (id integer primary key, c integer references customers)")
 
     [sentence] = catalogue_of(sqlite).remarks
-    assert sentence.endswith("there may be rows that refer to nothing in orders.")
+    assert sentence.endswith("rows of orders may refer to missing rows.")
     sqlite.sql("drop table orders")
     assert catalogue_of(sqlite).remarks == ()
 

@@ -66,7 +66,7 @@ def test_declared_columns_have_their_type_and_the_first_unreadable_cell_its_line
     assert rows == [(dt.date(2026, 3, 1), Decimal("1234.56")), (None, Decimal("12.5")), (None, None)]
     assert [(p.column, p.reason, p.records, p.first) for p in problems] == [
         ("booked", "not a date as %d.%m.%Y", 1, "bank-03.csv:5"),
-        ("amount", "not a decimal of at most 26 digits and 12 places", 1, "bank-03.csv:6"),
+        ("amount", "not a decimal with at most 26 digits before the mark and 12 after it", 1, "bank-03.csv:6"),
     ]
 
 
@@ -261,7 +261,7 @@ def test_compressed_files_are_read_and_a_cut_one_is_refused(put):
 
     assert len(records(root, "a.csv.gz")[0]) == 50_000
     assert records(root, "c.jsonl.gz")[0] == [("1",)]
-    with pytest.raises(FileUnreadable, match="cut or damaged"):
+    with pytest.raises(FileUnreadable, match="truncated or damaged"):
         records(root, "b.csv.gz")
 
 

@@ -333,12 +333,12 @@ def test_what_is_no_workbook_is_refused_with_the_reason(book):
         archive.writestr("a.txt", "x")
     (root / "dir.xlsx").mkdir()
 
-    refused(root, "cut.xlsx", FileUnreadable, "cut or damaged")
+    refused(root, "cut.xlsx", FileUnreadable, "truncated or damaged")
     refused(root, "text.xlsx", FileUnreadable, "it is not a workbook")
     refused(root, "empty.xlsx", FileUnreadable, "it is empty")
     refused(root, "locked.xlsx", FileUnreadable, "locked with a password")
     refused(root, "old.xlsx", FileUnreadable, "under another name")
-    refused(root, "bad.xls", FileUnreadable, "cut or damaged")
+    refused(root, "bad.xls", FileUnreadable, "truncated or damaged")
     refused(root, "zip.xlsx", FileUnreadable, "a zip file but not a workbook")
     refused(root, "dir.xlsx", FileRefused, "it is a directory")
 
@@ -351,7 +351,7 @@ def test_a_part_whose_content_is_damaged_is_refused(book):
     data[at : at + 50] = bytes(50)
     (root / "crm.xlsx").write_bytes(data)
 
-    refused(root, "crm.xlsx", FileUnreadable, "cut or damaged")
+    refused(root, "crm.xlsx", FileUnreadable, "truncated or damaged")
 
 
 @pytest.mark.slow

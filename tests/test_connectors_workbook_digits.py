@@ -121,7 +121,7 @@ def test_a_cell_with_more_places_than_declared_is_unreadable_as_in_text(tmp_path
 
     text_values, text_problems = _read_file(tmp_path / "a.csv", "decimal(12,2)")
     assert values == text_values == [Decimal("3.30"), None, Decimal("5.00"), None]
-    reason = "not a decimal of at most 10 digits and 2 places"
+    reason = "not a decimal with at most 10 digits before the mark and 2 after it"
     assert [(p.reason, p.records) for p in problems] == [(p.reason, p.records) for p in text_problems] == [(reason, 2)]
 
 

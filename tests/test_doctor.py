@@ -250,7 +250,7 @@ def test_the_growth_of_a_year_is_told_from_the_last_days(place: Place) -> None:
         with store.read() as tx:
             [idle] = host.growth(application, tx)
 
-    assert "too young" in young.sentence
+    assert "too new" in young.sentence
     [a_year] = re.findall(r"about ([0-9.]+) MB a year", grown.sentence)
     assert float(a_year) == pytest.approx(size / 7 * 365 / 1_000_000, abs=0.1)
     assert "about 0.0 MB a year" in idle.sentence

@@ -116,7 +116,7 @@ def test_what_cannot_be_read_as_declared_is_told_by_a_pushed_down_rule_too(tmp_p
 
     [unreadable] = [one for one in answer.json["rules"][0]["skipped"] if "first" in one]
     assert (unreadable["column"], unreadable["records"]) == ("d", 1)
-    assert unreadable["reason"] == "not a decimal of at most 26 digits and 12 places"
+    assert unreadable["reason"] == "not a decimal with at most 26 digits before the mark and 12 after it"
 
 
 FLAGS: Mapping[str, str] = {

@@ -98,7 +98,7 @@ def test_the_whole_file_put_back_is_named_without_any_anchor(root: Path) -> None
         audit.checkpoint(store)
     shutil.copy2(root / "before.db", root / FILE)
 
-    assert "the log ends with 250: it was cut or rebuilt" in str(proven(root).problem)
+    assert "the log ends with 250: it was truncated or rebuilt" in str(proven(root).problem)
 
 
 def test_a_restore_is_not_taken_for_tampering(root: Path) -> None:

@@ -75,7 +75,7 @@ def test_a_rule_is_explained_in_words(people: Project) -> None:
     assert said["compares"] == ["email: as a mailbox: its e-mail address without +tag, for Gmail also without dots"]
     assert said["takes part"] == [
         "records where status is not 'void' (`where` of the rule)",
-        "not records in which email or joined is empty",
+        "except records in which email or joined is empty",
     ]
     assert said["groups"] == [
         "two or more records that are equal in email",
@@ -101,7 +101,10 @@ def test_what_is_left_out_is_counted_by_reason(people: Project) -> None:
         "1 record is outside `where`",
         "1 record skipped: email is null",
         "1 record skipped: email is empty after normalising",
-        "amount of 1 record treated as empty: not a decimal of at most 26 digits and 12 places, first at people.csv:5",
+        (
+            "amount of 1 record treated as empty: not a decimal with at most 26 digits before the mark and 12 after "
+            "it, first at people.csv:5"
+        ),
     ]
 
 

@@ -300,7 +300,7 @@ MISTAKES: Mapping[str, tuple[Callable[[list[Cells]], None], str]] = {
         "line 3, column `decision`: `dismis` is not a decision; did you",
     ),
     "no decision": (_cells(decision="x" * 90), "line 3, column `decision`: `xxxxx"),
-    "an unknown finding": (_cells(id="F-NOBODY"), "line 3, column `id`: no finding is called `F-N0B0DY`"),
+    "an unknown finding": (_cells(id="F-NOBODY"), "line 3, column `id`: there is no finding `F-N0B0DY`"),
     "no finding": (_cells(id=""), "line 3, column `id`: it is empty"),
     "two rows": (_twice, "line 3, column `id`: "),
     "a version": (_cells(version="two"), "line 3, column `version`: `two` is not a version"),
@@ -312,11 +312,11 @@ MISTAKES: Mapping[str, tuple[Callable[[list[Cells]], None], str]] = {
     "the past": (_cells(decision="snooze", until="2001-01-01"), "line 3, column `until`: `2001-01-01` is in the past"),
     "an end of nothing": (
         _cells(until="2031-01-01"),
-        "line 3, column `until`: only `snooze` has an end, not `dismiss`",
+        "line 3, column `until`: only `snooze` takes a time, not `dismiss`",
     ),
     "nobody": (_cells(decision="assign"), "line 3, column `to`: `assign` needs the name of a person"),
-    "a person too many": (_cells(to="maria"), "line 3, column `to`: only `assign` names a person, not `dismiss`"),
-    "no plan": (_cells(decision="approve", plan=""), "line 3, column `plan`: no plan waited for this finding"),
+    "a person too many": (_cells(to="maria"), "line 3, column `to`: only `assign` takes a person, not `dismiss`"),
+    "no plan": (_cells(decision="approve", plan=""), "line 3, column `plan`: this finding had no plan waiting"),
     "half a plan": (_cells(decision="reject", plan="0af3"), "line 3, column `plan`: `0af3` is not the hash of a plan"),
     "a missing column": (_without("until"), "findings.csv: the column `until` is missing"),
 }
@@ -331,7 +331,7 @@ def test_a_mistake_is_told_with_its_place_and_nothing_is_decided(copied: World, 
     answer = copied.command("decide", "findings.csv")
 
     told = answer.err.splitlines()
-    assert (answer.code, len(told), told[1]) == (2, 2, "Nothing was decided; correct the file, then give it again")
+    assert (answer.code, len(told), told[1]) == (2, 2, "Nothing was decided; correct the file, then submit it again")
     assert sentence in told[0]
     assert set(copied.findings().values()) == {"awaiting_approval"}
 
@@ -381,14 +381,14 @@ def _error_cell(file: Path) -> None:
     [
         ("findings.xlsx", _no_workbook, "findings.xlsx: it is not a workbook"),
         ("findings.xlsx", _zip, "findings.xlsx: it is a zip file but not a workbook"),
-        ("findings.xlsx", _cut, "findings.xlsx: the workbook is cut or damaged"),
+        ("findings.xlsx", _cut, "findings.xlsx: the workbook is truncated or damaged"),
         ("findings.xlsx", _other_sheets, "findings.xlsx: it has no sheet `findings`"),
         ("findings.xlsx", _error_cell, "findings.xlsx, row 2, column `decision`: an error like #N/A"),
         ("findings.parquet", _cut, "findings.parquet: "),
         ("findings.csv", lambda file: file.write_text(""), "findings.csv: the file is empty"),
         ("findings.csv", lambda file: file.unlink(), "findings.csv: it cannot be read: No such file or directory"),
         ("findings.csv", lambda file: (file.unlink(), file.mkdir()), "findings.csv: it is a directory"),
-        ("notes.txt", lambda _file: None, "notes.txt: it ends in no known format; use .csv, .xlsx, .parquet"),
+        ("notes.txt", lambda _file: None, "notes.txt: its name has no known ending; use .csv, .xlsx, .parquet"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_told(
@@ -645,8 +645,8 @@ def test_the_filters_are_those_of_the_list(copied: World, options: tuple[str, ..
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("out.ods",), "out.ods ends in no known format; use .csv, .xlsx, .parquet"),
-        (("out",), "out ends in no known format"),
+        (("out.ods",), "out.ods has no known ending; use .csv, .xlsx, .parquet"),
+        (("out",), "out has no known ending"),
         (("findings.csv",), "findings.csv already exists and was not changed"),
         (("no/out.csv",), "no/out.csv could not be written: No such file or directory"),
         (("out.csv", "--where", "nmae = 1"), "`nmae` is not known here"),
@@ -732,5 +732,5 @@ def test_a_dry_run_knows_a_plan_that_is_not_the_one_of_the_file(world: World) ->
     real = world.command("decide", "out.csv")
 
     assert (dry.code, real.code) == (4, 4)
-    assert "its plan is not the one of the file" in dry.out
+    assert "its plan differs from the plan in the file" in dry.out
     assert set(world.findings().values()) == {"awaiting_approval"}

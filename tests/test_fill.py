@@ -147,7 +147,7 @@ def test_what_cannot_be_filled_is_refused(tmp_path: Path) -> None:
         cells(tmp_path, "a.xlsx", "order", fill=["ordr"])
     with pytest.raises(FileRefused, match="`fill` is for CSV and TSV; leave it out"):
         records(tmp_path, "a.jsonl", fill=["order"])
-    with pytest.raises(FileRefused, match="`malformed: skip` may leave out the one with the value of a block"):
+    with pytest.raises(FileRefused, match="`malformed: skip` may leave out the record with a block's value"):
         records(tmp_path, "a.csv", fill=["order"], malformed="skip")
 
 

@@ -175,6 +175,22 @@ def test_only_a_discrepancy_larger_than_before_has_grown(
 
 
 @pytest.mark.parametrize(
+    ("columns", "reason"),
+    [(["memo"], "another field differs"), (["memo", "status"], "other fields differ")],
+)
+def test_the_reason_counts_the_other_fields_that_differ(
+    columns: list[str], reason: str, office: FindingsOffice
+) -> None:
+    before, *others = (Difference(name, "a", "b", name, name) for name in ("payee", *columns))
+    base = discrepancy("mismatch", "A", [1], [7])
+    office.record(replace(base, differences=(before,)))
+
+    office.record(replace(base, differences=(before, *others)))
+
+    assert office.only().reason == reason
+
+
+@pytest.mark.parametrize(
     ("before", "after", "is_grown"),
     [
         ((dt.date(2026, 1, 1), dt.date(2026, 1, 5)), (dt.date(2026, 1, 1), dt.date(2026, 1, 6)), True),

@@ -167,10 +167,10 @@ def test_a_time_in_the_future_hides_no_later_row(table: ChangingTable) -> None:
         ({"rule": RULE | {"severity": "high"}}, "the rule or its dataset changed"),
         ({"rule": RULE | {"key": ["customer"]}}, "the rule or its dataset changed"),
         ({"incremental": {"by": "updated_at", "overlap": "2h"}}, "the rule or its dataset changed"),
-        ({"rule": RULE | {"having": "sum(amount) > 9"}}, "a group can meet its `having` because a record is gone"),
+        ({"rule": RULE | {"having": "sum(amount) > 9"}}, "a deleted record can let a group meet `having`"),
         (
             {"rule": RULE | {"window": {"minute": 5}, "distinct": "amount"}},
-            "with `window` and `distinct`, other windows",
+            "with `window` and `distinct`, a deleted record",
         ),
         ({"rule": RULE | {"key": {"any": [["customer"], ["email"]]}}}, "with several keys, one record can change"),
         ({"rule": RULE | {"clean": {"action": "delete"}}}, "it cleans, and its limits count all records"),
@@ -178,7 +178,7 @@ def test_a_time_in_the_future_hides_no_later_row(table: ChangingTable) -> None:
         ({"rule": RULE | {"key": [{"email": ["lower"]}]}}, "no part of its key is a plain column"),
         ({"rule": RULE | {"engine": "embedded"}}, "it sets `engine: embedded`"),
         ({"dataset": {"table": None, "query": "select * from charges"}}, "it is a `query`, and only a `table`"),
-        ({"dataset": {"table": "old_charges"}}, "old_charges is no table: a view does not say"),
+        ({"dataset": {"table": "old_charges"}}, "old_charges is not a table: a view does not report"),
     ],
 )
 def test_a_run_is_full_where_only_that_is_exact(table: ChangingTable, change: dict[str, Any], reason: str) -> None:
@@ -273,7 +273,7 @@ def test_a_database_that_does_not_answer_questions_about_changes_is_read_whole(
 
     outcome = table.run()
 
-    assert (outcome.mode, outcome.mode_reason) == ("full", "its database refused a query about what changed")
+    assert (outcome.mode, outcome.mode_reason) == ("full", "its database refused the query for changed records")
 
 
 def test_a_part_of_the_key_that_most_records_share_is_no_way_to_look_them_up(table: ChangingTable) -> None:
@@ -330,7 +330,7 @@ def test_one_instant_of_a_naive_key_is_two_wall_times(url: str, tmp_path: Path) 
     outcome = table.run()
 
     assert (outcome.mode, outcome.findings.known) == ("full", 1)
-    assert outcome.mode_reason == "the database can look up no part of its key as it is read"
+    assert outcome.mode_reason == "the database cannot look up any part of its key in the form in which it is read"
 
 
 def test_an_attached_partition_is_read(url: str, tmp_path: Path) -> None:
@@ -368,7 +368,7 @@ def test_a_table_with_row_level_security_is_read_as_a_whole(table: ChangingTable
     guarded = replace(table, url=table.url.replace("root@", "reconcile_guarded@"), folder=table.folder / "guarded")
     try:
         assert table.run().mode == "incremental"
-        assert guarded.run().mode_reason.startswith("row-level security decides which records it shows")
+        assert guarded.run().mode_reason.startswith("row-level security decides which records are visible")
     finally:
         table.sql("drop owned by reconcile_guarded; drop role reconcile_guarded")
 
@@ -502,7 +502,7 @@ def test_a_run_that_another_overtakes_leaves_no_watermark(table: ChangingTable) 
 
     outcome = table.run()
 
-    assert (outcome.mode, outcome.mode_reason) == ("full", "the last run could not keep where it ended")
+    assert (outcome.mode, outcome.mode_reason) == ("full", "the last run could not save its position")
     assert table.run().mode == "incremental"
 
 

@@ -298,7 +298,7 @@ def test_values_of_mariadb_are_found_as_they_are_read(maria: Callable[..., Judge
             "alter table charges alter index by_time ignored",
             "create index charges_updated_at_idx on charges",
         ),
-        (MARIA, "engine = MyISAM", "select 1", "charges has the engine MyISAM, which shows no snapshot"),
+        (MARIA, "engine = MyISAM", "select 1", "charges has the engine MyISAM, which has no snapshots"),
         (
             f"{MARIA}, foreign key (customer) references customers (id) on update cascade",
             "",
@@ -312,7 +312,7 @@ def test_values_of_mariadb_are_found_as_they_are_read(maria: Callable[..., Judge
             "alter table charges exchange partition p1 with table fresh",
             "the table was replaced or altered since",
         ),
-        (MARIA, "", "create or replace view charges as select * from fresh", "charges is no table"),
+        (MARIA, "", "create or replace view charges as select * from fresh", "charges is not a table"),
     ],
 )
 def test_a_run_over_mariadb_is_full_where_its_times_do_not_tell(

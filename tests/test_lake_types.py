@@ -275,7 +275,7 @@ def test_nanoseconds_are_refused_and_whole_microseconds_are_read(zone: str | Non
         if name == "whole":
             assert values(lake.source(), SHOP_ORDERS) == [dt.datetime(1970, 1, 1, 0, 0, 0, 2, dt.UTC), None]
         else:
-            sentence = "it has times with nanoseconds, and times have microseconds here; leave it out, or store it as"
+            sentence = "it has times in nanoseconds, but Reconcile compares microseconds; leave it out, or store it as"
             assert sentence in refused(lake.source(), SHOP_ORDERS)
 
 
@@ -295,7 +295,8 @@ def test_times_that_pyiceberg_would_cut_are_refused(format_: str, tmp_path: Path
         add_orc(table, tmp_path / "lake" / "data.orc", two(EARLIEST, pa.timestamp("us")))
 
     assert refused(lake.source(), SHOP_ORDERS).endswith(
-        "is not read: files have its times with nanoseconds or as INT96, which pyiceberg cuts; rewrite its files, or "
+        "is not read: files store its times in nanoseconds or as INT96, which pyiceberg truncates; rewrite its "
+        "files, or "
         "leave the column out"
     )
 

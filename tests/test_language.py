@@ -37,6 +37,15 @@ TRANSLATED = (
     r"told of\b",
     r"put before\b",
     r"all the same\b",
+    r"planned anew",
+    r"to begin anew",
+    r"[Nn]othing of it was used",
+    r"cut or damaged",
+    r"of no other one",
+    r"[Nn]o (finding|entry) fits",
+    r"refers? to nothing",
+    r"not as Reconcile makes it",
+    r"more fields differ",
 )
 """The left column of the language page, and the turns of phrase that it names, as patterns."""
 

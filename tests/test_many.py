@@ -89,7 +89,7 @@ def test_a_wrong_id_among_several_stops_everything_before_anything_is_decided(wo
     code, answer = invoked("dismiss", by_key(world)["00@x"], "F-NOBODY1")
 
     assert (code, states(world)) == (exits.WRONG, {"awaiting_approval": GROUPS})
-    assert "No finding is called `F-NOBODY1`" in str(answer.exception)
+    assert "There is no finding `F-NOBODY1`" in str(answer.exception)
 
 
 def test_more_than_twenty_need_their_number(world: World) -> None:
@@ -106,7 +106,7 @@ def test_more_than_twenty_need_their_number(world: World) -> None:
     late, why_late = invoked("dismiss", "--rule", "twins", "--confirm", str(GROUPS))
     assert (late, str(why_late.exception)) == (
         exits.REFUSED,
-        f"No finding matches, not {GROUPS}. Nothing changed; `reconcile status` says what waits",
+        f"No finding matches, not {GROUPS}. Nothing changed; `reconcile status` lists what waits",
     )
 
 
@@ -135,11 +135,11 @@ def test_a_condition_chooses_by_what_is_known_of_a_finding(world: World, conditi
         ("rule = twins", "`twins` is not known here at column 8 of `rule = twins`; for a text write 'twins'; use rule"),
         (
             "email = DHL",
-            "No finding to choose from has money in `DHL` at column 9 of `email = DHL`; for a text write 'DHL'",
+            "None of these findings has money in `DHL` at column 9 of `email = DHL`; for a text write 'DHL'",
         ),
         ("nmae = 'x'", "`nmae` is not known here at column 1 of `nmae = 'x'`; use rule, state, form"),
         ("email > 3", "email"),
-        ("EUX < 3", "No finding to choose from has money in `EUX` at column 1"),
+        ("EUX < 3", "None of these findings has money in `EUX` at column 1"),
         ("records >", "at column"),
         ("records", "condition"),
     ],

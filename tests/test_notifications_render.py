@@ -163,8 +163,10 @@ def test_first_runs_of_several_rules_are_one_list_without_findings() -> None:
 
     assert [len(section.groups) for section in shown.sections] == [1, 0]
     assert [document.line_text(line) for line in shown.sections[1].lines] == [
-        "First run: 2 rules found what already exists. You'll see this summary once; later runs report only new "
-        "findings.",
+        (
+            "First run: 2 rules found what already exists. You'll see this summary once; later runs report only new "
+            "findings."
+        ),
         "🔴 double-charge · critical · @finance: 9 double charges (9 surplus records), 180.00 EUR at risk",
         "1 record skipped: email is null",
         "🔵 twin-contact · low · ops: 9 twin contacts (9 surplus records), 180.00 EUR at risk",
@@ -314,7 +316,7 @@ def test_a_trouble_that_is_over_says_what_it_was_and_how_it_ended() -> None:
         "✅ Job nightly succeeded again, on 21 Nov 11:10\n"
         "Reconcile itself · job nightly · noticed Sat 21 Nov 2026, 08:15 CET\n"
         "\n"
-        "The trouble lasted 3 h. It was: Job nightly has not succeeded since 20 Nov 06:15 (expected every 26h).\n"
+        "The trouble lasted 3 h: Job nightly has not succeeded since 20 Nov 06:15 (expected every 26h).\n"
     )
 
 

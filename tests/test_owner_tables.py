@@ -60,7 +60,7 @@ def refused(one: Project, table: str, *words: str) -> None:
     assert one("target", "adopt", "shop").code == 4
     for said in (answer.out + answer.err, seen.out):
         assert table in said
-        assert "is not as Reconcile makes it" in said
+        assert "is not as Reconcile creates it" in said
         for word in words:
             assert word in said, said
 

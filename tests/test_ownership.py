@@ -103,7 +103,7 @@ def test_a_store_that_was_restored_knows_less_than_its_target(epoch: int, ratche
         enter(journal, held)
     held.owner = (journal.store.id, epoch, ratchet)
 
-    with pytest.raises(StoreBehind, match="knows less than source 'shop'"):
+    with pytest.raises(StoreBehind, match="lacks cleanings that source 'shop' has recorded"):
         enter(journal, held)
     ownership.adopt(journal.store, held.target(), TABLE, by="eve")
     enter(journal, held)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from bank_support import MT940, QIF, camt, camt_entry, ofx, ofx_statement, ofx_transaction
+from cli_support import Project
 from files_support import source
 
 from connectors.files.source import FilesDataset
@@ -66,3 +67,13 @@ def test_a_bank_numbers_its_entries(tmp_path: Path, settings: dict[str, str], ke
     keys = source(tmp_path).keys(FilesDataset.model_validate(settings))
 
     assert keys == (() if key is None else (key,))
+
+
+def test_a_file_of_a_bank_has_no_table_that_its_id_is_a_key_of(tmp_path: Path) -> None:
+    (tmp_path / "july.sta").write_text(MT940)
+
+    suggested = Project(tmp_path)("suggest", "july.sta").out
+
+    [line] = [line for line in suggested.splitlines() if line.startswith("    id:")]
+    assert "identifies each entry of a bank file; unique and not null in" in line
+    assert "table" not in line

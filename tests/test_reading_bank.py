@@ -122,7 +122,7 @@ def test_entries_that_do_not_explain_the_balances_are_refused(tmp_path: Path, cl
         (camt(camt_entry("-1"), closing="99"), "its amount needs digits"),
         (camt(camt_entry("1", "PLUS"), closing="101"), "`CRDT` or `DBIT`"),
         (camt(camt_entry("1", day="2026-02-30"), closing="101"), "`BookgDt` is not a date"),
-        (camt(camt_entry("1", status="MAYBE"), closing="101"), "its status is none of"),
+        (camt(camt_entry("1", status="MAYBE"), closing="101"), "its status is not one of"),
         (camt().replace("Stmt", "Rpt"), "it has no statement, report or notification"),
         (camt()[:-40], "this is not well-formed XML"),
         ("", "this is not well-formed XML"),
@@ -190,16 +190,16 @@ def test_the_year_of_a_booking_is_the_one_nearest_to_its_value_date(
         ("2512311231", "2512310230", "s.sta:5: the booking date of field `:61:` does not exist"),
         (":60F:C251230EUR1000,50", ":60F:C251230EUR1000,51", "s.sta:1: its entries do not add up"),
         (":62F:C260102EUR1195,50\n", "", "s.sta:1: this statement lacks its closing balance (`:62F:`)"),
-        (":20:STARTUMSE\n", "", "s.sta:1: this is not in an MT940 statement"),
-        ("2601020102C250", "2601020102X250", "s.sta:7: field `:61:` has no C, D, RC or RD and an amount"),
-        ("C250,00NTRF", "C250.00NTRF", "s.sta:7: field `:61:` has no type of transaction"),
-        (":61:260102", ":61:", "s.sta:7: field `:61:` begins with no date as YYMMDD"),
+        (":20:STARTUMSE\n", "", "s.sta:1: this line is outside an MT940 statement"),
+        ("2601020102C250", "2601020102X250", "s.sta:7: field `:61:` needs C, D, RC or RD and an amount"),
+        ("C250,00NTRF", "C250.00NTRF", "s.sta:7: field `:61:` has no transaction type"),
+        (":61:260102", ":61:", "s.sta:7: field `:61:` does not begin with a date (YYMMDD)"),
         ("C260102EUR", "C260102", "s.sta:11: field `:62F:` needs C or D, a date, a currency"),
         ("C260102EUR", "C260102USD", "s.sta:1: its balances have different currencies"),
         (":62F:", ":60F:", "s.sta:11: this statement has a second opening balance"),
         (":86:Kein", ":61:2601020102C1,00NTRFX\n:86:Kein", "s.sta:12: field `:61:` comes after the closing balance"),
-        ("-\n", "-\n:61:2601020102C1,00NTRFX\n", "s.sta:14: this is not in an MT940 statement"),
-        ("D45,00NDDTNONREF", "D45,00", "s.sta:5: field `:61:` has no type of transaction"),
+        ("-\n", "-\n:61:2601020102C1,00NTRFX\n", "s.sta:14: this line is outside an MT940 statement"),
+        ("D45,00NDDTNONREF", "D45,00", "s.sta:5: field `:61:` has no transaction type"),
     ],
 )
 def test_mistakes_of_mt940_are_told_with_their_line(tmp_path: Path, wrong: str, right: str, sentence: str) -> None:
@@ -223,7 +223,7 @@ def test_the_text_behind_the_closing_balance_belongs_to_no_entry(tmp_path: Path)
 def test_bytes_of_another_encoding_are_refused_until_it_is_set(tmp_path: Path) -> None:
     content = MT940.replace("MUELLER", "MÜLLER").encode("cp1252")
 
-    assert "it is not written in UTF-8; set `encoding`" in refusal(tmp_path, "s.sta", content)
+    assert "it is not UTF-8 text; set `encoding`" in refusal(tmp_path, "s.sta", content)
     assert read(tmp_path, "s.sta", content, "name", encoding="cp1252")[0] == ("MÜLLER GMBH",)
 
 

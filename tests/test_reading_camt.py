@@ -125,7 +125,7 @@ def test_a_batch_without_amounts_in_the_currency_of_the_account_stays_one_record
 
     assert rows == [(Decimal(30), 2, None), (Decimal(5), 1, "E-1")]
     assert [(warning.reason, warning.first) for warning in told] == [
-        ("1 batch is not split: the bank does not say all amounts in the account's currency", "s.xml:4")
+        ("1 batch is not split: the bank does not give all amounts in the account's currency", "s.xml:4")
     ]
     assert opened.warnings(FilesDataset(path="s.xml"), None) == ()
 

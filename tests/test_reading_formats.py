@@ -313,7 +313,7 @@ def test_a_parquet_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     for name, sentence in (
         ("long", "column 'v' has decimals of 39 digits, which cannot be compared exactly"),
         ("text", "column 'note' holds text that is not UTF-8"),
-        ("cut", "the Parquet file is cut or damaged"),
+        ("cut", "the Parquet file is truncated or damaged"),
         ("csv", "it is not a Parquet file"),
         ("empty", "it is empty"),
     ):

@@ -69,7 +69,7 @@ def test_another_encoding_is_set(tmp_path: Path) -> None:
 
     with pytest.raises(FileUnreadable, match="has no byte order mark; set `encoding`, which may be utf-16-le"):
         records(tmp_path, "a.json")
-    with pytest.raises(FileUnreadable, match="is not written in utf-8; set `encoding`, like cp1252"):
+    with pytest.raises(FileUnreadable, match="is not utf-8 text; set `encoding`, like cp1252"):
         records(tmp_path, "b.json")
     assert records(tmp_path, "a.json", encoding="utf-16-le")[0] == [("é",)]
     assert records(tmp_path, "b.json", encoding="cp1252")[0] == [("1",), ("é",)]
@@ -83,7 +83,7 @@ def test_a_compressed_document_is_read_and_a_cut_one_refused(tmp_path: Path) -> 
     put(tmp_path, packed[:-9], "b.json.gz")
 
     assert records(tmp_path, "a.json.gz")[0] == [("1",)]
-    with pytest.raises(FileUnreadable, match=r"b\.json\.gz: it is cut or damaged; fetch it again"):
+    with pytest.raises(FileUnreadable, match=r"b\.json\.gz: it is truncated or damaged; fetch it again"):
         records(tmp_path, "b.json.gz")
 
 
@@ -108,11 +108,11 @@ def test_the_array_is_at_a_path(tmp_path: Path, text: str, path: str, expected: 
         ('{"data": {"items": [{"a": 1}]}, "n": [1]}', None, "no array at its top; set `records: data.items`"),
         ('{"x": [{"a": 1}], "y": {"z": [{}]}}', None, "no array at its top; set `records: x` or `records: y.z`"),
         ('{"x": [{"a": 1}]}', "y", "no array at `records: y`; set `records: x`"),
-        ('[{"a": 1}]', "y", "no array at `records: y`; leave `records` out, for the document is the array"),
+        ('[{"a": 1}]', "y", "no array at `records: y`; leave out `records`: the document itself is the array"),
         ('{"x": 1}', None, "no array at its top; no other place in it has an array of objects"),
         ("5", None, "no array at its top; no other place"),
         ('{"x": {"a": 1}}', "x", "no array at `records: x`; no other place"),
-        ('{"x": [{}], "x": [{}]}', "x", "a.json:1, column 17: `records` leads to a second place here"),
+        ('{"x": [{}], "x": [{}]}', "x", "a.json:1, column 17: `records` matches a second array here"),
         (
             '{"a": 1}\n{"a": 2}\n',
             None,
@@ -123,7 +123,11 @@ def test_the_array_is_at_a_path(tmp_path: Path, text: str, path: str, expected: 
         ('[{"a": "NaN"},\n {"a": "NaN", "b": NaN}]', None, "a.json:2, column 20: NaN is not JSON; write null instead"),
         ('[{"a": [-Infinity]}]', None, "a.json:1, column 9: -Infinity is not JSON"),
         ('[{"a": 1},\n {"a": 1, "a": 1}]', None, "a.json:2, column 2: an object has the key 'a' twice; rename one"),
-        ('[{"a": 1},\n {"a": "x', None, "a.json:2, column 10: the document ends too early: it is cut; fetch it again"),
+        (
+            '[{"a": 1},\n {"a": "x',
+            None,
+            "a.json:2, column 10: the document ends too early: it is truncated; fetch it again",
+        ),
         ('[{"a": 1},\n {"a": 1', None, "a.json:2, column 9: the document ends too early"),
         ('[{"a": 1},\n', None, "the document ends too early"),
         ('[{"a": 1}', None, "a.json:1, column 10: the document ends too early"),
@@ -237,7 +241,7 @@ def test_two_lists_at_once_are_refused_when_the_configuration_is_read(tmp_path: 
     answer = project("check")
 
     assert answer.code == 2
-    assert "only one list can be exploded; declare a dataset for each" in answer.said
+    assert "only one list can be exploded; declare a dataset for each list" in answer.said
 
 
 # Any document

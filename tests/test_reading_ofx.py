@@ -155,7 +155,7 @@ TRANSACTION = ofx_transaction()
     [
         ("-10.00", "ten", "a.ofx:20: `TRNAMT` is not an amount"),
         ("-10.00", "-1,234", "a.ofx:20: the comma in `TRNAMT` may be a decimal mark or group thousands"),
-        ("-10.00", "10.00", "a.ofx:17: `TRNAMT` of its debits (`TRNTYPE`) has no minus"),
+        ("-10.00", "10.00", "a.ofx:17: `TRNAMT` of its debits (`TRNTYPE`) has no minus sign"),
         ("<TRNAMT>-10.00\n", "", "a.ofx:17: a transaction has no amount"),
         ("20260105120000[-5:EST]", "20260230", "a.ofx:19: `DTPOSTED` is not a date"),
         ("20260105120000[-5:EST]", "05.01.2026", "a.ofx:19: `DTPOSTED` is not a date"),
@@ -172,7 +172,7 @@ TRANSACTION = ofx_transaction()
         ("STMTRS>", "LOANSTMTRS>", "it has no statement of a bank account or credit card"),
         ("<OFX>", '<!DOCTYPE OFX SYSTEM "a.dtd"><OFX><!ENTITY a "b">', "declares a document type"),
         ("<NAME>Cafe", "<NAME><!-- Cafe", "`<!--` is not closed"),
-        ("<NAME>Cafe", "<A>" * 60, "more than 50 elements are open"),
+        ("<NAME>Cafe", "<A>" * 60, "more than 50 elements are nested"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_with_line_and_field(tmp_path: Path, wrong: str, right: str, sentence: str) -> None:

@@ -63,8 +63,8 @@ def test_days_are_read_in_the_declared_order(tmp_path: Path, text: str, order: s
     ("first", "second", "remedy"),
     [
         ("01/06/26", "02/06/26", "set `date_order` to `dmy`, `mdy` or `ymd`"),
-        ("13/06/2026", "02/06/2026", "set `date_order: dmy`, the only one that reads all dates of this file"),
-        ("6/13'26", "6/ 1'26", "set `date_order: mdy`, the only one"),
+        ("13/06/2026", "02/06/2026", "set `date_order: dmy`, the only order that fits all dates of this file"),
+        ("6/13'26", "6/ 1'26", "set `date_order: mdy`, the only order"),
     ],
 )
 def test_an_order_is_never_guessed(tmp_path: Path, first: str, second: str, remedy: str) -> None:
@@ -119,17 +119,17 @@ def test_several_accounts_and_lists_are_told_apart(tmp_path: Path) -> None:
     [
         ("!Type:Bank\n", "", "a.qif:1: this is not QIF"),
         ("!Type:Bank", "!Type:Invst", "a.qif:1: it has transactions of an investment account"),
-        ("!Type:Bank", "!Type:Moon", "a.qif:1: this part is of no known type"),
+        ("!Type:Bank", "!Type:Moon", "a.qif:1: this section has an unknown type"),
         ("T-45.00", "T-forty", "a.qif:2: `T` is not an amount"),
         ("T-45.00", "T-45,000", "a.qif:2: the comma in `T` may be a decimal mark or group thousands"),
         ("T-45.00\n", "", "a.qif:2: this record has no amount (`T`)"),
         ("D01/31/26\n", "", "a.qif:2: this record has no date (`D`)"),
         ("D01/31/26", "D31/31/26", "a.qif:2: `D` is not a date in the order mdy"),
         ("D01/31/26", "Dyesterday", "a.qif:2: `D` is not a date in the order mdy"),
-        ("N1001", "?1001", "a.qif:4: this line does not begin with the letter of a field"),
-        ("N1001", "$-45", "a.qif:4: this line does not begin with the letter of a field"),
+        ("N1001", "?1001", "a.qif:4: this line does not begin with a field letter"),
+        ("N1001", "$-45", "a.qif:4: this line does not begin with a field letter"),
         ("PErika Muster\n^\n", "PErika Muster\n", "a.qif:9: this record does not end with `^`"),
-        ("^\nD02", "^\n^\nD02", "a.qif:9: `^` ends a record without fields"),
+        ("^\nD02", "^\n^\nD02", "a.qif:9: this `^` ends an empty record"),
     ],
 )
 def test_mistakes_are_told_with_line_and_field(tmp_path: Path, wrong: str, right: str, sentence: str) -> None:

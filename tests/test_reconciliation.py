@@ -81,6 +81,19 @@ def test_a_mismatch_is_about_amounts_unless_fields_are_compared(compare: str, ph
     assert rule(f"key: [ref]\n{compare}").form_words("mismatch").phrase == phrase
 
 
+def test_a_mismatch_of_nothing_but_the_currency_says_so() -> None:
+    keyed = rule("key: [ref]")
+    currency = Difference("cur", "EUR", "USD", "cur", "cur")
+    no_currency = Difference("cur", None, "USD", "cur", "cur")
+    amount = Difference("amount", Decimal(20), Decimal(19), "amount", "amount")
+
+    assert keyed.phrase("mismatch", [currency]) == "currencies differ"
+    assert keyed.phrase("mismatch", [no_currency]) == "currencies differ"
+    assert keyed.phrase("mismatch", [amount, currency]) == "amounts differ"
+    assert rule("key: [ref]\ncompare: [status]").phrase("mismatch", [currency]) == "values differ"
+    assert keyed.phrase("left_only", []) == "missing in ledger"
+
+
 def test_a_mismatch_of_bundles_can_also_be_one_of_dates() -> None:
     dated = "key: [ref]\ntolerance: {date: {left: day, right: at, days: 3}}"
 
@@ -733,7 +746,7 @@ def test_repeated_and_empty_ids_are_counted_on_both_sides() -> None:
         ("key: {left: ref}", "1:1 `key`: needs both `left` and `right`"),
         ("key: [{left: [ref, trimm], right: ref}]", "1:20 there is no normaliser `trimm`"),
         ("key: ref\nsum: {left: a, right: b}", "2:1 `sum`: needs bundles; set `match` to one_to_many"),
-        ("key: ref\nmatch: many_to_many\nbundle: search", "3:9 `bundle`: needs one record on a side"),
+        ("key: ref\nmatch: many_to_many\nbundle: search", "3:9 `bundle`: needs a single record on one side"),
         ("key: ref\ntolerance: {date: {left: a, right: b}}", "`date`: needs `days` or `business_days`"),
         ("key: ref\ntolerance: {amount: {left: a, right: b}}", "`amount`: needs `by`; write `by: 0.05`, `by: 1%`"),
         ("key: ref\ntolerance: {amount: {left: a, by: 1}}", "`amount`: needs the columns of both sides"),
@@ -808,7 +821,7 @@ def test_money_in_two_literal_currencies_does_not_fit() -> None:
 @pytest.mark.parametrize(
     ("text", "path", "sentence"),
     [
-        ("key: {ref: [letters, digits]}", ("key", 0, "left", "ref"), "leaves nothing of any text"),
+        ("key: {ref: [letters, digits]}", ("key", 0, "left", "ref"), "empties every text"),
         ("key: ref\nreport: [unbalanced]", ("report",), "this rule finds only `left_only`, "),
         ("key: ref\nwhere: {left: id < 1 and id > 1}", ("where", "left"), "no record of `left` can meet"),
         ("key: ref\nwhere: {right: ref is null}", ("where", "right"), "lets through only empty values of `ref`"),

@@ -124,7 +124,7 @@ def test_records_without_one_value_repeat_a_key() -> None:
     ("text", "sentence"),
     [
         ("key: ref\nnulls: {stat: match}", "names `stat`, which is not in the key"),
-        ("key: ref\nnulls: {ref: match}", "would match any two records without one; leave one out"),
+        ("key: ref\nnulls: {ref: match}", "would match any two records with an empty key; leave one out"),
         ("key: [ref, status]\nnulls: {status: any}", "is not allowed here"),
         (
             "totals: {by: ref, sum: {left: amount, right: amount}}\nnulls: {ref: match}",
@@ -172,7 +172,7 @@ def test_differ_needs_a_tolerance_and_its_reason_names_it() -> None:
     assert any("`differ` chooses between possible partners" in each for each in mistakes("key: ref\ndiffer: status"))
     assert (
         rule(TRANSFER).because("left_only")
-        == "ledger has no free record whose amount is near enough, with another status."
+        == "ledger has no free record whose amount is close enough, with a different status."
     )
 
 
@@ -258,7 +258,7 @@ def test_a_missing_record_names_all_keys() -> None:
         ("key: {any: [[ref, ref], [status]]}", "`key` names the same columns twice; remove one"),
         ("key: {any: [[], [status]]}", "`any`: a key needs at least one column"),
         ("key: {any: [ref, status]}\nmatch: one_to_many", "only `match: one_to_one` tries in turn; write one key"),
-        ("key: {any: [[ref, day], [status]]}\nnulls: {status: match}", "would match any two records without one"),
+        ("key: {any: [[ref, day], [status]]}\nnulls: {status: match}", "would match any two records with an empty key"),
         ("key: {any: [ref, {left: status}]}", "needs both `left` and `right`"),
     ],
 )

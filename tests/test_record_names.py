@@ -155,8 +155,8 @@ def test_leading_zeros_are_another_id_and_one_sentence_counts_them(office: Offic
     office.dataset["columns"] = {"id": "integer"}
     answer = office("run")
 
-    assert "10 records of people in 5 findings have other ids now (`id`); what was decided about them stays" in answer
-    assert "2 records of people in findings keep their former ids, because it was written otherwise" in answer
+    assert "10 records of people in 5 findings have other ids now (`id`); decisions about them are kept" in answer
+    assert "2 records of people in findings keep their former ids, because it was written differently" in answer
     assert office.findings()["a@x"] == "open"
     assert office.findings()["b@x"] == "handled"
     assert office.run() == {"known": 5, "settled": 1}
@@ -503,9 +503,7 @@ def test_was_takes_decisions_to_another_id(office: Office) -> None:
     del office.dataset["was"]
 
     assert foreseen == again == office.run() == KNOWN
-    assert (
-        "12 records of people in 6 findings have other ids now (`other`); what was decided about them stays" in answer
-    )
+    assert "12 records of people in 6 findings have other ids now (`other`); decisions about them are kept" in answer
     assert office.findings() == states
     assert names == sorted(f'[["t","u{number}"]]' for number in range(1, 13))
     assert len(office.events("records.renamed")) == 1

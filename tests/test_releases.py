@@ -296,7 +296,9 @@ def test_a_variable_with_another_value_is_another_release_and_is_refused(people:
     people.hold()
     people.write(key="town")
 
-    with pytest.raises(releases.ReleaseDiffers, match=r"another configuration at `sources.lists.root`\. A variable"):
+    with pytest.raises(
+        releases.ReleaseDiffers, match=r"a different configuration at `sources.lists.root`\. A variable"
+    ):
         _ran(people, ROOT="elsewhere")
 
     assert _runs(people) == 0

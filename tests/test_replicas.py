@@ -88,7 +88,7 @@ def test_a_run_after_a_cleaning_never_reads_the_records_of_before(shop: Shop, im
 
         assert answer.code == 3
         assert "Source 'shop' was not read: after 2 s of waiting, its replica at 127.0.0.1:" in answer.said
-        assert "of its primary. Nothing was changed; try again later." in answer.said
+        assert "behind its primary. Nothing was changed; try again later." in answer.said
         assert "Traceback" not in answer.said
         assert shop.findings() == {"a@x": "cleaned"}
 
@@ -237,7 +237,7 @@ def test_a_server_that_follows_nobody_is_refused(pair: Pair) -> None:
     with pytest.raises(ReplicaRefused) as refused:
         source(pair.url, pair.url).datasets()
 
-    assert "is no replica: it was promoted, its replication was stopped, or it never was one" in str(refused.value)
+    assert "is not a replica: it was promoted, its replication was stopped, or it never was one" in str(refused.value)
     assert "Nothing was changed; correct `replica`, or remove it" in str(refused.value)
 
 
@@ -245,7 +245,7 @@ def test_a_replica_under_the_name_of_its_primary_is_refused(pair: Pair) -> None:
     pair.sql("create table customers (id bigint primary key)")
     ids(source(pair.url, pair.replica))
 
-    with pytest.raises(PrimaryRefused, match=r"its `url` at .* is a replica itself"):
+    with pytest.raises(PrimaryRefused, match=r"its `url` at .* is itself a replica"):
         source(pair.replica, pair.replica).datasets()
 
 
@@ -257,7 +257,7 @@ def test_another_database_of_the_same_servers_is_refused(postgresql: tuple[Clust
     with pytest.raises(ReplicaRefused) as refused:
         source(pair.url, other.replica).datasets()
 
-    assert f"names the database {other.name!r}, but the primary at" in str(refused.value)
+    assert f"uses the database {other.name!r}, but the primary at" in str(refused.value)
 
 
 def test_another_search_path_is_refused(standby: Pair) -> None:
@@ -373,7 +373,7 @@ def test_a_promoted_replica_is_refused(name: str, tmp_path: Path) -> None:
 
         answer = shop("run")
         assert answer.code == 3
-        assert "is no replica: it was promoted" in answer.said
+        assert "is not a replica: it was promoted" in answer.said
         assert "a@x" not in shop.messages.removeprefix(told)
         assert shop.findings() == {"a@x": "awaiting_approval"}
         assert shop("approve", finding).code == 0  # plans do not need it
@@ -385,7 +385,7 @@ def test_a_replica_of_another_server_is_refused(standby: Pair) -> None:
         other = new_pair(*servers)
         other.sql("create table customers (id bigint primary key)")
 
-        with pytest.raises(ReplicaRefused, match="is a replica of another server than the primary at"):
+        with pytest.raises(ReplicaRefused, match="is a replica of a server other than the primary at"):
             source(standby.url, other.replica).datasets()
 
 

@@ -116,14 +116,22 @@ def test_a_conflict_with_recovery_is_no_lock_of_a_program() -> None:
 @pytest.mark.parametrize(
     ("url", "replica", "sentence"),
     [
-        ("sqlite:///shop.db", "sqlite:///copy.db", "only PostgreSQL and MariaDB are read from a replica, not sqlite"),
-        ("mssql+pymssql://db/shop", "mssql+pymssql://copy/shop", "only PostgreSQL and MariaDB are read from a replica"),
+        (
+            "sqlite:///shop.db",
+            "sqlite:///copy.db",
+            "only PostgreSQL and MariaDB can be read from a replica, not sqlite",
+        ),
+        (
+            "mssql+pymssql://db/shop",
+            "mssql+pymssql://copy/shop",
+            "only PostgreSQL and MariaDB can be read from a replica",
+        ),
         (
             "postgresql://db/shop",
             "mysql://a:canary@copy/shop",
-            "`url` names postgresql, and this mysql; name a replica",
+            "`url` names postgresql, but `replica` names mysql; name a replica",
         ),
-        ("mariadb://db/shop", "sqlite:///copy.db", "`url` names mysql, and this sqlite"),
+        ("mariadb://db/shop", "sqlite:///copy.db", "`url` names mysql, but `replica` names sqlite"),
         ("postgresql://db/shop", "copy:canary", "this is not a database URL"),
     ],
 )

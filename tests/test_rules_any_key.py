@@ -145,7 +145,7 @@ def test_most_rules_with_several_keys_reach_every_database() -> None:
         rule = twins(key={"any": key})
         return [pushdown_obstacle(rule, relation, dialect) for dialect in ("postgresql", "mysql", "sqlite")]
 
-    texts = "with several keys, the texts of `phone` compare there as here only if all are ASCII"
+    texts = "with several keys, the texts of `phone` compare exactly there only if all are ASCII"
     assert obstacles([["email"], [{"phone": ["trim"]}], ["name", "position"]]) == [
         None,
         None,
@@ -153,7 +153,7 @@ def test_most_rules_with_several_keys_reach_every_database() -> None:
     ]  # SQLite: no class
     assert (
         obstacles([[{"email": ["lower"]}], ["phone"]])
-        == ["with several keys, the texts of `email` compare there as here only if all are ASCII"] * 3
+        == ["with several keys, the texts of `email` compare exactly there only if all are ASCII"] * 3
     )
 
 
@@ -485,7 +485,7 @@ def test_what_does_not_go_with_several_keys_is_told_at_its_place(tmp_path: Path)
 
     assert problems(tmp_path, text) == [
         "4:48: `any`: needs two or more keys, like [[email], [phone]]; write a single key without it",
-        "5:69: `window`: cannot be combined with `any`, whose groups have no common key to order by; remove it",
+        "5:69: `window`: needs a common key to order by, which groups of `any` do not have; remove it",
         "6:63: `max_shared`: has an effect only with `key: {any: …}`; remove it",
         "7:68: there is no normaliser `digit`; did you mean `digits`?",
         (
@@ -496,7 +496,7 @@ def test_what_does_not_go_with_several_keys_is_told_at_its_place(tmp_path: Path)
             "9:58: `key`: `where` lets through only empty values of `fax`, so this key joins nothing; remove it; "
             "rule `f` would never find anything"
         ),
-        "10:48: `any`: holds the same key twice; remove one",
+        "10:48: `any`: has the same key twice; remove one",
         (
             "11:91: `distinct`: `born` has at most one value in every group; remove it or name another column; "
             "rule `h` would never find anything"

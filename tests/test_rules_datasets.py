@@ -449,7 +449,7 @@ def test_money_in_a_column_whose_name_the_rule_gives_to_another_is_refused() -> 
         ({"except": [["1", {"shp": "1"}]]}, "`except` names `shp`, which is not in `datasets`; did you mean `shop`?"),
         (
             {"except": [["1", {"crm": "1"}]]},
-            "a pair of `except` names one record twice; write two different records",
+            "a pair in `except` names the same record twice; write two different records",
         ),
         ({"columns": {"shop": {"a": "x", "b": "x"}}}, "`columns` gives a column of `shop` two names; remove one"),
         (

@@ -312,7 +312,7 @@ def test_an_expression_means_what_it_says(text: str, values: dict[str, Value] | 
         ),
         (
             "select 1",
-            "Unexpected `1` at column 8 of `select 1`; an expression is no query; write SQL into the dataset's",
+            "Unexpected `1` at column 8 of `select 1`; an expression is not a query; write SQL in the dataset's",
         ),
         (
             "to_char(booked, 'YYYY')",

@@ -79,7 +79,7 @@ SIMULATED = {
         "this looks like a job that starts every 5 min while its previous run is still busy."
     ),
     resends: (
-        "55 of 59 repeats have the `event_id` of the previous record and another time: "
+        "55 of 59 repeats have the `event_id` of the previous record and a different time: "
         "this looks like a webhook or message that was delivered again."
     ),
     posted_twice: (
@@ -170,9 +170,9 @@ AMOUNTS: dict[str, tuple[Callable[[Decimal], Decimal], str]] = {
     "digits": (swapped, "swap two neighbouring digits: this looks like amounts typed by hand"),
     "units": (
         lambda amount: amount * 100,
-        "are 100 times as large in ledger: this looks like cents taken for units",
+        "are 100 times as large in ledger: this looks like cents mistaken for units",
     ),
-    "cents": (lambda amount: amount / 100, "are 100 times as large in bank: this looks like cents taken for units"),
+    "cents": (lambda amount: amount / 100, "are 100 times as large in bank: this looks like cents mistaken for units"),
     "fee": (
         lambda amount: (amount * Decimal("0.986")).quantize(Decimal("0.01")),
         "are 1.4 % smaller in ledger than in bank: this looks like a fee",
@@ -180,7 +180,9 @@ AMOUNTS: dict[str, tuple[Callable[[Decimal], Decimal], str]] = {
 }
 
 
-@pytest.mark.parametrize("matched", [True, False], ids=["in matched records", "in records of one key without partner"])
+@pytest.mark.parametrize(
+    "matched", [True, False], ids=["in matched records", "in records of one key without a partner"]
+)
 @pytest.mark.parametrize("name", AMOUNTS)
 def test_wrong_amounts_name_their_cause(name: str, matched: bool) -> None:
     wrong, words = AMOUNTS[name]
@@ -205,7 +207,9 @@ def a_day_later(number: int) -> list[tuple[Row, Row]]:
     return [(left, {**right, "posted": right["posted"] + dt.timedelta(1)}) for left, right in pairs]
 
 
-@pytest.mark.parametrize("matched", [True, False], ids=["in matched records", "in records of one key without partner"])
+@pytest.mark.parametrize(
+    "matched", [True, False], ids=["in matched records", "in records of one key without a partner"]
+)
 def test_dates_of_the_next_day_name_a_cut_off(matched: bool) -> None:
     assert disagreement(a_day_later(20), "booked", matched=matched) == (
         "20 of 20 different dates in `booked / posted` are one day later in ledger than in bank: "
@@ -223,11 +227,11 @@ def test_records_without_partner_are_compared_by_their_amount_where_the_key_tell
     opposite.add({"currency": "EUR"}, [], [{"total": Decimal("0.01"), "posted": MONDAY.date()}])
 
     assert late.cause() == (
-        "20 of 20 records of bank without partner have one in ledger with the same amount a day later: "
+        "20 of 20 records of bank without a partner have one in ledger with the same amount a day later: "
         "this looks like a cut-off at the end of the day."
     )
     assert opposite.cause() == (
-        "20 of 20 records of bank without partner have one in ledger with the opposite sign: "
+        "20 of 20 records of bank without a partner have one in ledger with the opposite sign: "
         "this looks like a sign error in one of the two systems."
     )
 

@@ -142,7 +142,7 @@ def test_a_list_that_cannot_be_read_or_was_emptied_fails_the_rule_and_keeps_its_
     assert (emptied.code, missing.code) == (3, 3)
     assert emptied.json["rules"][0]["failed"] == (
         "Dataset 'known_different' is empty, but had 2 records in the previous run. Its findings are unchanged; "
-        "check what fills it. If that is right: `reconcile allow twins`"
+        "check the job that fills it. If that is right: `reconcile allow twins`"
     )
     assert "known" in missing.json["rules"][0]["failed"]
     assert office.command(rule, "findings", "--json").json == findings

@@ -84,9 +84,12 @@ def test_a_group_shows_the_values_in_which_its_records_agree() -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"key": ["shop", "till"]}, "nulls: any for all columns of the key would compare every two records; leave one"),
-        ({"window": {"at": "5m"}}, "nulls: any looks at all records of a key, and window splits them; remove one"),
-        ({"repeats": "file"}, "nulls: any looks at all records of a key, and repeats splits them; remove one"),
+        ({"key": ["shop", "till"]}, "nulls: any for every column of the key would compare all records; leave one"),
+        (
+            {"window": {"at": "5m"}},
+            "nulls: any needs all records of a key together, but window splits them; remove one",
+        ),
+        ({"repeats": "file"}, "nulls: any needs all records of a key together, but repeats splits them; remove one"),
         (
             {"key": {"any": [["code", "shop"], ["till"]]}},
             "nulls: any cannot be combined with key: any, where an empty value joins nothing; remove one",

@@ -135,10 +135,10 @@ def test_surplus_is_what_exceeds_the_largest_number_in_any_value_whatever_the_or
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"window": {"at": "5m"}}, "repeats numbers records that are equal, and window splits them; remove one of"),
-        ({"overlap": {"from": "a", "to": "b"}}, "repeats numbers records that are equal, and overlap splits them"),
+        ({"window": {"at": "5m"}}, "repeats numbers all equal records, but window splits them; remove one of"),
+        ({"overlap": {"from": "a", "to": "b"}}, "repeats numbers all equal records, but overlap splits them"),
         ({"distinct": "export"}, "distinct names the column of repeats, which differs in every group"),
-        ({"key": {"any": [["code"], ["name"]]}}, "cannot be combined with `any`, whose groups have no common key to"),
+        ({"key": {"any": [["code"], ["name"]]}}, "needs a common key to number in, which groups of `any` do not have"),
     ],
 )
 def test_settings_that_make_no_sense_with_repeats_are_refused(settings: dict[str, Any], sentence: str) -> None:
@@ -155,7 +155,7 @@ def test_settings_that_make_no_sense_with_repeats_are_refused(settings: dict[str
         ("key: all, repeats: amount", "`amount` has at most one value in every group"),
         (
             "key: [text], repeats: _file, clean: {action: delete}",
-            "a rule with `repeats` only reports, since cleaned records leave other numbers to the rest",
+            "a rule with `repeats` only reports, because cleaning would renumber the other records",
         ),
     ],
 )

@@ -241,7 +241,7 @@ def test_a_cron_text_that_is_none_is_refused_with_what_to_write(cron: str, end: 
         ({"timezone": "../x"}, "timezone `../x` is not a time zone; write an IANA name like Europe/Berlin or UTC"),
         ({"jitter": -DAY}, "jitter `-1 day, 0:00:00` is negative; write a length such as `2m`"),
         ({"catch_up": "last"}, "catch_up `last` is unknown; did you mean `latest`?"),
-        ({"max": 0}, "max `0` leaves nothing to catch up; write 1 or more, or `catch_up: skip`"),
+        ({"max": 0}, "max `0` leaves nothing to catch up on; write 1 or more, or `catch_up: skip`"),
     ],
 )
 def test_other_settings_are_refused_with_what_to_write(settings: dict[str, object], sentence: str) -> None:

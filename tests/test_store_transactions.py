@@ -217,7 +217,10 @@ def test_a_connection_cut_while_committing_leaves_a_doubt_and_says_so(postgres_u
                 connection.execute(sa.text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": backend})
 
     with Store.open(postgres_url, tmp_path) as store:
-        with pytest.raises(errors.CommitUnknown, match="It is unknown if that step was saved"), store.begin() as tx:
+        with (
+            pytest.raises(errors.CommitUnknown, match="It is unknown whether that step was saved"),
+            store.begin() as tx,
+        ):
             tx.finisher(Cut)
         assert releases(store) == []
     admin.dispose()

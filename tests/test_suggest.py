@@ -317,7 +317,7 @@ def test_without_an_id_the_reason_is_said(tmp_path: Path) -> None:
 
     suggested = accepted(project, "rows.csv")
 
-    assert "# id: []  # no column or pair of columns surely identifies each of 41 records" in suggested.out
+    assert "# id: []  # no column or pair of columns reliably identifies each of 41 records" in suggested.out
 
 
 @pytest.mark.slow
@@ -455,8 +455,8 @@ def test_an_unknown_target_gets_one_sentence(tmp_path: Path) -> None:
 
     assert [answer.code for answer in answers] == [2, 2, 2]
     assert "There is no dataset or source 'peple'; did you mean `people`?" in answers[0].err
-    assert "'gone.csv' is no dataset or source of the configuration, and no file" in answers[1].err
-    assert "'notes.doc' is no file of a known kind" in answers[2].err
+    assert "'gone.csv' is not a dataset or source of the configuration, nor a file" in answers[1].err
+    assert "'notes.doc' is not a file of a known type" in answers[2].err
 
 
 @pytest.mark.slow

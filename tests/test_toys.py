@@ -175,7 +175,7 @@ def test_a_target_that_keeps_no_row_unchanged_meanwhile_is_not_cleaned(folder: P
         office.run("nightly")
         [finding] = known(office)
 
-        with pytest.raises(NotPlannable, match="cannot keep a row unchanged"):
+        with pytest.raises(NotPlannable, match="cannot lock a row"):
             office.decisions("ann").approve(finding.id)
 
         assert set(notes().values()) == {None}

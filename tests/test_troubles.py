@@ -80,7 +80,7 @@ def test_the_messages_say_when_and_how_it_ended(office: Office) -> None:
     assert "noticed Sat 21 Nov 2026, 13:00 CET" in begun
     assert "Set it right, then: reconcile resume --clock" in begun
     assert ended.startswith("✅ A person said that the time is right\n")
-    assert "The trouble lasted 2 h. It was: The clock jumped from about noon to midnight.\n" in ended
+    assert "The trouble lasted 2 h: The clock jumped from about noon to midnight.\n" in ended
 
 
 def test_a_sentence_that_changes_is_kept_and_not_told_again(office: Office) -> None:

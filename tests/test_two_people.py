@@ -60,7 +60,7 @@ def test_the_answer_in_the_queue_and_its_list_name_who_approved(site: Site) -> N
 
 
 NEW_PASSWORD = "a password of their own"
-SHARED = "It does not count as another person's"
+SHARED = "This approval does not count as a second person's"
 
 
 def _approve(site: Site, browser: Browser, finding: str) -> None:

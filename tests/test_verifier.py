@@ -52,7 +52,7 @@ def test_an_export_is_verified_by_the_file_that_comes_with_it(export: Path, tmp_
 
     assert (done.returncode, done.stderr) == (0, "")
     assert f"covered to the end: all {LENGTH} entries" in done.stdout
-    assert "could have been cut unseen" not in done.stdout
+    assert "could have been removed unnoticed" not in done.stdout
 
 
 def test_an_export_is_signed_to_its_end_and_says_what_no_anchor_holds(tmp_path: Path) -> None:
@@ -110,11 +110,11 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], int, str]] = {
     "remove a body": (_edited("log.jsonl", 57, body=None, salt=None), 57, "no erasure names it"),
     "give it another type": (_edited("log.jsonl", 57, at=5), 57, "the entry was changed"),
     "remove an entry": (_without("log.jsonl", 57), 57, "the entry is missing"),
-    "remove the last entry": (_without("log.jsonl", LENGTH), LENGTH, "it was cut"),
+    "remove the last entry": (_without("log.jsonl", LENGTH), LENGTH, "it was truncated"),
     "remove a checkpoint": (_without("checkpoints.jsonl", 2), 101, "is missing"),
     "edit a checkpoint": (_edited("checkpoints.jsonl", 2, head="00" * 32), 200, "signature is wrong"),
     "edit an anchor": (_edited("anchors/log.jsonl", 1, seq=200), 200, "signature is wrong"),
-    "cut the end": (_cut, 1, "it was cut or rebuilt"),
+    "cut the end": (_cut, 1, "it was truncated or rebuilt"),
 }
 
 

@@ -134,7 +134,7 @@ def test_explain_says_where_each_rule_runs_and_why(lake: Project) -> None:
     assert "AT (TIMESTAMP => CAST('the time at which the rule begins' AS TIMESTAMP_TZ))" in said["twice"]
     assert "embedded (DuckDB, here): Snowflake does not compare `ratio` exactly as Reconcile does" in said["ratio"]
     assert "timeless cannot be read as of one moment (time travel)" in said["timeless"]
-    assert "only a `table` of a warehouse is compared there, not a `query`" in said["query"]
+    assert "a warehouse compares only a `table`, not a `query`" in said["query"]
 
 
 @pytest.mark.slow
@@ -182,8 +182,8 @@ def test_a_missing_package_is_named(url: str, extra: str, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        ("mssql+pymssql://reader@h/books", "SQL Server compares texts by collations that ignore trailing blanks"),
-        ("oracle+oracledb://reader@h/books", "Oracle compares texts as settings of the session say"),
+        ("mssql+pymssql://reader@h/books", "SQL Server compares texts with collations that ignore trailing spaces"),
+        ("oracle+oracledb://reader@h/books", "Oracle compares texts by session settings"),
     ],
 )
 def test_sql_server_and_oracle_are_read_here_for_a_reason(url: str, reason: str) -> None:

@@ -276,11 +276,10 @@ def test_a_job_that_has_not_succeeded_in_its_time_is_told_once_and_once_when_it_
         "You'll get another message when it is over.\n"
     )
     assert over == (
-        "✅ Job nightly is in time again: its last success was on 24 Nov 16:00\n"
+        "✅ Job nightly succeeds in time again: its last success was on 24 Nov 16:00\n"
         "Reconcile itself · job nightly · noticed Sun 22 Nov 2026, 16:00 CET\n"
         "\n"
-        "The trouble lasted 2 days. "
-        "It was: Job nightly has not succeeded since 21 Nov 13:00 (expected every 26h).\n"
+        "The trouble lasted 2 days: Job nightly has not succeeded since 21 Nov 13:00 (expected every 26h).\n"
     )
     assert len(told(office, "ops")) == 2
 
@@ -348,7 +347,7 @@ def test_a_longer_time_and_none_at_all_end_it(office: Office) -> None:
     after(office, 27)
     expect(office, success_within="3d")
     [over] = after(office, 0)
-    assert "✅ Job nightly is in time again: its last success was on 21 Nov 13:00\n" in over
+    assert "✅ Job nightly succeeds in time again: its last success was on 21 Nov 13:00\n" in over
 
     after(office, 60)
     expect(office)

@@ -405,7 +405,7 @@ def test_an_undone_finding_says_who_undid_it_and_what_can_be_done_next(fresh: Si
     assert (
         "Its records count as dismissed: runs report nothing until a record joins or a key value changes." in page.text
     )
-    assert "To clean it with a new plan, or to decide otherwise, reopen it first." in page.text
+    assert "To clean it with a new plan, or to decide differently, reopen it first." in page.text
     assert f'formaction="/findings/{first}/reopen"' in page.body.decode()
     assert "Executed plan: " in page.text
     assert re.search(r"Executed on [\d: -]+ UTC, approved by ada; undone by otto on [\d: -]+ UTC\.", page.text)
@@ -445,7 +445,7 @@ def test_many_are_decided_at_once_each_with_its_own_checks(fresh: Site) -> None:
     assert "2 findings not decided:" in answer.text
     assert f"{second} changed since it was shown" in answer.text
     assert f"{second} {second}" not in answer.text
-    assert "No finding is called `F-NOBODY`" in answer.text
+    assert "There is no finding `F-NOBODY`" in answer.text
     assert fresh.world.findings() == {first: "dismissed", second: "awaiting_approval"}
 
 

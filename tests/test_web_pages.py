@@ -172,7 +172,7 @@ def test_the_log_is_searched_paged_from_the_newest_and_verified(shop: Site) -> N
     assert "note 30" in older.text
     assert of_bob.text.count("finding.dismissed") == 50
     assert "finding.reopened" not in of_bob.text
-    assert "No entry fits" in of_other.text
+    assert "No entry matches" in of_other.text
     assert (unknown.status, "F-NOBODY" in unknown.text) == (404, True)
     assert "entries are intact" in verified.text
 

@@ -159,7 +159,9 @@ def open_beneath(root: Path, name: str) -> OpenedFile:
         except OSError as error:
             if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.EXDEV):
                 raise _refusal(name, error) from error
-    raise FileRefused(name, "it keeps being replaced by a link", "stop the program that does that, and read it again")
+    raise FileRefused(
+        name, "it keeps being replaced by a link", "stop the program that replaces it, then read it again"
+    )
 
 
 def digest(files: Iterable[OpenedFile], progress: Callable[[int], None]) -> str:
@@ -190,7 +192,7 @@ def _resolved(root: Path, name: str) -> Sequence[str]:
         return PurePosixPath(real.relative_to(root.resolve(strict=True))).parts
     except ValueError:
         raise FileRefused(
-            name, "it links to a place outside the root of its source", "copy the file or widen `root`"
+            name, "it links to a place outside its source's `root`", "copy the file or widen `root`"
         ) from None
 
 

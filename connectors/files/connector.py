@@ -69,7 +69,7 @@ class FilesDataset(DatasetSettings):
     @classmethod
     def _is_one_list(cls, explode: Any) -> Any:
         if isinstance(explode, list | tuple):
-            raise ValueError("only one list can be exploded; declare a dataset for each")  # noqa: TRY004 - pydantic's
+            raise ValueError("only one list can be exploded; declare a dataset for each list")  # noqa: TRY004 - pydantic's
         return explode
 
 

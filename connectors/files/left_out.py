@@ -49,8 +49,8 @@ def skipped(files: Sequence[MalformedRecords]) -> tuple[UnreadableCells, ...]:
     if left_out * MOST > count:
         raise FileRefused(
             first.first,
-            f"{of}, and `malformed: skip` leaves out 1 % at most; the first: {first.reason}",
-            "repair the file, or leave a footer out with `skip_footer`",
+            f"{of}, and `malformed: skip` may leave out at most 1 %; the first: {first.reason}",
+            "repair the file, or leave out a footer with `skip_footer`",
         )
     reason = f"{of} and left out by `malformed: skip`; the first: {first.reason}"
     return (UnreadableCells("*", reason, left_out, first.first, skipped=True),)

@@ -26,7 +26,7 @@ OneFile = CsvFile | JsonFile | ParquetFile | BankFile
 _NAMES = {"parquet": "Parquet", "json": "a JSON document", "camt": "CAMT", "camt053": "CAMT", "mt940": "MT940"}
 _NAMES |= {"ofx": "OFX", "qif": "QIF"}
 _FORMATS = "csv, tsv, json, jsonl, parquet, camt, mt940, ofx or qif"
-_TEXT_ONLY = "`malformed` and `skip_footer` are for CSV, TSV and JSON Lines: leave them out"
+_TEXT_ONLY = "`malformed` and `skip_footer` work only with CSV, TSV and JSON Lines: leave them out"
 
 
 class Opening:
@@ -48,7 +48,7 @@ class Opening:
         kind = dataset.format or format_of(path)
         limit = self.limit(file, path)
         if kind is None:
-            raise FileRefused(file.name, "its name does not say its format", f"set `format` to {_FORMATS}")
+            raise FileRefused(file.name, "its name does not show its format", f"set `format` to {_FORMATS}")
         _refuse_settings(file.name, kind, dataset)
         if kind in bank.FORMATS:
             return bank.opened(self._source, file, kind, dataset)
@@ -114,5 +114,5 @@ def _refuse_settings(name: str, kind: str, dataset: FilesDataset) -> None:
     if dataset.fill and kind not in ("csv", "tsv"):
         raise FileRefused(name, "`fill` is for CSV and TSV", "leave it out")
     if dataset.fill and dataset.malformed == "skip":
-        reason = "`fill` needs every record, and `malformed: skip` may leave out the one with the value of a block"
+        reason = "`fill` needs every record, but `malformed: skip` may leave out the record with a block's value"
         raise FileRefused(name, reason, "use one of them")

@@ -149,7 +149,7 @@ class ParquetFile:
         if magic != b"PAR1":
             reason = "it is not a Parquet file" if magic else "it is empty"
             return FileUnreadable(self.name, reason, "fetch it again, or set `format`")
-        return FileUnreadable(self.name, "the Parquet file is cut or damaged", "fetch it again")
+        return FileUnreadable(self.name, "the Parquet file is truncated or damaged", "fetch it again")
 
     def _not_utf8(self) -> str | None:
         texts = (column for column in self.all_columns if column.kind == "VARCHAR")

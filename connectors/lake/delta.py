@@ -168,7 +168,7 @@ class DeltaVersion:
         """Raise FileRefused if the log names a file outside the table's folder, or a link leads outside the root."""
         for path in self._files.column("path").to_pylist():
             if not is_inside(path):
-                reason = "its log names files outside its folder, as that of a shallow clone does"
+                reason = "its log names files outside its folder, as in a shallow clone"
                 raise FileRefused(self._place, reason, "read the table that it was cloned from, or a deep clone")
             if root is not None and folder is not None and (file := folder / unquote(path)).exists():
                 beneath(root, self._place, file)

@@ -58,7 +58,7 @@ class FilesGone(ConnectorError):
 
     def __init__(self, place: str, version: str) -> None:
         super().__init__(
-            f"{place} lost files of {version} while it was read, perhaps to a cleanup of old versions. Nothing of it "
+            f"{place} lost files of {version} while it was read, perhaps to a cleanup of old versions. None of it "
             f"was used; run it again, and let the cleanup keep files for longer than a run takes"
         )
 

@@ -52,7 +52,7 @@ OPENS_FILES = "connectors.lake.confined.ConfinedFileIO"
 _SQLITE = "sqlite:///"
 Deleted = Mapping[str, list[Any]]
 """The positions of deleted records by file, as pyiceberg reads them."""
-_CUT_TIMES = "files have its times with nanoseconds or as INT96, which pyiceberg cuts"
+_CUT_TIMES = "files store its times in nanoseconds or as INT96, which pyiceberg truncates"
 _LOST_STRUCTS = "pyiceberg confuses null with empty, and renamed fields, in lists and maps of structs"
 
 

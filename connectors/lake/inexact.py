@@ -14,7 +14,7 @@ from connectors.lake.errors import TableRefused, TableUnreadable
 Inexact = Mapping[str, str]
 """The reason, as a clause, for each column that is refused."""
 _REMEDY = "leave it out, or read the table with a source of type `spark`"
-_FINER = "it has times with nanoseconds, and times have microseconds here"
+_FINER = "it has times in nanoseconds, but Reconcile compares microseconds"
 _NO_TEXT = "a value has no exact text, such as a map that has the same key twice"
 
 

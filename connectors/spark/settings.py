@@ -50,7 +50,7 @@ class SparkSettings(SourceSettings):
     @model_validator(mode="after")
     def _user_of_a_database(self) -> SparkSettings:
         if self.jdbc is None and (self.user is not None or self.password is not None):
-            raise ValueError("`user` and `password` are those of the database; write `jdbc` too")
+            raise ValueError("`user` and `password` sign in to a database; write `jdbc` too")
         return self
 
     @field_validator("statement_timeout")
@@ -78,7 +78,7 @@ class SparkDataset(DatasetSettings):
     @model_validator(mode="after")
     def _one_of_them(self) -> SparkDataset:
         if (self.table is None) == (self.path is None):
-            raise ValueError("a dataset of Spark is either a `table` or a `path`")
+            raise ValueError("a Spark dataset has either a `table` or a `path`")
         return self
 
     @property

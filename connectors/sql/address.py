@@ -66,8 +66,8 @@ def _must_have_dialect(url: URL) -> None:
         if url.get_backend_name() in EXTRAS:
             return  # reported when the source is read, as a missing driver is
         raise ValueError(
-            f"'{url.drivername}://' is not a supported database. Built in are postgresql, mysql, mariadb and sqlite; "
-            f"for another one, install its driver and its SQLAlchemy dialect"
+            f"'{url.drivername}://' is not a supported database. postgresql, mysql, mariadb and sqlite are built in; "
+            f"for another database, install its driver and its SQLAlchemy dialect"
         ) from None
     except ImportError:
         return  # the dialect exists but its driver does not: reported when the source is read

@@ -283,7 +283,7 @@ class DuckDbSource:
         except duckdb.Error as error:
             raise QueryRefused(self.name, without_values(_first_line(error), query)) from None
         if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
-            raise NotReadOnly(self.name, "DuckDB does not take it for one select")
+            raise NotReadOnly(self.name, "DuckDB does not accept it as a single select")
         return query
 
     def _coercion(

@@ -142,7 +142,7 @@ def _forbidden(tokens: Sequence[_Token]) -> str | None:
         if token.name in _CHANGES and after != "(":
             return f"it holds {token.name!r}, which changes data; a column of that name needs quotes"
         if token.name == "into":
-            return "it holds 'into', which writes its answer"
+            return "it holds 'into', which writes its result"
     return None
 
 

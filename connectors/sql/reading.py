@@ -131,7 +131,7 @@ class Reading:
 
 def misfit(place: ErrorContext, name: str, unfit: Unfit) -> ValueDoesNotFit:
     """The error for a value that would make an answer wrong, here or in a comparison by the database."""
-    declare = f"nothing is rounded or cut; declare `columns: {{{name}: "
+    declare = f"nothing is rounded or truncated; declare `columns: {{{name}: "
     if unfit.reason == NOT_BOOLEAN:
         declare += "integer}`"
     else:

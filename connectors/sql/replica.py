@@ -50,7 +50,9 @@ class Replica:
         """Wait until the replica of this connection has what the primary has now; ends a transaction of it."""
         if connection.dialect.name == "mysql" and not getattr(connection.dialect, "is_mariadb", False):
             raise ReplicaRefused(
-                self.place.source, self.place.where, "is MySQL, and only PostgreSQL's and MariaDB's can be waited for"
+                self.place.source,
+                self.place.where,
+                "is MySQL; Reconcile can wait only for replicas of PostgreSQL and MariaDB",
             )
 
         def ask(statement: str) -> Sequence[Any]:
@@ -100,20 +102,20 @@ class Replica:
     def _must_lead(self, primary: Standing) -> None:
         where, source = self.primary_place.where, self.place.source
         if not primary.leads:
-            raise PrimaryRefused(source, where, "is a replica itself, which does not tell what its primary committed")
+            raise PrimaryRefused(source, where, "is itself a replica, and does not report what its primary committed")
         if not primary.position:
             raise PrimaryRefused(source, where, "writes no binary log, so it has no replica")
 
     def _must_follow(self, there: Standing, primary: Standing) -> None:
         at = f"the primary at {self.primary_place.where}"
         if not there.follows:
-            raise self._refused("is no replica: it was promoted, its replication was stopped, or it never was one")
+            raise self._refused("is not a replica: it was promoted, its replication was stopped, or it never was one")
         if there.cluster != primary.cluster:
-            raise self._refused(f"is a replica of another server than {at}")
+            raise self._refused(f"is a replica of a server other than {at}")
         if there.database != primary.database:
-            raise self._refused(f"names the database {there.database!r}, but {at} {primary.database!r}")
+            raise self._refused(f"uses the database {there.database!r}, but {at} uses {primary.database!r}")
         if there.schemas != primary.schemas:
-            schemas = f"looks up tables in the schemas {there.schemas!r}, but {at} in {primary.schemas!r}"
+            schemas = f"looks up tables in the schemas {there.schemas!r}, but {at} looks in {primary.schemas!r}"
             raise self._refused(f"{schemas}: give both users the same search_path")
         if there.has_own_changes:
             raise self._refused("has changes that do not come from its primary")

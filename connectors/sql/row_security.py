@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 _MAY_NOT = "42501"
-HIDDEN = "row-level security may hide rows of it; clean as its owner, or as a user with BYPASSRLS"
+HIDDEN = "row-level security may hide some of its rows; clean as its owner, or as a user with BYPASSRLS"
 
 
 def hidden_rows(connection: sa.Connection, relation: sa.FromClause) -> str | None:

@@ -44,9 +44,11 @@ class SqlSettings(SourceSettings):
             return replica
         primary, dialect = parsed(info.data["url"]).get_backend_name(), parsed(replica).get_backend_name()
         if not has_replicas(primary):
-            raise ValueError(f"only PostgreSQL and MariaDB are read from a replica, not {primary}; remove `replica`")
+            raise ValueError(f"only PostgreSQL and MariaDB can be read from a replica, not {primary}; remove `replica`")
         if dialect != primary:
-            raise ValueError(f"`url` names {primary}, and this {dialect}; name a replica of the database at `url`")
+            raise ValueError(
+                f"`url` names {primary}, but `replica` names {dialect}; name a replica of the database at `url`"
+            )
         return replica
 
     @field_validator("statement_timeout")
@@ -65,7 +67,7 @@ class SqlDataset(DatasetSettings):
     @model_validator(mode="after")
     def _one_of_them(self) -> SqlDataset:
         if (self.table is None) == (self.query is None):
-            raise ValueError("a dataset of a database is either a `table` or a `query`")
+            raise ValueError("a database dataset has either a `table` or a `query`")
         return self
 
     @property
@@ -93,7 +95,7 @@ def seconds(text: str) -> float:
     """The length of `90s`, `5m`, `2h`, `1d`. Raises ValueError."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
     if not match or float(match[1]) == 0:
-        raise ValueError("a time limit is a number and a unit: 30s, 5m, 2h")
+        raise ValueError("a time limit is a number with a unit: 30s, 5m, 2h")
     return float(match[1]) * _UNITS[match[2]]
 
 

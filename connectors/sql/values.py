@@ -175,7 +175,10 @@ def _fitting(value: Any, target: pa.DataType) -> Any:
 
 def _type_name(target: pa.DataType) -> str:
     if pa.types.is_decimal(target):
-        return f"a decimal of at most {target.precision - target.scale} digits and {target.scale} places"
+        return (
+            f"a decimal with at most {target.precision - target.scale} digits before the mark and {target.scale} "
+            "after it"
+        )
     return "a 64-bit integer" if pa.types.is_integer(target) else "text" if pa.types.is_string(target) else str(target)
 
 

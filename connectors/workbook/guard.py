@@ -67,7 +67,7 @@ def kind_of(file: OpenedFile, limits: WorkbookLimits) -> str:
             _plain(name, archive, parts)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
         raise FileUnreadable(
-            name, "the workbook is cut or damaged", "open it and save it again, or fetch it again"
+            name, "the workbook is truncated or damaged", "open it and save it again, or fetch it again"
         ) from error
     if "content.xml" in parts:
         return "ods"

@@ -277,7 +277,7 @@ class WorkbookSource:
             remedy = "pip install 'reconcile-runner[workbook]'"
             return FileRefused(self.path.name, "the packages for workbooks are missing", remedy)
         return FileUnreadable(
-            self.path.name, "the workbook is cut or damaged", "open it and save it again, or fetch it again"
+            self.path.name, "the workbook is truncated or damaged", "open it and save it again, or fetch it again"
         )
 
     def _too_much(self) -> FileRefused:

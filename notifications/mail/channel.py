@@ -49,13 +49,11 @@ class EmailSettings(ChannelSettings):
     ca: Path | None = Field(default=None, description="Certificates to trust instead of the system's (PEM).")
     from_: One = Field(alias="from", description="The sender, like Reconcile <reconcile@example.com>.")
     to: Many = Field(min_length=1, max_length=100, description="The recipients.")
-    reply_to: One | None = Field(default=None, description="Where answers go.")
-    unsubscribe: str | None = Field(
-        default=None, description="An address for readers who want no more mail: https://… or mailto:…."
-    )
+    reply_to: One | None = Field(default=None, description="The Reply-To address.")
+    unsubscribe: str | None = Field(default=None, description="The unsubscribe address: https://… or mailto:….")
     attach: Literal["csv", "xlsx"] | None = Field(default=None, description="Attach the findings as a table.")
     max_size: int = Field(default=10_000_000, ge=100_000, description="The largest mail, in bytes.")
-    timeout: float = Field(default=60, gt=0, le=600, description="Seconds for the whole conversation.")
+    timeout: float = Field(default=60, gt=0, le=600, description="Seconds for the whole SMTP session.")
 
     @property
     def most_groups(self) -> int:

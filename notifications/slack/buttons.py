@@ -92,7 +92,7 @@ def _confirm(group: GroupNotice) -> Block:
     records = words.plural(len(group.surplus), "surplus record", "surplus records")
     return {
         "title": plain("Approve this plan?"),
-        "text": plain(f"{finding}: {records}. Exactly the plan that you see is executed."),
+        "text": plain(f"{finding}: {records}. Reconcile executes exactly the plan that you see."),
         "confirm": plain("Approve"),
         "deny": plain("Cancel"),
     }

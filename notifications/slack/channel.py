@@ -62,13 +62,15 @@ class SlackSettings(ChannelSettings):
         default=None, description="The app's signing secret: buttons over /slack/interactions."
     )
     team: str | None = Field(
-        default=None, pattern=r"^T[A-Z0-9]{2,20}$", description="The workspace's id: buttons of no other one count."
+        default=None,
+        pattern=r"^T[A-Z0-9]{2,20}$",
+        description="The workspace's id: buttons in other workspaces are ignored.",
     )
     app: str | None = Field(
-        default=None, pattern=r"^A[A-Z0-9]{2,20}$", description="The app's id: buttons of no other one count."
+        default=None, pattern=r"^A[A-Z0-9]{2,20}$", description="The app's id: buttons of other apps are ignored."
     )
     users: dict[str, str] = Field(
-        default_factory=dict, description="Who may press buttons: Slack ids (U…) and the users they are here."
+        default_factory=dict, description="Who may press buttons: Slack ids (U…), each with its Reconcile user."
     )
 
     @field_validator("base_url")

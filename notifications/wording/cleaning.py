@@ -177,7 +177,7 @@ def _plans(rule: CleaningNotice, most: int) -> Iterator[Line]:
 def _result(rule: CleaningNotice) -> Line:
     facts = [f"{rule.cleaned:,} cleaned"] if rule.cleaned else []
     facts += [f"{rule.undone:,} undone"] if rule.undone else []
-    facts += [f"{rule.stale:,} skipped, and planned anew by the next run"] if rule.stale else []
+    facts += [f"{rule.stale:,} skipped, and planned again by the next run"] if rule.stale else []
     facts += [f"{rule.expired:,} expired before approval and execution"] if rule.expired else []
     facts += [f"{rule.void:,} void because the configuration changed"] if rule.void else []
     facts += [f"{rule.withdrawn:,} withdrawn by a person"] if rule.withdrawn else []

@@ -66,7 +66,7 @@ def _about(notice: Notice) -> str:
     slot = words.moment(notice.slot, notice.timezone)
     if (escalation := notice.escalation) is not None:
         channel, waited = words.visible(escalation.channel, 60), words.span(escalation.seconds)
-        parts.append(f"{channel} was told at least {waited} ago, and nobody decided · {slot}")
+        parts.append(f"{channel} was notified at least {waited} ago, and nobody has decided · {slot}")
     elif notice.run is None and not notice.test:
         parts.append(f"job {job} · between runs · {slot}")
     else:
@@ -212,7 +212,7 @@ def _heading(rule: RuleNotice, notice: Notice) -> Iterator[Line]:
 
 def _largest(rule: RuleNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
     if 0 < len(shown) < rule.news:
-        yield (TextSpan(f"The largest {'one' if len(shown) == 1 else len(shown)}:"),)
+        yield (TextSpan(f"The largest {'finding' if len(shown) == 1 else len(shown)}:"),)
 
 
 def _sentence(rule: RuleNotice, notice: Notice) -> str:

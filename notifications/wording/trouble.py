@@ -49,7 +49,7 @@ def _rest(text: str) -> list[str]:
 def _past(notice: Notice, trouble: TroubleNotice) -> str:
     lasted = words.span(max((notice.slot - trouble.since).total_seconds(), 0))
     was = words.visible(_first(trouble.sentence).removesuffix("."), _LINE)
-    return f"The trouble lasted {lasted}. It was: {was}."
+    return f"The trouble lasted {lasted}: {was}."
 
 
 def _first(text: str) -> str:

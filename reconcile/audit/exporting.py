@@ -30,14 +30,14 @@ anchors/           the heads in each anchor outside the store at export; receipt
 export.json        which store, its public key, and the end of the log
 verify.py          the verifier: python -I verify.py --public-key KEY --anchor FILE
 
-It needs Python 3.11 and the package `cryptography`, and nothing of Reconcile. A verifier from the
+It needs Python 3.11 and the package `cryptography`, but not Reconcile itself. A verifier from the
 export itself proves little: take yours from https://pypi.org/project/reconcile-runner (reconcile/audit/verifier.py),
 pass the public key from your own records (--public-key) and copies of anchors that only you can write (--anchor FILE).
 
 It exits with 0 if they cover the log to its end, with 1 if something is wrong, and with 2 if something cannot be read.
-It exits with 3 if they cover the log only up to an earlier entry, which it prints, or if you brought neither.
+It exits with 3 if they cover the log only up to an earlier entry, which it prints, or if you gave neither.
 
-Entries after the last anchor could have been cut off unseen.
+Entries after the last anchor could have been removed unnoticed.
 """
 
 

@@ -86,11 +86,11 @@ KINDS: Mapping[str, tuple[Covered, ...]] = {
     ),
 }
 
-_BY_ITSELF = "compared with the log by itself"
+_BY_ITSELF = "states, which are compared separately"
 _LOG = "the audit log itself"
-_DUE = "when jobs are due"
-_WORK = "who works on what, and retries"
-_RUNS = "what runs read and reported"
+_DUE = "due times of jobs"
+_WORK = "work in progress and retries"
+_RUNS = "records and reports of runs"
 _SIGN_INS = "sign-ins"
 _ORDER = "the order in which findings are listed"
 _RENEWED = "when a finding or rule was last seen"

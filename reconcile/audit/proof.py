@@ -175,9 +175,13 @@ def _gap(tx: Transaction, name: str, until: int, marks: Marks, anchor: Anchor) -
         elif fades is not None:
             unseen = seq
         else:
-            return WrongEntry(seq, f"{_anchor_source(name)} took the head of this entry and no longer holds it"), remark
+            return WrongEntry(
+                seq, f"{_anchor_source(name)} received the head of this entry and no longer has it"
+            ), remark
     if unseen:
-        sentence = f"{_anchor_source(name)} took the head of this entry and shows neither it nor a later one"
+        sentence = (
+            f"{_anchor_source(name)} received the head of this entry, but shows neither that head nor a later one"
+        )
         return WrongEntry(unseen, f"{sentence}: they were deleted, or they are too old, because {fades}"), remark
     return None, remark
 

@@ -160,7 +160,7 @@ class Chain:
             else:
                 self.restores.append(_restore(seq, fields))
         except (ValueError, TypeError, LookupError) as error:
-            raise Broken(seq, f"the entry's body is not that of {event}") from error
+            raise Broken(seq, f"the entry's body does not belong to {event}") from error
 
     def bodies(self) -> Iterator[WrongEntry]:
         """Missing bodies that no erasure names, and bodies that are present although an erasure names them."""
@@ -368,7 +368,8 @@ class Marks:
         sentence = f"{source} holds another head of entry {mark.seq}: entries between here and there were changed"
         if mark.seq > chain.seq:
             sentence = (
-                f"{source} holds the head of entry {mark.seq}, but the log ends with {chain.seq}: it was cut or rebuilt"
+                f"{source} holds the head of entry {mark.seq}, but the log ends with {chain.seq}: it was "
+                "truncated or rebuilt"
             )
             return WrongEntry(min(right, chain.seq) + 1, sentence, mark.seq)
         return WrongEntry(right + 1, sentence, mark.seq)
@@ -670,7 +671,7 @@ def _lines_of(verdict: VerificationResult) -> Iterator[str]:
         yield f"covered up to entry {verdict.covered} of {verdict.entries}: later entries are not proven"
     if verdict.anchored < verdict.entries:
         uncovered = verdict.entries - verdict.anchored
-        yield f"entries in no anchor: {uncovered}; later entries could have been cut unseen"
+        yield f"entries in no anchor: {uncovered}; later entries could have been removed unnoticed"
 
 
 def _print(code: int, lines: Iterable[str], stream: Any) -> int:

@@ -55,7 +55,7 @@ def answer(
 
 def _genuine(project: Project, headers: Mapping[str, str], body: bytes, now: float) -> tuple[str, SlackSettings]:
     """Return the signature, and the app that it is of; raises InteractionRefused."""
-    refusal = InteractionRefused(403, "no channel takes presses")
+    refusal = InteractionRefused(403, "no channel accepts button presses")
     for secret, settings in _apps(project):
         try:
             return verified(secret, headers, body, now), settings

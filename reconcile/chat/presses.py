@@ -130,7 +130,7 @@ def _decided(application: Application, row: PressRow, press: Press) -> tuple[boo
     """Check the press, and call the service; raises a Refused or a Wrong if it does not count."""
     with application.store.read() as tx:
         if not hmac.compare_digest(_mac(tx, press), row.press["mac"]):
-            raise PressRefused("This press was not received by Reconcile. Nothing was changed")
+            raise PressRefused("Reconcile did not receive this button press. Nothing was changed")
         value = _proven(tx, press)
         person = _person(tx, application, row.channel, press)
     person.require(Role.REVIEWER)
@@ -142,7 +142,7 @@ def _proven(tx: Transaction, press: Press) -> ButtonValue:
     try:
         value = ButtonValue.read(press.value)
     except ValueError:
-        raise PressRefused("This button is not one of Reconcile. Nothing was changed") from None
+        raise PressRefused("This button does not belong to Reconcile. Nothing was changed") from None
     shown = GroupNotice(value.finding, "", {}, "", (), 0, version=value.version, plan_hash=value.plan)
     message = stored_outbox.living(tx, value.message)
     place = {} if message is None else message.receipt.details
@@ -153,7 +153,8 @@ def _proven(tx: Transaction, press: Press) -> ButtonValue:
         or not hmac.compare_digest(living.proof(tx.store.key, value.message, shown), value.proof)
     ):
         raise PressRefused(
-            "This button is of a message that this Reconcile no longer knows, or of another one. Nothing was changed"
+            "This button belongs to a message that this Reconcile no longer has, or to another Reconcile. "
+            "Nothing was changed"
         )
     return value
 

@@ -305,7 +305,7 @@ class _Proposer:
         points.reach("limits.reserved")
         if policy == "none":
             if self.asks is not None:
-                self.over_limit = self.over_limit or f"People are asked, because {self.asks}"
+                self.over_limit = self.over_limit or f"Approval is needed, because {self.asks}"
             self.automatic += [name for _, _, name in waiting]
         else:
             if waiting and self.asks is not None:

@@ -95,7 +95,7 @@ class RuleDoesNotClean(Refused):
     """The rule of the finding has no `clean:`."""
 
     def __init__(self, finding: Finding) -> None:
-        if_it_may_stay = "If these are no duplicates" if finding.form == DUPLICATE else "If it may stay as it is"
+        if_it_may_stay = "If these are not duplicates" if finding.form == DUPLICATE else "If it may stay as it is"
         super().__init__(
             f"Rule {finding.rule!r} of {finding.id} has no `clean`, so it has no plan. "
             f"{if_it_may_stay}: `reconcile dismiss {finding.id}`. If you dealt with it yourself: "
@@ -440,7 +440,7 @@ def _in_words(plan: StoredPlan, tally: ExecutionResult, *, for_a_person: bool) -
         reason = reason or "another process is working on it"
         return f"The undo of {plan.finding} waits: {reason.rstrip('.')}. {undo.withdrawing(plan.finding)}", False
     if not reason and plan.state in (PlanState.CLAIMED, PlanState.SENT):
-        return f"{plan.finding} is approved, and another process cleans it now", True
+        return f"{plan.finding} is approved, and another process is cleaning it", True
     return _waiting_in_words(plan, reason, for_a_person=for_a_person), False
 
 

@@ -210,7 +210,7 @@ def _plan(name: str, plan: Plan, changes: Sequence[Change], guards: Sequence[Ref
         references=tuple(guards),
         ignore_drift=(),
         reversible="no",
-        why=("an undo is not taken back; the finding can be reopened and cleaned again",),
+        why=("an undo cannot be undone; reopen the finding and clean it again",),
         origins={},
         undoes=name,
         binding="",

@@ -50,9 +50,9 @@ class NextRun:
             return None
         findings = "1 finding" if self.findings == 1 else f"{self.findings:,} findings"
         exceeded = next((exceeded for caps in limits if (exceeded := self._over(caps))), None)
-        action = f"cleans at most {findings} by itself"
+        action = f"cleans at most {findings} without approval"
         if exceeded is not None:
-            action = f"asks people about {findings}, because they exceed the limit in {exceeded}"
+            action = f"asks for approval of {findings}, because they exceed the limit in {exceeded}"
         reason = "the rule, its dataset or its database is new or changed"
         return f"The next run {action}; this one only reports, because {reason}."
 

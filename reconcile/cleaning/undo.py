@@ -52,7 +52,7 @@ class TooLate(Refused):
         date = f" on {plan.ended_at:%Y-%m-%d}" if plan.ended_at else ""
         super().__init__(
             f"{plan.finding} was cleaned{date}, and its earlier values were deleted: after {window.days} days "
-            "(`undo_window`), or by `reconcile erase`. It cannot be undone any more. Nothing was changed"
+            "(`undo_window`), or by `reconcile erase`. It can no longer be undone. Nothing was changed"
         )
 
 
@@ -71,7 +71,7 @@ class DatasetGone(Refused):
 
     def __init__(self, plan: StoredPlan) -> None:
         super().__init__(
-            f"Dataset {plan.dataset!r} is not in the configuration any more, so references to the rows that "
+            f"Dataset {plan.dataset!r} is no longer in the configuration, so references to the rows that "
             f"{plan.finding} moved cannot be checked. Nothing was changed. Add the dataset again, then undo"
         )
 
@@ -102,7 +102,7 @@ class Unproven(Refused):
 
     def __init__(self, plan: StoredPlan) -> None:
         super().__init__(
-            f"Nothing proves the stored values of {plan.finding} from before its cleaning: an earlier version "
+            f"The stored values of {plan.finding} from before its cleaning cannot be verified: an earlier version "
             f"stored plan {plan.id}, and its receipts are not in the database. Nothing was changed; compare "
             "the rows with `reconcile plan` of that plan and set them back by hand"
         )

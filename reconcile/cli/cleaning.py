@@ -29,7 +29,7 @@ PlanHash = Annotated[
 def register(app: typer.Typer) -> None:
     app.command(help="Approve the plan for a finding and execute it.")(approve)
     app.command(help="Reject the plan for a finding.")(reject)
-    app.command(help="Keep another record of a finding than its rule says.")(keep)
+    app.command(help="Choose another record of a finding to keep.")(keep)
     app.command(help="Undo the cleaning of a finding, a plan or a whole run.")(undo)
     app.command(help="Retry a failed or waiting cleaning now.")(retry)
     app.command(help="List cleanings with an unknown outcome, or settle one.")(quarantine)

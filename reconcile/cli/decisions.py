@@ -43,13 +43,13 @@ _LINKS = 10
 """The most links between records that are shown; those that hold the group together come first."""
 _EVENTS = 5
 """The events of a finding's history that are shown: the last ones."""
-_NOTHING_FITS = "No finding fits. Give the whole id of a record as it is shown, or a part of a value of the key."
+_NOTHING_FITS = "No finding matches. Type a whole record id as it is shown, or part of a key value."
 _USUAL = 50
 """The default number of listed findings."""
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="List unresolved findings: the worst, then the largest amount, then the oldest first.")(findings)
+    app.command(help="List unresolved findings: most severe first, then largest amount, then oldest.")(findings)
     app.command(help="Show one finding with its records and its history.")(show)
     app.command(help="Dismiss a finding: not a duplicate, or accepted as it is.")(dismiss)
     app.command(help="Mark a finding as handled: it is real, and you dealt with it yourself.")(handle)
@@ -67,7 +67,7 @@ def findings(
         str | None,
         typer.Option(
             "--search",
-            help="Findings in any state: by their id, the id of a record, or a part of a value of the key.",
+            help="Find findings in any state by their id, a record's id, or part of a key value.",
             metavar="TEXT",
         ),
     ] = None,

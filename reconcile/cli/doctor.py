@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 def doctor(
     config: Config = FILE,
-    every: Annotated[bool, typer.Option("--all", help="Also list what is in order.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also list passed checks.")] = False,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -39,5 +39,5 @@ def doctor(
         for diagnosis in sorted(shown, key=lambda diagnosis: -_NUMBER[diagnosis.state]):
             out.say(f"{diagnosis.state:<6}  {diagnosis.subject}: {diagnosis.sentence}")
         if not quiet and (rest := len(diagnoses) - len(shown)):
-            out.say(f"ok      {plural(rest, 'check', 'checks')} found nothing wrong; --all lists them")
+            out.say(f"ok      {plural(rest, 'check', 'checks')} passed; --all lists them")
     raise typer.Exit(_CODES[worst])

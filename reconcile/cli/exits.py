@@ -60,7 +60,7 @@ def refuse_foreign_packages() -> None:
         if not ours:
             remark(
                 f"The package {name!r} at {place} is not Reconcile's: another package with that name takes precedence. "
-                "Install reconcile-runner in a virtual environment of its own, and run it without PYTHONPATH"
+                "Install reconcile-runner in its own virtual environment, and run it without PYTHONPATH"
             )
             raise SystemExit(WRONG)
 

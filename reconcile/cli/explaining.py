@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Say in words what a rule compares, keeps and leaves out, with samples of its records.")(explain)
+    app.command(help="Explain in words what a rule compares, keeps and skips, with sample records.")(explain)
 
 
 def explain(

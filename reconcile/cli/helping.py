@@ -42,6 +42,6 @@ def _require(program: Any, words: list[str], topics: Any) -> None:
         if word not in commands:
             names = [*commands, *(topics if command is program else ())]
             close = commands_meant(word, names)
-            hint = f"did you mean `{close[0]}`?" if close else f"`{before} --help` lists what there is"
+            hint = f"did you mean `{close[0]}`?" if close else f"`{before} --help` lists the choices"
             raise typer.BadParameter(f"{word!r} is neither a command nor a topic; {hint}", param_hint="COMMAND|TOPIC")
         command, before = commands[word], f"{before} {word}"

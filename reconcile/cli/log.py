@@ -121,7 +121,9 @@ def _say(out: Output, result: Proof) -> None:
         if result.anchors:
             out.note(f"Entries after {result.anchored:,} are not anchored: they could be removed unnoticed")
         else:
-            out.note("No anchor is configured: a user who can write the state could cut or rebuild the log unnoticed")
+            out.note(
+                "No anchor is configured: a user who can write the state could truncate or rebuild the log unnoticed"
+            )
 
 
 def export(
@@ -222,7 +224,8 @@ def _require_column(application: Application, dataset: str, column: str) -> None
         columns = (*relation.schema.names, *relation.derived)
         if column not in columns:
             wrong = (
-                f"dataset {dataset} has no column `{column}`, and nothing of it is kept; {suggestion(column, columns)}"
+                f"dataset {dataset} has no column `{column}`, and the state keeps none of it; "
+                f"{suggestion(column, columns)}"
             )
             raise typer.BadParameter(wrong, param_hint="--column")
 
@@ -231,7 +234,7 @@ def _tell_erased(out: Output, done: Erased, *, dry_run: bool) -> None:
     from reconcile.upkeep import erasure
 
     if not done.anything:
-        out.say("the state holds nothing of it")
+        out.say("the state has no data about it")
     for what, count in done.reached.items():
         out.say(f"{what}: {count:,}")
     if dry_run and done.left:

@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
 
 def preview(
     channel: Annotated[
-        list[str] | None, typer.Argument(help="Channels; by default all that the job tells.", metavar="CHANNEL")
+        list[str] | None, typer.Argument(help="Channels; by default all that the job notifies.", metavar="CHANNEL")
     ] = None,
     job: Annotated[str | None, typer.Option("--job", help="The job; required if there are several.")] = None,
     dry_run: Annotated[
@@ -89,7 +89,7 @@ def _next(
         out.note("This job has not run yet, so there is nothing to show. Use --dry-run, or `reconcile run` first.")
     sent = [name for name, message in messages.items() if message is not None and not message[1]]
     for name in sent:
-        out.note(f"Nothing is new for channel {name}. This is a message about everything that is open.")
+        out.note(f"Nothing is new for channel {name}. This preview shows all open findings.")
     yield from ((name, message[0]) for name, message in messages.items() if message is not None)
 
 

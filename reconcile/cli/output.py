@@ -256,8 +256,8 @@ class CsvNotEncoded(Failed):
 
     def __init__(self, encoding: str) -> None:
         super().__init__(
-            f"CSV has exact values, and the encoding {encoding} of standard output lacks a character of them. "
-            "Set PYTHONIOENCODING=utf-8, or use --json"
+            f"CSV prints exact values, but standard output has the encoding {encoding}, which lacks one of their "
+            "characters. Set PYTHONIOENCODING=utf-8, or use --json"
         )
 
 

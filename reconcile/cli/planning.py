@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def plan(
-    rules: Annotated[list[str] | None, typer.Argument(help="Rules; default: all that clean.", metavar="RULE")] = None,
+    rules: Annotated[list[str] | None, typer.Argument(help="Rules; by default all that clean.", metavar="RULE")] = None,
     config: Config = FILE,
     rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
     finding: Annotated[list[str] | None, typer.Option("--finding", help="Only this finding; repeatable.")] = None,

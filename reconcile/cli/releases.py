@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
     group.command(help="Compare a release with another, or with the configuration file.")(diff)
     app.add_typer(group, name="releases")
     app.command(help="Keep the current release until a person promotes another.")(hold)
-    app.command(help="Make a release current; by default the file's.")(promote)
+    app.command(help="Make a release current; by default the configuration file's.")(promote)
 
 
 def releases(
@@ -172,7 +172,7 @@ def _tell(
         out.say(f"Release {shortened(now.release)} is current, until another is started, reloaded or promoted")
     if not kept:
         out.note(
-            "Its files are not stored, because they contain a secret in plain text: it runs only where its "
+            "Its files are not stored, because they contain a secret in plain text: it can run only where its "
             "configuration file is. Write secrets as ${secret:NAME}"
         )
 

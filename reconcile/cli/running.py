@@ -57,7 +57,9 @@ def run(
     ] = False,
     fail_on: Annotated[
         str | None,
-        typer.Option("--fail-on", help="Exit with 1 if a finding this severe is open.", metavar="SEVERITY"),
+        typer.Option(
+            "--fail-on", help="Exit with 1 if a finding of this severity or higher is open.", metavar="SEVERITY"
+        ),
     ] = None,
     all_findings: Annotated[
         bool, typer.Option("--all", help="With --json: list unchanged findings too, not only new and changed ones.")

@@ -33,7 +33,7 @@ Where = Annotated[
     typer.Option("--where", help="Only findings like `records > 3 and EUR > 100`.", metavar="CONDITION"),
 ]
 Confirm = Annotated[
-    int | None, typer.Option("--confirm", help="The number of findings, needed for more than 20.", metavar="N")
+    int | None, typer.Option("--confirm", help="The number of findings; required for more than 20.", metavar="N")
 ]
 PlanFile = Annotated[
     Path | None, typer.Option("--plan-file", help="The plans that `plan --json` wrote.", metavar="FILE")
@@ -135,7 +135,7 @@ def confirmed_by(out: Output, confirmed: int | None, choose: Callable[[int | Non
         if confirmed is not None or not (out.is_interactive and sys.stdin.isatty()):
             raise
         try:
-            typed = typer.prompt(f"{error.number:,} findings match. Type {error.number} to go on", err=True)
+            typed = typer.prompt(f"{error.number:,} findings match. Type {error.number} to continue", err=True)
         except typer.Abort:
             raise error from None
         if not typed.strip().isdecimal():

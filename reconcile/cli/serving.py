@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
     app.command(help="Run jobs on their schedules until stopped.")(serve)
     app.command(help="List the jobs with their next due time and state.")(jobs)
     app.command(help="Pause a job, or cleaning.")(pause)
-    app.command(help="Resume what is paused.")(resume)
+    app.command(help="Resume a job, or cleaning.")(resume)
 
 
 def serve(

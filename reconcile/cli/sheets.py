@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     app.command(help="Export findings to a new .csv, .xlsx or .parquet file, to decide about them there.")(export)
-    app.command(help="Carry out the decisions in an exported file that was filled in.")(decide)
+    app.command(help="Apply the decisions in a filled-in export file.")(decide)
 
 
 def export(

@@ -21,10 +21,10 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be
 
 def register(app: typer.Typer) -> None:
     app.command(help="Back up the state and its key, even during runs.")(backup)
-    app.command(help="Replace the state with a backup; runs under way stop.")(restore)
+    app.command(help="Replace the state with a backup; active runs stop.")(restore)
     app.command(help="Upgrade the state to the schema of this version.")(migrate)
     app.command(help="Delete data older than `retention`.")(compact)
-    app.command(help="Seal rows of plans that were stored before `encryption_key` was set.")(seal)
+    app.command(help="Seal plan rows that were stored before `encryption_key` was set.")(seal)
 
 
 def backup(
@@ -136,7 +136,7 @@ def restore(
     if done.erased_again:
         out.say(f"erasures newer than the backup, repeated: {done.erased_again:,}")
     for plan in done.erased_left:
-        out.say(f"{plan} still holds erased data, because it is in progress: let it end, then erase again")
+        out.say(f"{plan} still holds erased data, because it is in progress: wait until it ends, then erase again")
     if done.messages_unknown:
         out.say(f"messages that may have been sent since; their channels are checked first: {done.messages_unknown:,}")
     if cleaned:

@@ -57,7 +57,7 @@ class Status:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Show what waits, what failed, and the next command.")(status)
+    app.command(help="Show what waits, what failed, and which command comes next.")(status)
 
 
 def status(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
@@ -125,7 +125,7 @@ def _waiting(application: Application, tx: Transaction, sums: Today) -> Iterator
         command = f"reconcile findings --state {State.AWAITING.value}"
         yield Fact("waits", f"{plural(number, 'plan', 'plans')} to approve or reject", command)
     if number := sum(expired.values()):
-        sentence = f"{plural(number, 'plan', 'plans')} expired before approval and execution; the next run plans anew"
+        sentence = f"{plural(number, 'plan', 'plans')} expired before approval and execution; the next run plans again"
         yield Fact("waits", sentence, "reconcile run")
     for name, rule in application.project.rules.items():
         if rule.clean is not None and rule.approval.is_automatic:
@@ -277,7 +277,7 @@ def _release(application: Application, tx: Transaction) -> Fact:
     if current.held:
         return Fact("release", releases.in_words(current))
     used = releases.shortened(current.release)
-    return Fact("release", f"{used} is current; the configuration file's is {file}")
+    return Fact("release", f"{used} is current; the configuration file is release {file}")
 
 
 # Drawing

@@ -59,7 +59,7 @@ Constants    12   1250.50   'text'   'it''s'   true   false
 Calculation  +  -  *  /   abs(x)   lower(x)   prefix(x, 4)   and others
 
 Write the condition in double quotes, so that the shell does not change it.
-More than 20 findings need their number: --confirm 43."""
+To change more than 20 findings, add their number: --confirm 43."""
 _TIMES = """\
 --until, for `pause` and `snooze`, and --expires, for `tokens add`:
 
@@ -73,7 +73,7 @@ _TIMES = """\
 Times without an offset are in the project's `timezone`. A time that a clock
 change skips or repeats is refused; write it with an offset.
 
-Tables have the same zone. JSON, CSV and times that end in UTC have UTC."""
+Tables use the same zone. JSON, CSV and times that end in UTC use UTC."""
 _PERSONAL = """\
 Personal data are the values of columns listed in `pii` of a dataset, and
 values computed from them. They are printed as ••• in tables, JSON and CSV,
@@ -83,8 +83,8 @@ also inside keys, ids and times.
   show: [column]            in a channel: columns that its messages show
   reconcile erase DATASET   erase the personal data of a record from the state
 
-Other commands never print them. They are in no log, no address of a page and
-no entry of the audit log."""
+Other commands never print them. They never appear in logs, page addresses or
+audit log entries."""
 
 
 def _lines(head: str, entries: Iterable[tuple[str, str]], tail: Sequence[str] = ()) -> str:

@@ -25,13 +25,13 @@ def register(app: typer.Typer) -> None:
     group.command(help="Add a user; asks for the password.")(add)
     group.command(help="Change a user's role.")(role)
     group.command(help="Set a user's password; ends their sessions.")(password)
-    group.command(help="Refuse a user's sign-ins and tokens from now on.")(disable)
+    group.command(help="Disable a user: refuse sign-ins and tokens.")(disable)
     group.command(help="Let a disabled user sign in again.")(enable)
     app.add_typer(group, name="users")
-    about = "List the tokens with which programs act for users; make or end one."
+    about = "List the tokens of programs; create or revoke one."
     of_tokens = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
     of_tokens.callback()(tokens)
-    of_tokens.command("add", help="Make a token and print it, once.")(add_token)
+    of_tokens.command("add", help="Create a token and print it once.")(add_token)
     of_tokens.command(help="End a token.")(revoke)
     app.add_typer(of_tokens, name="tokens")
 
@@ -63,9 +63,9 @@ def add(
     name: User,
     config: Config = FILE,
     role: Annotated[str, typer.Option("--role", help=f"The role: {_ROLES}.", metavar="ROLE")] = "viewer",
-    personal: Annotated[bool, typer.Option("--personal-data", help="May see personal data in clear.")] = False,
+    personal: Annotated[bool, typer.Option("--personal-data", help="May see personal data unmasked.")] = False,
     no_password: Annotated[
-        bool, typer.Option("--no-password", help="The user signs in by a proxy, or has tokens.")
+        bool, typer.Option("--no-password", help="The user has no password: a proxy signs them in, or they use tokens.")
     ] = False,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -91,7 +91,7 @@ def role(
     name: User,
     new_role: Annotated[str | None, typer.Argument(help=f"The role: {_ROLES}.", metavar="ROLE")] = None,
     config: Config = FILE,
-    personal: Annotated[bool, typer.Option("--personal-data", help="May see personal data in clear.")] = False,
+    personal: Annotated[bool, typer.Option("--personal-data", help="May see personal data unmasked.")] = False,
     masked: Annotated[bool, typer.Option("--no-personal-data", help="May not see personal data.")] = False,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -186,18 +186,19 @@ def tokens(
     elif listing:
         out.table(("token", "user", "role", "expires", "last used"), [token.cells(timezone) for token in listing])
     else:
-        out.note("There are no tokens yet; `reconcile tokens add NAME --user USER` makes one.")
+        out.note("There are no tokens yet; `reconcile tokens add NAME --user USER` creates one.")
 
 
 def add_token(
     name: Token,
-    user: Annotated[str, typer.Option("--user", help="The user for whom the program acts.", metavar="USER")],
+    user: Annotated[str, typer.Option("--user", help="The user that the program acts for.", metavar="USER")],
     config: Config = FILE,
     role: Annotated[
-        str | None, typer.Option("--role", help="A lesser role than the user's; default theirs.", metavar="ROLE")
+        str | None,
+        typer.Option("--role", help="A lower role than the user's; by default the same role.", metavar="ROLE"),
     ] = None,
     expires: Annotated[
-        str | None, typer.Option("--expires", help="A duration like 90d, or a time; default never.", metavar="WHEN")
+        str | None, typer.Option("--expires", help="A duration like 90d, or a time; default: never.", metavar="WHEN")
     ] = None,
     json: AsJson = False,
     quiet: Quiet = False,

@@ -244,7 +244,7 @@ class _Loading:
     def _refuse_secrets(self, model: type[BaseModel], node: Node) -> None:
         for path, scalar in walk(node):
             if isinstance(scalar, ScalarNode) and scalar.sealed_as and not wants_secret(model, path):
-                sentence = "this setting is shown and stored, so it takes no secret; use ${NAME}"
+                sentence = "this setting is shown and stored, so it cannot hold a secret; use ${NAME}"
                 self.sections.tell(scalar.at, f"`{short(scalar.sealed_as)}`: {sentence}")
 
     def _dataset(self, name: str, entry: Entry, top: TopSettings | None) -> DatasetConfig | None:

@@ -35,7 +35,7 @@ class ChannelCheck:
             told = [self.channels[name] for name in job.notify if name in self.channels]
             if told and all(channel.entry.route for channel in told):
                 at = locate(self.sections["jobs"][job.name].node, ("notify",)).node.at
-                sentence = f"every channel of job `{job.name}` has a `route`: findings that fit none reach nobody"
+                sentence = f"every channel of job `{job.name}` has a `route`: findings that match none are not sent"
                 yield Mistake.at(at, sentence)
 
     def used(self, alerts: Collection[str]) -> set[str]:

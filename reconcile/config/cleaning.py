@@ -73,8 +73,8 @@ class MaintenanceEntry(Strict):
     source: str = Field(description="The source.")
     begins: TimeOfDay = Field(alias="from", description="The beginning, like 22:00.")
     ends: TimeOfDay = Field(alias="to", description="The end, like 02:00; on the next day if it is earlier.")
-    days: Days = Field(default=DAYS, description="The days on which it begins; default every day.")
-    timezone: Zone | None = Field(default=None, description="The time zone; default the project's.")
+    days: Days = Field(default=DAYS, description="The days on which it begins; default: every day.")
+    timezone: Zone | None = Field(default=None, description="The time zone; default: the project's.")
 
     @model_validator(mode="after")
     def _takes_time(self) -> MaintenanceEntry:
@@ -97,4 +97,4 @@ class LinkEntry(Strict):
     columns: Annotated[tuple[str, ...], BeforeValidator(listed), WithJsonSchema(NAMES_SCHEMA)] = Field(
         min_length=1, description="The columns there that refer to a record."
     )
-    to: Names = Field(default=(), description="The columns here that they refer to; default the dataset's id.")
+    to: Names = Field(default=(), description="The columns here that they refer to; default: the dataset's id.")

@@ -24,13 +24,13 @@ def parse_link(text: str) -> str:
     shown = f"`{short(text)}`"
     literal = _FIELD.sub("", text)
     if "{" in literal or "}" in literal:
-        raise ValueError(f"{shown} can hold {{{{ record.column }}}} and nothing else in braces")
+        raise ValueError(f"{shown} may contain only {{{{ record.column }}}} in braces")
     if not _BEGINNING.match(text):
         raise ValueError(f"{shown} is not a link; begin it with https:// or http://, a host and a slash")
     if not _PLAIN.fullmatch(literal):
-        raise ValueError(f"{shown} holds a character that links cannot; write it as %XX")
+        raise ValueError(f"{shown} has a character that links cannot contain; write it as %XX")
     if not _FIELD.search(text):
-        raise ValueError(f"{shown} leads every record to one page; add {{{{ record.column }}}} with its id")
+        raise ValueError(f"{shown} gives every record the same page; add {{{{ record.column }}}} with its id")
     return text
 
 

@@ -31,6 +31,6 @@ def shown_in_clear(
             (hidden, theirs), (shown, ours) = masked[0], clear[0]
             sentence = (
                 f"`{theirs}` of dataset `{hidden}` is personal data (`pii`), but `{ours}` of dataset `{shown}`, "
-                f"which is compared with it, is shown; add `pii: [{ours}]` to dataset `{shown}`"
+                f"which is compared with it, is not masked; add `pii: [{ours}]` to dataset `{shown}`"
             )
             yield path, sentence

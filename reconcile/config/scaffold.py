@@ -22,7 +22,7 @@ datasets:
     source: samples
     path: payments.csv
     id: id
-    columns: {amount: decimal, paid_at: instant}      # what is not declared here is text
+    columns: {amount: decimal, paid_at: instant}      # undeclared columns are text
     money: {amount: amount, currency: currency}       # lets findings say how much is at risk
 
 rules:

@@ -89,8 +89,11 @@ def _rule(kind: str) -> Schema:
 def _preset() -> Schema:
     """Return the schema of a rule that uses a preset; its other settings are those of the preset's kind."""
     choices = [{"enum": [PREFIX + name for name in names()]}]
-    use = {"anyOf": choices, "description": "A preset, whose settings it takes over."}
-    columns = {"type": "object", "description": "The preset's columns, each with the dataset's: {order_id: reference}."}
+    use = {"anyOf": choices, "description": "A preset to take settings from."}
+    columns = {
+        "type": "object",
+        "description": "The dataset's column for each column of the preset: {order_id: reference}.",
+    }
     return {"title": "preset", "type": "object", "required": ["use"], "properties": {"use": use, "columns": columns}}
 
 

@@ -73,7 +73,7 @@ class Retention(Strict):
     unchanged: Annotated[Duration, AfterValidator(parse_kept)] = Field(
         default=parse_duration("1d"),
         json_schema_extra={"default": "1d"},
-        description="Rows of runs that changed nothing; then one a day.",
+        description="Each run that changed nothing; after that, one row a day.",
     )
     details: Annotated[Duration, AfterValidator(parse_kept)] = Field(
         default=parse_duration("90d"),
@@ -97,7 +97,7 @@ class Retention(Strict):
 class ConsoleSettings(Strict):
     """The console and the API of `serve`."""
 
-    enabled: bool = Field(default=True, description="False: `serve` only answers monitoring.")
+    enabled: bool = Field(default=True, description="False: `serve` answers only monitoring.")
     url: Annotated[str, AfterValidator(parse_console_url)] | None = Field(
         default=None, description="The address that people use, e.g. https://reconcile.example.com."
     )
@@ -115,13 +115,13 @@ class ConsoleSettings(Strict):
     session: Annotated[Duration, AfterValidator(parse_session)] = Field(
         default=parse_duration("12h"),
         json_schema_extra={"default": "12h"},
-        description="How long a session lasts in any case.",
+        description="The longest that a session lasts.",
     )
 
     @model_validator(mode="after")
     def _header_of_proxy(self) -> ConsoleSettings:
         if self.user_header is not None and not self.proxies:
-            raise ValueError("`user_header` needs `proxies`: from any other address the header would be a lie")
+            raise ValueError("`user_header` needs `proxies`: without trusted proxies, any client could set the header")
         return self
 
 
@@ -151,7 +151,7 @@ class TopSettings(Strict):
         description="How long running jobs may continue when `serve` stops.",
     )
     alerts: Names = Field(
-        default=(), description="Channels for operators: failed checks, trouble; default the channels of the jobs."
+        default=(), description="Channels for operators: failed checks, trouble; default: the channels of the jobs."
     )
     retention: Retention = Field(default_factory=Retention, description="How long finished data is kept.")
     listen: Annotated[str, BeforeValidator(parse_listen)] = Field(
@@ -247,7 +247,7 @@ def _full(value: Any) -> Any:
     try:
         return parse_limit(parse_duration(value))
     except ValueError:
-        raise ValueError(f"`{short(str(value))}` is none of weekly, daily and a duration; write it like 3d") from None
+        raise ValueError(f"`{short(str(value))}` is not weekly, daily or a duration; write it like 3d") from None
 
 
 class IncrementalEntry(Strict):
@@ -257,7 +257,7 @@ class IncrementalEntry(Strict):
     overlap: Duration = Field(
         default=parse_duration("1h"),
         json_schema_extra={"default": "1h"},
-        description="How much later than its time a change may be visible.",
+        description="How long after its time a change may become visible.",
     )
     full: Annotated[
         dt.timedelta | Literal["daily", "weekly"],
@@ -269,7 +269,7 @@ class IncrementalEntry(Strict):
 class FormerDataset(Strict):
     """What a dataset was before."""
 
-    id: Names = Field(description="The former id: records in the state get the present one.")
+    id: Names = Field(description="The former id: records in the state get the current one.")
 
 
 class DatasetEntry(Strict):
@@ -278,24 +278,22 @@ class DatasetEntry(Strict):
     source: str = Field(description="The source to read from.")
     id: Names = Field(default=(), description="The column, or columns, that identify a record.")
     was: FormerDataset | None = Field(
-        default=None, description="Its former id, e.g. {id: ref}: decisions about its records stay."
+        default=None, description="Its former id, e.g. {id: ref}: decisions about its records are kept."
     )
     where: str | None = Field(default=None, description="A condition on its records, e.g. not void.")
     columns: dict[str, ColumnField] = Field(
         default_factory=dict, description="Types of columns, like decimal, and derived ones: {is: net + fee}."
     )
     pii: Names = Field(default=(), description="Columns with personal data; messages and commands mask them.")
-    display: Names = Field(
-        default=(), description="Columns that show a record to people; default those that the rule names."
-    )
+    display: Names = Field(default=(), description="Columns that show a record to people; default: the rule's columns.")
     link: Annotated[str, AfterValidator(parse_link)] | None = Field(
         default=None,
         description="The address of a record in another system, e.g. https://crm.example/customers/{{ record.id }}.",
     )
     money: Money | None = Field(default=None, description="The amount at risk, and its currency.")
-    timezone: Zone = Field(default="UTC", description="The time zone of its naive times; default the project's.")
+    timezone: Zone = Field(default="UTC", description="The time zone of its naive times; default: the project's.")
     holidays: HolidaysField | None = Field(
-        default=None, description="Days off besides weekends; default the project's."
+        default=None, description="Days off besides weekends; default: the project's."
     )
     references: tuple[LinkEntry, ...] = Field(
         default=(), description="Tables that refer to its records without a foreign key; cleaning respects them."
@@ -313,7 +311,7 @@ class ScheduleEntry(Strict):
     """The schedule of a job."""
 
     cron: str = Field(description="Minute, hour, day of month, month, day of week, like 15 6 * * mon-fri.")
-    timezone: Zone | None = Field(default=None, description="The zone of these times; default the project's.")
+    timezone: Zone | None = Field(default=None, description="The zone of these times; default: the project's.")
     jitter: Duration = Field(
         default=parse_duration("0s"),
         json_schema_extra={"default": "0s"},

@@ -44,9 +44,9 @@ class _Passing(Strict):
 
 
 class ThrottleEntry(_Passing):
-    """The least time between two messages of jobs."""
+    """The shortest time between two messages of jobs."""
 
-    every: Longer = Field(description="The least time between two messages.")
+    every: Longer = Field(description="The shortest time between two messages.")
 
 
 class QuietHoursEntry(_Passing):
@@ -54,7 +54,7 @@ class QuietHoursEntry(_Passing):
 
     begins: TimeOfDay = Field(alias="from", description="The beginning, like 22:00.")
     ends: TimeOfDay = Field(alias="to", description="The end, like 07:00; on the next day if it is earlier.")
-    days: Days = Field(default=DAYS, description="The days on which it begins; default every day.")
+    days: Days = Field(default=DAYS, description="The days on which it begins; default: every day.")
 
     @model_validator(mode="after")
     def _takes_time(self) -> QuietHoursEntry:
@@ -70,14 +70,14 @@ class DigestEntry(_Passing):
     """One message a day for everything since the last one."""
 
     at: TimeOfDay = Field(default="08:00", description="The time of day.")
-    days: Days = Field(default=DAYS, description="The days; default every day.")
+    days: Days = Field(default=DAYS, description="The days; default: every day.")
 
 
 class EscalationEntry(Strict):
     """What happens if nobody decides about findings that the channel was told."""
 
     after: Longer = Field(description="How long the channel has to decide.")
-    to: str = Field(description="The channel that is told then.")
+    to: str = Field(description="The channel to notify then.")
     severity: SeverityField | None = Field(default=None, description="Only findings this severe, or worse.")
 
 
@@ -98,9 +98,9 @@ def _schema(short: dict[str, Any], model: type[Strict]) -> WithJsonSchema:
 class ChannelEntry(Strict):
     """The settings of every channel beside those of its type."""
 
-    route: RouteEntry | None = Field(default=None, description="The findings that this channel gets; default all.")
+    route: RouteEntry | None = Field(default=None, description="The findings that this channel gets; default: all.")
     throttle: Annotated[ThrottleEntry, BeforeValidator(_throttle), _schema(_DURATION, ThrottleEntry)] | None = Field(
-        default=None, description="The least time between two messages, like 1h; later news waits and is combined."
+        default=None, description="The shortest time between two messages, like 1h; later news waits and is combined."
     )
     quiet_hours: QuietHoursEntry | None = Field(
         default=None, description="When nothing is sent, in the project's time zone: {from: 22:00, to: 07:00}."

@@ -62,9 +62,9 @@ def instead_of(path: Path, wrong: ConfigProblems, environ: Mapping[str, str]) ->
     row = _release(alone) if revision == REVISION else None
     project = None if row is None else _project(row, path, environ)
     if row is None or project is None:
-        called, used = "the state alone", f"the state alone ({where}), because it keeps no readable release"
+        called, used = "the state alone", f"the state alone ({where}), because the state has no readable release"
     else:
-        called = f"release {row.release[:12]}, which is kept in the state"
+        called = f"release {row.release[:12]}, which the state keeps"
         used = f"release {row.release[:12]} of {row.first_seen:%Y-%m-%d %H:%M} UTC, kept in the state ({where})"
     project = alone if project is None else replace(project, state=alone.state)
     return Fallback(project, wrong.problems, called, f"This command uses {used}")

@@ -94,9 +94,9 @@ class ReleaseNotKept(ReleaseRefused):
 
     def __init__(self, release: str) -> None:
         super().__init__(
-            f"Release {shortened(release)} is current, but its texts were not kept: they contain a plain-text secret, "
-            "or an older version recorded it. Restore its configuration file, or make another release current: "
-            "reconcile promote. Texts that write secrets as ${secret:NAME} are kept"
+            f"Release {shortened(release)} is current, but its files were not stored: they contain a plain-text "
+            "secret, or an older version recorded it. Restore its configuration file, or make another release current: "
+            "reconcile promote. Files that write secrets as ${secret:NAME} are kept"
         )
 
 
@@ -106,7 +106,7 @@ class ReleaseDiffers(ReleaseRefused):
     def __init__(self, release: str, settings: Sequence[str]) -> None:
         where = f" at {listed(settings[:_SHOWN])}" if settings else ""
         super().__init__(
-            f"Release {shortened(release)} is current, but in this environment its texts give another configuration"
+            f"Release {shortened(release)} is current, but in this environment its files give a different configuration"
             f"{where}. A variable changed since it was recorded, or this is another version of Reconcile. Restore the "
             "variables' earlier values, or make another release current: reconcile promote"
         )

@@ -36,8 +36,8 @@ class OutcomeUnknown(Refused):
 
     def __init__(self) -> None:
         super().__init__(
-            "A request with this Idempotency-Key has begun and has no answer yet. Nothing was changed now; look at "
-            "what it was about, and use a new key if it was not done"
+            "Another request with this Idempotency-Key is in progress or was interrupted. This request changed "
+            "nothing; check whether the first one took effect, and use a new key if it did not"
         )
 
 

@@ -38,7 +38,7 @@ class NumberNotConfirmed(Refused):
         self.number = number
         findings = plural(number, "finding matches", "findings match") if number else "No finding matches"
         wrong = "" if confirmed is None else f", not {confirmed:,}"
-        remedy = f"repeat with --confirm {number}" if number else "`reconcile status` says what waits"
+        remedy = f"repeat with --confirm {number}" if number else "`reconcile status` lists what waits"
         super().__init__(f"{findings}{wrong}. Nothing changed; {remedy}")
 
 

@@ -94,7 +94,7 @@ class _Names:
         quotes = quotes_advice(name, text, node.at)
         if CURRENCY.fullmatch(name):
             raise ExpressionError(
-                text, node.at, f"No finding to choose from has money in `{name}`", f"{quotes}nothing can match"
+                text, node.at, f"None of these findings has money in `{name}`", f"{quotes}nothing can match"
             )
         advice = f"{quotes}use {', '.join(_OF_FINDINGS)}, currencies like EUR, or columns of the key"
         raise ExpressionError(text, node.at, f"`{name}` is not known here", advice)

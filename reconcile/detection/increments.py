@@ -88,7 +88,7 @@ def obstacle(rule: Rule, fitted: Fitted, subjects: Subjects) -> str | None:
     if isinstance(subject.source, ContentHashed):
         return "files are compared as a whole; write `by: content`"
     if not isinstance(subject.source, Trackable):
-        return f"source {subject.source.name!r} does not say which records changed"
+        return f"source {subject.source.name!r} does not report which records changed"
     return fitted.full_only() or subject.source.untracked(subject.dataset.settings)
 
 
@@ -137,7 +137,7 @@ class Increment:
         try:
             return self._detect()
         except QueryRefused:  # a database that only speaks like one of ours
-            return None, Mode("full", "its database refused a query about what changed")
+            return None, Mode("full", "its database refused the query for changed records")
 
     def _detect(self) -> tuple[Detection | None, Mode]:
         with self._changes() as changes:

@@ -42,7 +42,7 @@ class DatasetEmptied(Unlikely):
 
     def __init__(self, dataset: str, counts: EarlierCounts, before: int, rule: str) -> None:
         sentence = f"Dataset {dataset!r} is empty, but had {plural(before, 'record', 'records')} in the previous run"
-        super().__init__(dataset, counts, rule, f"{sentence}. Its findings are unchanged; check what fills it")
+        super().__init__(dataset, counts, rule, f"{sentence}. Its findings are unchanged; check the job that fills it")
 
 
 class FewerCompared(Unlikely):

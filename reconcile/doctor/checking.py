@@ -13,7 +13,7 @@ from connectors.target import Catalogue, Target, TargetRefused
 from notifications.base import Checkable
 from notifications.errors import ChannelError
 from reconcile.app import Application
-from reconcile.detection import blocks, detect, increments, titles
+from reconcile.detection import blocks, detect, increments, titles, without_effect
 from reconcile.detection.detect import RuleDoesNotFit
 from reconcile.detection.examples import example_mistakes
 from reconcile.detection.proposals import proposals
@@ -115,6 +115,8 @@ def _source(application: Application, name: str) -> Look:
 
 def _dataset(application: Application, name: str, subjects: dict[str, Subject]) -> Look:
     warnings = _titles(application, name)
+    settings = application.project.datasets[name].settings
+    warnings += tuple(f"dataset {name}: {remark}" for remark in without_effect.remarks(settings))
     try:
         subject = subjects[name] = application.subject(name)
         warnings += tuple(f"dataset {name}: {problem.first}: {problem.reason}" for problem in subject.warnings())

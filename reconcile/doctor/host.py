@@ -129,7 +129,7 @@ def growth(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     now = f"{health.size(tx) / 1_000_000:,.1f} MB"
     estimate = health.growth(tx, RECENT)
     if estimate is None:
-        yield Diagnosis("state size", "ok", f"{now}; too young to say how fast it grows")
+        yield Diagnosis("state size", "ok", f"{now}; too new to say how fast it grows")
         return
     period = plural(max(1, round(estimate.days)), "day", "days")
     sentence = f"{now}, grows by about {estimate.bytes_a_year / 1_000_000:,.1f} MB a year, as in the last {period}"

@@ -68,13 +68,14 @@ NO_LONGER_MATCH = "its records no longer match"
 RULE_CHANGED = "the rule changed and no longer finds these records"
 OTHER_KIND = "its rule is of another kind now"
 ONLY_SETTLED = "only records with an earlier decision are left"
-PARTED = "its records parted from those of the finding that took it in"
+PARTED = "its records left the finding that it was merged into"
 NEW_MEMBER = "a new record joined that no decision covers"
 NEW_VALUES = "values changed since it was decided"
 FOUND_AGAIN = "its records match again"
 NOT_CLEAN = "its records match again after they were cleaned"
 LARGER = "its amount or difference is larger than before"
-MORE_FIELDS = "more fields differ than before"
+ANOTHER_FIELD = "another field differs"
+OTHER_FIELDS = "other fields differ"
 SNOOZE_OVER = "its snooze is over"
 
 
@@ -205,7 +206,8 @@ def _why_larger(group: Discrepancy, finding: Known) -> str | None:
     sizes = extents(group.at_risk, group.differences)
     if any(size > finding.peaks.get(name, 0) for name, size in sizes.items()):
         return LARGER
-    return None if sizes.keys() <= finding.peaks.keys() else MORE_FIELDS
+    fields = len(sizes.keys() - finding.peaks.keys())
+    return None if not fields else ANOTHER_FIELD if fields == 1 else OTHER_FIELDS
 
 
 def _why_back(matched: Match, finding: Known) -> str:

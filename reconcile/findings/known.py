@@ -264,7 +264,7 @@ def match(groups: Sequence[Group], known: Sequence[Known], not_same: NotSame, *,
 
     A group prefers the finding whose decision covers it, then the one it shares most records with, then one that is not
     resolved, then the older. A merged finding continues only in a group that its decision covers, and that of no other
-    finding does: then its records parted from those of the finding that took it in. A finding prefers a group that
+    finding does: then its records left the finding that it was merged into. A finding prefers a group that
     needs a decision, then the group with its first record, then the larger group; the others get their next choice or
     are new. (Stable matching, Gale and Shapley 1962: no group and finding would both prefer each other.)
     """

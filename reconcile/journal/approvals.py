@@ -26,7 +26,7 @@ class PlanChanged(Refused):
 
     def __init__(self, finding: str, why: str, *, is_void: bool = False) -> None:
         look = f"`reconcile plan --finding {finding}`"
-        advice = f"The next run plans it anew (`reconcile run`). Then look at that plan ({look}), and decide"
+        advice = f"The next run plans it again (`reconcile run`). Then look at that plan ({look}), and decide"
         super().__init__(
             f"Nothing was decided about {finding}: {why}. "
             + (advice if is_void else f"Look at the current plan ({look}), then decide")
@@ -126,7 +126,7 @@ def held_in_common(tx: Transaction, plan: StoredPlan, by: str, system: str | Non
     holders_of = _holders(tx, plan.id) | _holding(tx, by, system)
     held = {name: holders for name, holders in holders_of.items() if name in persons and len(holders) > 1}
     parts = [f"{_listed(holders - {name})} made the password or token of {name}" for name, holders in held.items()]
-    return f"It does not count as another person's: {'; '.join(sorted(parts))}"
+    return f"This approval does not count as a second person's: {'; '.join(sorted(parts))}"
 
 
 def may_approve_again(tx: Transaction, plan: StoredPlan, by: str, system: str | None) -> bool:

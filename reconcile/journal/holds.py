@@ -62,7 +62,7 @@ class HoldConflict(Exception):
     """Another cleaning holds a record in another role; nothing was held, and this one waits for it."""
 
     def __init__(self, plan: str, other: str, record: str) -> None:
-        super().__init__(f"{other} holds a record of {plan}; {plan} waits until {other} is over.")
+        super().__init__(f"{other} holds a record of {plan}; {plan} waits until {other} has ended.")
         self.plan = plan
         self.other = other
         self.record = record

@@ -34,7 +34,7 @@ Money = Mapping[str, Decimal]
 class OverLimit(Refused):
     """The plans exceed a limit of the rule or the target; nothing was counted, and people decide about all."""
 
-    def __init__(self, reason: str, cap: str, consequence: str = "People decide about all of them.") -> None:
+    def __init__(self, reason: str, cap: str, consequence: str = "All of them need a decision.") -> None:
         super().__init__(f"{reason}. {consequence}")
         self.reason = reason
         """The limit and what exceeds it, without a full stop."""

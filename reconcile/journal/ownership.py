@@ -42,9 +42,9 @@ class StoreBehind(OwnershipRefused):
 
     def __init__(self, source: str) -> None:
         super().__init__(
-            f"The state database knows less than source {source!r} about its cleanings: it was restored from a backup, "
-            "or it is a copy and the other one cleans there. Nothing is cleaned. If no other one does, check what was "
-            f"done since, then allow it again with `reconcile target adopt {source}`"
+            f"The state database lacks cleanings that source {source!r} has recorded: it was restored from a backup, "
+            "or it is a copy and the original cleans there. Nothing is cleaned. If no other state cleans there, check "
+            f"what was done since, then allow it again with `reconcile target adopt {source}`"
         )
 
 
@@ -53,7 +53,7 @@ class TargetBehind(OwnershipRefused):
 
     def __init__(self, source: str) -> None:
         super().__init__(
-            f"Source {source!r} knows less than the state database about its cleanings, so it was restored from "
+            f"Source {source!r} lacks cleanings that the state database has recorded, so it was restored from "
             "a backup or recreated. Nothing is cleaned. Check what came back, then allow it again with "
             f"`reconcile target adopt {source}`"
         )

@@ -167,7 +167,7 @@ def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         repetition=None if finding.repetition is None else finding.repetition.in_words,
         history=_history(finding),
         form=finding.form,
-        in_words=rule.form_words(finding.form).phrase,
+        in_words=rule.phrase(finding.form, finding.differences),
         left=tuple(by_role["left"]),
         right=tuple(by_role["right"]),
         differences=tuple(_differences(finding, hidden)),

@@ -37,7 +37,7 @@ def tell(tx: Transaction, project: Project, ended: EndedRun) -> None:
         if shared:
             troubles.begin(tx, project, subject, _sentence(project, dataset, shared, read), job=ended.job.name)
         elif subject in open_troubles and whole >= _over(project, ended.job.rules, dataset):
-            troubles.end(tx, project, subject, f"No two records of dataset {dataset} share their id any more.")
+            troubles.end(tx, project, subject, f"Records of dataset {dataset} no longer share ids.")
 
 
 def _counts(result: RuleResult) -> Iterator[tuple[str, int, int]]:
@@ -60,7 +60,7 @@ def _sentence(project: Project, dataset: str, shared: int, read: int) -> str:
     have = "has" if shared == 1 else "have"
     return (
         f"Records of dataset {dataset} share their id. {shared:,} of {plural(read, 'record', 'records')} {have} the "
-        f"{columns} of another record. Of records with the same id only one counts in a group, so rules may miss "
+        f"{columns} of another record. Only one record per id counts in a group, so rules may miss "
         f"duplicates, and nothing in {dataset} is cleaned. Choose columns for `id` whose values differ in all records, "
         "or remove `id`."
     )

@@ -158,7 +158,7 @@ def _judge(tx: Transaction, project: Project, watch: Expectation, within: dt.tim
     elif is_open and succeeded is not None and dt.timedelta(0) <= tx.now - succeeded <= within:
         at = words.minute(succeeded, tx.now, project.timezone)
         troubles.end(
-            tx, project, _subject(watch.job), f"Job {watch.job} is in time again: its last success was on {at}."
+            tx, project, _subject(watch.job), f"Job {watch.job} succeeds in time again: its last success was on {at}."
         )
 
 
@@ -209,7 +209,7 @@ def targets(store: Store, project: Project) -> None:
         for target, name in named.items()
     }
     ended = {
-        f"{_TARGET}{target}": "No cleaning waits for the database any more."
+        f"{_TARGET}{target}": "No cleaning is waiting for the database."
         if sources.get(target) in project.sources
         else "The source is no longer configured."
         for target in waiting.keys() - named.keys()

@@ -50,7 +50,7 @@ class RoleTooHigh(Refused):
     def __init__(self, user: str, owned: Role, asked: Role) -> None:
         super().__init__(
             f"{user} is {owned.word}, so a token of theirs cannot be {asked.word}. Nothing was changed; give it the "
-            f"role {owned.word} or a lesser one"
+            f"role {owned.word} or a lower one"
         )
 
 

@@ -102,12 +102,12 @@ def _rule(dataset: SuggestedDataset, rule: SuggestedRule) -> Iterator[str]:
 
 def _found(choice: Choice, records: int) -> str:
     if not choice.found.groups:
-        return f"nothing now, in {plural(records, 'record', 'records')}"
+        return f"no duplicates now in {plural(records, 'record', 'records')}"
     groups = plural(choice.found.groups, "group", "groups")
     summary = f"{groups} with {choice.found.records:,} of {plural(records, 'record', 'records')}"
     if choice.found == choice.as_written:
         return summary
-    return f"{summary}; as written only {plural(choice.as_written.groups, 'group', 'groups')}"
+    return f"{summary}; with the values as written only {plural(choice.as_written.groups, 'group', 'groups')}"
 
 
 def _other_keys(dataset: SuggestedDataset) -> Iterator[str]:
@@ -116,7 +116,7 @@ def _other_keys(dataset: SuggestedDataset) -> Iterator[str]:
         yield f"# {_name(dataset.name)}: no likely key finds a duplicate in {records}."
     for entry in dataset.common:
         share = f"{100 * entry.surplus / dataset.records:.0f} % of the records"
-        yield f"# {_name(dataset.name)}: no rule for {_key(entry)}, which {share} share with an earlier one."
+        yield f"# {_name(dataset.name)}: no rule for {_key(entry)}, which {share} share with an earlier record."
 
 
 def _key(entry: TooCommon) -> str:

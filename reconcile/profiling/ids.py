@@ -28,20 +28,27 @@ class Id:
 
 
 def choose_id(
-    columns: Sequence[Column], keys: Sequence[tuple[str, ...]], is_unique: Callable[[Sequence[str]], bool], records: int
+    columns: Sequence[Column],
+    keys: Sequence[tuple[str, ...]],
+    is_unique: Callable[[Sequence[str]], bool],
+    records: int,
+    *,
+    is_table: bool = True,
 ) -> Id | None:
     """Return a key that the source keeps unique, else the smallest unique set of up to two columns; None without one.
 
     Texts without the name of an identifier, dates and amounts are never proposed; a number of a document is open.
 
+    `keys` are those of a table if it `is_table`, else of the files of a bank.
     `is_unique` counts whether no two records share the values of several columns.
     """
     by_name = {column.name: column for column in columns}
+    of_source = "a key of the table" if is_table else "identifies each entry of a bank file"
     unique = f"unique and not null in {plural(records, 'record', 'records')}"
     for names in keys:
         key_columns = [by_name[name] for name in names if name in by_name and by_name[name].empty == 0]
         if len(key_columns) == len(names) and (key_columns[0].is_unique if len(names) == 1 else is_unique(names)):
-            return Id(names, f"a key of the table; {unique}")
+            return Id(names, f"{of_source}; {unique}")
     for names in _smallest(columns, records):
         if len(names) == 1 or is_unique(names):
             return Id(names, unique)

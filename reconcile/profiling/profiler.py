@@ -141,7 +141,8 @@ class Profiler:
 
     def _id(self, config: DatasetConfig, columns: Sequence[Column], counts: Profile, records: int) -> Id | None:
         declared = self.source.keys(config.settings) if isinstance(self.source, Suggesting) else ()
-        return choose_id(columns, declared, lambda names: counts.repeats(names).groups == 0, records)
+        is_table = "table" in type(config.settings).model_fields
+        return choose_id(columns, declared, lambda names: counts.repeats(names).groups == 0, records, is_table=is_table)
 
     def _rule(self, dataset: str, choice: trials.Choice) -> SuggestedRule:
         parts = [column.name for column in choice.candidate.columns] or ["all"]

@@ -25,7 +25,7 @@ def types(forms: Forms) -> Iterator[Setting]:
     declared = forms.settings.columns
     for name, word in forms.types.items():
         if name not in declared:
-            yield Setting(name, word, "reads all first values")
+            yield Setting(name, word, "fits all sampled values")
     for name, texts in forms.values.items():
         is_untyped = name not in forms.columns and name not in forms.unclear
         if is_untyped and is_amount(name) and reads_all(texts, "decimal", forms.mark):
@@ -55,7 +55,7 @@ def of_id(identifier: Id | None, config: DatasetConfig, records: int) -> Iterato
         yield Setting(
             "id",
             "[]",
-            f"no column or pair of columns surely identifies each of {plural(records, 'record', 'records')}",
+            f"no column or pair of columns reliably identifies each of {plural(records, 'record', 'records')}",
             is_open=True,
         )
     else:

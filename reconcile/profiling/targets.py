@@ -114,7 +114,7 @@ def of_file(name: str) -> Target:
     """Return a file, a database in a file, or the files of a folder. Raises NothingToProfile, ConnectorError."""
     path = Path(name)
     if not path.exists():
-        raise NothingToProfile(f"{name!r} is no dataset or source of the configuration, and no file")
+        raise NothingToProfile(f"{name!r} is not a dataset or source of the configuration, nor a file")
     for kind in Kinds("connectors"):
         connector: Any = Kinds("connectors").load(kind)
         settings = connector.of_file(path) if hasattr(connector, "of_file") else None
@@ -124,7 +124,7 @@ def of_file(name: str) -> Target:
             names = [path.name] if path.name in source.datasets() else source.candidates()
             orders, dropped = _orders(source, names, {}, {})
             return Target(name, source, orders, (kind, dict(settings)), dropped)
-    raise NothingToProfile(f"{name!r} is no file of a known kind, such as .csv, .json, .parquet, .xlsx or .sqlite")
+    raise NothingToProfile(f"{name!r} is not a file of a known type, such as .csv, .json, .parquet, .xlsx or .sqlite")
 
 
 def of_project(name: str, project: Project, sources: Mapping[str, Source]) -> Target:
@@ -140,7 +140,7 @@ def of_project(name: str, project: Project, sources: Mapping[str, Source]) -> Ta
         raise NothingToProfile(f"There is no dataset or source {name!r}; {suggestion(name, names)}")
     source = sources[name]
     if not isinstance(source, Suggesting):
-        raise NothingToProfile(f"Source {name!r} does not say what it contains; declare a dataset, and name that")
+        raise NothingToProfile(f"Source {name!r} cannot list its contents; declare a dataset, and name that")
     configured = {key: dataset for key, dataset in project.datasets.items() if dataset.source == name}
     orders, dropped = _orders(source, source.candidates(), configured, written)
     return Target(name, source, orders, None, dropped, taken)

@@ -135,7 +135,7 @@ def check(
 
 
 _UNCHECKED = (ConnectorError, RuleUnchecked, Unanswerable)
-_LEFT = "the findings of this rule are unchanged, and the other rules are checked"
+_LEFT = "the findings of this rule are unchanged; the other rules are checked"
 
 
 def _sentence(rule: Rule, project: Project, error: Exception) -> str:

@@ -76,7 +76,7 @@ def _earlier(
     if last_run is None:
         return Earlier(findings, begun, why_full="it is the rule's first")
     if watermark is None:
-        return Earlier(findings, begun, why_full="the last run could not keep where it ended")
+        return Earlier(findings, begun, why_full="the last run could not save its position")
     if last_run == run:
         return Earlier(findings, begun, why_full="an earlier attempt of this run updated the findings")
     if last_run != watermark.run:
@@ -165,7 +165,7 @@ def in_words(entry: IncrementalEntry, source: Source) -> str:
     """Return what runs read, as a sentence."""
     if isinstance(source, ContentHashed):
         return f"files are read only after a change, and {every(entry)}"
-    return f"runs read what `{entry.by}` says has changed, and all records {every(entry)}"
+    return f"runs read the records that changed by `{entry.by}`, and all records {every(entry)}"
 
 
 def every(entry: IncrementalEntry) -> str:

@@ -48,7 +48,7 @@ class AnotherId(RuleUnchecked):
     def __init__(self, dataset: str, former: Sequence[str], now: Sequence[str]) -> None:
         super().__init__(
             f"The id of dataset {dataset!r} was {listed(former)} and is {listed(now)} now. Its findings are unchanged. "
-            f"To keep them and what was decided, add `was: {{id: {_written(former)}}}` to the dataset; to begin anew, "
+            f"To keep them and what was decided, add `was: {{id: {_written(former)}}}` to the dataset; to start over, "
             f"add `was: {{id: {_written(now)}}}`"
         )
 
@@ -58,7 +58,7 @@ class IdsUnsteady(RuleUnchecked):
 
     def __init__(self, rule: str) -> None:
         super().__init__(
-            f"The ids of a dataset of rule {rule!r} changed while it was read, or another run reads them otherwise. "
+            f"The ids of a dataset of rule {rule!r} changed while it was read, or another run reads them differently. "
             "Its findings are unchanged; run it again"
         )
 
@@ -234,11 +234,13 @@ def _sentence(named: Named, renamed: Renamed) -> str:
         findings = plural(renamed.findings, "finding", "findings")
         have = "has another id" if renamed.records == 1 else "have other ids"
         parts.append(
-            f"{records} of {dataset} in {findings} {have} now ({listed(columns)}); what was decided about them stays"
+            f"{records} of {dataset} in {findings} {have} now ({listed(columns)}); decisions about them are kept"
         )
     if renamed.left:
         records = plural(renamed.left, "record", "records")
         keep = "keeps its former id" if renamed.left == 1 else "keep their former ids"
-        why = "an id is empty or repeated" if named.has_other_columns else "it was written otherwise, like 00017 for 17"
+        why = (
+            "an id is empty or repeated" if named.has_other_columns else "it was written differently, like 00017 for 17"
+        )
         parts.append(f"{records} of {dataset} in findings {keep}, because {why}")
     return "; ".join(parts)

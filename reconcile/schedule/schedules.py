@@ -95,7 +95,9 @@ class Schedule:
         if self.catch_up not in CATCH_UP:
             raise ScheduleRefused("catch_up", self.catch_up, f"is unknown; {suggestion(self.catch_up, CATCH_UP)}")
         if self.max < 1:
-            raise ScheduleRefused("max", self.max, "leaves nothing to catch up; write 1 or more, or `catch_up: skip`")
+            raise ScheduleRefused(
+                "max", self.max, "leaves nothing to catch up on; write 1 or more, or `catch_up: skip`"
+            )
 
     def due(self, after: dt.datetime, until: dt.datetime) -> Iterator[Slot]:
         """The slots with after < at <= until, strictly increasing, computed lazily."""

@@ -173,7 +173,7 @@ class _Process:
         yield _gauge("running", "Runs in progress in this process.", here.running)
         text = "Runs that this process took over from a dead process."
         yield CounterMetricFamily("reconcile_lease_takeovers", text, value=here.taken_over)
-        text = "Time since the last tick of a duty of this process that ended without an error."
+        text = "Time since a duty of this process last ended without an error."
         ages = _labelled("tick_age_seconds", text, "duty")
         for duty, age in here.ages.items():
             ages.add_metric([duty], age)
@@ -212,7 +212,7 @@ class _State:
 
 
 def _up(value: int) -> Metric:
-    return _gauge("store_up", "1 if the state database answers, and took the last writes of this process.", value)
+    return _gauge("store_up", "1 if the state database answers, and accepted the last writes of this process.", value)
 
 
 def _ready(value: int) -> Metric:
@@ -238,7 +238,7 @@ def _all_metrics(tx: Transaction, project: Project) -> Iterator[Metric]:
     yield from _outbox(tx)
     yield from _jobs(tx, project)
     yield from _cleanings(tx, project)
-    yield _gauge("troubles", "Ongoing troubles with Reconcile itself.", len(troubles.ongoing(tx)))
+    yield _gauge("troubles", "Current troubles with Reconcile itself.", len(troubles.ongoing(tx)))
     yield _gauge("clock_held", "1 while a clock jump waits for confirmation.", int(clock_is_held(tx) is not None))
 
 
@@ -284,7 +284,7 @@ def _outbox(tx: Transaction) -> Iterator[Metric]:
 
 
 def _cleanings(tx: Transaction, project: Project) -> Iterator[Metric]:
-    plans = _labelled("plans", "Plans for cleaning that are not over, by state.", "state")
+    plans = _labelled("plans", "Unfinished cleaning plans, by state.", "state")
     counts = stored_plans.counts(tx)
     for state in PlanState:
         if state not in OVER:

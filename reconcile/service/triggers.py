@@ -180,7 +180,7 @@ def _report_unreadable(tx: Transaction, project: Project, snapshots: States) -> 
             troubles.end(tx, project, f"watch:{name}", f"The files of dataset {name} are watched again.")
     for subject in sorted(reported - {f"watch:{name}" for name in watched}):
         name = subject.removeprefix("watch:")
-        troubles.end(tx, project, subject, f"No job watches the files of dataset {name} any more.")
+        troubles.end(tx, project, subject, f"No job watches the files of dataset {name} now.")
 
 
 # A request

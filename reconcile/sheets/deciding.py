@@ -80,7 +80,7 @@ def _check_plan(tx: Transaction, returned: Returned) -> None:
         return
     plan = stored_plans.standing(tx, returned.wish.finding)
     if plan is None or plan.plan_hash != returned.wish.plan:
-        raise PlanChanged(returned.wish.finding, "its plan is not the one of the file")
+        raise PlanChanged(returned.wish.finding, "its plan differs from the plan in the file")
 
 
 def _is_done(tx: Transaction, finding: Standing, returned: Returned) -> bool:

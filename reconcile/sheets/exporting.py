@@ -28,7 +28,7 @@ class FormatUnknown(Wrong):
     """The suffix of the file is not a format of an export."""
 
     def __init__(self, file: Path) -> None:
-        super().__init__(f"{file} ends in no known format; use {', '.join(FORMATS)}. No file was written")
+        super().__init__(f"{file} has no known ending; use {', '.join(FORMATS)}. No file was written")
 
 
 class RecordsHaveASheet(Wrong):

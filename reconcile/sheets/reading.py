@@ -61,7 +61,7 @@ def opened(path: Path, timezone: str, shown: str | None = None) -> Iterator[Retu
     name = shown or str(path)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise FileNotReturned(name, f"it ends in no known format; use {', '.join(_READERS)}")
+        raise FileNotReturned(name, f"its name has no known ending; use {', '.join(_READERS)}")
     try:
         real = path.resolve(strict=True)
         with reader(real, name, timezone) as file:

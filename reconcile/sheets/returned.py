@@ -39,7 +39,7 @@ class SheetRefused(Wrong):
         told = list(mistakes[:_MOST_TOLD])
         if len(mistakes) > _MOST_TOLD:
             told.append(f"{plural(len(mistakes) - _MOST_TOLD, 'more mistake', 'more mistakes')}")
-        self.problems = (*told, "Nothing was decided; correct the file, then give it again")
+        self.problems = (*told, "Nothing was decided; correct the file, then submit it again")
         super().__init__(". ".join(self.problems))
 
 
@@ -91,7 +91,7 @@ def read(application: Application, path: Path, shown: str | None = None) -> Retu
         sheet = _Sheet(file, ZoneInfo(application.project.timezone), now)
         sheet.read()
     unknown = [
-        f"{place}, column `id`: no finding is called `{short(name)}`" for name, place in _unknown(application, sheet)
+        f"{place}, column `id`: there is no finding `{short(name)}`" for name, place in _unknown(application, sheet)
     ]
     if mistakes := [*sheet.mistakes, *file.problems, *unknown]:
         raise SheetRefused(mistakes)
@@ -196,7 +196,7 @@ def _plan(text: str, context: _Context) -> str | None:
     if context.decision not in _OF_PLANS:
         return None
     if not text:
-        raise _Mistake(f"no plan waited for this finding at the export, so there is nothing to {context.decision}")
+        raise _Mistake(f"this finding had no plan waiting at the export, so there is nothing to {context.decision}")
     if not _HASH.fullmatch(text):
         raise _Mistake(f"`{short(text)}` is not the hash of a plan; leave it as it was exported")
     return text.lower()
@@ -212,7 +212,7 @@ def _until(text: str, context: _Context) -> dt.datetime | None:
     if not text:
         return None
     if context.decision != "snooze":
-        raise _Mistake(f"only `snooze` has an end, not `{context.decision}`")
+        raise _Mistake(f"only `snooze` takes a time, not `{context.decision}`")
     try:
         until = parse_slot(f"{text}T00:00" if _DAY.fullmatch(text) else text, context.zone)
     except SlotRefused:
@@ -224,7 +224,7 @@ def _until(text: str, context: _Context) -> dt.datetime | None:
 
 def _to(text: str, context: _Context) -> str | None:
     if context.decision != "assign" and text:
-        raise _Mistake(f"only `assign` names a person, not `{context.decision}`")
+        raise _Mistake(f"only `assign` takes a person, not `{context.decision}`")
     if context.decision == "assign" and not text:
         raise _Mistake("`assign` needs the name of a person")
     return text or None

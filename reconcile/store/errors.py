@@ -75,7 +75,7 @@ class CommitUnknown(StoreError):
 
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(
-            f"The state database {where} was lost while saving a step: {reason}. It is unknown if that "
+            f"The state database {where} was lost while saving a step: {reason}. It is unknown whether that "
             "step was saved. Run it again: it checks first and repeats only what is missing"
         )
 

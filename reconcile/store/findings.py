@@ -45,7 +45,7 @@ class FindingUnknown(Wrong):
     def __init__(self, name: str, similar: Sequence[str], *, is_any: bool = True) -> None:
         hint = f"did you mean {listed(similar)}? " if similar else ""
         see = "`reconcile findings` lists them" if is_any else "there are none yet: `reconcile run` looks for some"
-        super().__init__(f"No finding is called `{name}`; {hint}{see}.")
+        super().__init__(f"There is no finding `{name}`; {hint}{see}.")
 
 
 class FindingAmbiguous(Wrong):

@@ -42,7 +42,7 @@ class PlanUnknown(Wrong):
     """No plan has that id."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"No plan is called `{name}`; `reconcile quarantine` and `reconcile audit` list them.")
+        super().__init__(f"There is no plan `{name}`; `reconcile quarantine` and `reconcile audit` list them.")
 
 
 class PlanPurged(RowsUnreadable):

@@ -329,7 +329,10 @@ def approve(
         _decided(tx, finding, actor, note)
         done = replace(_done(tx, finding, f"The plan for {finding.id} is approved."), ready=True)
         if approvals_given and system is not None and approvals.systems(tx, plan.id) == {system}:
-            remark = f" All approvals came from {system}, under different names; these names prove nothing."
+            remark = (
+                f" All approvals came from {system}, under different names, so the names do not prove that people "
+                "differ."
+            )
             done = replace(done, remark=remark)
     points.reach("approve.committed")
     return done

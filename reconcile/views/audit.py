@@ -82,4 +82,4 @@ def _sentences(result: Proof) -> Iterator[str]:
         yield anchor.problem or f"Anchor {anchor.name}: {anchor.heads:,} heads, up to entry {anchor.last:,}."
     yield from result.remarks
     if result.intact and not result.anchors:
-        yield "No anchor is configured: a user who can write the state could cut or rebuild the log unnoticed."
+        yield "No anchor is configured: a user who can write the state could truncate or rebuild the log unnoticed."

@@ -50,7 +50,7 @@ _NEXT_OF_UNDO = {
     "quarantined": "check the records, then reconcile quarantine {1} with --done, --not-done or --abandon",
 }
 """The next command for an undo that waits or has an unknown outcome."""
-_EXPIRED = "reconcile run, which plans it anew: its plan expired"
+_EXPIRED = "reconcile run, which plans it again: its plan expired"
 _UNDECIDED = (State.OPEN, State.SNOOZED, State.STALE, State.FAILED)
 _BEGINNING = 12
 _MOST_DIFFERENCES = 3
@@ -224,7 +224,9 @@ def named(application: Application, identifier: str) -> FindingView:
 def _form(application: Application, finding: Finding) -> str:
     """Return the form in the words of its rule, if that is still of the same kind."""
     rule = rule_of(application.project, finding)
-    return (form_words(finding.form, finding.datasets) if rule is None else rule.form_words(finding.form)).phrase
+    if rule is None:
+        return form_words(finding.form, finding.datasets).phrase
+    return rule.phrase(finding.form, finding.differences)
 
 
 def listed(
@@ -423,7 +425,7 @@ class FindingDetail(FindingView):
         note = f" ({self.undone.note})" if self.undone.note else ""
         yield f"The cleaning was undone{by} on {words.to_the_minute(self.undone.at, self.timezone)}{note}."
         yield "Its records count as dismissed: runs report nothing until a record joins or a key value changes."
-        yield "To clean it with a new plan, or to decide otherwise, reopen it first."
+        yield "To clean it with a new plan, or to decide differently, reopen it first."
 
     @property
     def not_undone(self) -> str | None:

@@ -41,7 +41,7 @@ class UserView:
     def cells(self) -> tuple[str, ...]:
         state = "disabled" if self.is_disabled else "active"
         way = "password" if self.has_password else "proxy"
-        return self.name, self.role, "in clear" if self.sees_personal else "masked", state, way
+        return self.name, self.role, "unmasked" if self.sees_personal else "masked", state, way
 
 
 @dataclass(frozen=True)

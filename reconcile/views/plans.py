@@ -149,7 +149,7 @@ class PlanView:
         """What happens to the plan next, with the command that decides it."""
         approve = f"reconcile approve {self.finding} --plan-hash {self._plan.plan_hash[:_BEGINNING]}"
         if self.is_expired:
-            return "its plan expired, and the next run plans it anew: reconcile run"
+            return "its plan expired, and the next run plans it again: reconcile run"
         match self.state:
             case "awaiting_approval":
                 given = "" if self.approvals is None else f" ({self.approvals.sentence})"

@@ -23,7 +23,9 @@ class CursorRefused(Wrong):
     """The place of a page is not one that we gave."""
 
     def __init__(self) -> None:
-        super().__init__("This is not a cursor; leave it out for the first page, or pass on the one of the last page")
+        super().__init__(
+            "This is not a cursor; leave it out for the first page, or use the cursor of the previous page"
+        )
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ def cleaning_counts(cleaning: CleaningResult) -> str:
     counts = {
         "cleaned": cleaning.cleaned,
         "proposed": cleaning.proposed,
-        "skipped, and planned anew": cleaning.stale,
+        "skipped, and planned again": cleaning.stale,
         "would be cleaned": cleaning.would_clean,
         "would be proposed": cleaning.would_propose,
         "waiting": cleaning.waiting,

@@ -39,7 +39,7 @@ class SearchRefused(Wrong):
     """The text cannot be searched for."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"{why}; type the id of a finding or of a record, or a part of a value of a key")
+        super().__init__(f"{why}; type the id of a finding or a record, or part of a key value")
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,9 @@ class _Sight:
 def _checked(text: str) -> str:
     wanted = text.strip()
     if not wanted:
-        raise SearchRefused("There is nothing to search for")
+        raise SearchRefused("The search text is empty")
     if len(wanted) > _LONGEST:
-        raise SearchRefused(f"A text to search for has at most {_LONGEST} characters")
+        raise SearchRefused(f"A search text has at most {_LONGEST} characters")
     return wanted
 
 

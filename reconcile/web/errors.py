@@ -59,4 +59,4 @@ def invalid(error: RequestValidationError) -> RequestInvalid:
             return RequestInvalid("The body is not JSON. Nothing was changed")
         place = ".".join(str(part) for part in mistake["loc"][1:]) or str(mistake["loc"][0])
         mistakes.append(f"`{place}`: {mistake['msg'][:1].lower()}{mistake['msg'][1:]}")
-    return RequestInvalid(f"The request is not as described: {'; '.join(mistakes[:5])}. Nothing was changed")
+    return RequestInvalid(f"The request is invalid: {'; '.join(mistakes[:5])}. Nothing was changed")

@@ -191,7 +191,7 @@ def _refuse_unknown(request: Request) -> None:
     allowed = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
     for name in request.query_params:
         if name not in allowed:
-            hint = suggestion(name, allowed) if allowed else "this address takes none"
+            hint = suggestion(name, allowed) if allowed else "this address has none"
             raise RequestInvalid(f"There is no parameter `{short(name)}`; {hint}")
 
 

@@ -50,7 +50,7 @@ class NotHere(Wrong):
         sentences = {
             HTTPStatus.BAD_REQUEST: "The body cannot be read as JSON. Nothing was changed",
             HTTPStatus.NOT_FOUND: "There is no such page",
-            HTTPStatus.METHOD_NOT_ALLOWED: "This address does not take that method",
+            HTTPStatus.METHOD_NOT_ALLOWED: "This address does not accept that method",
         }
         super().__init__(sentences.get(status, status.phrase))
         self.status = status

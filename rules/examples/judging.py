@@ -12,7 +12,7 @@ from rules.values import canonical_json
 
 @dataclass(frozen=True)
 class Comparison:
-    """The differences between expected and found groups: pairs that share a record, and groups without partner."""
+    """The differences between expected and found groups: pairs that share a record, and groups without a partner."""
 
     different: tuple[tuple[GroupShape, GroupShape], ...] = ()
     missing: tuple[GroupShape, ...] = ()

@@ -186,7 +186,7 @@ class _Typing:
             earlier = first.setdefault(_canonical(row, relation.id), record)
             if earlier is not record:
                 at = _cell(record, relation.id[0]).at
-                self.tell(at, f"this id is also that of the record in line {earlier.at.line}; ids are unique")
+                self.tell(at, f"this id is also the id of the record in line {earlier.at.line}; ids are unique")
 
     def _with_expectations(self, examples: Sequence[TypedExample]) -> list[TypedExample]:
         ids = [written for example in examples for written in _ids(example.example, self.compared)]

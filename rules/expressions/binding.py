@@ -85,7 +85,7 @@ class Binder:
 
     def must_not_be_empty(self, node: Node, value: Value) -> None:
         if value != filled(value):
-            raise self.error(node, "Nothing equals an empty text", "write x is null, or x is not null")
+            raise self.error(node, "An empty text equals nothing", "write x is null, or x is not null")
 
     def name(self, node: Name) -> Typed:
         if node.name not in self.schema:

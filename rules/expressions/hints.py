@@ -18,7 +18,7 @@ _IF = "write if(condition, a, b)"
 _JSON = "write json(payload, 'customer.id')"
 _APART = "compare the dates, like paid > due + 30d, or use business_days(due, paid)"
 _LATER = "add a duration, like due + 30d"
-_QUERY = "an expression is no query; write SQL into the dataset's `query`"
+_QUERY = "an expression is not a query; write SQL in the dataset's `query`"
 _BEGIN = "use the normaliser `day`, `month` or `quarter` in a key"
 
 FUNCTION_HINTS: Mapping[str, str] = {

@@ -72,8 +72,8 @@ class Deliveries:
         if not is_striking(column.alike, column.repeats, chance * len(self._columns)):
             return None
         return (
-            f"{column.alike:,} of {column.repeats:,} repeats have the `{name}` of the previous record and another "
-            "time: this looks like a webhook or message that was delivered again."
+            f"{column.alike:,} of {column.repeats:,} repeats have the `{name}` of the previous record and a "
+            "different time: this looks like a webhook or message that was delivered again."
         )
 
 

@@ -16,8 +16,8 @@ from rules.values import Value
 _ERRORS: Mapping[str, Callable[[Decimal, Decimal], bool]] = {
     "have the opposite sign: this looks like a sign error in one of the two systems": is_opposite,
     "swap two neighbouring digits: this looks like amounts typed by hand": swaps_digits,
-    "are 100 times as large in {left}: this looks like cents taken for units": is_hundredfold,
-    "are 100 times as large in {right}: this looks like cents taken for units": (
+    "are 100 times as large in {left}: this looks like cents mistaken for units": is_hundredfold,
+    "are 100 times as large in {right}: this looks like cents mistaken for units": (
         lambda left, right: is_hundredfold(right, left)
     ),
 }
@@ -27,10 +27,10 @@ class Disagreements:
     """What the discrepancies of a rule have in common, collected one by one; the claim with most cases names a cause.
 
     The tests compare fields that differ in matched records, and the `columns` (left, right) that should agree, in
-    records without partner that have the same key. Statistic: the differences of a column that look alike. Chance:
+    records without a partner that have the same key. Statistic: the differences of a column that look alike. Chance:
     binomial, for each with 2 % that a wrong amount has the opposite sign, two neighbouring digits swapped, or 100 times
     the amount; and with 1/14, or 1 / twice the most days apart if that is more, that a wrong date is one day later. For
-    a share see `constant_fee`, for records without partner `Unmatched`. Chance is multiplied by the number of claims.
+    a share see `constant_fee`, for records without a partner `Unmatched`. Chance is multiplied by the number of claims.
     """
 
     def __init__(self, datasets: tuple[str, str], columns: Columns) -> None:

@@ -1,4 +1,4 @@
-"""Records without partner that would have one, were it not for one error."""
+"""Records without a partner that would have one, were it not for one error."""
 
 from __future__ import annotations
 
@@ -39,9 +39,12 @@ _FORMS = (
     _Form("with the same amount a day later: this looks like a cut-off at the end of the day", Decimal, 1),
     _Form("with the same amount a day earlier: this looks like a cut-off at the end of the day", Decimal, -1),
     _Form("with the opposite sign: this looks like a sign error in one of the two systems", Decimal.copy_negate),
-    _Form("with 100 times the amount: this looks like cents taken for units", lambda amount: EXACT.scaleb(amount, 2)),
     _Form(
-        "with a hundredth of the amount: this looks like cents taken for units", lambda amount: EXACT.scaleb(amount, -2)
+        "with 100 times the amount: this looks like cents mistaken for units", lambda amount: EXACT.scaleb(amount, 2)
+    ),
+    _Form(
+        "with a hundredth of the amount: this looks like cents mistaken for units",
+        lambda amount: EXACT.scaleb(amount, -2),
     ),
 )
 
@@ -50,7 +53,7 @@ _BESIDE = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
 
 
 class Unmatched:
-    """Records without partner.
+    """Records without a partner.
 
     `differences` are those of a left and a right record with the same key, which no other such record has.
 
@@ -102,7 +105,9 @@ class Unmatched:
         (total, smaller, few), (_, larger, many) = sorted(sides, key=lambda side: side[0])
         for form in _FORMS:
             cases, by_chance = _looked_up(few, many, form)
-            sentence = f"{cases:,} of {total:,} records of {smaller} without partner have one in {larger} {form.words}."
+            sentence = (
+                f"{cases:,} of {total:,} records of {smaller} without a partner have one in {larger} {form.words}."
+            )
             yield Claim(cases, total, binomial_tail(cases, total, max(form.least, by_chance)), sentence)
 
     def _first(self, read: Callable[[Value], object]) -> tuple[str, str] | None:

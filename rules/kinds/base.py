@@ -25,7 +25,7 @@ from rules.models import Duration, Keep, KeyPart, Severity, SeverityField, Stric
 from rules.values import canonical_json
 
 if TYPE_CHECKING:  # a configuration is read without the engines
-    from rules.engines.base import Detection, Group, Records, Relation, Stop
+    from rules.engines.base import Detection, Difference, Group, Records, Relation, Stop
     from rules.engines.compile import Columns
     from rules.engines.scope import Changed, KnownGroups
     from rules.recognised import Recognition
@@ -81,7 +81,7 @@ class Rule(Strict):
     kind: str = Field(description="The kind of rule.")
     dataset: str = Field(description="The dataset whose records the rule reads.")
     where: str | None = Field(default=None, description="The records that take part, e.g. status = 'succeeded'.")
-    severity: SeverityField = Field(default=Severity.medium, description="How bad a finding is.")
+    severity: SeverityField = Field(default=Severity.medium, description="How severe a finding is.")
     owner: str | None = Field(default=None, description="Who should act on a finding, e.g. @finance.")
     runbook: str | None = Field(default=None, description="A link to the instructions for a finding.")
     was: str | None = Field(default=None, description="The rule's former name; it keeps that rule's findings.")
@@ -105,9 +105,11 @@ class Rule(Strict):
     limits: Limits = Field(
         default=Limits(),
         json_schema_extra={"default": {"records": 100, "share": "1%", "group": 5}},
-        description="The most the rule may change per run and per 24 hours; more needs approval.",
+        description="The most that the rule may change per run and per 24 hours; more needs approval.",
     )
-    retry: str = Field(default="patient", description="How failures are retried: patient, quick, never, or a `retry:`.")
+    retry: str = Field(
+        default="patient", description="How failures are retried: patient, quick, never, or a `retry` template."
+    )
     examples: Annotated[SkipValidation[tuple[Example, ...]], WithJsonSchema(EXAMPLES_SCHEMA)] = Field(
         default=(), description="Records, and what the rule must find in them; `reconcile test` runs them."
     )
@@ -225,6 +227,10 @@ class Rule(Strict):
     def form_words(self, form: str) -> FormWords:
         """Return the words for a form of the rule's findings."""
         return form_words(form, self.member_datasets)
+
+    def phrase(self, form: str, differences: Sequence[Difference]) -> str:  # noqa: ARG002 - kinds that compare need it
+        """Return what is wrong with one finding, in words; `differences` are the fields in which its sides differ."""
+        return self.form_words(form).phrase
 
     def because(self, form: str) -> str:  # noqa: ARG002 - kinds with several forms need it
         """Return why the records of a finding of this form belong together, as a sentence without any value."""

@@ -67,7 +67,7 @@ def read(file: OpenedFile, *, batches: bool = False) -> Iterator[Entry]:
         line = error.lineno or 1
         raise FileUnreadable(f"{file.name}:{line}", "this is not well-formed XML", "fetch it again") from None
     except (EOFError, OSError) as error:
-        raise FileUnreadable(file.name, "it is cut or damaged", "fetch it again") from error
+        raise FileUnreadable(file.name, "it is truncated or damaged", "fetch it again") from error
     if not reading.statements:
         reason = "it has no statement, report or notification of an account (CAMT.053, CAMT.052 or CAMT.054)"
         raise FileUnreadable(file.name, reason, "correct `path`, or set `format`")

@@ -101,7 +101,7 @@ def split(context: Context, entry: Entry, node: Node) -> Iterator[Entry]:
         total = EXACT.add(total, amount)
     if total != entry.amount:
         reason = "the transactions of this batch do not add up to its amount"
-        remedy = "leave `batches: split` out, or ask the bank for the details"
+        remedy = "leave out `batches: split`, or ask the bank for the details"
         raise FileUnreadable(place(context.file, node), reason, remedy)
     for number, (part, amount) in enumerate(zip(parts, amounts, strict=True)):
         # A negative line marks the further records of an entry that is counted only once.
@@ -160,7 +160,7 @@ def _described(file: str, entry: Entry, part: Node) -> Entry:
 def _status(file: str, node: Node) -> str:
     code = text_at(node, "Sts/Cd", "Sts") or ""
     if code not in STATUS:
-        raise FileUnreadable(place(file, node), f"its status is none of {', '.join(STATUS)}", "ask the bank")
+        raise FileUnreadable(place(file, node), f"its status is not one of {', '.join(STATUS)}", "ask the bank")
     return STATUS[code]
 
 

@@ -111,7 +111,7 @@ def _messages(name: str, lines: Sequence[str]) -> Iterator[list[_Field]]:
             yield fields
         return
     raise FileUnreadable(
-        f"{name}:{field.line}", "this is not in an MT940 statement, which begins with `:20:`", "correct `path`"
+        f"{name}:{field.line}", "this line is outside an MT940 statement, which begins with `:20:`", "correct `path`"
     )
 
 
@@ -161,7 +161,7 @@ def _balance(name: str, fields: Sequence[_Field], tags: Sequence[str], kind: str
         reason = f"this statement lacks its {kind} balance (`:{tags[0]}:`)"
         if balances:
             reason = f"this statement has a second {kind} balance (`:{balances[1].tag}:`)"
-        raise FileUnreadable(f"{name}:{line}", reason, "fetch it again: it may be cut")
+        raise FileUnreadable(f"{name}:{line}", reason, "fetch it again: it may be truncated")
     [field] = balances
     match = _BALANCE.fullmatch(field.text)
     if match is None:
@@ -241,10 +241,10 @@ def _entry(statement: _Statement, number: int, field: _Field, text: Details) -> 
 def _line(name: str, field: _Field) -> _Line:
     """Read `:61:`: days, mark, amount, type, then references of any length, then what the bank adds on more lines."""
     place = f"{name}:{field.line}"
-    days = _part(_DAYS, field.lines[0].strip(), place, "begins with no date as YYMMDD")
-    mark = _part(_MARK, days["rest"], place, "has no C, D, RC or RD and an amount behind its date")
+    days = _part(_DAYS, field.lines[0].strip(), place, "does not begin with a date (YYMMDD)")
+    mark = _part(_MARK, days["rest"], place, "needs C, D, RC or RD and an amount after its date")
     amount = _part(_AMOUNT, mark["rest"], place, "has no amount like `1234,56`")
-    kind = _part(_TYPE, amount["rest"], place, "has no type of transaction such as `NTRF` behind its amount")
+    kind = _part(_TYPE, amount["rest"], place, "has no transaction type such as `NTRF` after its amount")
     valued = _day(place, days["value"])
     own, _, bank = kind["rest"].partition("//")
     supplement = [part.strip() for part in field.lines[1:]]

@@ -73,7 +73,7 @@ def _decoded(file: OpenedFile, encoding: str | None) -> str:
             return data.decode(name)
         except (UnicodeError, LookupError):
             continue  # the next one, or told below
-    reason = f"it is not written in {encoding or charset or 'UTF-8'}"
+    reason = f"it is not {encoding or charset or 'UTF-8'} text"
     raise FileUnreadable(file.name, reason, "set `encoding`; many banks write cp1252")
 
 
@@ -129,7 +129,7 @@ def _refuse_unsigned(statement: _Statement, entries: list[Entry]) -> None:
     """Raise FileUnreadable if debits have no minus: then no amount has a sign that can be believed."""
     debits = [entry for entry in entries if entry.code == "DEBIT" and entry.amount > 0]
     if debits and all(entry.amount >= 0 for entry in entries):
-        reason = "`TRNAMT` of its debits (`TRNTYPE`) has no minus"
+        reason = "`TRNAMT` of its debits (`TRNTYPE`) has no minus sign"
         remedy = "ask the bank, or export CSV with debits and credits in two columns"
         raise FileUnreadable(f"{statement.file}:{debits[0].line}", reason, remedy)
 

@@ -14,7 +14,7 @@ from connectors.errors import FileRefused, FileUnreadable
 from connectors.files.bank.text import squeezed
 
 MOST_DEPTH = 50
-AGAIN = "fetch it again: it may be cut or damaged"
+AGAIN = "fetch it again: it may be truncated or damaged"
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z0-9_.]*)\s*(?P<empty>/?)>|<(?P<special>!--|!\[CDATA\[|!|\?)")
 _ENDS = {"!--": "-->", "![CDATA[": "]]>", "!": ">", "?": "?>"}
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos|nbsp)|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));")
@@ -131,7 +131,7 @@ class _Tree:
         if not element.text:
             self._open.append(element)
         if len(self._open) > MOST_DEPTH:
-            raise FileUnreadable(f"{self._file}:{line}", f"more than {MOST_DEPTH} elements are open", AGAIN)
+            raise FileUnreadable(f"{self._file}:{line}", f"more than {MOST_DEPTH} elements are nested", AGAIN)
 
     def close(self, name: str, line: int) -> Iterator[Element]:
         value, self._value = self._value, None

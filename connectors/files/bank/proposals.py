@@ -32,7 +32,7 @@ def proposed(file: OpenedFile, named: str | None) -> tuple[dict[str, Any], dict[
         settings["encoding"] = facts(file, None, DUCKDB_LINE).encoding
         reasons["encoding"] = "it is not UTF-8"
     if kind == "qif" and (order := _only_order(file, settings.get("encoding"))):
-        settings["date_order"], reasons["date_order"] = order, "the only one that reads all dates"
+        settings["date_order"], reasons["date_order"] = order, "the only order that fits all dates"
     return settings, reasons
 
 

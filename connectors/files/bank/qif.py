@@ -138,7 +138,7 @@ class _Walk:
         """Yield the part that ends here."""
         if self._record is not None:
             place = f"{self.name}:{self._record.line}"
-            raise FileUnreadable(place, "this record does not end with `^`", f"{_AGAIN}: it may be cut")
+            raise FileUnreadable(place, "this record does not end with `^`", f"{_AGAIN}: it may be truncated")
         if self._kind == "entries":
             self.number += 1
             yield _Section(self.number, self._account, self._records)
@@ -164,7 +164,7 @@ class _Walk:
             self._kind, self._account = "list", None  # accounts are only listed from here, or are listed no more
         else:
             types = ", ".join(ACCOUNTS)
-            raise FileUnreadable(f"{self.name}:{number}", f"this part is of no known type ({types})", _AGAIN)
+            raise FileUnreadable(f"{self.name}:{number}", f"this section has an unknown type (known: {types})", _AGAIN)
 
     def field(self, line: str, number: int) -> None:
         """Add a line to its record. Raises FileUnreadable."""
@@ -178,13 +178,13 @@ class _Walk:
             return
         if line[0] == "^":
             if self._record is None:
-                raise FileUnreadable(f"{self.name}:{number}", "`^` ends a record without fields", _AGAIN)
+                raise FileUnreadable(f"{self.name}:{number}", "this `^` ends an empty record", _AGAIN)
             self._records.append(self._record)
             self._record = None
             return
         self._record = self._record or _Record(number)
         if line[0] not in _FIELDS or not self._record.add(line[0], line[1:].strip(), number):
-            reason = "this line does not begin with the letter of a field that may be here"
+            reason = "this line does not begin with a field letter that is allowed here"
             raise FileUnreadable(f"{self.name}:{number}", reason, _AGAIN)
 
 
@@ -228,7 +228,7 @@ class _Reader:
             total = EXACT.add(total, amount)
         if total != entry.amount:
             reason = "the splits of this transaction do not add up to its amount"
-            raise FileUnreadable(f"{self._name}:{record.line}", reason, "leave `batches: split` out, or correct it")
+            raise FileUnreadable(f"{self._name}:{record.line}", reason, "leave out `batches: split`, or correct it")
         for number, (part, amount) in enumerate(zip(record.splits, amounts, strict=True)):
             # A negative line marks the further records of an entry that is counted only once.
             line = entry.line if number == 0 else -entry.line
@@ -258,5 +258,5 @@ class _Reader:
         """What to do about days of an unknown order; the whole file may leave only one."""
         orders = orders_of(_dates(self._sections))
         if len(orders) == 1:
-            return f"set `date_order: {orders[0]}`, the only one that reads all dates of this file"
+            return f"set `date_order: {orders[0]}`, the only order that fits all dates of this file"
         return "set `date_order` to `dmy`, `mdy` or `ymd`"

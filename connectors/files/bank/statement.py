@@ -128,7 +128,7 @@ class BankFile:
         whole = [entry.line for entry in self.read(self.file) if entry.transactions > 1] if self.is_split else []
         if whole:
             entries = f"{len(whole):,} {'batch is' if len(whole) == 1 else 'batches are'}"
-            reason = f"{entries} not split: the bank does not say all amounts in the account's currency"
+            reason = f"{entries} not split: the bank does not give all amounts in the account's currency"
             yield UnreadableCells("*", reason, 0, f"{self.name}:{whole[0]}")
 
     def batches(self, columns: Sequence[str], nulls: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:

@@ -18,7 +18,7 @@ def decoded(file: OpenedFile, encoding: str | None) -> str:
     try:
         return data.decode("utf-8-sig" if encoding in (None, "utf-8") else encoding)
     except (UnicodeError, LookupError) as error:
-        reason = f"it is not written in {encoding or 'UTF-8'}"
+        reason = f"it is not {encoding or 'UTF-8'} text"
         raise FileUnreadable(file.name, reason, "set `encoding`; many banks write cp1252 or cp850") from error
 
 
@@ -28,7 +28,7 @@ def whole(file: OpenedFile) -> bytes:
         with file.bytes() as content:
             data = content.read(LARGEST + 1)
     except (EOFError, OSError) as error:
-        raise FileUnreadable(file.name, "it is cut or damaged", "fetch it again") from error
+        raise FileUnreadable(file.name, "it is truncated or damaged", "fetch it again") from error
     if len(data) > LARGEST:
         raise FileUnreadable(file.name, f"it is larger than {LARGEST:,} bytes", "split it by statement")
     return data

@@ -138,7 +138,7 @@ def _header(name: str, first: Sequence[str], wish: CsvWish) -> Sequence[str]:
     if isinstance(header, tuple):
         if len(header) != len(first):
             raise FileUnreadable(
-                name, f"`header` names {len(header)} columns, the first record has {len(first)}", "name each column"
+                name, f"`header` names {len(header)} columns, but the first record has {len(first)}", "name each column"
             )
         return header
     return first if header else [""] * len(first)

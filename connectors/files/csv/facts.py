@@ -106,7 +106,9 @@ def facts(file: OpenedFile, configured: str | None, max_line: int, quote: str = 
     except (EOFError, zlib.error, OSError) as error:
         if isinstance(error, OSError) and error.errno:
             raise FileRefused(file.name, f"it cannot be read: {error.strerror}", "check its permissions") from error
-        raise FileUnreadable(file.name, "the compressed data is cut or damaged", "fetch the file again") from error
+        raise FileUnreadable(
+            file.name, "the compressed data is truncated or damaged", "fetch the file again"
+        ) from error
     utf8.feed(b"", lines)
     plain = returns == 0 or lines == 0 or (returns == pairs == lines)
     encoding = marked or configured or ("cp1252" if utf8.odd_line is not None else "utf-8")

@@ -109,15 +109,16 @@ class RecordReader:
 def _followed(opened: int, closed: int) -> Malformed:
     reason = "text follows a closing quote"
     if opened != closed:
-        reason = f"a quote opened on this line closes on line {closed}, and text follows it"
+        reason = f"a quote opened on this line closes on line {closed}, but text follows it"
     return Malformed(opened, reason, "double the quotes inside the field")
 
 
 def _unclosed(line: int) -> Malformed:
     return Malformed(
         line,
-        "a quote opened on this line is never closed, so the file is cut or a quote inside a field is not doubled",
-        "fetch the file again or repair the line; nothing of it was used",
+        "a quote opened on this line is never closed, so the file is truncated, or a quote inside a field is not "
+        "doubled",
+        "fetch the file again or repair the line; none of it was used",
     )
 
 

@@ -69,7 +69,7 @@ def proposed(file: OpenedFile, usual: str) -> tuple[dict[str, Any], dict[str, st
     if not proposal.header:
         settings["header"], reasons["header"] = False, "the first line looks like data"
     if proposal.skip_footer:
-        settings["skip_footer"], reasons["skip_footer"] = proposal.skip_footer, "the last lines are no data"
+        settings["skip_footer"], reasons["skip_footer"] = proposal.skip_footer, "the last lines are not data"
     return settings, reasons
 
 

@@ -186,7 +186,7 @@ def _transcoded(file: OpenedFile, encoding: str) -> OpenedFile:
             target.write(decoder.decode(b"", final=True).encode("utf-8"))
         except UnicodeError as error:
             place = f"{file.name}, after line {lines}"
-            raise FileUnreadable(place, f"it is not written in {encoding}", "correct `encoding`") from error
+            raise FileUnreadable(place, f"it is not {encoding} text", "correct `encoding`") from error
     return copy
 
 

@@ -53,7 +53,7 @@ def _decoding(name: str, encoding: str) -> Iterator[None]:
     try:
         yield
     except UnicodeError:
-        reason = f"it is not written in {encoding}"
+        reason = f"it is not {encoding} text"
         raise FileUnreadable(name, reason, "correct `encoding`") from None
 
 
@@ -129,6 +129,6 @@ def _advice(bad: Malformed, number: int, behind: list[RawRecord]) -> str:
             return f"set `skip: {line - 1}` if the header is on line {line}; otherwise {QUOTE}"
     elif len(behind) < NEAR:
         return (
-            f"leave totals at the end out with `skip_footer`, or the record with `malformed: skip`; otherwise {QUOTE}"
+            f"leave out totals at the end with `skip_footer`, or the record with `malformed: skip`; otherwise {QUOTE}"
         )
     return f"{QUOTE}; or leave the record out with `malformed: skip`"

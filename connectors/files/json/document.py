@@ -76,11 +76,11 @@ class JsonDocument:
             with self.file.bytes() as content:
                 start = content.read(4)
         except (EOFError, OSError, zlib.error) as error:
-            raise FileUnreadable(self.name, "it is cut or damaged", "fetch it again") from error
+            raise FileUnreadable(self.name, "it is truncated or damaged", "fetch it again") from error
         marked = next((encoding for mark, encoding in MARKS if start.startswith(mark)), None)
         if marked is None and self.configured is None and b"\0" in start:
             order = "be" if start.startswith(b"\0") else "le"
-            reason = "it is not written in UTF-8, and has no byte order mark"
+            reason = "it is not UTF-8 text, and has no byte order mark"
             raise FileUnreadable(self.name, reason, f"set `encoding`, which may be utf-16-{order}")
         encoding = marked or self.configured or "utf-8"
         try:
@@ -102,7 +102,7 @@ class JsonDocument:
                     text.skip()
                     continue
                 if is_met:
-                    text.refuse("`records` leads to a second place here", "rename one of the keys")
+                    text.refuse("`records` matches a second array here", "rename one of the keys")
                 is_met = True
                 yield from self._within(text, path[len(key) + 1 :])
         elif path and opened == "[":
@@ -135,7 +135,7 @@ class JsonDocument:
         if not paths:
             remedy = "no other place in it has an array of objects"
         elif paths == [""]:
-            remedy = "leave `records` out, for the document is the array"
+            remedy = "leave out `records`: the document itself is the array"
         else:
             remedy = f"set {' or '.join(f'`records: {path}`' for path in paths if path)}"
         raise FileUnreadable(self.name, f"the document has no array {where}", remedy)

@@ -70,7 +70,7 @@ class JsonLines:
                     if line.strip():
                         yield number, line
         except (EOFError, OSError, zlib.error) as error:
-            raise FileUnreadable(self.name, "it is cut or damaged", "fetch it again") from error
+            raise FileUnreadable(self.name, "it is truncated or damaged", "fetch it again") from error
 
     def _parsed(self, line: bytes, number: int, *, is_first: bool) -> Mapping[str, Any]:
         place = f"{self.name}:{number}"

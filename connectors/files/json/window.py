@@ -120,7 +120,7 @@ class Window:
         """Raise FileUnreadable for a character that is not JSON here, or for the end."""
         if self.peek():
             self.refuse("this is not JSON", "repair the document")
-        raise FileUnreadable(self._place(self._at), "the document ends too early: it is cut", "fetch it again")
+        raise FileUnreadable(self._place(self._at), "the document ends too early: it is truncated", "fetch it again")
 
     def _refuse_long(self) -> NoReturn:
         self.refuse(f"a value is longer than {self._longest:,} characters", "raise `max_line` if it is data")
@@ -158,10 +158,10 @@ class Window:
             self._at = self._counted = self._lines_counted = 0
         except UnicodeError as error:  # also of UTF-16 without its mark
             number = 1 + self._lines_before + rest.count("\n")
-            reason = f"it is not written in {self._encoding.removesuffix('-sig')}"
+            reason = f"it is not {self._encoding.removesuffix('-sig')} text"
             raise FileUnreadable(f"{self.name}, after line {number}", reason, "set `encoding`, like cp1252") from error
         except (EOFError, OSError, zlib.error) as error:
-            raise FileUnreadable(self.name, "it is cut or damaged", "fetch it again") from error
+            raise FileUnreadable(self.name, "it is truncated or damaged", "fetch it again") from error
 
     def _place(self, position: int) -> str:
         before = self._text[:position]

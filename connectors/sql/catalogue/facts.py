@@ -46,7 +46,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Described:
-    """A table. `refused` finishes the sentence "Nothing can be cleaned in table x: ...". `also`: see Link."""
+    """A table. `refused` finishes the sentence "Table x cannot be cleaned: ...". `also`: see Link."""
 
     columns: tuple[ColumnFacts, ...]
     keys: tuple[Key, ...]

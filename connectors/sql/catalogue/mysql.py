@@ -158,7 +158,7 @@ class MySql:
         sees_all = any(everywhere and rights - {"USAGE", "PROXY", "PROCESS"} for rights, _, everywhere in self._rights)
         if not sees_all:
             warnings.append(
-                "This user may not see every database of the server, so foreign keys of tables that it may not read "
+                "This user cannot see every database of the server, so foreign keys of tables that it cannot read "
                 "are unknown."
             )
         if not any(everywhere and rights & {"PROCESS", "ALL PRIVILEGES"} for rights, _, everywhere in self._rights):
@@ -166,7 +166,7 @@ class MySql:
                 "the rows that refer to changed ones are compared instead" if sees_all else "no row can be deleted"
             )
             warnings.append(
-                "This user lacks the right PROCESS, so the server does not tell how many rows a transaction changed: "
+                "This user lacks the right PROCESS, so the server does not report how many rows a transaction changed: "
                 f"{instead}. Run: GRANT PROCESS ON *.* TO this user."
             )
         unseen = sorted(ident.name for ident in tables if not self._sees_triggers(ident))
@@ -189,7 +189,7 @@ class MySql:
             listed = ", ".join(renewed)
             warnings.append(f"The server itself sets {listed} (ON UPDATE) in each row that a plan updates.")
         if not self._connection.exec_driver_sql("select @@global.foreign_key_checks").scalar():
-            warnings.append("The server does not check foreign keys, so there may be rows that refer to nothing.")
+            warnings.append("The server does not check foreign keys, so rows may refer to missing rows.")
         return warnings
 
     def _all(self, statement: sa.TextClause, ident: Ident) -> Sequence[Any]:

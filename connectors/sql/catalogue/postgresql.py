@@ -185,7 +185,7 @@ class PostgreSql:
         del tables
         return [
             f"The foreign key {link.name} of {link.table.name} was never checked against the rows that existed before "
-            f"it, so there may be rows that refer to nothing."
+            f"it, so rows may refer to missing rows."
             for link in links
             if "NOT VALID" in link.also or "NOT ENFORCED" in link.also
         ]
@@ -223,7 +223,7 @@ def _key(row: Any) -> Key:
 
 def _hides_rows(row: Any) -> str:
     if not row.is_readable:
-        return "this user may not read it; grant it SELECT there"
+        return "this user cannot read it; grant SELECT on it"
     if row.is_filtered:
         return HIDDEN
     return ""
@@ -243,8 +243,8 @@ def _refused(row: Any, parts: Sequence[Any]) -> str | None:
         "it is a partition of another table; name the whole table": row.relispartition,
         "other tables inherit from it, and its keys do not cover their rows": kind == "r" and row.is_parent,
         "one of its partitions is a foreign table": any(_text(part.relkind) == "f" for part in parts),
-        "row level security hides rows of it from this user": row.is_filtered,
-        "this user may not read all of its columns": not row.is_readable,
+        "row-level security hides some of its rows from this user": row.is_filtered,
+        "this user cannot read all of its columns": not row.is_readable,
     }
     return next((sentence for sentence, holds in reasons.items() if holds), None)
 

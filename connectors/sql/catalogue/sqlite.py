@@ -131,7 +131,7 @@ class Sqlite:
         warnings = []
         if children := sorted({link.table.name for link in links}):
             why = "SQLite checks foreign keys only for programs that ask it to"
-            warnings.append(f"{why}: there may be rows that refer to nothing in {', '.join(children)}.")
+            warnings.append(f"{why}: rows of {', '.join(children)} may refer to missing rows.")
         rows = self._connection.exec_driver_sql(MASTER).all()
         names = {ident.name for ident in tables}
         fires = self._all(_TRIGGERED)
@@ -153,8 +153,8 @@ def _refused(ident: Ident, kind: str) -> str | None:
         return "it belongs to the database itself or to Reconcile"
     kinds = {
         "view": "it is a view; clean the table behind it",
-        "virtual": "it is a virtual table, which a module of SQLite keeps as it likes",
-        "shadow": "it is what a virtual table keeps its content in",
+        "virtual": "it is a virtual table, whose storage SQLite does not control",
+        "shadow": "it stores the content of a virtual table",
     }
     return kinds.get(kind)
 

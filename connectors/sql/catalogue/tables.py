@@ -87,7 +87,7 @@ def _ambiguous(inspector: Inspector, ident: Ident) -> str | None:
     """The reason to refuse a name with a dot that may mean two tables."""
     name = _name(inspector, ident)
     alone = "." not in name or _ident(inspector, name) == ident
-    return None if alone else "another table goes by the same name; rename one"
+    return None if alone else "another table has the same name; rename one of them"
 
 
 def _declared(
@@ -160,8 +160,8 @@ def _facts(name: str, entry: Described, refused: str | None) -> TableFacts:
     if not primary and naming:
         primary = min(naming, key=lambda columns: (len(columns), columns))
     if not primary and not refused:
-        refused = "it has neither a primary key nor a unique key without nulls to name its rows by"
-    sentence = f"Nothing can be cleaned in table {name}: {refused}." if refused else None
+        refused = "it has no primary key and no unique key without nulls, so its rows cannot be identified"
+    sentence = f"Table {name} cannot be cleaned: {refused}." if refused else None
     uniques = tuple(sorted({key.columns for key in other_keys if key.plain and key.columns != primary}))
     unclear = tuple(sorted(key.name for key in other_keys if not key.plain))
     return TableFacts(

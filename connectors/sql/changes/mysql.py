@@ -157,15 +157,15 @@ class MysqlChanges(OverlappingChanges):
     def _impediments(self, columns: Sequence[str]) -> Iterator[str]:
         facts, name = self._facts, self._table.base.name
         if facts.kind not in _TABLES:
-            yield f"{name} is no table: a view does not say which of its records changed"
+            yield f"{name} is not a table: a view does not report which records changed"
         if facts.engine != "InnoDB":
-            yield f"{name} has the engine {facts.engine}, which shows no snapshot; use InnoDB"
+            yield f"{name} has the engine {facts.engine}, which has no snapshots; use InnoDB"
         if facts.hides_partitions:
             yield f"{name} is partitioned, and a user without the right `process` does not see an exchanged partition"
         if changed := sorted(facts.cascades.intersection(columns)):
             yield f"a foreign key changes `{changed[0]}` without `{self._table.by}`; only `restrict` does not"
         if not isinstance(self._table.time.type, (sa.Date, sa.DateTime)):
-            yield f"the database keeps `{self._table.by}` neither as a date nor as a time"
+            yield f"`{self._table.by}` is neither a date nor a time in the database"
 
     def _is_comparable(self, name: str) -> bool:
         column = self._table.columns[name]

@@ -42,7 +42,7 @@ def _database(dialect: str) -> _Database:
 
 def untracked(dataset: SqlDataset) -> str | None:
     """Return why a dataset's changes cannot be found, as a clause."""
-    return None if dataset.table else "it is a `query`, and only a `table` says which of its records changed"
+    return None if dataset.table else "it is a `query`, and only a `table` reports which records changed"
 
 
 @contextmanager

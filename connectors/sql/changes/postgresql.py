@@ -204,17 +204,20 @@ class PostgresChanges(TableChanges):
     def _impediments(self, columns: Sequence[str]) -> Iterator[str]:  # noqa: ARG002 - its triggers fire for every change
         facts, name = self._facts, self._table.base.name
         if facts.table.secured:
-            yield "row-level security decides which records it shows, and that can change without a change of them"
+            yield (
+                "row-level security decides which records are visible, and that can change without a change of "
+                "the records"
+            )
         if facts.table.kind not in ("r", "p"):
-            yield f"{name} is no table: a view does not say which of its records changed"
+            yield f"{name} is not a table: a view does not report which records changed"
         if facts.table.inherited:
             yield f"other tables inherit from {name}"
         if facts.moment.standby:
-            yield "a standby does not say which transactions are open; name its primary as `url`, and it as `replica`"
+            yield "a standby does not report open transactions; name its primary as `url`, and the standby as `replica`"
         if not facts.table.readable:
-            yield f"changes need the right to select from the whole table; grant select on {name}"
+            yield f"incremental reads need SELECT on the whole table; grant select on {name}"
         if not isinstance(self._table.time.type, (sa.Date, sa.DateTime)):
-            yield f"the database keeps `{self._table.by}` neither as a date nor as a time"
+            yield f"`{self._table.by}` is neither a date nor a time in the database"
 
     def _is_comparable(self, name: str) -> bool:
         column = self._table.columns[name]

@@ -133,7 +133,7 @@ class SqliteChanges(OverlappingChanges):
     def _impediments(self, columns: Sequence[str]) -> Iterator[str]:  # noqa: ARG002 - its triggers fire for every change
         by, name = self._table.by, self._table.base.name
         if self._facts.kind != "table":
-            yield f"{name} is no table: a view does not say which of its records changed"
+            yield f"{name} is not a table: a view does not report which records changed"
         elif self._kind is None:
             yield f"`{by}` holds times in a form that the database does not compare as times"
         elif self._kind is not sa.Integer and by in self._indexes.ranged and self._begins_with_no_day():

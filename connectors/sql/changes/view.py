@@ -117,7 +117,7 @@ class TableChanges(ABC):
         if usable := self.usable(parts):
             yield from self._indexes.obstacles(self._table.by, identity, usable)
         else:
-            yield "the database can look up no part of its key as it is read"
+            yield "the database cannot look up any part of its key in the form in which it is read"
 
     @abstractmethod
     def _impediments(self, columns: Sequence[str]) -> Iterator[str]:

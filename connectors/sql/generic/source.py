@@ -137,8 +137,8 @@ def without_values(reason: str, sent: str) -> str:
 Base = sa.TableClause | sa.TextClause
 _READ_ONLY = {"oracle": "SET TRANSACTION READ ONLY", "sqlite": "PRAGMA query_only = ON"}
 _NOT_PUSHED = {
-    "mssql": "SQL Server compares texts by collations that ignore trailing blanks, and often case",
-    "oracle": "Oracle compares texts as settings of the session say, and its numbers may have any scale",
+    "mssql": "SQL Server compares texts with collations that ignore trailing spaces, and often case",
+    "oracle": "Oracle compares texts by session settings, and its numbers may have any scale",
 }
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "duckdb": {"read_only": True},  # which also keeps it from creating the file

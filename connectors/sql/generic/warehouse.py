@@ -184,7 +184,7 @@ class WarehouseSource(GenericSource):
     def no_pushdown(self, dataset: SqlDataset) -> str | None:
         """See connectors.base.LimitedPushdown: the warehouse must read the dataset as of one moment."""
         if dataset.table is None:
-            return "only a `table` of a warehouse is compared there, not a `query`"
+            return "a warehouse compares only a `table`, not a `query`"
         if not self._warehouse.at:
             return None
         with self._connected() as connection:

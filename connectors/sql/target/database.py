@@ -58,8 +58,8 @@ class TableNotWritable(TargetRefused):
 
     def __init__(self, source: str, schema: str) -> None:
         super().__init__(
-            f"This user may not write {schema}.{OWNER} of source {source!r}, which names the state that cleans there, "
-            f"so that may be another state. Nothing is cleaned there. Clean from that state, or grant the user "
+            f"This user cannot write {schema}.{OWNER} of source {source!r}, which records the state that cleans there; "
+            f"it may be another state. Nothing is cleaned there. Clean from that state, or grant the user "
             f"SELECT, INSERT and UPDATE on {schema}.{OWNER} and {schema}.{RECEIPTS}"
         )
 
@@ -178,7 +178,7 @@ class SqlTarget:
         with self._reading() as session:
             schema, default = self._schema(session, table), self._default(session)
         if not self._remembers(schema, default):
-            raise failed(self._place, f"this user may not create the table {OWNER} there", Outcome.PAUSE)
+            raise failed(self._place, f"this user cannot create the table {OWNER} there", Outcome.PAUSE)
         home = self._homes[schema]
         to = (store, epoch, ratchet)
         return self._own(lambda session: self._at(home).adopt(session, to, instead_of, mark=home == schema))

@@ -38,7 +38,7 @@ class Meaning:
 # A code of PostgreSQL is a SQLSTATE or its beginning: the longest match counts.
 _POSTGRESQL = (
     Meaning(("40001",), N, N, "another transaction changed the same rows"),
-    Meaning(("40P01",), N, N, "it ran into a deadlock"),
+    Meaning(("40P01",), N, N, "a deadlock occurred"),
     Meaning(("40002", "23"), C, C, "a constraint of the database does not allow it"),
     Meaning(("40003",), A, A, "the database does not know whether it was completed"),
     Meaning(("55P03",), N, N, "another transaction has locked the rows"),
@@ -48,13 +48,13 @@ _POSTGRESQL = (
     Meaning(("25P04",), N, N, "the transaction took too long"),
     Meaning(("25P02",), N, N, "the transaction had already failed"),
     Meaning(("53100",), P, P, "its disk is full"),
-    Meaning(("53000", "53200", "53300", "53400", "53"), N, N, "it is short of resources"),
+    Meaning(("53000", "53200", "53300", "53400", "53"), N, N, "it ran out of resources"),
     Meaning(
         ("57P01", "57P02", "57P03", "57P05", "57P"), N, A, "the server is stopping, starting, or ended the session"
     ),
     Meaning(("57P04",), P, P, "the database was dropped"),
     Meaning(("08",), N, A, "the connection broke"),
-    Meaning(("28", "3D", "42501"), P, P, "the user may not do that"),
+    Meaning(("28", "3D", "42501"), P, P, "the user lacks the right to do that"),
     Meaning(("25006",), P, P, "it is read-only, or a standby"),
     Meaning(("58", "F0", "XX"), P, A, "the server reported an internal error"),
     Meaning(("P0001", "P0", "09", "27", "38", "39"), C, C, "a trigger or a function of the database refused it"),
@@ -64,10 +64,10 @@ _POSTGRESQL = (
 )
 _MYSQL = (
     Meaning(("1205",), N, N, "another transaction has locked the rows"),
-    Meaning(("1213",), N, N, "it ran into a deadlock"),
+    Meaning(("1213",), N, N, "a deadlock occurred"),
     Meaning(("1020",), N, N, "another transaction changed the same rows"),
     Meaning(("1180", "1181"), N, A, "the engine could not end the transaction"),
-    Meaning(("1040", "1203", "1226", "1135", "1037", "1038", "1041"), N, N, "it is short of resources"),
+    Meaning(("1040", "1203", "1226", "1135", "1037", "1038", "1041"), N, N, "it ran out of resources"),
     Meaning(("1317", "1969", "3024", "1028"), N, A, "a statement was cancelled or took too long"),
     Meaning(("1053", "1079", "1077", "1927", "4031"), N, A, "the server is stopping, or ended the session"),
     Meaning(
@@ -80,7 +80,7 @@ _MYSQL = (
         ("1044", "1045", "1095", "1130", "1142", "1143", "1227", "1370", "1698", "1820", "3118"),
         P,
         P,
-        "the user may not do that",
+        "the user lacks the right to do that",
     ),
     Meaning(("1049",), P, P, "the database was dropped"),
     Meaning(("1021", "1114", "3675"), P, P, "its disk or its table space is full"),
@@ -129,8 +129,8 @@ _SQLITE = (
     Meaning(("SQLITE_BUSY", "SQLITE_LOCKED"), N, N, "another program has locked it for writing"),
     Meaning(("SQLITE_INTERRUPT",), N, N, "it took too long"),
     Meaning(("SQLITE_SCHEMA", "SQLITE_ABORT", "SQLITE_PROTOCOL"), N, N, "another program changed it meanwhile"),
-    Meaning(("SQLITE_NOMEM",), N, N, "it is short of memory"),
-    Meaning(("SQLITE_FULL",), P, P, "it has no room left"),
+    Meaning(("SQLITE_NOMEM",), N, N, "it ran out of memory"),
+    Meaning(("SQLITE_FULL",), P, P, "it has no space left"),
     Meaning(("SQLITE_IOERR",), P, A, "its file cannot be written"),
     Meaning(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH", "SQLITE_CANTOPEN"), P, P, "it is read-only"),
     Meaning(("SQLITE_CORRUPT", "SQLITE_NOTADB"), P, A, "its file is damaged"),
@@ -172,7 +172,7 @@ _LEFT = {
 
 def failed(place: ErrorContext, reason: str, outcome: Outcome, code: str = "") -> TargetError:
     suffix = f" ({code})" if code else ""
-    sentence = f"Source {place.source!r} at {place.where} was not changed as asked: {reason}{suffix}. {_LEFT[outcome]}"
+    sentence = f"Source {place.source!r} at {place.where} did not make the change: {reason}{suffix}. {_LEFT[outcome]}"
     return TargetError(sentence, outcome, code)
 
 

@@ -263,7 +263,7 @@ class PostgreSql:
         except psycopg.errors.InvalidParameterValue:  # its number is in the future: this is another history
             return None
         if status == "in progress":
-            raise failed(session.place, "that transaction is not over yet", Outcome.UNKNOWN)
+            raise failed(session.place, "that transaction has not ended yet", Outcome.UNKNOWN)
         return None if status is None else status == "committed"
 
     def identity(self, session: Session) -> str | None:

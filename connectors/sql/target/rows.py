@@ -66,7 +66,7 @@ class Tables:
         """The row, named by its key. Raises TargetRefused if the table has none."""
         if not shape.key:
             raise TargetRefused(
-                f"Rows of table {shape.name} of source {self._session.place.source!r} cannot be told apart: it has "
+                f"Rows of table {shape.name} of source {self._session.place.source!r} cannot be distinguished: it has "
                 f"neither a primary key nor a unique key without nulls; give it one"
             )
         return Row(RowName(shape.name, tuple((name, cells[name]) for name in shape.key)), cells)
@@ -83,8 +83,8 @@ class Tables:
         shape, parent = self.named(reference.table), self.named(reference.to_table)
         if not shape.key:
             raise TargetRefused(
-                f"Rows of {reference.table} refer to {reference.to_table} and cannot be told apart: it has no primary "
-                f"key. Give it one, or clean without touching what it refers to"
+                f"Rows of {reference.table} refer to {reference.to_table} and cannot be distinguished: it has no "
+                "primary key. Give it one, or clean without touching what it refers to"
             )
         ours, theirs = self.columns(shape, reference.columns), self.columns(parent, reference.to_columns)
         link = Link(shape, ours, parent, theirs, soft=reference.soft)
@@ -97,7 +97,7 @@ class Tables:
                 row = self.row(shape, self.cells(shape, values))
                 if not lock and any(cell is None for _, cell in row.name.key):
                     raise TargetRefused(
-                        f"A row of {reference.table} refers to {reference.to_table} and cannot be told from others: "
+                        f"A row of {reference.table} refers to {reference.to_table} and cannot be distinguished: "
                         f"its primary key is null. Give it one"
                     )
                 rows_by_name[row.name] = row
@@ -113,8 +113,8 @@ class Tables:
             if lock or self._dialect.code(error) not in self._dialect.no_rights:
                 raise
         raise TargetRefused(
-            f"This user may not see all rows of {reference.table}, which refer to {reference.to_table}. Use one with "
-            f"SELECT on it and, where row-level security is on, its owner or one with BYPASSRLS"
+            f"This user cannot see all rows of {reference.table} that refer to {reference.to_table}. Use a user with "
+            f"SELECT on it; where row-level security is on, use its owner or a user with BYPASSRLS"
         )
 
 

@@ -169,7 +169,7 @@ class SqlWork:
         with self.translated_errors():
             count = sum(ours.seal(self._session, batch) for ours, batch in self._by_home(receipts))
             if count != len(receipts):
-                raise over(self._session.place, "some of the receipts that it inserted are missing")
+                raise over(self._session.place, "some of the inserted receipts are missing")
 
     def _by_home(self, receipts: Sequence[Receipt]) -> list[tuple[OurTables, list[Receipt]]]:
         """Group the receipts by the tables that keep them, in the order of their schemas."""
@@ -255,7 +255,7 @@ class SqlWork:
     def _changed(self, change: Change) -> TableShape:
         shape = self._tables.named(change.row.table)
         if shape.fixed:
-            raise TargetRefused(f"Nothing can be cleaned in table {shape.name}: {shape.fixed}")
+            raise TargetRefused(f"Table {shape.name} cannot be cleaned: {shape.fixed}")
         return shape
 
     def _run(self, shape: TableShape, change: Change) -> int:

@@ -50,7 +50,7 @@ class TableNotOurs(TargetRefused):
 
     def __init__(self, source: str, table: str, fault: str, remedy: str) -> None:
         super().__init__(
-            f"Table {table} of source {source!r} is not as Reconcile makes it: {fault}. Nothing is cleaned there. "
+            f"Table {table} of source {source!r} is not as Reconcile creates it: {fault}. Nothing is cleaned there. "
             f"{remedy}"
         )
 

@@ -166,14 +166,14 @@ class MySqlWitness:
         if counting.triggers and (table := self._unseen()):
             raise TargetRefused(
                 f"Nothing was changed in source {self._session.place.source!r}: table {table} has triggers, and this "
-                f"user may not see what they do. Grant it the right TRIGGER on that database"
+                f"user cannot see what they do. Grant it the right TRIGGER on that database"
             )
         self._links = [link for table in counting.changed_tables for link in self._links_to(table)]
         self._entries = self._undo_entries()
         if self._entries is None and self._may_cascade() and not self._sees_every_table():
             raise TargetRefused(
                 f"Nothing was changed in source {self._session.place.source!r}: this user lacks the right PROCESS "
-                f"and may not see every foreign key, so unplanned rows could go unseen. Grant it PROCESS ON *.*"
+                f"and cannot see every foreign key, so unplanned changes could go unnoticed. Grant it PROCESS ON *.*"
             )
         self._before, self._statements = self._handled(), counting.statements.copy()
         self._referring = [] if self._entries is not None and not counting.triggers else self._read_referring()

@@ -45,7 +45,7 @@ class HeadLost(AnchorError):
         super().__init__(
             anchor,
             f"no longer holds the head of entry {seq:,} ({place}): it was removed or replaced. Put it back, or run "
-            "`reconcile audit verify` and give the anchor another name to begin anew",
+            "`reconcile audit verify` and give the anchor another name to start over",
         )
 
 

@@ -17,7 +17,7 @@ class AnchorSettings(Strict):
     every: Duration = Field(
         default=dt.timedelta(0),
         json_schema_extra={"default": "0s"},
-        description="Least time between two heads; entries after the last one can be cut unseen.",
+        description="The shortest time between two heads; entries after the last head can be removed unnoticed.",
     )
 
 
@@ -36,7 +36,7 @@ class SlackAnchorSettings(AnchorSettings):
     every: Duration = Field(
         default=parse_duration("1d"),
         json_schema_extra={"default": "1d"},
-        description="Least time between two heads.",
+        description="The shortest time between two heads.",
     )
 
 
@@ -48,7 +48,9 @@ class GitSettings(AnchorSettings):
     push: str | None = Field(default=None, description="A remote to push each commit to, e.g. origin.")
     timeout: float = Field(default=30, gt=0, le=300, description="Seconds to wait for git.")
     every: Duration = Field(
-        default=parse_duration("1h"), json_schema_extra={"default": "1h"}, description="Least time between two heads."
+        default=parse_duration("1h"),
+        json_schema_extra={"default": "1h"},
+        description="The shortest time between two heads.",
     )
 
     @field_validator("push")

@@ -25,7 +25,7 @@ class SlackAnchor:
     """Heads as messages of a bot."""
 
     Settings: ClassVar[type[AnchorSettings]] = SlackAnchorSettings
-    fades = "a workspace shows messages only as far back as its plan and its retention keep them"
+    fades = "a workspace keeps messages only as long as its plan and its retention allow"
 
     def __init__(self, name: str, settings: SlackAnchorSettings, _root: Path, channels: Mapping[str, object]) -> None:
         """`channels` are the settings of the configured channels by name. Raises AnchorError without a bot."""

@@ -115,7 +115,8 @@ class Merge:
             wrong += values.mistakes(settings.surplus.set, place, "surplus")
             if settings.references == "capture":
                 wrong.append(
-                    "`references: capture` deletes rows with the surplus, which stays here; write `references: repoint`"
+                    "`references: capture` deletes rows with the surplus, but the surplus stays here; write "
+                    "`references: repoint`"
                 )
         return wrong
 

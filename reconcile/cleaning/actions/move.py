@@ -78,7 +78,7 @@ def _arrival(record: CurrentRecord, to: TableFacts, place: ActionTable) -> Chang
 def _differences(table: TableFacts, to: TableFacts) -> list[str]:
     """Return why the other table cannot hold this one's rows for a later undo."""
     if to.refused:
-        return [f"`{to.table}`, which `to` names, cannot be used: {to.refused}"]
+        return [f"`to` names `{to.table}`, which cannot be used: {to.refused}"]
     wrong = []
     columns_by_name = {column.name: column for column in to.columns}
     missing = [column.name for column in table.columns if column.name not in columns_by_name]

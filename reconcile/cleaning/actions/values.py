@@ -44,7 +44,7 @@ def parts(text: str) -> tuple[str | Field, ...]:
         end = match.end()
     pieces.append(text[end:])
     if any(isinstance(piece, str) and ("{{" in piece or "{%" in piece or "}}" in piece) for piece in pieces):
-        raise ValueError(f"`{short(text)}` can hold {{{{ keeper.column }}}} and {{{{ record.column }}}}, nothing else")
+        raise ValueError(f"`{short(text)}` may contain only {{{{ keeper.column }}}} and {{{{ record.column }}}}")
     return tuple(piece for piece in pieces if piece != "")
 
 
@@ -83,7 +83,7 @@ def mistakes(values: Mapping[str, str | None], place: ActionTable, setting: str)
         for part in written:
             if isinstance(part, Field) and part.column not in known_columns:
                 near = suggestion(part.column, known_columns)
-                yield f"`{setting}` sets `{column}` from `{part.of}.{part.column}`, and there is no such column; {near}"
+                yield f"`{setting}` sets `{column}` from `{part.of}.{part.column}`, which is not a column; {near}"
         if (facts := place.column(column)) is None:
             continue
         if text is None and not facts.nullable:

@@ -146,7 +146,7 @@ def _why_stale(plan: StoredPlan, planned: Plan | NotPlannable | None, planner: R
         return str(planned)
     if planned is None or _decided(planned) != _decided(plan.content):
         return CHANGED
-    return None if planner.asks is None else f"people are asked again, because {planner.asks}"
+    return None if planner.asks is None else f"approval is needed again, because {planner.asks}"
 
 
 def _is_readable(plan: StoredPlan) -> bool:

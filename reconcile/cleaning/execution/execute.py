@@ -246,7 +246,7 @@ def _in_turn(target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> 
 
 def _vetoed(job: Job, error: RowsDiffer) -> Result:
     """Return a conflict: the row was locked and compared, so the database itself prevented the change."""
-    reason = f"a trigger or rule of {error.row.table} kept a row from being changed as planned"
+    reason = f"a trigger or rule of {error.row.table} prevented a row from being changed as planned"
     return Result(job, How.CONFLICT, reason)
 
 
@@ -429,7 +429,7 @@ def overtaken(job: Job, leaves: leaving.TableCatalogues) -> Result | None:
     try:
         now = leaves.digest(job.plan)
     except leaving.DatasetRemoved:
-        return Result(job, How.DRIFTED, f"dataset {job.plan.dataset!r} is not in the configuration any more")
+        return Result(job, How.DRIFTED, f"dataset {job.plan.dataset!r} is no longer in the configuration")
     except ConnectorError as error:
         return failed(job, error)
     if now == job.plan.catalogue:

@@ -318,15 +318,13 @@ class _Execution:
         """Ask about a plan only in the database it was sent to: no other has its receipts."""
         if plan.target != self._outcomes.identity:
             reason = (
-                f"source {self.source!r} is now a different database than the one it was sent to, which cannot be asked"
+                f"source {self.source!r} is now a different database; the database it was sent to cannot be queried"
             )
             return Result(self._job(plan), How.UNKNOWN, reason)
         return ask(target, self._job(plan), self._seconds(), plan.transaction)
 
     def _source_removed(self, plan: ClaimedPlan) -> Result:
-        reason = (
-            f"it was sent to source {self.source!r}, which is not in the configuration any more and cannot be asked"
-        )
+        reason = f"it was sent to source {self.source!r}, which is no longer in the configuration and cannot be queried"
         return Result(self._job(plan), How.UNKNOWN, reason)
 
     # Batches

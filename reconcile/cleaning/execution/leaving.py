@@ -15,7 +15,7 @@ from reconcile.findings.plan import Plan
 
 
 class DatasetRemoved(Exception):
-    """The dataset is not in the configuration any more, so references to its tables cannot be read."""
+    """The dataset is no longer in the configuration, so references to its tables cannot be read."""
 
 
 @dataclass

@@ -68,7 +68,7 @@ def _not_restored(own: Images, unheld: Mapping[int, tuple[str, ...]]) -> Iterato
             )
         rewritten.setdefault(image.change.row.table, set()).update(columns)
     for table, names in sorted(rewritten.items()):
-        yield f"Not restored: {listed(sorted(names))} of `{table}`, which the database writes by itself."
+        yield f"Not restored: {listed(sorted(names))} of `{table}`, which the database writes itself."
 
 
 def _also_changed(plan: Plan, own: Images) -> Iterator[str]:
@@ -95,7 +95,7 @@ def _side_effects(plan: Plan, unplanned: Sequence[Unplanned]) -> Iterator[str]:
         if item.related or not plan.triggers:
             raise NotAsPlanned(f"the database also changed {_rows(item)} {_where(item)}, which is not planned")
         if item.rows is None:
-            yield f"Triggers fired, and the database does not say how many rows they changed {_where(item)}."
+            yield f"Triggers fired, but the database does not report how many rows they changed {_where(item)}."
         else:
             yield f"Triggers also changed {_rows(item)} {_where(item)}."
 
@@ -110,7 +110,7 @@ def _where(item: Unplanned) -> str:
     if item.table:
         return f"of table {item.table}"
     if item.hints:
-        return f"in a table that refers to it ({', '.join(item.hints)}, or one that this user may not see)"
+        return f"in a table that refers to it ({', '.join(item.hints)}, or one that this user cannot see)"
     return "in tables it does not name"
 
 

@@ -32,7 +32,7 @@ class RuleRefuses(NotPlannable):
     """A run would clean nothing of the rule now; the message says why. No finding of it changed."""
 
     def __init__(self, rule: str, reason: str) -> None:
-        super().__init__(f"Nothing of rule `{rule}` is cleaned now: {reason.rstrip('.')}.")
+        super().__init__(f"Rule `{rule}` cleans nothing now: {reason.rstrip('.')}.")
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Asking:
 
         def ask() -> Answer:
             detection = Detection(self.rule.name, "pushdown", near.all_records, near.all_records, (), ())
-            choice = Choice("pushdown", "only records near those of its findings are read")
+            choice = Choice("pushdown", "only records near the records of its findings are read")
             definition = definition_of([subject.dataset])
             columns = missing.watched(self.rule, subject, fitted.needed[subject.dataset.name])
             lacking = {subject.dataset.name: missing.of_source(subject, columns)}

@@ -120,7 +120,7 @@ def _sorted(changes: list[Change], catalogue: Catalogue) -> Iterator[Change]:
     if emitted < len(changes):
         tables = sorted({changes[n].row.table for n, count in enumerate(waits) if count})
         raise NotPlannable(
-            f"Rows of {listed(tables)} refer to each other in a circle, so none of them can go first; "
+            f"Rows of {listed(tables)} refer to each other in a circle, so no row can be changed first; "
             "break the circle by hand."
         )
 

@@ -76,7 +76,7 @@ def _of_duplicates(finding: Finding, rows: Sequence[Row], groups: Sequence[Group
     surplus_records = [records[name] for name in map(record_of, (m.id for m in group.members)) if name != names[0]]
     surplus = tuple(record for record in surplus_records if record.name not in settled)
     if not surplus:
-        raise NothingToDo("A decision covers every record except the keeper; there is nothing to do.")
+        raise NothingToDo("Decisions cover every record except the keeper; there is nothing to do.")
     return Members(records[names[0]], surplus, tuple(record for record in surplus_records if record.name in settled))
 
 
@@ -90,17 +90,21 @@ def _of_discrepancy(finding: Finding, rows: Sequence[Row], groups: Sequence[Grou
     before = {member_name(member) for member in finding.members}
     now = {member_name(member) for member in groups[0].members}
     if len(groups) > 1 or groups[0].form != finding.form or before != now:
-        phrases = listed(sorted({rule.form_words(group.form).phrase for group in groups}))
+        phrases = listed(sorted({_phrase(rule, group) for group in groups}))
         raise Stale(f"A record arrived or changed since it was found; now: {phrases}.")
     [group] = groups
     if not isinstance(group, Discrepancy):
-        raise AsksPerson("Its records are no discrepancy, so only a person can decide about them.")
+        raise AsksPerson("Its records are not a discrepancy, so only a person can decide about them.")
     _must_correct(group, tools)
     names = [record_of(member.id) for member in cleaned_members(finding, rule)]
     records = tuple(_record(name, row, tools) for name, row in zip(names, rows, strict=True))
     if not records:
         raise NothingToDo(f"It has no record of `{rule.cleaned}` to clean.")
     return Members(None, records, evidence=_evidence(group, tools))
+
+
+def _phrase(rule: Rule, group: Group) -> str:
+    return rule.phrase(group.form, group.differences if isinstance(group, Discrepancy) else ())
 
 
 def _must_correct(group: Discrepancy, tools: PlanningContext) -> None:

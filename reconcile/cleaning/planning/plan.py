@@ -197,7 +197,7 @@ def _drifting(rule: Rule, fitted: Fitted) -> list[str]:
     deciding |= dict.fromkeys(fitted.deciding, "matches records")
     uses = {behind: use for name, use in deciding.items() for behind in fitted.columns.sources([name])}
     return [
-        f"`ignore_drift` names `{name}`, by which rule `{rule.name}` {uses[name]}; remove it"
+        f"`ignore_drift` names `{name}`, which rule `{rule.name}` uses: it {uses[name]}; remove it"
         for name in rule.clean.ignore_drift
         if name in uses
     ]
@@ -228,7 +228,7 @@ def make_many(findings: Iterable[Finding], tools: PlanningContext) -> Iterator[t
 
 def _promises(target: Target) -> Iterator[str]:
     if not target.promises.compare_and_set:
-        yield f"Source `{target.name}` cannot keep a row unchanged until a change is made, so nothing is changed there"
+        yield f"Source `{target.name}` cannot lock a row until a change is made, so nothing is changed there"
 
 
 def hidden_rows(rule: Rule, subjects: Subjects) -> Iterator[str]:
@@ -354,7 +354,7 @@ def _begin(finding: Finding, rows: Sequence[Row | None] | None, answer: Answer, 
     shared = group_collision(all_rows, tools.catalogue.tables[tools.catalogue.table], draft)
     if shared:
         raise NotPlannable(
-            f"Two of its records would have the same {listed(shared)}, which must be unique; set it too."
+            f"Two of its records would get the same {listed(shared)}, which must be unique; set that column too."
         )
     return _StartedPlan(finding, group, action_plan, draft)
 

@@ -309,7 +309,7 @@ class Closure:
         computed = [column.name for column in facts.columns if column.name in columns and column.generated]
         if computed:
             raise NotPlannable(
-                f"The database computes {listed(computed)} of `{reference.table}`, by which rows refer to its surplus; "
+                f"Rows of `{reference.table}` refer to its surplus by {listed(computed)}, which the database computes; "
                 "re-point them by hand."
             )
         return facts

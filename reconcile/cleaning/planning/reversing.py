@@ -18,8 +18,8 @@ def limits_of_undo(changes: Sequence[Change], tables: Iterable[TableFacts]) -> t
         for sentence in _of_change(change, by_name[change.row.table])
     ]
     sentences += [
-        f"Triggers of `{facts.table}` ({listed(facts.triggers)}) fire again on undo; what they did elsewhere stays, "
-        "and so does what they write again."
+        f"Triggers of `{facts.table}` ({listed(facts.triggers)}) fire again on undo: their changes elsewhere stay, "
+        "and so do the values that they write again."
         for facts in by_name.values()
         if facts.triggers
     ]
@@ -32,11 +32,11 @@ def _of_change(change: Change, facts: TableFacts) -> Iterator[str]:
     deleted = change.after is None
     for columns in facts.uniques:
         if deleted or set(columns) & set(change.after or ()):
-            yield f"Another row of `{facts.table}` may take its {listed(columns)}, which only one row can have."
+            yield f"Another row of `{facts.table}` may take its unique {listed(columns)}."
     if facts.unchecked:
         yield (
-            f"What `{facts.table}` held may not fulfil {listed(facts.unchecked)}, which older rows were never checked "
-            "for; then it cannot be put back."
+            f"Earlier values of `{facts.table}` may violate {listed(facts.unchecked)}, which was never checked "
+            "for older rows; they then cannot be restored."
         )
     if deleted and facts.unclear:
         yield f"Another row of `{facts.table}` may take its place in {listed(facts.unclear)}."

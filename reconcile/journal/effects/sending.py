@@ -284,7 +284,7 @@ def _refusal(existing: BoundKey, operation: NewEffect) -> tuple[str, str] | None
         return "conflicts", f"An operation was sent with other content by {existing.plan}; nothing was sent."
     if state in _DONE:
         return "settled", f"One of its operations was already done by {existing.plan}; the next plan leaves it out."
-    return "busy", f"{existing.plan} is executing one of its operations; it waits until {existing.plan} is over."
+    return "busy", f"{existing.plan} is executing one of its operations; it waits until {existing.plan} has ended."
 
 
 def _set_aside(tx: Transaction, result: Sent, plan: ClaimedPlan, answer: str, sentence: str) -> None:

@@ -17,11 +17,11 @@ _PROBLEMS = {
     400: "The body is not JSON",
     401: "The request has no token, or one that is unknown or expired",
     403: "The role of the token does not allow this",
-    404: "There is no such thing",
+    404: "Not found",
     409: "It is not possible now; nothing was changed",
     413: "The request is too large",
-    422: "The request is not as described; nothing was changed",
-    429: "There were too many requests of this kind; `Retry-After` says when to try again",
+    422: "The request is invalid; nothing was changed",
+    429: "Too many requests of this kind; `Retry-After` says when to try again",
     503: "The state, or a source, does not answer",
 }
 
@@ -52,7 +52,7 @@ def _built(app: FastAPI) -> dict[str, Any]:
         title="Reconcile",
         version="1",
         summary="Findings, decisions, rules, runs, effects, users and the audit log of a Reconcile deployment.",
-        description="Make a token with `reconcile tokens add NAME --user USER` and send it as a bearer token.",
+        description="Create a token with `reconcile tokens add NAME --user USER` and send it as a bearer token.",
         routes=app.routes,
     )
     components = document.setdefault("components", {})

@@ -20,7 +20,9 @@ IdempotencyKey = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
-        description="A key of your own, like an order number or a UUID: the same request again gets the first answer.",
+        description=(
+            "A key of your own, like an order number or a UUID: repeating the request returns the first answer."
+        ),
         min_length=1,
         max_length=200,
         pattern=r"^[!-~]+$",

@@ -25,9 +25,9 @@ router = APIRouter(prefix="/api/v1", route_class=ApiRoute)
 
 VIEWER = Depends(OfApi(Role.VIEWER))
 Viewer = Annotated[Person, VIEWER]
-Limit = Annotated[int, Query(ge=1, le=200, description="The most entries of the page.")]
+Limit = Annotated[int, Query(ge=1, le=200, description="The maximum number of entries on the page.")]
 _Severities = Annotated[str | None, Query(pattern=f"^({'|'.join(Severity.__members__)})$")]
-_States = Annotated[list[State] | None, Query(description="By default all that are not over.")]
+_States = Annotated[list[State] | None, Query(description="By default all that have not ended.")]
 
 
 @router.get(PATH.removeprefix(router.prefix), dependencies=[Depends(Anyone())], include_in_schema=False)

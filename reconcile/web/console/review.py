@@ -66,7 +66,7 @@ class SnoozeRefused(Wrong):
     """The end of the snooze is none of the list."""
 
     def __init__(self) -> None:
-        super().__init__("This is not the end of a snooze. Nothing was changed; choose one of the list")
+        super().__init__("This is not a time to snooze until. Nothing was changed; choose one from the list")
 
 
 @dataclass(frozen=True)
@@ -327,7 +327,7 @@ class _Shown:
     def progress(self) -> str | None:
         """What happens to the finding right now; None if nothing does."""
         states = {
-            "approved": "The plan is approved and is carried out in a moment.",
+            "approved": "The plan is approved and will be executed in a moment.",
             "cleaning": "It is being cleaned.",
         }
         return states.get(self.finding.state)

@@ -74,7 +74,7 @@ class NumberNotEntered(Refused):
     def __init__(self, number: int) -> None:
         super().__init__(
             f"The file has {plural(number, 'decision', 'decisions')}. Nothing was changed; enter {number} as their "
-            "number, then give the file back again"
+            "number, then upload the file again"
         )
 
 

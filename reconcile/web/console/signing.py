@@ -130,7 +130,7 @@ class CodeRefused(Refused):
 
     def __init__(self) -> None:
         super().__init__(
-            "This code is wrong, or there is a user by now. `reconcile serve` prints the code when it starts"
+            "This code is wrong, or a user already exists. `reconcile serve` prints the code when it starts"
         )
 
 

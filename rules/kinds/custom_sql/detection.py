@@ -89,7 +89,7 @@ class FittedSql:
         return self.rule.keep
 
     def obstacle(self, dialect: str) -> str | None:  # noqa: ARG002 - any database
-        return "the database runs its query, and the groups are made here"
+        return "the database runs its query; Reconcile builds the groups"
 
     def detect(
         self,

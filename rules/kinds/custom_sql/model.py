@@ -23,8 +23,10 @@ class SqlRule(Rule):
 
     kind: Literal["sql"] = "sql"
     query: str = Field(min_length=1, description="A select that returns group_key and the columns of the dataset's id.")
-    limit: int = Field(default=LIMIT, ge=1, le=1_000_000, description="The most rows; with more, the rule fails.")
-    minimum: int = Field(default=1, ge=1, description="The fewest records of a group.")
+    limit: int = Field(
+        default=LIMIT, ge=1, le=1_000_000, description="The maximum number of rows; with more, the rule fails."
+    )
+    minimum: int = Field(default=1, ge=1, description="The minimum number of records in a group.")
     keep: KeepLines = Field(
         default=(), description="The criteria that choose the record to keep, by columns of the query."
     )
@@ -33,7 +35,7 @@ class SqlRule(Rule):
     @classmethod
     def _no_where(cls, where: str | None) -> str | None:
         if where is not None:
-            raise ValueError("a rule of kind sql has no where; put the condition into its query")
+            raise ValueError("a rule of kind sql has no where; put the condition in its query")
         return where
 
     @field_validator("engine")
@@ -59,5 +61,5 @@ class SqlRule(Rule):
         if self.minimum > 2:
             yield (
                 ("minimum",),
-                "a rule with `clean` must also find pairs, or it misses what a cleaning leaves; remove it",
+                "a rule with `clean` must also find pairs, because a cleaning can leave a pair; remove it",
             )

@@ -36,7 +36,7 @@ class AnyKey(Strict):
         for parts in keys:
             check_parts(parts)
         if len({frozenset(map(repr, parts)) for parts in keys}) < len(keys):
-            raise ValueError("holds the same key twice; remove one")
+            raise ValueError("has the same key twice; remove one")
         return keys
 
 

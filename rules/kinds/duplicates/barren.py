@@ -73,7 +73,7 @@ def _without_difference(rule: DuplicatesRule, is_fixed: Callable[[str], bool]) -
 def _emptied(rule: DuplicatesRule) -> Iterator[tuple[SettingPath, str]]:
     for path, part in rule.key_parts():
         if (step := emptying_step(part.steps)) is not None:
-            yield (*path, part.column), f"`{step.name}` leaves nothing of any text; remove a normaliser"
+            yield (*path, part.column), f"`{step.name}` empties every text; remove a normaliser"
 
 
 def _fixed_test(

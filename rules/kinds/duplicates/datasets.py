@@ -63,7 +63,7 @@ def _mistakes_of_several(rule: DuplicatesRule) -> Iterator[str]:
         if name not in rule.several:
             yield f"`{setting}` names `{name}`, which is not in `datasets`; {suggestion(name, rule.several)}"
     if any(len(pair) < 2 for pair in rule.excepted):
-        yield "a pair of `except` names one record twice; write two different records"
+        yield "a pair in `except` names the same record twice; write two different records"
     for name, columns in rule.columns.items():
         if len(set(columns.values())) < len(columns):
             yield f"`columns` gives a column of `{name}` two names; remove one"

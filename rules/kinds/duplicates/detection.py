@@ -206,7 +206,7 @@ def _ask_source(
 def _obstacle(bound: BoundRule, dialect: str) -> str | None:
     obstacle = bound.uses.obstacle(dialect)
     if obstacle is None and bound.joins and (guarded := bound.uses.guard(dialect)):
-        return f"with several keys, the texts of {listed(guarded)} compare there as here only if all are ASCII"
+        return f"with several keys, the texts of {listed(guarded)} compare exactly there only if all are ASCII"
     return obstacle
 
 

@@ -29,7 +29,7 @@ def _pair(value: Any) -> Any:
 def _columns(value: Any) -> Any:
     if value is None or (pair := _two(value)) is not None:
         return None if value is None else pair
-    raise ValueError("write the columns of the two ids: [first_id, second_id]; those of an id of two columns as a list")
+    raise ValueError("write the columns of the two ids: [first_id, second_id]; an id of two columns is a list")
 
 
 def _two(value: Any) -> tuple[Any, Any] | None:

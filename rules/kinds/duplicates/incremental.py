@@ -60,14 +60,14 @@ def _grows_by_loss(bound: BoundRule) -> str | None:
     """Return how a finding can appear because a record of no finding is gone, as a clause; None if none can."""
     rule = bound.rule
     if rule.repeats is not None:
-        return "with `repeats`, records get other numbers because another one is gone"
+        return "with `repeats`, a deleted record renumbers the others"
     if rule.open_columns:
-        return "with `nulls: any`, an empty value can agree with another record because a third one is gone"
+        return "with `nulls: any`, a deleted record can let an empty value agree with another record"
     if rule.having is not None and not falls(parse_group(rule.having).root):
-        return "a group can meet its `having` because a record is gone"
+        return "a deleted record can let a group meet `having`"
     choosing = {"minimum": rule.minimum > 2, "distinct": rule.distinct, "having": rule.having, "except": rule.except_}
     if rule.window is not None and (names := [name for name, is_set in choosing.items() if is_set]):
-        return f"with `window` and `{names[0]}`, other windows can become findings because a record is gone"
+        return f"with `window` and `{names[0]}`, a deleted record can turn other windows into findings"
     return None
 
 
@@ -226,7 +226,7 @@ class _Search:
         try:
             return tuple(key[name] for name in self._bound.key_names)
         except KeyError:
-            raise Unscoped("findings have keys of an earlier form of the rule") from None
+            raise Unscoped("findings have keys of an earlier version of the rule") from None
 
     def _add(self, keys: Iterable[Key]) -> None:
         self._keys.update((sameness(key), key) for key in keys)

@@ -76,11 +76,11 @@ class DuplicatesRule(Rule):
         description="The columns, with normalisers, that are equal in duplicates; all; or any of several."
     )
     max_shared: int = Field(
-        default=50, ge=2, description="With any of several keys, the most records that one value joins."
+        default=50, ge=2, description="With several keys, the maximum number of records that one value may join."
     )
     nulls: dict[str, Literal["match", "any"]] = Field(
         default_factory=dict,
-        description="Columns of the key whose empty values match each other, or with `any` every value.",
+        description="Key columns whose empty values match each other or, with `any`, every value.",
     )
     except_: ExceptSetting = Field(
         default=(), alias="except", description="Pairs of record ids known to be different, or a dataset of them."
@@ -96,15 +96,17 @@ class DuplicatesRule(Rule):
     )
     repeats: str | None = Field(
         default=None,
-        description="A column, such as _file, within whose values equal records are numbered: the n-th meets the n-th.",
+        description=(
+            "A column, such as _file: equal records are numbered within each value, and the n-th joins the n-th."
+        ),
     )
     distinct: str | None = Field(default=None, description="A column that must differ inside a group.")
     having: str | None = Field(default=None, description="A condition over the group, e.g. sum(amount) > 100.")
-    minimum: int = Field(default=2, ge=2, description="The fewest records of a group.")
+    minimum: int = Field(default=2, ge=2, description="The minimum number of records in a group.")
     max_share: Share = Field(
         default=Decimal("0.5"),
         json_schema_extra={"default": "50%"},
-        description="The largest share of the records that groups may hold; with more, the rule fails.",
+        description="The largest share of all records that groups may hold; with more, the rule fails.",
     )
     keep: KeepLines = Field(
         default=(), description="The criteria that choose the record to keep, most important first."
@@ -146,9 +148,11 @@ class DuplicatesRule(Rule):
         if self.joins:
             raise ValueError(f"{name} cannot be combined with key: any, where an empty value joins nothing; remove one")
         for setting in (*spans, *(["repeats"] if self.repeats else [])):
-            raise ValueError(f"{name} looks at all records of a key, and {setting} splits them; remove one of the two")
+            raise ValueError(
+                f"{name} needs all records of a key together, but {setting} splits them; remove one of the two"
+            )
         if all(part.column in self.open_columns for parts in self.keys for part in parts):
-            raise ValueError(f"{name} for all columns of the key would compare every two records; leave one without it")
+            raise ValueError(f"{name} for every column of the key would compare all records; leave one column out")
 
     @property
     def open_columns(self) -> frozenset[str]:
@@ -157,7 +161,7 @@ class DuplicatesRule(Rule):
 
     def _numbers_equal_records(self, span: str = "") -> None:
         if span:
-            raise ValueError(f"repeats numbers records that are equal, and {span} splits them; remove one of the two")
+            raise ValueError(f"repeats numbers all equal records, but {span} splits them; remove one of the two")
         if self.distinct == self.repeats:
             raise ValueError("distinct names the column of repeats, which differs in every group; remove distinct")
 
@@ -165,14 +169,14 @@ class DuplicatesRule(Rule):
     @classmethod
     def _has_one_key(cls, span: Span | None, info: ValidationInfo) -> Span | None:
         if span is not None and isinstance(info.data.get("key"), AnyKey):
-            raise ValueError("cannot be combined with `any`, whose groups have no common key to order by; remove it")
+            raise ValueError("needs a common key to order by, which groups of `any` do not have; remove it")
         return span
 
     @field_validator("repeats")
     @classmethod
     def _has_one_key_to_number(cls, column: str | None, info: ValidationInfo) -> str | None:
         if column is not None and isinstance(info.data.get("key"), AnyKey):
-            raise ValueError("cannot be combined with `any`, whose groups have no common key to number in; remove it")
+            raise ValueError("needs a common key to number in, which groups of `any` do not have; remove it")
         return column
 
     @field_validator("max_shared")
@@ -322,10 +326,10 @@ class DuplicatesRule(Rule):
         if self.repeats is not None:
             yield (
                 ("repeats",),
-                "a rule with `repeats` only reports, since cleaned records leave other numbers to the rest; remove it",
+                "a rule with `repeats` only reports, because cleaning would renumber the other records; remove it",
             )
         if self.minimum != 2:
             yield (
                 ("minimum",),
-                "a rule with `clean` must also find pairs, or it misses what a cleaning leaves; remove it",
+                "a rule with `clean` must also find pairs, because a cleaning can leave a pair; remove it",
             )

@@ -21,7 +21,7 @@ def because(rule: DuplicatesRule) -> str:
         parts.append(_span(rule.span, is_chain=rule.gap is not None))
     if rule.repeats is not None:
         column = name_in_words(rule.repeats)
-        parts.append(f"and each has the same number among such records of its {column}")
+        parts.append(f"and each is the same occurrence in its {column}")
     if rule.distinct is not None:
         parts.append(f"but differ in {name_in_words(rule.distinct)}")
     return f"{', '.join(parts)}."
@@ -33,7 +33,7 @@ def _key(rule: DuplicatesRule) -> str:
     keys = [_all(parts, rule.open_columns) for parts in rule.keys]
     if len(keys) == 1:
         return f"They have the same {keys[0]}"
-    return f"Each has the same {', or '.join(keys)} as another one"
+    return f"Each has the same {', or '.join(keys)} as another record"
 
 
 def _all(parts: Sequence[KeyPart], open_columns: Collection[str]) -> str:

@@ -266,7 +266,9 @@ def _mistakes(bound: SeveralBound) -> Iterator[str]:
         yield f"having: {error}"
     zones = dict.fromkeys(side.relation.timezone for side in bound.sides)
     if len(zones) > 1 and any(bound.schema[c].type in _TIMES for c in _of_group(rule) if c in bound.schema):
-        yield f"`having` names a time, but the datasets have different time zones: {', '.join(zones)}; use one."
+        yield (
+            f"`having` names a time, but the datasets have different time zones: {', '.join(zones)}; use the same one."
+        )
     for side in bound.sides:
         yield from _hidden_money(side)
         yield from excepted(side.relation, list(_named_in_except(rule, side.relation.dataset)))

@@ -46,7 +46,7 @@ class Overlap(Strict):
     begin: str = Field(alias="from", description="The column with a period's begin.")
     end: str = Field(alias="to", description="The column with its end; empty means without end.")
     ends: Literal["included", "excluded"] | None = Field(
-        default=None, description="Whether the end belongs to the period; by default unless it is an instant."
+        default=None, description="Whether the end belongs to the period; default: yes, unless it is an instant."
     )
 
     @model_validator(mode="after")

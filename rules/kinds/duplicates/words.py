@@ -67,7 +67,7 @@ def _part(bound: Criteria, part: KeyPart) -> str:
     how = in_words(part.steps) or "as it is"
     empty = "; empty values are equal" if bound.matches_null(part) else ""
     if part.column in bound.rule.open_columns:
-        empty = "; an empty value agrees with any other, but joins no two that differ"
+        empty = "; an empty value agrees with any value, but never joins two different values"
     return f"{name_in_words(part.column)}: {how}{empty}"
 
 
@@ -79,20 +79,20 @@ def _takes_part(bound: BoundRule) -> Iterator[str]:
     if not wheres:
         yield "all records"
     if bound.joins:
-        yield "not records in which every key has an empty column"
+        yield "except records in which every key has an empty column"
         return
     needed = [part.column for part in bound.parts if not bound.matches_null(part)]
     needed += [bound.rule.repeats] if bound.rule.repeats not in (None, *PLACE) else []
     needed += bound.span_columns[:1] if bound.rule.overlap else bound.span_columns
     if needed:
-        yield f"not records in which {_any(needed)} is empty"
+        yield f"except records in which {_any(needed)} is empty"
 
 
 def _groups(bound: Criteria) -> Iterator[str]:
     rule = bound.rule
     if bound.joins:
         yield f"{_number(rule.minimum)} or more records that equal keys connect, directly or through other records"
-        yield f"a value that more than {rule.max_shared:,} records share connects none of them"
+        yield f"a value that more than {rule.max_shared:,} records share connects no records"
     else:
         yield f"{_number(rule.minimum)} or more records that are equal in {_all(bound)}"
     if rule.span:

@@ -18,7 +18,7 @@ def reasons(rule: ReconciliationRule, datasets: Mapping[str, DatasetFacts]) -> I
     """Yield why no records can match: the path of a setting, and a sentence about it."""
     for path, part in rule.key_parts():
         if path[0] != "compare" and (step := emptying_step(part.steps)) is not None:
-            yield (*path, part.column), f"`{step.name}` leaves nothing of any text; remove a normaliser"
+            yield (*path, part.column), f"`{step.name}` empties every text; remove a normaliser"
     texts = [getattr(rule.where, side) if rule.where else None for side in SIDES]
     if rule.dataset == rule.right and texts[0] == texts[1]:
         yield ("right",), "a dataset always agrees with itself; name another one, or give each side its own `where`"

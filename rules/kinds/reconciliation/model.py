@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
@@ -26,6 +26,9 @@ from rules.kinds.reconciliation.pairs import (
 )
 from rules.models import KeyPart, Strict, parse_duration
 from rules.values import PLACE
+
+if TYPE_CHECKING:  # a configuration is read without the engines
+    from rules.engines.base import Difference
 
 Form = Literal[
     "left_only", "right_only", "mismatch", "duplicate_left", "duplicate_right", "unbalanced", "ambiguous", "near_miss"
@@ -195,7 +198,7 @@ class ReconciliationRule(Rule):
     match: Literal["one_to_one", "one_to_many", "many_to_one", "many_to_many"] = Field(
         default="one_to_one", description="How many left and right records of a key belong together."
     )
-    sum: Sums | None = Field(default=None, description="The amounts that a bundle of records adds up.")
+    sum: Sums | None = Field(default=None, description="The amounts to add up in a bundle of records.")
     tolerance: Tolerance = Field(
         default=Tolerance(),
         json_schema_extra=_without_default,
@@ -240,7 +243,7 @@ class ReconciliationRule(Rule):
             if column not in columns:
                 raise ValueError(f"names `{column}`, which is not in the key; {suggestion(column, columns)}")
         if any(key and set(key) <= value.keys() for key in keys):
-            raise ValueError("for all columns of the key would match any two records without one; leave one out")
+            raise ValueError("for every column of a key would match any two records with an empty key; leave one out")
         return value
 
     @field_validator("sum", "bundle")
@@ -250,7 +253,7 @@ class ReconciliationRule(Rule):
         if match == "one_to_one":
             raise ValueError("needs bundles; set `match` to one_to_many, many_to_one or many_to_many")
         if isinstance(value, Bundle) and match == "many_to_many":
-            raise ValueError("needs one record on a side; set `match` to one_to_many or many_to_one")
+            raise ValueError("needs a single record on one side; set `match` to one_to_many or many_to_one")
         return value
 
     @field_validator("tolerance")
@@ -274,7 +277,7 @@ class ReconciliationRule(Rule):
         if self.differ and not self.is_assigned:
             raise ValueError("`differ` chooses between possible partners; add a `tolerance` to a one_to_one rule")
         if self.bundle is not None and amount is not None and amount.percent is not None:
-            raise ValueError("`bundle` searches for a sum, which no percentage limits; write an amount for `by`")
+            raise ValueError("`bundle` searches for a sum, which a percentage cannot limit; write an amount for `by`")
         if len(self.keys) > 1 and self.is_bundled:
             raise ValueError("`key` has several keys, which only `match: one_to_one` tries in turn; write one key")
         if any(len(set(map(repr, key))) < len(key) for key in self.keys):
@@ -425,7 +428,7 @@ class ReconciliationRule(Rule):
             case "ambiguous":
                 return f"More than one pairing by {names} is possible."
             case "near_miss":
-                return "Neither record has a partner, and they are alike: they may belong together."
+                return "Neither record has a partner, but they are similar: they may belong together."
         return f"They are paired by {names}, but differ."
 
     @property
@@ -439,15 +442,26 @@ class ReconciliationRule(Rule):
             return f"no record{alike}"
         tolerance = self.tolerance
         near = [column.left for column in (tolerance.date, tolerance.amount) if column is not None and column.left]
-        enough = f"whose {' and '.join(near)} {'is' if len(near) == 1 else 'are'} near enough"
-        differing = f", with another {' and '.join(pair.name for pair in self.differ)}" if self.differ else ""
+        enough = f"whose {' and '.join(near)} {'is' if len(near) == 1 else 'are'} close enough"
+        differing = f", with a different {' and '.join(pair.name for pair in self.differ)}" if self.differ else ""
         return f"no free record{alike} {enough}{differing}"
 
     def form_words(self, form: str) -> FormWords:
-        if form == "mismatch" and not self.compare and (self.is_assigned or self.tolerance.date is None):
-            # Nothing but the money at risk can differ; bundles are also compared by their dates.
+        if form == "mismatch" and self._compares_only_money:
             return FormWords("amounts differ", "amount differs", "amounts differ")
         return super().form_words(form)
+
+    def phrase(self, form: str, differences: Sequence[Difference]) -> str:
+        """Return "currencies differ" for a mismatch of money without a difference of amounts, which are numbers."""
+        is_of_money = form == "mismatch" and self._compares_only_money
+        if is_of_money and differences and all(isinstance(each.left or each.right, str) for each in differences):
+            return "currencies differ"
+        return super().phrase(form, differences)
+
+    @property
+    def _compares_only_money(self) -> bool:
+        """True if nothing but the money at risk can differ in matched records; bundles also differ by dates."""
+        return not self.compare and (self.is_assigned or self.tolerance.date is None)
 
     def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:
         pairs = (*self.key_pairs, *(self.totals.by if self.totals else ())) if dataset == self.right else ()
@@ -482,7 +496,7 @@ class ReconciliationRule(Rule):
             return
         allowed = self.cleanable_forms[clean.dataset]
         if not clean.forms:
-            yield ("clean",), f"needs `forms`, those of the findings to clean; choose from {listed(allowed)}"
+            yield ("clean",), f"needs `forms`, the forms of findings to clean; choose from {listed(allowed)}"
         for index, form in enumerate(clean.forms):
             if form not in allowed:
                 wrong = f"the rule has no `{form}` findings with records of `{clean.dataset}` to clean"

@@ -58,9 +58,11 @@ Percent = Annotated[Decimal, BeforeValidator(_share), AfterValidator(_below_a_hu
 class Apart(Strict):
     """The largest difference of two numbers, as an amount, as a percentage of the larger one, or as both."""
 
-    by: By | None = Field(default=None, description="The largest difference of two numbers; `1%` is of the larger one.")
-    percent: Percent | None = Field(default=None, description="A percentage beside an amount in `by`.")
-    hold: Literal["both", "either"] = Field(default="both", description="Which of two limits must hold.")
+    by: By | None = Field(
+        default=None, description="The largest difference of two numbers; `1%` is 1 % of the larger number."
+    )
+    percent: Percent | None = Field(default=None, description="A percentage in addition to an amount in `by`.")
+    hold: Literal["both", "either"] = Field(default="both", description="Which of the two limits must hold.")
 
     @model_validator(mode="before")
     @classmethod

@@ -42,7 +42,7 @@ def obstacle(bound: BoundRule, dialect: str) -> str | None:
     if rule.differ:
         return "values that must `differ` are compared in DuckDB"
     if not bound.pairs:
-        return "without `key`, only amounts tell records apart, and they are compared in DuckDB"
+        return "without `key`, only amounts distinguish records, and they are compared in DuckDB"
     for side in bound.sides:
         reason = uses(side).obstacle(dialect) or _inexact(side)
         if reason is not None:
