@@ -23,8 +23,9 @@ help: ## list the targets
 demo: $(RUNTIME) ## build a small shop with duplicates, find them, show what people would be told
 	@$(BIN)/reconcile demo
 
+# Three processes on two cores: a third of the time tests wait for locks, leases and servers that they slow down.
 test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), up to 45 minutes on two cores
-	@$(IN_MEMORY) $(BIN)/pytest -q -m "not spark" -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/test_soak.py \
+	@$(IN_MEMORY) $(BIN)/pytest -q -m "not spark" -n 3 --dist loadfile --no-loadscope-reorder --ignore tests/test_soak.py \
 		--hypothesis-profile test -o tmp_path_retention_policy=failed
 	@$(BIN)/pytest -q tests/test_soak.py # alone: what it sees of others' load it would take for its own
 

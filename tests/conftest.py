@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import ssl
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
+from pymysql.connections import Connection
 
 from reconcile.store import key
 
@@ -70,6 +72,21 @@ COMPILED = Compiled()
 def _compile_once(connection: sa.Connection) -> None:
     if connection.dialect.name == "sqlite":
         connection.execution_options(compiled_cache=COMPILED)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def certificates_read_once() -> Iterator[None]:
+    """PyMySQL reads all trusted certificates for each connection, 20 ms; without settings of TLS, it checks none."""
+    create = vars(Connection)["_create_ssl_ctx"]
+    shared = ssl.create_default_context()
+    shared.check_hostname, shared.verify_mode = False, ssl.CERT_NONE
+
+    def context(connection: Connection[Any], settings: Any) -> ssl.SSLContext:
+        return create(connection, settings) if settings else shared
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Connection, "_create_ssl_ctx", context)
+        yield
 
 
 def _letters(count: int) -> str:
