@@ -209,11 +209,12 @@ def _tell_news(
     """Print a dry run's largest findings of a rule, and the number of others."""
     from reconcile.messages import records
 
+    project = application.project
     for finding in news:
         masked = hidden(finding.dataset, finding.rule)
-        out.say(f"{finding.rule}: {_line(finding, masked)}")
-        if records.is_configured(application.project, finding):
-            draw_records(out, records.side_by_side(application.project, finding, masked))
+        out.say(f"{finding.rule}: {_line(finding, masked, project.rules[finding.rule].periods, project.timezone)}")
+        if records.is_configured(project, finding):
+            draw_records(out, records.side_by_side(project, finding, masked))
     if news and count > len(news):
         out.say(f"{news[0].rule}: and {count - len(news):,} more; --json lists all")
 
@@ -235,11 +236,15 @@ def _news(report: RunReport) -> tuple[Mapping[str, list[Foreseen]], Counter[str]
     return {rule: [finding for *_, finding in ranked] for rule, ranked in largest.items()}, counts
 
 
-def _line(finding: Foreseen, hidden: Hidden) -> str:
+def _line(finding: Foreseen, hidden: Hidden, periods: Mapping[str, str], timezone: str) -> str:
     from reconcile.findings.identity import public
+    from reconcile.messages.records import local
 
     group = finding.group
-    values = (hidden.of_key(column, public(value), finding.datasets) for column, value in group.key.items())
+    values = (
+        local(hidden.of_key(column, public(value), finding.datasets), value, timezone, periods.get(column))
+        for column, value in group.key.items()
+    )
     key = " · ".join("" if value is None else str(value) for value in values)
     names = hidden.names(group.members, finding.datasets)
     risk = f", {hidden.at_risk(group.at_risk)} at risk" if group.money else ""

@@ -145,14 +145,19 @@ def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         by_role[member.role].append(name)
     hides_span = finding.span is None or hidden.hides_of_key(hidden.span, datasets)
     first, last = (None, None) if finding.span is None or hides_span else finding.span
-    joined = joined_records(finding)
+    joined, periods = joined_records(finding), rule.periods
+
+    def as_written(column: str, value: Value) -> str:
+        """Return a text as the first record has it, and other values as they are compared."""
+        has_text = isinstance(value, str) and not finding.links and raw.get(column) is not None
+        shown = raw[column] if has_text else value
+        return str(records.local(_text(shown), shown, letter.project.timezone, periods.get(column)))
+
     return GroupNotice(
         finding=finding.id,
         state=finding.change.value,
         key={
-            column: MASK
-            if hidden.hides_of_key(column, datasets)
-            else _text(value if finding.links or raw.get(column) is None else raw[column])
+            column: MASK if hidden.hides_of_key(column, datasets) else as_written(column, value)
             for column, value in islice(finding.key.items(), None if not finding.links else _MOST_VALUES)
         },
         keeper=next(iter(by_role["keeper"]), ""),

@@ -16,6 +16,7 @@ from reconcile.findings.identity import is_erased, public
 from reconcile.findings.shown import Finding, Foreseen, Named
 from reconcile.messages.personal import Hidden
 from rules.kinds.base import Rule
+from rules.normalise.times import PERIODS, day
 from rules.values import Value, canonical
 
 _IN_MESSAGES = 2
@@ -54,11 +55,16 @@ class SideBySide:
     records: tuple[RecordView, ...] = ()
 
 
-def local(shown: Any, value: Value, timezone: str) -> Any:
-    """Return a value as people see it, from its masked public form and itself: an instant in that time zone."""
-    if isinstance(value, dt.datetime) and shown != MASK:
-        return words.instant(value, timezone)
-    return shown
+def local(shown: Any, value: Value, timezone: str, period: str | None = None) -> Any:
+    """Return a value as people see it, from its masked public form and itself: an instant in that time zone.
+
+    The first day of a `period` is shown as the period: 2026-03.
+    """
+    if shown == MASK or not isinstance(value, dt.date):
+        return shown
+    if period is not None and (first := day(value, timezone)) is not None:
+        return PERIODS[period](first)
+    return words.instant(value, timezone) if isinstance(value, dt.datetime) else shown
 
 
 def rule_of(project: Project, finding: Finding | Foreseen) -> Rule | None:

@@ -71,13 +71,14 @@ class RevealRefused(Refused):
 class FindingView:
     """A finding as it may be shown. `form` is what is wrong with its records, in words; instants are in `timezone`.
 
-    `approvals` are those of its plan while that waits for several people.
+    `periods` are those of its rule. `approvals` are those of its plan while that waits for several people.
     """
 
     _finding: Finding
     _hidden: Hidden
     form: str
     timezone: str
+    periods: Mapping[str, str]
     approvals: GivenApprovals | None
 
     @property
@@ -129,7 +130,8 @@ class FindingView:
         return {name: self._of_key(name, value) for name, value in self._finding.key.items()}
 
     def _of_key(self, column: str | None, value: Value) -> Any:
-        return local(self._hidden.of_key(column, public(value), self._finding.datasets), value, self.timezone)
+        shown = self._hidden.of_key(column, public(value), self._finding.datasets)
+        return local(shown, value, self.timezone, self.periods.get(column or ""))
 
     @property
     def at_risk(self) -> str:
@@ -198,7 +200,9 @@ def of_all(
     for finding in listed_findings:
         hidden = Hidden() if show else Hidden.of(project, finding.dataset, finding.rule)
         form = _form(application, finding)
-        views.append(FindingView(finding, hidden, form, project.timezone, given.get(finding.id)))
+        rule = rule_of(project, finding)
+        periods = {} if rule is None else rule.periods
+        views.append(FindingView(finding, hidden, form, project.timezone, periods, given.get(finding.id)))
     return views
 
 
@@ -465,7 +469,7 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
     waiting = stored.plan_hash if stored is not None and stored.state is PlanState.AWAITING else None
     rule = rule_of(project, finding)
     return FindingDetail(
-        *(finding, hidden, view.form, view.timezone, view.approvals),
+        *(finding, hidden, view.form, view.timezone, view.periods, view.approvals),
         side_by_side=records.side_by_side(project, finding, hidden),
         history=tuple(map(EventView.of, entries)),
         undo=undo_view,

@@ -22,6 +22,7 @@ from rules.examples.example import Example
 from rules.expressions import parse
 from rules.forms import FormWords, form_words
 from rules.models import Duration, Keep, KeyPart, Severity, SeverityField, Strict, parse_duration
+from rules.normalise.times import PERIODS
 from rules.values import canonical_json
 
 if TYPE_CHECKING:  # a configuration is read without the engines
@@ -205,6 +206,17 @@ class Rule(Strict):
     ) -> Iterator[tuple[SettingPath, Mapping[str, tuple[str, ...]]]]:
         """Yield the columns of each of several datasets whose values are compared, and the path of the setting."""
         yield from ()
+
+    @property
+    def periods(self) -> Mapping[str, str]:
+        """The normaliser of each column of a finding's key whose value is the first day of a month or a quarter."""
+        parts: dict[str, KeyPart] = {}
+        for _, part in self.key_parts():
+            steps = ", ".join(step.name for step in part.steps) or "as it is"
+            name = part.column if parts.get(part.column, part) == part else f"{part.column} ({steps})"
+            parts.setdefault(name, part)
+        last = {name: part.steps[-1].name for name, part in parts.items() if part.steps}
+        return {name: step for name, step in last.items() if step in PERIODS}
 
     def key_parts(self) -> Iterator[tuple[SettingPath, KeyPart]]:
         """Yield the path of each key part and the part: a column with its normalisers."""

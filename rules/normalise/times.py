@@ -44,6 +44,13 @@ def quarter(value: _DAYS, timezone: str) -> _DAYS | None:
     return _first_day(value, timezone, lambda local: local.replace(month=local.month - (local.month - 1) % 3, day=1))
 
 
+PERIODS: Mapping[str, Callable[[dt.date], str]] = {
+    "month": lambda first: f"{first:%Y-%m}",
+    "quarter": lambda first: f"{first:%Y}-Q{(first.month + 2) // 3}",
+}
+"""How people write the period that begins on a day, by the normaliser that computes it."""
+
+
 def _first_day(value: _DAYS, timezone: str, first: Callable[[dt.date], dt.date]) -> _DAYS | None:
     local = day(value, timezone)
     try:
