@@ -426,6 +426,7 @@ OUTSIDE = (
     "select error(holder) from lines",
     "select sleep_ms(100000) from lines",
     "select random() from lines",
+    "select python_0_1(holder) from lines",
     "select \x00 from lines",
     "select " + "(" * 5_000 + "1" + ")" * 5_000 + " from lines",
 )

@@ -35,6 +35,8 @@ _FUNCTIONS = re.compile(
     "|nextval|currval|setval|setseed|write_log|sleep_ms|pg_sleep|error|read_.*"
     # another answer each time
     "|random|uuid|uuidv4|uuidv7|gen_random_uuid"
+    # our own
+    "|python_.*"
 )
 _WHOLE = ("STAR", "POSITIONAL_REFERENCE")
 """Expressions that may mean any column."""
