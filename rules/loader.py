@@ -62,13 +62,12 @@ def _examples(node: MapNode, model: type[Rule], rule: Rule | None) -> tuple[tupl
     entry = node.entries.get("examples")
     if entry is None:
         return (), []
-    if model.without_examples is not None:
-        return (), [Mistake.at(entry.key_at, f"`examples`: {model.without_examples}; remove them")]
     keys = model.dataset_keys()
     named = {key: node.entries[key].node for key in keys if key in node.entries and len(keys) > 1}
     sides = {key: value.text for key, value in named.items() if isinstance(value, ScalarNode) and value.text}
     compared, read = (rule.member_datasets, rule.datasets) if rule else (None, ())
-    others = [name for name in read if name not in (compared or ())]
+    is_known = rule is None or rule.question is None  # otherwise its query says what it reads
+    others = [name for name in read if name not in (compared or ())] if is_known else None
     forms = rule.possible_forms if rule else ()
     return read_examples(entry, ExampleWords(sides, compared, model.roles, others, forms))
 

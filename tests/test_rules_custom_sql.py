@@ -296,14 +296,17 @@ SQLITE = FILES.replace("{type: files, root: .}", "{type: sql, url: 'sqlite:///sh
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (FILES, "7:12: `query`: source `exports` runs no queries; name a dataset of a database"),
+        (FILES, "7:12: `query` is refused: it does not read `charges`, whose records it is to return; select from it"),
         (
             SQLITE.replace("select 1", "delete from charges"),
-            "7:12: `query` is not sent: it starts with 'delete'; write a single read-only select",
+            "7:12: `query` is refused: it starts with 'delete'; write a single read-only select",
         ),
         (SQLITE.replace("    query: select 1\n", ""), "4:3: rule `odd` needs `query`; add it"),
         (SQLITE + "    where: id > 1\n", "8:12: `where`: a rule of kind sql has no where; put the condition in its"),
-        (SQLITE + "    engine: pushdown\n", "8:13: `engine`: the query of a rule always runs in its database; remove"),
+        (
+            SQLITE + "    engine: pushdown\n",
+            "8:13: `engine`: the source of its dataset decides where the query runs; remove",
+        ),
         (SQLITE + "    minimum: 0\n", "8:14: `minimum`: `0` must be at least 1"),
         (SQLITE + "    key: [id]\n", "8:5: `key` is not known here; "),
         (SQLITE + "    examples: [{given: [], expect: []}]\n", "8:5: `examples`: only the database can run its query"),

@@ -124,7 +124,7 @@ class _Loading:
         if any(job.watch for job in jobs.values()):
             self._check_watched(jobs, datasets)
         self._check_something_is_checked()
-        answered = answers(self.sections, sources, datasets, rules, self.connectors)
+        answered, rules = answers(self.sections, sources, datasets, rules, self.connectors)
         self._check_former_names(rules)
         if not self.is_kept:
             self._check_findable(datasets | answered, rules)

@@ -194,9 +194,12 @@ def _of_dataset(project: Project, dataset: str, rule: Rule | None, show: Collect
 
 
 def _shown(project: Project, rule: Rule | None, show: Collection[str]) -> frozenset[str] | None:
-    """Return the columns that are shown of a rule's query over a dataset with personal data: its id and the amount."""
-    about = None if rule is None or rule.question is None else project.datasets.get(rule.dataset)
-    if about is None or not about.pii:
+    """Return the columns that are shown of a rule's query over personal data: the id of its dataset and the amount."""
+    if rule is None or not rule.shows_computed:
+        return None
+    read = [project.datasets[name] for name in rule.configured_datasets if name in project.datasets]
+    about = project.datasets.get(rule.dataset)
+    if about is None or not any(each.pii for each in read):
         return None
     amount = () if about.money is None else (about.money.amount,)
     return frozenset((*about.id, *amount, *show)) - (frozenset(about.pii) - frozenset(show))

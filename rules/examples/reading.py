@@ -23,14 +23,14 @@ class ExampleWords:
 
     `sides` maps each setting that names a dataset to that dataset, if the kind has several such settings. `datasets`
     are those whose records the rule's groups hold, None if they are unknown because the rule has mistakes; `others` are
-    those that it also reads. `roles` maps a word of `expect` to the role of these records in a group. `forms` are those
-    that its findings can have, empty if they are unknown.
+    those that it also reads, None if they are not known yet. `roles` maps a word of `expect` to the role of these
+    records in a group. `forms` are those that its findings can have, empty if they are unknown.
     """
 
     sides: Mapping[str, str]
     datasets: Sequence[str] | None
     roles: Mapping[str, str]
-    others: Sequence[str] = ()
+    others: Sequence[str] | None = ()
     forms: Sequence[str] = ()
 
 
@@ -93,13 +93,13 @@ class _Reader:
         return given
 
     def _by_dataset(self, given: Entry) -> Iterator[tuple[str, Entry]]:
-        datasets = self.words.datasets
+        datasets, others = self.words.datasets, self.words.others
         if isinstance(given.node, MapNode):
             for name, entry in given.node.entries.items():
-                if datasets is None or name in (*datasets, *self.words.others):
+                if datasets is None or others is None or name in (*datasets, *others):
                     yield name, entry
                 else:
-                    hint = suggestion(name, (*datasets, *self.words.others))
+                    hint = suggestion(name, (*datasets, *others))
                     self.tell(entry.key_at, f"the rule reads no dataset `{short(name)}`; {hint}")
         elif datasets is not None and len(datasets) > 1:
             form = ", ".join(f"{name}: […]" for name in datasets)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol, Self, runtime_checkable
@@ -73,8 +73,6 @@ class Rule(Strict):
     """Settings that hold an expression, or a mapping of them, with the function that parses it; `a.b` is b inside a."""
     roles: ClassVar[Mapping[str, str]] = {"keep": "keeper", "surplus": "surplus"}
     """The words for the records of a group in `expect` of an example, and the role that each of them names."""
-    without_examples: ClassVar[str | None] = None
-    """Why rules of this kind take no examples, as a clause; None if they do."""
     nouns: ClassVar[tuple[str, str]] = ("finding", "findings")
     """The singular and plural noun for the rule's findings."""
 
@@ -140,6 +138,18 @@ class Rule(Strict):
     def question(self) -> str | None:
         """A query in the language of the source of `dataset`, if the rule has one."""
         return None
+
+    def answering(self, datasets: Collection[str]) -> Self:  # noqa: ARG002 - for kinds with a `question`
+        """Return the rule as it answers its `question` itself, which is then None, from these declared datasets.
+
+        Called if the source of `dataset` runs no queries. Raises ValueError with a clause.
+        """
+        raise ValueError("the source of its dataset runs no queries; name a dataset of a database")
+
+    @property
+    def shows_computed(self) -> bool:
+        """True if its findings may show values that were computed from any column of its datasets."""
+        return False
 
     @property
     def answer(self) -> str:

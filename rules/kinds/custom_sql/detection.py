@@ -61,12 +61,8 @@ class FittedSql:
     def of(cls, rule: SqlRule, relations: Mapping[str, Relation]) -> FittedSql:
         """Raises DoesNotFit with every mistake."""
         relation, answer = relations[rule.dataset], relations[rule.answer]
-        try:
-            columns = Columns.of(relation.schema, relation.derived, relation.timezone, relation.calendar)
-        except RuleError as error:
-            mistake = f"A derived column of dataset `{relation.dataset}` cannot be computed: {error}"
-            raise DoesNotFit(rule.name, [mistake]) from error
-        if mistakes := list(_misfits(rule, columns.schema, relation, answer.schema)):
+        columns = columns_of(rule, relation)
+        if mistakes := list(misfits(rule, columns.schema, relation, answer.schema)):
             raise DoesNotFit(rule.name, mistakes)
         return cls(rule, relation, columns, answer)
 
@@ -117,7 +113,7 @@ class FittedSql:
         return (f"-- query, at most {self.rule.limit:,} rows\n{self.rule.query.strip()}",)
 
     def describe(self) -> Mapping[str, Sequence[str]]:
-        sentences = ["what its query returns, one group for each group_key"]
+        sentences = [f"what its query {self._over}returns, one group for each group_key"]
         if self.rule.minimum > 1:
             sentences.append(f"only groups of at least {self.rule.minimum:,} records")
         sentences.append(f"at most {self.rule.limit:,} rows; with more, the rule fails")
@@ -128,6 +124,11 @@ class FittedSql:
             return ()
         records = self._records(row for row in rows if self._missing(row) is None)
         return [Sample(record.id, self._shown(record.values), ()) for record in records]
+
+    @property
+    def _over(self) -> str:
+        """The datasets that the query reads, in words, if they are known."""
+        return ""
 
     def _read(self, records: Records) -> list[_Row]:
         assert isinstance(records, Streamed)  # noqa: S101 - a database streams what it does not group itself
@@ -186,7 +187,17 @@ class FittedSql:
         return {None: money} if money is not None and columns <= set(self._considered) else {}
 
 
-def _misfits(rule: SqlRule, own: Schema, relation: Relation, answer: Schema) -> Iterator[str]:
+def columns_of(rule: SqlRule, relation: Relation) -> Columns:
+    """Return the columns of a dataset, derived ones included. Raises DoesNotFit."""
+    try:
+        return Columns.of(relation.schema, relation.derived, relation.timezone, relation.calendar)
+    except RuleError as error:
+        mistake = f"A derived column of dataset `{relation.dataset}` cannot be computed: {error}"
+        raise DoesNotFit(rule.name, [mistake]) from error
+
+
+def misfits(rule: SqlRule, own: Schema, relation: Relation, answer: Schema) -> Iterator[str]:
+    """Yield a sentence for each reason why the answer of the query does not fit the dataset and the rule."""
     yield from fitting.missing(own, relation, [("id", name) for name in relation.id])
     lacking = [name for name in (GROUP_KEY, *relation.id) if name not in answer]
     if lacking:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar, Literal
+from collections.abc import Collection, Iterator
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, PrivateAttr, field_validator
 
 from rules.kinds.base import Rule, SettingPath
 from rules.models import KeepLines
@@ -19,8 +19,6 @@ class SqlRule(Rule):
 
     not_matching: ClassVar[frozenset[str]] = Rule.not_matching | {"keep", "limit"}
 
-    without_examples: ClassVar[str | None] = "only the database can run its query"
-
     kind: Literal["sql"] = "sql"
     query: str = Field(min_length=1, description="A select that returns group_key and the columns of the dataset's id.")
     limit: int = Field(
@@ -30,6 +28,9 @@ class SqlRule(Rule):
     keep: KeepLines = Field(
         default=(), description="The criteria that choose the record to keep, by columns of the query."
     )
+
+    _read: tuple[str, ...] | None = PrivateAttr(default=None)
+    """The other datasets that it reads, if it answers its query itself; see `answering`."""
 
     @field_validator("where")
     @classmethod
@@ -42,12 +43,35 @@ class SqlRule(Rule):
     @classmethod
     def _no_engine(cls, engine: str) -> str:
         if engine != "auto":
-            raise ValueError("the query of a rule always runs in its database; remove engine")
+            raise ValueError("the source of its dataset decides where the query runs; remove engine")
         return engine
 
     @property
-    def question(self) -> str:
-        return self.query
+    def question(self) -> str | None:
+        return self.query if self._read is None else None
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        return super().datasets if self._read is None else (self.dataset, *self._read)
+
+    @property
+    def member_datasets(self) -> tuple[str, ...]:
+        return (self.dataset,)
+
+    @property
+    def shows_computed(self) -> bool:
+        return True
+
+    def answering(self, datasets: Collection[str]) -> Self:
+        # Only such a rule needs the parser when a configuration is read.
+        from rules.engines.select import parse_select  # noqa: PLC0415 - see above
+
+        read = parse_select(self.query).datasets(datasets)
+        if self.dataset not in read:
+            raise ValueError(f"it does not read `{self.dataset}`, whose records it is to return; select from it")
+        rule = self.model_copy()
+        rule._read = tuple(name for name in read if name != self.dataset)  # noqa: SLF001 - its own
+        return rule
 
     @property
     def keep_columns(self) -> tuple[str, ...]:
