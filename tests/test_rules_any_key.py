@@ -239,12 +239,11 @@ def _shared(
 
 
 def _why(rule: DuplicatesRule, record: dict[str, Any]) -> tuple[str, str]:
-    """The first empty part of all keys."""
-    for part in (part for parts in rule.keys for part in parts):
-        if part.column not in rule.nulls and _normal(record[part.column], [step.name for step in part.steps]) is None:
-            is_empty = _normal(record[part.column], []) is None
-            return part.column, "null" if is_empty else "empty after normalising"
-    raise AssertionError("a record without any key has an empty part")
+    """A record is left out because each key has an empty part."""
+    for parts in rule.keys:
+        values = [_normal(record[part.column], [step.name for step in part.steps]) for part in parts]
+        assert any(value is None and part.column not in rule.nulls for value, part in zip(values, parts, strict=True))
+    return "key", f"incomplete: each of the {len(rule.keys)} keys lacks a value"
 
 
 def _normal(value: Any, steps: list[str]) -> Any:

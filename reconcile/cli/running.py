@@ -249,7 +249,7 @@ def _line(finding: Foreseen, hidden: Hidden, periods: Mapping[str, str], timezon
     names = hidden.names(group.members, finding.datasets)
     risk = f", {hidden.at_risk(group.at_risk)} at risk" if group.money else ""
     if group.form == "duplicate":
-        what = f"keep {names[0]}, surplus {_some(names[1:])}"
+        what = f"keep {names[0]}, surplus {_some(names[1:])}" if len(names) > 1 else f"record {names[0]}"
     else:
         what = f"{finding.phrase}, {_some(names)}"
     return f"{finding.change.value}  {key}: {what}{risk}"

@@ -260,8 +260,10 @@ def skipped(bound: BoundRule, tally: RecordCounts) -> tuple[Skipped, ...]:
     for n, reason in enumerate(bound.rule.place_reasons):
         reasons[_FIRST_PART + 2 * len(bound.parts) + n] = reason
     for n, part in enumerate(bound.parts):
-        reasons[_FIRST_PART + 2 * n] = (part.column, "null")
-        reasons[_FIRST_PART + 2 * n + 1] = (part.column, "empty after normalising")
+        names = (part.column, "null"), (part.column, "empty after normalising")
+        if len(bound.keys) > 1:
+            names = (("key", f"incomplete: each of the {len(bound.keys)} keys lacks a value"),) * 2
+        reasons[_FIRST_PART + 2 * n], reasons[_FIRST_PART + 2 * n + 1] = names
     counted: dict[tuple[str, str, bool], int] = {}
     for number in sorted(tally.states):
         if number in reasons and tally.states[number]:
