@@ -101,3 +101,23 @@ def test_twenty_thousand_findings_are_listed_in_seconds(tmp_path: Path) -> None:
 
     assert time.monotonic() - begin < 20
     assert "50 of 20,000 findings" in answer.err
+
+
+def test_a_run_says_in_which_columns_records_differ(tmp_path: Path) -> None:
+    rows = "id,name,status,note\n"
+    left = "".join(f"{n},a,ok,x\n" for n in range(1, 7))
+    right = "1,a,ok,x\n2,b,ok,x\n3,b,no,x\n4,b,no,y\n5,a,ok,y\n7,z,z,z\n"
+    project = Project(tmp_path).write(rows + left, "left.csv").write(rows + right, "right.csv")
+    project.write(
+        "version: 1\nsources: {f: {type: files}}\n"
+        "datasets:\n  left: {source: f, path: left.csv, id: id}\n  right: {source: f, path: right.csv, id: id}\n"
+        "rules: {same: {kind: reconciliation, left: left, right: right, key: [id], compare: all}}\n"
+    )
+
+    planned, ended = project("run", "--dry-run"), project("run", "--json")
+    again = project("run")
+
+    line = "same: values differ: name in 3, note in 2, status in 2\n"
+    assert line in planned.out
+    assert line in again.out
+    assert ended.json["rules"][0]["differing"] == {"name": 3, "note": 2, "status": 2}

@@ -156,7 +156,7 @@ def test_rules_are_ordered_by_severity_and_the_headline_counts_the_others() -> N
 
 def test_first_runs_of_several_rules_are_one_list_without_findings() -> None:
     first = replace(double_charges(9), first_run=True, skipped=("1 record skipped: email is null",))
-    other = replace(first, rule="twin-contact", severity="low", owner="ops", skipped=())
+    other = replace(first, rule="twin-contact", severity="low", owner="ops", skipped=(), why="a form sent twice")
     news = replace(double_charges(1), rule="returns", severity="medium")
 
     shown = render.document(night(other, first, news), render.PAPER)
@@ -170,6 +170,7 @@ def test_first_runs_of_several_rules_are_one_list_without_findings() -> None:
         "🔴 double-charge · critical · @finance: 9 double charges (9 surplus records), 180.00 EUR at risk",
         "1 record skipped: email is null",
         "🔵 twin-contact · low · ops: 9 twin contacts (9 surplus records), 180.00 EUR at risk",
+        "Probable cause: a form sent twice",
     ]
     assert document.line_text(shown.sections[1].after[0]) == "Next: reconcile findings --rule double-charge"
     assert len(render.document(night(first), render.PAPER).sections[0].groups) == 9

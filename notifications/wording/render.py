@@ -179,7 +179,7 @@ def _summary(rules: Sequence[RuleNotice]) -> Section:
     ]
     for rule in rules[:_RULES]:
         lines.append((*_name(rule), TextSpan(f": {counted(rule)}{_in_brackets(rule)}{at_risk(rule.money)}")))
-        lines += [(TextSpan(words.visible(reason, 200)),) for reason in rule.skipped[:3]]
+        lines += [*_cause(rule), *((TextSpan(words.visible(reason, 200)),) for reason in rule.skipped[:3])]
     if others := rules[_RULES:]:
         count = words.plural(sum(rule.news for rule in others), "finding", "findings")
         lines.append((TextSpan(f"And {count} of {words.plural(len(others), 'more rule', 'more rules')}"),))
@@ -206,6 +206,10 @@ def _heading(rule: RuleNotice, notice: Notice) -> Iterator[Line]:
         yield (TextSpan(f"Balance in {more}: see the report of the run"),)
     if rule.trend:
         yield (TextSpan(f"Trend: {words.visible(rule.trend, 200)}"),)
+    yield from _cause(rule)
+
+
+def _cause(rule: RuleNotice) -> Iterator[Line]:
     if rule.why:
         yield (TextSpan(f"Probable cause: {words.visible(rule.why, 400)}"),)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from reconcile.store import Store
 
 _SHOWN = 3
+_COLUMNS = 8
 _Ranked: TypeAlias = "tuple[Decimal, int, int, Foreseen]"
 
 _CHANGES = ("new", "grown", "reopened", "known", "resolved")
@@ -271,6 +272,11 @@ def _comparison(rule: Outcome, hidden: Hidden) -> Iterator[str]:
         return
     if rule.in_words:
         yield ", ".join(rule.in_words)
+    if rule.differing:
+        ranked = sorted(rule.differing.items(), key=lambda item: (-item[1], item[0]))
+        shown = [f"{column} in {number:,}" for column, number in ranked[:_COLUMNS]]
+        more = [f"{words.plural(len(ranked) - _COLUMNS, 'more column', 'more columns')}"]
+        yield f"values differ: {', '.join(shown + (more if len(ranked) > _COLUMNS else []))}"
     if not hidden.hides_amounts:  # each form and currency is a sum of its own, perhaps of one finding
         left, right = (*rule.datasets, "left", "right")[:2]
         phrase = functools.partial(form_words, datasets=rule.datasets)

@@ -127,7 +127,8 @@ class RuleResult:
     `read_of` and `scanned_of` count the records of each of several datasets. `money` is the sum per currency over the
     undecided findings. `groups_before` are the numbers of groups in earlier runs, newest first; None in a dry run.
 
-    `forms` counts the undecided findings by form, also `in_words`, unless they are duplicates. A rule that compares two
+    `forms` counts the undecided findings by form, also `in_words`, unless they are duplicates, and `differing` the
+    mismatches among them in which each column differs. A rule that compares two
     `datasets` may give their `balance`, the numbers of `matched` pairs and of `interchangeable` ones, and records
     `not_yet_due`.
 
@@ -155,6 +156,7 @@ class RuleResult:
     datasets: Ours[tuple[str, ...]] = ()
     forms: Ours[Mapping[str, int]] = field(default_factory=dict)
     in_words: Ours[tuple[str, ...]] = ()
+    differing: Ours[Mapping[str, int]] = field(default_factory=dict)
     balance: Ours[tuple[BalanceLine, ...]] = ()
     matched: int | None = None
     not_yet_due: int = 0

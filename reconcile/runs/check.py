@@ -231,6 +231,7 @@ def result_of(
         datasets=rule.member_datasets if len(rule.member_datasets) > 1 else (),
         forms=outcome.forms,
         in_words=counted(outcome.forms, rule.form_words),
+        differing=outcome.differing,
         balance=detection.balance,
         matched=detection.matched,
         not_yet_due=detection.not_yet_due,

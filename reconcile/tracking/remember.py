@@ -24,7 +24,7 @@ from reconcile.tracking.names import assign
 from reconcile.tracking.scoped import KeyTexts
 from reconcile.tracking.writer import ACTOR, Writer
 from rules import values
-from rules.engines.base import Group
+from rules.engines.base import Discrepancy, Group
 from rules.engines.scope import Scope
 from rules.packed import Packed
 from rules.recognised import PartlyBuilt
@@ -40,7 +40,8 @@ class RuleOutcome:
 
     Every group is one of new, known, grown, reopened (ended snoozes included) and settled (groups in a running
     cleaning included); resolved and merged count findings that ended. `money` is the sum per currency over the
-    undecided groups, and `forms` their number by form, without duplicates. `news` are the findings with news. `missed`
+    undecided groups, `forms` their number by form, without duplicates, and `differing` the number in which each column
+    differs. `news` are the findings with news. `missed`
     are those that changed outside of what incremental runs would have looked at.
     """
 
@@ -57,6 +58,7 @@ class RuleOutcome:
     edited: bool
     money: Mapping[str, Decimal] = field(default_factory=dict)
     forms: Mapping[str, int] = field(default_factory=dict)
+    differing: Mapping[str, int] = field(default_factory=dict)
     news: tuple[str, ...] = ()
     missed: int = 0
 
@@ -223,6 +225,7 @@ class _Tally:
         self._of_groups: Counter[FindingChange] = Counter()
         self._money: dict[str, Decimal] = {}
         self._forms: Counter[str] = Counter()
+        self._differing: Counter[str] = Counter()
 
     def add(self, judgement: Judgement) -> None:
         self._changes.update(verdict.change for verdict in judgement.verdicts)
@@ -232,6 +235,8 @@ class _Tally:
                 if verdict.change not in _DECIDED:
                     values.add(self._money, verdict.group.at_risk)
                     self._forms[verdict.group.form] += 1
+                    if isinstance(verdict.group, Discrepancy) and verdict.group.form == "mismatch":
+                        self._differing.update({each.column for each in verdict.group.differences})
 
     def add_unchanged(self, findings: Recognised) -> None:
         """Add findings whose groups are known and were not judged."""
@@ -259,6 +264,7 @@ class _Tally:
             edited=entered.edited,
             money=dict(sorted(money.items())),
             forms={form: count for form, count in sorted(self._forms.items()) if form != stored_parts.DUPLICATE},
+            differing=dict(sorted(self._differing.items())),
             news=tuple(sorted(news)),
             missed=self._missed,
         )
