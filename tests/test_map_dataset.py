@@ -178,6 +178,24 @@ def test_a_mapping_that_cannot_be_read_or_was_emptied_fails_the_rule_and_keeps_i
 
 
 @pytest.mark.slow
+def test_a_mapping_that_lost_half_of_its_rows_fails_the_rule(tmp_path: Path) -> None:
+    office, rules = Office(tmp_path, None), {"stock": stock(LOOKUP)}
+    rows = [*INLINE.items(), *((f"S{number}", f"T{number}") for number in range(40))]
+    office.list(*rows)
+    office.command(rules, "run")
+    office.list(*rows[:20])
+
+    halved = office.command(rules, "run", "--json")
+    allowed = [office.command(rules, "allow", "stock"), office.command(rules, "run", "--json")]
+
+    assert halved.code == 3
+    assert halved.json["rules"][0]["failed"].startswith(
+        "Rule 'stock' compared 20 records of dataset 'numbers', usually 43. Its findings are unchanged"
+    )
+    assert [answer.code for answer in allowed] == [0, 0], [answer.said for answer in allowed]
+
+
+@pytest.mark.slow
 def test_a_value_with_two_meanings_leaves_the_rule_unjudged_and_shows_no_value(office: Office) -> None:
     rules = {"stock": stock(LOOKUP), "twins": twins({"MUG-B": "MUG-W"})}
     office.list(("MUG-B", "70001"), ("MUG-B", "70001"), ("MUG-W", "70002"), ("MUG-W", "70008"))
