@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pkgutil import resolve_name
 
 from rules.cleaning import Clean, parse_when
-from rules.document.mistakes import Mistake, listed, nearest, short, suggestion
+from rules.document.mistakes import Mistake, Position, listed, nearest, short, suggestion
 from rules.document.reading import ModelReader, name_problem
-from rules.document.tree import Entry, ListNode, MapNode, Node, ScalarNode, locate
+from rules.document.tree import Entry, ListNode, MapNode, Node, PathEnd, ScalarNode, locate
 from rules.errors import RuleError
 from rules.examples.example import Example
 from rules.examples.reading import ExampleWords, read_examples
 from rules.expressions import ExpressionError
 from rules.kinds import KINDS
 from rules.kinds.base import Rule
+from rules.lookups import Lookup
 from rules.models import Step
 from rules.normalise import NORMALISERS, register
 from rules.normalise.hints import normaliser_advice
@@ -172,14 +173,33 @@ def _cleaning_problems(rule: Rule, node: MapNode) -> Iterator[Mistake]:
 
 def _chain_problems(rule: Rule, node: Node, normalisers: Mapping[str, str]) -> Iterator[Mistake]:
     """Yield the mistakes in the normalisers of a rule of any kind."""
+    for step, place in _steps(rule, node):
+        mistake = _step_mistake(step, normalisers)
+        if mistake:
+            yield Mistake.at(place.key_at if place.path[-1:] == (step.name,) else place.node.at, mistake)
+    for lookup, at in lookup_places(rule, node):
+        if lookup.dataset in rule.member_datasets:
+            sentence = (
+                f"`map` looks values up in `{short(lookup.dataset)}`, which the rule compares; give the mapping a "
+                "dataset of its own"
+            )
+            yield Mistake.at(at, sentence)
+
+
+def _steps(rule: Rule, node: Node) -> Iterator[tuple[Step, PathEnd]]:
+    """Yield each normaliser of a rule with its place."""
     for path, part in rule.key_parts():
         for index, step in enumerate(part.steps):
-            mistake = _step_mistake(step, normalisers)
-            if mistake:
-                # In a list, the column comes before its normalisers: {left: [reference, trim]}.
-                is_listed = isinstance(locate(node, path).node, ListNode)
-                place = locate(node, (*path, *((index + 1,) if is_listed else (part.column, index)), step.name))
-                yield Mistake.at(place.key_at if place.path[-1:] == (step.name,) else place.node.at, mistake)
+            # In a list, the column comes before its normalisers: {left: [reference, trim]}.
+            is_listed = isinstance(locate(node, path).node, ListNode)
+            yield step, locate(node, (*path, *((index + 1,) if is_listed else (part.column, index)), step.name))
+
+
+def lookup_places(rule: Rule, node: Node) -> Iterator[tuple[Lookup, Position]]:
+    """Yield each lookup of `map` with the position of the name of its dataset."""
+    for step, place in _steps(rule, node):
+        if isinstance(step.argument, Lookup):
+            yield step.argument, locate(place.node, ("dataset",)).node.at
 
 
 def _step_mistake(step: Step, normalisers: Mapping[str, str]) -> str | None:

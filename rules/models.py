@@ -5,13 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import re
+from collections.abc import Callable, Iterator
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo, WithJsonSchema
 
+from rules import lookups
 from rules.document.mistakes import short, suggestion
 
+T = TypeVar("T", bound=BaseModel)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)")
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,8})")
 _UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
@@ -68,8 +71,10 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
-def _argument(value: Any) -> Any:
-    """Parse a normaliser's argument that is a whole number; the YAML reader gives only texts."""
+def _argument(value: Any, info: ValidationInfo) -> Any:
+    """Parse a normaliser's argument: a lookup of `map`, or a whole number, because the YAML reader gives only texts."""
+    if info.data.get("name") == "map":
+        return lookups.parsed(value)
     return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
 
 
@@ -78,6 +83,25 @@ class Step(Strict):
 
     name: str
     argument: Annotated[Any, BeforeValidator(_argument)] = None
+
+
+def with_steps(settings: T, change: Callable[[Step], Step]) -> T:
+    """Return settings in which each step, however deep inside, is replaced."""
+    return cast("T", _changed(settings, change))
+
+
+def _changed(value: Any, change: Callable[[Step], Step]) -> Any:
+    if isinstance(value, Step):
+        return change(value)
+    if isinstance(value, tuple):
+        return tuple(_changed(item, change) for item in value)
+    if isinstance(value, BaseModel):
+        return value.model_copy(update={name: _changed(getattr(value, name), change) for name in _fields(value)})
+    return value
+
+
+def _fields(settings: BaseModel) -> Iterator[str]:
+    return iter(type(settings).model_fields)
 
 
 class KeyPart(Strict):

@@ -40,7 +40,7 @@ from rules.document.tree import Entry, ListNode, MapNode, Node, ScalarNode, loca
 from rules.errors import RuleError
 from rules.expressions import parse
 from rules.kinds.base import DatasetFacts, Rule
-from rules.loader import expression_problems, load_rule
+from rules.loader import expression_problems, load_rule, lookup_places
 
 FILE_NAME = "reconcile.yaml"
 DEFAULT_JOB = "default"
@@ -304,6 +304,9 @@ class _Loading:
             (*rule.dataset_keys(), *rule.dataset_lists, *rule.dataset_paths) if rule is not None else ("dataset",)
         ):
             self._check_references(entry, key, "datasets")
+        for lookup, at in lookup_places(rule, entry.node) if rule is not None else ():
+            if lookup.dataset not in self.sections["datasets"]:
+                self._tell_unknown(at, "dataset", lookup.dataset, self.sections["datasets"])
         return rule
 
     def _job(self, name: str, entry: Entry, top: TopSettings | None) -> JobConfig | None:

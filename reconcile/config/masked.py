@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from reconcile.config.settings import DatasetConfig
 from rules.kinds.base import DatasetFacts, Rule, SettingPath
+from rules.lookups import Lookup
 
 
 def shown_in_clear(
@@ -34,3 +35,19 @@ def shown_in_clear(
                 f"which is compared with it, is not masked; add `pii: [{ours}]` to dataset `{shown}`"
             )
             yield path, sentence
+    yield from _mapped_in_clear(rule, datasets)
+
+
+def _mapped_in_clear(rule: Rule, datasets: Mapping[str, DatasetConfig]) -> Iterator[tuple[SettingPath, str]]:
+    """Yield each setting that replaces a shown column by values of a masked one, which are shown under its name."""
+    for path, part in rule.key_parts():
+        for lookup in (step.argument for step in part.steps if isinstance(step.argument, Lookup)):
+            masked = [name for name in (lookup.source, lookup.target) if name in datasets[lookup.dataset].pii]
+            for dataset, column in rule.columns_of(path, part).items() if masked else ():
+                if column not in datasets[dataset].pii:
+                    sentence = (
+                        f"`{masked[0]}` of dataset `{lookup.dataset}` is personal data (`pii`), but `{column}` of "
+                        f"dataset `{dataset}`, whose values `map` looks up in it, is shown; add `pii: [{column}]` to "
+                        f"dataset `{dataset}`"
+                    )
+                    yield path, sentence

@@ -124,10 +124,11 @@ def _refuse(
     if detection.scanned and sum(entry.records for entry in skipped) == detection.scanned:
         raise NothingChecked(rule.name, f"every record{of_dataset} was skipped ({_reasons(detected)})")
     _refuse_unreadable(dataset, identity, detected, before)
-    if dataset not in rule.member_datasets:
+    if dataset not in (*rule.member_datasets, *rule.mapping_datasets):
         return  # a list may still be short, and fewer usable pairs never find fewer groups
     if tx is not None and before is not None:
-        _refuse_far_fewer(dataset, tx, identity, detected, before)
+        if dataset in rule.member_datasets:
+            _refuse_far_fewer(dataset, tx, identity, detected, before)
         if rule.question is None:
             _refuse_fewer(dataset, tx, identity, _counts(detected), _latest(tx, dataset, names, run))
     if _nothing_passes(detection) and not (tx and any(stored.ever_passed(tx, dataset, name) for name in names)):

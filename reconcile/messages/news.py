@@ -98,7 +98,7 @@ class RuleNews:
             self._repeats.add([member.values for member in finding.members if member.dataset is None])
             return
         if self._disagreements is None:
-            self._disagreements = Disagreements((rule.datasets[0], rule.datasets[-1]), rule.agreeing)
+            self._disagreements = Disagreements((rule.member_datasets[0], rule.member_datasets[-1]), rule.agreeing)
         left, right = ([member.values for member in finding.in_role(role)] for role in ("left", "right"))
         self._disagreements.add(finding.key, left, right, finding.differences)
 

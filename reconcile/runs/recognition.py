@@ -18,11 +18,12 @@ _FORM = 1
 
 
 def recognising(tx: Transaction, project: Project, rule: Rule, slot: dt.datetime, version: str) -> Rule:
-    """Return the rule with the digests of its known groups; a rule that cleans as it is, for it needs every group.
+    """Return the rule with the digests of its known groups; a rule that cleans as it is, for it needs every group, and
+    one whose `map` looks values up, for equal records may have other keys.
 
     `version` is that of Reconcile: another one may build other groups.
     """
-    if rule.clean is not None or rule.by_records:
+    if rule.clean is not None or rule.by_records or rule.mapping_datasets:
         return rule
     salt = hmac.digest(tx.store.key, _definition(project, rule, slot, version).encode(), "sha256")
     return rule.recognising(Recognition(salt, recognised.digests(tx, rule.name)))

@@ -82,6 +82,7 @@ class ExplanationView:
                 for entry in explanation.answer.left_out
             ],
             "listed": dict(detection.listed),
+            "mapped": dict(detection.mapped),
             "groups": len(detection.groups),
             **({"incremental": increments} if (increments := self.explanation.increments) is not None else {}),
             **({"replicas": dict(replicas)} if (replicas := self.explanation.replicas) else {}),
@@ -108,6 +109,8 @@ class ExplanationView:
             yield f"{plural(self.explanation.outside, 'record is', 'records are')} outside `where`"
         for dataset, pairs in detection.listed.items():
             yield f"leaves out {plural(pairs, 'pair', 'pairs')} of records listed in dataset {dataset}"
+        for dataset, values in detection.mapped.items():
+            yield f"maps {plural(values, 'value', 'values')} by dataset {dataset}"
         yield from (entry.sentence for entry in self.explanation.answer.left_out)
 
     def _samples(self, samples: Sequence[Sample]) -> Iterator[str]:

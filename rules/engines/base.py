@@ -287,7 +287,7 @@ class Detection:
 
     A comparison of two datasets also gives its `balance`, the number of `matched` pairs, the records `not_yet_due`,
     and the pairs that are `interchangeable` with others. `listed` are the pairs known to be different, by the dataset
-    that lists them.
+    that lists them, and `mapped` the values that `map` looks up, by the dataset that has them.
 
     `unread_of` are the records of each dataset that were not read, because their `where` is certain to be false; they
     are counted in `read`. An incremental detection gives its `scope`: it read only records of these keys, and counts
@@ -310,6 +310,7 @@ class Detection:
     not_yet_due: int = 0
     interchangeable: int = 0
     listed: Mapping[str, int] = field(default_factory=dict)
+    mapped: Mapping[str, int] = field(default_factory=dict)
     scope: Scope | None = None
     unread_of: Mapping[str, int] = field(default_factory=dict)
 

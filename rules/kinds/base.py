@@ -21,6 +21,7 @@ from rules.examples.example import SCHEMA as EXAMPLES_SCHEMA
 from rules.examples.example import Example
 from rules.expressions import parse
 from rules.forms import FormWords, form_words
+from rules.lookups import Lookup
 from rules.models import Duration, Keep, KeyPart, Severity, SeverityField, Strict, parse_duration
 from rules.normalise.times import PERIODS
 from rules.values import canonical_json
@@ -116,13 +117,24 @@ class Rule(Strict):
     @property
     def datasets(self) -> tuple[str, ...]:
         """The datasets the rule reads, each once; the first is `dataset`, the last the answer of its `question`."""
-        named = [getattr(self, setting) for setting in self.dataset_settings]
+        named = [*(getattr(self, setting) for setting in self.dataset_settings), *self.mapping_datasets]
         return tuple(dict.fromkeys([*named, self.answer] if self.question is not None else named))
 
     @property
     def member_datasets(self) -> tuple[str, ...]:
         """The datasets whose records its groups hold, the first of them `dataset`."""
-        return self.configured_datasets
+        return tuple(dict.fromkeys(getattr(self, setting) for setting in self.dataset_settings))
+
+    @property
+    def lookups(self) -> tuple[Lookup, ...]:
+        """The lookups of `map` in other datasets, each once."""
+        steps = (step.argument for _, part in self.key_parts() for step in part.steps)
+        return tuple(dict.fromkeys(argument for argument in steps if isinstance(argument, Lookup)))
+
+    @property
+    def mapping_datasets(self) -> tuple[str, ...]:
+        """The datasets in which `map` looks values up."""
+        return tuple(dict.fromkeys(lookup.dataset for lookup in self.lookups))
 
     @property
     def configured_datasets(self) -> tuple[str, ...]:
@@ -202,12 +214,12 @@ class Rule(Strict):
 
     @property
     def agreeing(self) -> tuple[tuple[str, str], ...]:
-        """Columns of the first dataset and of the last that should agree in records of the same thing."""
+        """Columns of the first compared dataset and of the last that should agree in records of the same thing."""
         return ()
 
     @property
     def aligned(self) -> tuple[tuple[str, str], ...]:
-        """Columns of the first dataset and of the last that mean the same: people see them side by side."""
+        """Columns of the first compared dataset and of the last that mean the same: people see them side by side."""
         return self.agreeing
 
     def compared_columns(
@@ -235,6 +247,10 @@ class Rule(Strict):
             for index, part in enumerate(value if isinstance(value, tuple) else ()):
                 if isinstance(part, KeyPart):
                     yield (name, index), part
+
+    def columns_of(self, path: SettingPath, part: KeyPart) -> Mapping[str, str]:  # noqa: ARG002 - for kinds with sides
+        """Return the column, by dataset, that a key part at that path is."""
+        return {self.dataset: part.column}
 
     @property
     def alternatives(self) -> tuple[str, ...]:

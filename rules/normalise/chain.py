@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rules.errors import RuleError
+from rules.lookups import Lookup, LookupTable
 from rules.models import Step
 from rules.normalise.hints import normaliser_advice
 from rules.normalise.normaliser import NORMALISERS, Exactness, Normaliser, weakest
@@ -36,11 +37,24 @@ def chain_type(column_type: Type, steps: Sequence[Step]) -> Type:
             normaliser.check(step.argument)
         except ValueError as error:
             raise RuleError(f"`{step.name}` {error}.") from error
-        if kind not in normaliser.types:
-            takes = " or ".join(t.value for t in normaliser.types)
-            raise RuleError(f"`{step.name}` takes {takes}, but the value is of type {kind.value}.")
-        kind = normaliser.types[kind]
+        types = normaliser.takes(step.argument)
+        if kind not in types:
+            raise RuleError(_refusal(step, types, kind))
+        kind = types[kind]
     return kind
+
+
+def _refusal(step: Step, types: Iterable[Type], kind: Type) -> str:
+    """Return why a step does not take values of that type."""
+    takes, argument = " or ".join(t.value for t in types), step.argument
+    if isinstance(argument, LookupTable):
+        return (
+            f"`{argument.lookup.source}` of dataset `{argument.lookup.dataset}` is of type {argument.source.value}, "
+            f"but the value is of type {kind.value}; declare the same type under `columns:`."
+        )
+    if isinstance(argument, Lookup):
+        return f"`{step.name}` needs the records of dataset `{argument.dataset}`."
+    return f"`{step.name}` takes {takes}, but the value is of type {kind.value}."
 
 
 def chain_function(steps: Sequence[Step], timezone: str = "UTC") -> Callable[[Value], Value]:
@@ -121,5 +135,5 @@ def chain_sql(
         element = normaliser.sql(element, step.argument, timezone)
         exactness = weakest(exactness, claim)
         ascii_so_far = ascii_so_far and normaliser.stays_ascii(step.argument)
-        kind = normaliser.types[kind]
+        kind = normaliser.takes(step.argument)[kind]
     return element, exactness

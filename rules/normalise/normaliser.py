@@ -40,8 +40,9 @@ class Normaliser:
     """One normaliser.
 
     `python(value, argument, timezone)` is the reference, for a value that is not empty: an empty or white-space text it
-    returns becomes null, None means the value could not be parsed. `types` maps each type it takes to the type
-    it returns. `check(argument)` raises ValueError with the end of a sentence that begins with the normaliser's name.
+    returns becomes null, None means the value could not be parsed. `types` maps each type it takes to the type it
+    returns; `types_of(argument)` gives others for an argument that has its own. `check(argument)` raises ValueError
+    with the end of a sentence that begins with the normaliser's name.
 
     `sql` is the same on the dialects in `exactness`: for every value (`always`) or while the text is ASCII
     (`ascii`); a missing dialect is `never`. It must map an empty text and white space to such a text; with `fills` it
@@ -59,10 +60,16 @@ class Normaliser:
     sql: Sql | None = None
     exactness: Mapping[str, Exactness] = field(default_factory=dict)
     pushes: Callable[[Any, Type, str], bool] = everywhere
+    types_of: Callable[[Any], Mapping[Type, Type] | None] = lambda _: None
     stays_ascii: Callable[[Any], bool] = lambda _: True
     version: int = 1
     fills: bool = False
     words: str = ""
+
+    def takes(self, argument: Any) -> Mapping[Type, Type]:
+        """Return the types of values that it takes with that argument, each with the type of the result."""
+        types = self.types_of(argument)
+        return self.types if types is None else types
 
     def exact_on(self, dialect: str, argument: Any, kind: Type, timezone: str) -> Exactness:
         """Return how far the SQL form on that dialect equals the Python one."""

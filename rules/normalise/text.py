@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rules import lookups
+from rules.lookups import Lookup, LookupTable
 from rules.normal_forms import normalised, visible
 from rules.normalise.normaliser import Exactness, Normaliser, built_in, no_argument
 from rules.values import Type, Value
@@ -172,6 +174,10 @@ def _check_language(argument: Any) -> None:
 
 
 def _check_map(argument: Any) -> None:
+    if isinstance(argument, (Lookup, LookupTable)):
+        return
+    if lookups.written(argument):
+        raise ValueError(lookups.mistake(argument))
     if not isinstance(argument, Mapping) or not argument:
         raise ValueError("takes a mapping of texts, like `map: {EUR: euro}`")
     if not all(isinstance(k, str) and k.strip() for k in argument):
@@ -180,12 +186,23 @@ def _check_map(argument: Any) -> None:
         raise ValueError("maps to texts or null; put the text on the right in quotes")
 
 
-def _mapped(value: str, argument: Mapping[str, str | None], _timezone: str) -> Value:
+def _mapped(value: Value, argument: Mapping[Value, Value] | LookupTable, _timezone: str) -> Value:
     return argument.get(value, value)
 
 
-def _map_stays_ascii(argument: Mapping[str, str | None]) -> bool:
-    return all((new or "").isascii() for new in argument.values())
+def _types_of_map(argument: Any) -> Mapping[Type, Type] | None:
+    """Return the types of a lookup; none before its dataset is known."""
+    if isinstance(argument, Lookup):
+        return {}
+    return argument.types if isinstance(argument, LookupTable) else None
+
+
+def _is_inline(argument: Any, kind: Type, timezone: str) -> bool:  # noqa: ARG001
+    return isinstance(argument, Mapping)
+
+
+def _map_stays_ascii(argument: Any) -> bool:
+    return isinstance(argument, Mapping) and all((new or "").isascii() for new in argument.values())
 
 
 def _check_regex(argument: Any) -> None:
@@ -277,6 +294,8 @@ TEXT = (
         _check_map,
         built_in("map"),
         _ALL,
+        _is_inline,
+        _types_of_map,
         stays_ascii=_map_stays_ascii,
         words="with the values in its `map` replaced",
     ),

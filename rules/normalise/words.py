@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rules.lookups import Lookup, LookupTable
 from rules.models import Step
 from rules.normalise.normaliser import NORMALISERS
 
@@ -14,6 +15,8 @@ def in_words(steps: Sequence[Step]) -> str:
 
 
 def _step(step: Step) -> str:
+    if isinstance(step.argument, (Lookup, LookupTable)):
+        return step.argument.words
     words = NORMALISERS[step.name].words
     if not words:
         return f"after `{step.name}`" if step.argument is None else f"after `{step.name}: {step.argument}`"

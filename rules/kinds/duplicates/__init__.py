@@ -29,6 +29,7 @@ class Duplicates:
 
     def fit(self, rule: Rule, relations: Mapping[str, Relation]) -> Fitted:
         # Reading a configuration must not load the engines.
+        from rules.kinds import mapped  # noqa: PLC0415 - see above
         from rules.kinds.duplicates.detection import FittedDuplicates  # noqa: PLC0415 - see above
         from rules.kinds.duplicates.listed import FittedListed  # noqa: PLC0415 - see above
         from rules.kinds.duplicates.several import FittedSeveral  # noqa: PLC0415 - see above
@@ -38,8 +39,10 @@ class Duplicates:
                 return FittedSeveral.of(settings, relations)
             return FittedDuplicates.of(settings, relations[settings.dataset])
 
-        settings = _checked(rule)
-        return fit(settings, relations) if settings.listed is None else FittedListed.of(settings, relations, fit)
+        def fit_listed(settings: DuplicatesRule, relations: Mapping[str, Relation]) -> Fitted:
+            return fit(settings, relations) if settings.listed is None else FittedListed.of(settings, relations, fit)
+
+        return mapped.fitted(_checked(rule), relations, fit_listed)
 
 
 def _checked(rule: Rule) -> DuplicatesRule:

@@ -10,24 +10,20 @@ from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
 
-import pyarrow as pa
-
-from rules import fitting, grouping
-from rules.engines.base import Detection, Records, Relation, Skipped, Stop, Streamed
+from rules import fitting
+from rules.engines.base import Detection, Records, Relation, Skipped, Stop
 from rules.engines.compile import Columns
-from rules.errors import RuleError
-from rules.expressions import BoundExpression, parse
 from rules.grouping import RecordName, written_id
 from rules.kinds.base import DoesNotFit, Rows, Sample
+from rules.kinds.consulted import Consulted, Counts, Row, rows
 from rules.kinds.duplicates.bound import bound_columns
 from rules.kinds.duplicates.detection import FittedDuplicates
 from rules.kinds.duplicates.excepting import ListedPairs
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.kinds.duplicates.several import FittedSeveral
 from rules.models import Keep
-from rules.values import PLACE, Type, Value, filled
+from rules.values import PLACE, Type, filled
 
-_Row = Mapping[str, Value]
 Fitting = Callable[[DuplicatesRule, Mapping[str, Relation]], FittedDuplicates | FittedSeveral]
 
 
@@ -95,13 +91,13 @@ class FittedListed:
         stop: Stop | None = None,
     ) -> Detection:
         dataset = self.pairs.relation.dataset
-        read = self.pairs.read(_rows(records[dataset], self.pairs.needed), slot)
+        read = self.pairs.read(rows(records[dataset], self.pairs.needed), slot)
         detection = self._with(read).detect(self._compared(records), slot, memory, temp, stop)
         return replace(
             detection,
             skipped=(*detection.skipped, *read.skipped(dataset)),
-            read_of={**detection.read_of, dataset: read.read},
-            scanned_of={**detection.scanned_of, dataset: read.scanned},
+            read_of={**detection.read_of, dataset: read.counts.read},
+            scanned_of={**detection.scanned_of, dataset: read.counts.scanned},
             listed={dataset: len(read.pairs)},
         )
 
@@ -127,11 +123,10 @@ class FittedListed:
 
 @dataclass(frozen=True)
 class ReadPairs:
-    """The pairs of a dataset: its records before and after its `where`, and those that are no pair, by reason."""
+    """The pairs of a dataset, the counts of its records, and those that are no pair, by reason."""
 
     pairs: frozenset[frozenset[RecordName]]
-    read: int
-    scanned: int
+    counts: Counts
     left_out: Mapping[tuple[str, str], int]
 
     def skipped(self, dataset: str) -> Iterator[Skipped]:
@@ -154,9 +149,12 @@ class IdColumns:
 class PairReader:
     """Reads pairs of ids from the records of a dataset."""
 
-    relation: Relation
-    columns: Columns
+    listed: Consulted
     ids: tuple[IdColumns, IdColumns]
+
+    @property
+    def relation(self) -> Relation:
+        return self.listed.relation
 
     @classmethod
     def of(cls, rule: DuplicatesRule, relations: Mapping[str, Relation]) -> PairReader:
@@ -164,44 +162,29 @@ class PairReader:
         listed = rule.listed
         assert listed is not None  # noqa: S101 - only such rules are fitted with it
         relation = relations[listed.dataset]
-        columns = bound_columns(rule, relation)
+        consulted = Consulted.of(rule.name, relation)
         first, second = (_id_columns(rule, relations, named) for named in _named(rule, listed, relation))
-        reader = cls(relation, columns, (first, second))
+        reader = cls(consulted, (first, second))
         if mistakes := list(dict.fromkeys(reader._mistakes())):
             raise DoesNotFit(rule.name, mistakes)
         return reader
 
     @cached_property
     def needed(self) -> tuple[str, ...]:
-        names = [name for of_id in self.ids for name in of_id.columns]
-        names += self.where.expression.columns if self.where else ()
-        sources = set(self.columns.sources(names))
-        return tuple(name for name in self.relation.schema.names if name in sources)
+        return self.listed.needed(name for of_id in self.ids for name in of_id.columns)
 
-    @cached_property
-    def where(self) -> BoundExpression | None:
-        """The dataset's filter."""
-        relation, text = self.relation, self.relation.where
-        if text is None:
-            return None
-        return parse(text).condition(self.columns.schema, relation.timezone, relation.calendar)
-
-    def read(self, rows: Iterable[_Row], slot: dt.datetime) -> ReadPairs:
+    def read(self, rows: Iterable[Row], slot: dt.datetime) -> ReadPairs:
         pairs: set[frozenset[RecordName]] = set()
         left_out: Counter[tuple[str, str]] = Counter()
-        read = scanned = 0
-        for read, row in enumerate(rows, 1):  # noqa: B007 - the count of all rows
-            record = self.columns.complete(row, slot)
-            if self.where is not None and self.where.evaluate(record, slot) is not True:
-                continue
-            scanned += 1
+        counts = Counts()
+        for record in self.listed.passing(rows, slot, counts):
             reason = next((reason for of_id in self.ids for reason in _unusable(of_id, record)), None)
             pair = frozenset(_name(of_id, record) for of_id in self.ids) if reason is None else frozenset()
             if len(pair) == 2:
                 pairs.add(pair)
             else:
                 left_out[reason or self._same] += 1
-        return ReadPairs(frozenset(pairs), read, scanned, left_out)
+        return ReadPairs(frozenset(pairs), counts, left_out)
 
     @property
     def _same(self) -> tuple[str, str]:
@@ -209,7 +192,7 @@ class PairReader:
         return second, f"the same id as {first}"
 
     def _mistakes(self) -> Iterator[str]:
-        relation, schema = self.relation, self.columns.schema
+        relation, schema = self.relation, self.listed.columns.schema
         yield from fitting.missing(schema, relation, (("except", name) for of_id in self.ids for name in of_id.columns))
         for of_id in self.ids:
             if not of_id.id:
@@ -221,15 +204,13 @@ class PairReader:
                 )
             else:
                 yield from self._unlike(of_id)
-        try:
-            _ = self.where
-        except RuleError as error:
-            yield f"The where of dataset `{relation.dataset}`: {error}"
+        yield from self.listed.mistakes()
 
     def _unlike(self, of_id: IdColumns) -> Iterator[str]:
         """Yield a sentence for each column that cannot hold an id because of its type. Texts are read as ids."""
         for name, id_name, id_type in zip(of_id.columns, of_id.id, of_id.id_types, strict=True):
-            own = self.columns.schema[name].type if name in self.columns.schema else Type.TEXT
+            schema = self.listed.columns.schema
+            own = schema[name].type if name in schema else Type.TEXT
             if own not in (id_type, Type.TEXT) and not (own.is_number and id_type.is_number):
                 yield (
                     f"`except`: `{name}` of dataset `{self.relation.dataset}` is of type {own.value}, but `{id_name}` "
@@ -268,7 +249,7 @@ def _id_columns(
     return IdColumns(columns, compared.id, types, compared.dataset, dataset)
 
 
-def _unusable(of_id: IdColumns, record: _Row) -> Iterator[tuple[str, str]]:
+def _unusable(of_id: IdColumns, record: Row) -> Iterator[tuple[str, str]]:
     """Yield a column and the reason why it holds no id."""
     for name, type_ in zip(of_id.columns, of_id.id_types, strict=True):
         value = filled(record[name])
@@ -278,7 +259,7 @@ def _unusable(of_id: IdColumns, record: _Row) -> Iterator[tuple[str, str]]:
             yield name, "not a number, as the id is"
 
 
-def _name(of_id: IdColumns, record: _Row) -> RecordName:
+def _name(of_id: IdColumns, record: Row) -> RecordName:
     values = ((record[name], type_) for name, type_ in zip(of_id.columns, of_id.id_types, strict=True))
     typed = (_number(value) if type_.is_number and isinstance(value, str) else value for value, type_ in values)
     return of_id.dataset, written_id(tuple(typed))
@@ -290,9 +271,3 @@ def _number(text: str) -> Decimal | None:
     except InvalidOperation:
         return None
     return number if number.is_finite() else None
-
-
-def _rows(records: Records, columns: tuple[str, ...]) -> Iterator[_Row]:
-    assert isinstance(records, Streamed)  # noqa: S101 - what a rule does not compare is streamed
-    for batch in records.open(columns):
-        yield from grouping.rows(pa.Table.from_batches([batch]))

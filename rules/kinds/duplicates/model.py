@@ -188,7 +188,8 @@ class DuplicatesRule(Rule):
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        return self.member_datasets if self.listed is None else (*self.member_datasets, self.listed.dataset)
+        listed = () if self.listed is None else (self.listed.dataset,)
+        return tuple(dict.fromkeys((*self.member_datasets, *listed, *self.mapping_datasets)))
 
     @property
     def member_datasets(self) -> tuple[str, ...]:
@@ -248,10 +249,10 @@ class DuplicatesRule(Rule):
         datasets: Mapping[str, DatasetFacts],  # noqa: ARG002 - the key names them
     ) -> Iterator[tuple[SettingPath, Mapping[str, tuple[str, ...]]]]:
         for path, part in self.key_parts():
-            yield (
-                path,
-                {name: (self.columns.get(name, {}).get(part.column, part.column),) for name in self.member_datasets},
-            )
+            yield path, {name: (column,) for name, column in self.columns_of(path, part).items()}
+
+    def columns_of(self, path: SettingPath, part: KeyPart) -> Mapping[str, str]:  # noqa: ARG002 - its parts have no side
+        return {name: self.columns.get(name, {}).get(part.column, part.column) for name in self.member_datasets}
 
     @property
     def span(self) -> Span | None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from rules.kinds.base import DatasetFacts, Rule, SettingPath
+from rules.kinds.base import DatasetFacts, Fitted, Rule, SettingPath
 from rules.kinds.reconciliation import barren
 from rules.kinds.reconciliation.model import ReconciliationRule
 
 if TYPE_CHECKING:
     from rules.engines.base import Relation
-    from rules.kinds.reconciliation.detection import FittedReconciliation
 
 __all__ = ["Reconciliation", "ReconciliationRule"]
 
@@ -24,11 +23,12 @@ class Reconciliation:
     def barren(self, rule: Rule, datasets: Mapping[str, DatasetFacts]) -> Iterator[tuple[SettingPath, str]]:
         return barren.reasons(_checked(rule), datasets)
 
-    def fit(self, rule: Rule, relations: Mapping[str, Relation]) -> FittedReconciliation:
+    def fit(self, rule: Rule, relations: Mapping[str, Relation]) -> Fitted:
         # Reading a configuration must not load the engines.
+        from rules.kinds import mapped  # noqa: PLC0415 - see above
         from rules.kinds.reconciliation.detection import FittedReconciliation  # noqa: PLC0415 - see above
 
-        return FittedReconciliation.of(_checked(rule), relations)
+        return mapped.fitted(_checked(rule), relations, FittedReconciliation.of)
 
 
 def _checked(rule: Rule) -> ReconciliationRule:

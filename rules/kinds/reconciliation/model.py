@@ -362,6 +362,12 @@ class ReconciliationRule(Rule):
                 if pair.right != pair.left:
                     yield (*path, index, "right"), pair.right
 
+    def columns_of(self, path: SettingPath, part: KeyPart) -> Mapping[str, str]:
+        paths = [each for each, _ in self.key_parts()]
+        sides = {"left": self.dataset, "right": self.right}
+        is_of_both = (*path[:-1], "right") not in paths
+        return {dataset: part.column for side, dataset in sides.items() if is_of_both or path[-1] == side}
+
     def compared_columns(
         self, datasets: Mapping[str, DatasetFacts]
     ) -> Iterator[tuple[SettingPath, Mapping[str, tuple[str, ...]]]]:
@@ -479,7 +485,7 @@ class ReconciliationRule(Rule):
             return {}
         reported = [form for form in self.possible_forms if form in self.report and form not in _OPEN]
         without = {self.dataset: "right_only", self.right: "left_only"}
-        return {name: tuple(form for form in reported if form != without[name]) for name in self.datasets}
+        return {name: tuple(form for form in reported if form != without[name]) for name in self.member_datasets}
 
     def not_cleanable(self) -> Iterator[tuple[SettingPath, str]]:
         if self.totals is not None:
@@ -490,7 +496,7 @@ class ReconciliationRule(Rule):
             yield from self._mistakes_in(self.clean)
 
     def _mistakes_in(self, clean: Clean) -> Iterator[tuple[SettingPath, str]]:
-        if clean.dataset not in self.datasets:
+        if clean.dataset not in self.member_datasets:
             which = "needs `dataset`, the one to clean" if clean.dataset is None else "names another `dataset`"
             yield ("clean",), f"{which}; write {self.dataset} or {self.right}"
             return
