@@ -169,8 +169,8 @@ def test_a_mapping_that_cannot_be_read_or_was_emptied_fails_the_rule_and_keeps_i
 
     assert (emptied.code, missing.code) == (3, 3)
     assert emptied.json["rules"][0]["failed"] == (
-        "Dataset 'numbers' is empty, but had 3 records in the previous run. Its findings are unchanged; check what "
-        "fills it. If that is right: `reconcile allow stock`"
+        "Dataset 'numbers' is empty, but had 3 records in the previous run. Its findings are unchanged; check the "
+        "job that fills it. If that is right: `reconcile allow stock`"
     )
     assert emptied.json["rules"][1]["groups"] == 1
     assert "numbers" in missing.json["rules"][0]["failed"]
