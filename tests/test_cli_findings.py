@@ -121,3 +121,24 @@ def test_a_run_says_in_which_columns_records_differ(tmp_path: Path) -> None:
     assert line in planned.out
     assert line in again.out
     assert ended.json["rules"][0]["differing"] == {"name": 3, "note": 2, "status": 2}
+
+
+def test_a_finding_with_a_masked_key_is_listed_by_its_records(tmp_path: Path) -> None:
+    rows = "id,email,amount\n1,a@x.org,1\n2,a@x.org,1\n3,b@x.org,1\n4,b@x.org,1\n5,b@x.org,1\n"
+    project = Project(tmp_path).write(rows, "people.csv")
+    config = (
+        "version: 1\nsources: {f: {type: files}}\n"
+        "datasets: {people: {source: f, path: people.csv, id: id, pii: [email]}}\n"
+        "rules: {twin: {kind: duplicates, dataset: people, key: [email]}}\n"
+    )
+    project.write(config)
+
+    project("run")
+
+    listed = project("findings").out
+    assert "  1 and 2  " in listed
+    assert "  3, 4 and 1 more  " in listed
+    assert {tuple(finding["key"].values()) for finding in project("findings", "--json").json} == {("•••",)}
+    assert "  a@x.org  " in project("findings", "--show").out
+    project.write(config.replace("pii: [email]", "pii: [email, id]"))
+    assert "•••" in project("findings").out

@@ -171,7 +171,7 @@ def _list(out: Output, views: Sequence[FindingView]) -> None:
 def _row(view: FindingView) -> tuple[Cell, ...]:
     from notifications.wording.words import local
 
-    key = " · ".join("" if value is None else str(value) for value in view.key.values())
+    key = view.title
     about = (view.id, severity_cell(view.severity), view.rule, view.state, key)
     return (*about, str(view.records), view.at_risk, f"{local(view.first_seen, view.timezone):%Y-%m-%d}")
 

@@ -22,7 +22,7 @@ from reconcile.messages.personal import Hidden
 from reconcile.messages.public import finding_json
 from reconcile.messages.records import SideBySide, local, rule_of
 from reconcile.people.roles import Person
-from reconcile.store.findings import FindingFilter, count, find, get
+from reconcile.store.findings import FindingFilter, count, find, get, some
 from reconcile.store.sealing import RowsUnreadable
 from rules.engines.base import Difference
 from rules.forms import form_words
@@ -53,8 +53,12 @@ _NEXT_OF_UNDO = {
 _EXPIRED = "reconcile run, which plans it again: its plan expired"
 _UNDECIDED = (State.OPEN, State.SNOOZED, State.STALE, State.FAILED)
 _BEGINNING = 12
-_MOST_DIFFERENCES = 3
 """Characters of a plan's hash that identify it."""
+_MOST_DIFFERENCES = 3
+_FEW_RECORDS = 20
+_NAMED = 2
+_MOST_NAMED = 500
+"""Findings of a list that are named by their records: these are read for it."""
 
 
 class RevealRefused(Refused):
@@ -71,7 +75,8 @@ class RevealRefused(Refused):
 class FindingView:
     """A finding as it may be shown. `form` is what is wrong with its records, in words; instants are in `timezone`.
 
-    `periods` are those of its rule. `approvals` are those of its plan while that waits for several people.
+    `periods` are those of its rule, and `named` is its records in short, if its key is masked. `approvals` are those of
+    its plan while that waits for several people.
     """
 
     _finding: Finding
@@ -80,6 +85,7 @@ class FindingView:
     timezone: str
     periods: Mapping[str, str]
     approvals: GivenApprovals | None
+    named: str
 
     @property
     def id(self) -> str:
@@ -132,6 +138,11 @@ class FindingView:
     def _of_key(self, column: str | None, value: Value) -> Any:
         shown = self._hidden.of_key(column, public(value), self._finding.datasets)
         return local(shown, value, self.timezone, self.periods.get(column or ""))
+
+    @property
+    def title(self) -> str:
+        """What tells it from other findings: its key, or its records if the key is masked."""
+        return self.named or " · ".join("" if value is None else str(value) for value in self.key.values())
 
     @property
     def at_risk(self) -> str:
@@ -196,14 +207,35 @@ def of_all(
     """Return findings as they may be shown, in this order; `show` masks nothing."""
     listed_findings, project = list(findings), application.project
     given = _given(tx, [finding.id for finding in listed_findings if finding.state is State.AWAITING])
+    hidden = [Hidden() if show else Hidden.of(project, finding.dataset, finding.rule) for finding in listed_findings]
+    named = _named(tx, [*zip(listed_findings, hidden, strict=True)])
     views = []
-    for finding in listed_findings:
-        hidden = Hidden() if show else Hidden.of(project, finding.dataset, finding.rule)
-        form = _form(application, finding)
+    for finding, of_finding in zip(listed_findings, hidden, strict=True):
         rule = rule_of(project, finding)
-        periods = {} if rule is None else rule.periods
-        views.append(FindingView(finding, hidden, form, project.timezone, periods, given.get(finding.id)))
+        periods, form = {} if rule is None else rule.periods, _form(application, finding)
+        about = (finding, of_finding, form, project.timezone, periods, given.get(finding.id))
+        views.append(FindingView(*about, named.get(finding.id, "")))
     return views
+
+
+def _named(tx: Transaction, listed: Sequence[tuple[Finding, Hidden]]) -> Mapping[str, str]:
+    """Return in short the records of small findings of which the whole key is masked; too many are not named."""
+    masked = {
+        finding.id: hidden
+        for finding, hidden in listed
+        if finding.key
+        and finding.records <= _FEW_RECORDS
+        and all(hidden.hides_of_key(column, finding.datasets) for column in finding.key)
+    }
+    if len(masked) > _MOST_NAMED:
+        return {}
+    named: dict[str, str] = {}
+    for finding in some(tx, list(masked)):
+        names = masked[finding.id].names(finding.members[:_NAMED], finding.datasets)
+        more = [f"{finding.records - _NAMED:,} more"] if finding.records > _NAMED else []
+        if names and not any(MASK in name for name in names):
+            named[finding.id] = words.listed([*names, *more])
+    return named
 
 
 def _given(tx: Transaction, waiting: Sequence[str]) -> Mapping[str, GivenApprovals]:
@@ -469,7 +501,7 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
     waiting = stored.plan_hash if stored is not None and stored.state is PlanState.AWAITING else None
     rule = rule_of(project, finding)
     return FindingDetail(
-        *(finding, hidden, view.form, view.timezone, view.periods, view.approvals),
+        *(finding, hidden, view.form, view.timezone, view.periods, view.approvals, view.named),
         side_by_side=records.side_by_side(project, finding, hidden),
         history=tuple(map(EventView.of, entries)),
         undo=undo_view,
