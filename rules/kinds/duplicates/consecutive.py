@@ -16,6 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rules import grouping
+from rules.functions import filled
 from rules.grouping import Record
 from rules.kinds.duplicates.bound import BoundRule
 from rules.kinds.duplicates.spans import Consecutive
@@ -38,7 +39,7 @@ def position(
     partition: list[sa.ColumnElement[Any]] = [sa.case((in_order, sa.literal_column("1")), else_=sa.literal_column("0"))]
     partition += [c[f"key_{n}"] for n in _partition(bound, setting)]
     # Records with one id and one place may differ in their keys; without an order they would differ in each run.
-    ties = [*ids, *(c[f"key_{n}"] for n in range(len(bound.parts)))] if ids else [keyed.c[n] for n in _written(bound)]
+    ties = [*ids, *(c[f"key_{n}"] for n in range(len(bound.parts)))] if ids else list(_written(bound, keyed))
     number = sa.func.row_number().over(partition_by=partition, order_by=[c["place"], *ties])
     return sa.case((in_order, number))
 
@@ -65,9 +66,11 @@ def _partition(bound: BoundRule, setting: Consecutive) -> list[int]:
     return [n for n, part in enumerate(bound.parts) if part.column in setting.within]
 
 
-def _written(bound: BoundRule) -> tuple[str, ...]:
-    """Return the columns that order records without an id: file and row, then the others as the dataset has them."""
-    return tuple(dict.fromkeys((*(name for name in PLACE if name in bound.needed), *bound.content)))
+def _written(bound: BoundRule, keyed: sa.FromClause) -> Iterator[sa.ColumnElement[Any]]:
+    """Yield the columns that order records without an id: file and row, then the others as the dataset has them."""
+    for name in dict.fromkeys((*(name for name in PLACE if name in bound.needed), *bound.content)):
+        column = keyed.c[name]
+        yield filled(column) if isinstance(column.type, sa.Text) else column
 
 
 def _ties(bound: BoundRule, record: Record) -> tuple[Any, ...]:
