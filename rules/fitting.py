@@ -74,6 +74,16 @@ def span(schema: Schema, setting: str, column: str, by: Distance) -> Iterator[st
         yield f"`{setting}` is a {what}, but `{column}` is of type {type_.value}; {advice}."
 
 
+def order(schema: Schema, setting: str, column: str) -> Iterator[str]:
+    """Yield a sentence unless a column has an order in time or by number."""
+    if column not in schema:
+        return
+    type_ = schema[column].type
+    if type_ not in TIMES and not type_.is_number:
+        advice = f"declare `{column}` as date, instant, integer or decimal under columns:"
+        yield f"`{setting}` orders by times or numbers, but `{column}` is of type {type_.value}; {advice}."
+
+
 def period(schema: Schema, begin: str, end: str) -> Iterator[str]:
     """Yield a sentence unless both columns of a period have one type: of times, or exact numbers."""
     if begin not in schema or end not in schema:

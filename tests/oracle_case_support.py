@@ -36,9 +36,10 @@ class Percent(Decimal):
 
 @dataclass(frozen=True)
 class Cut:
-    """`gap` or `window` with the columns and their reach, as it is written and as it is added; or `overlap`.
+    """`gap` or `window` with the columns and their reach, as it is written and as it is added; or another way.
 
-    The columns of `overlap` are those of begin and end, and their reach is what `ends` says.
+    The columns of `overlap` are those of begin and end, and their reach is what `ends` says. The reach of `consecutive`
+    is what `within` says.
     """
 
     way: str
@@ -49,7 +50,10 @@ class Cut:
         return tuple(name for name, _, _ in self.limits)
 
     @property
-    def written(self) -> dict[str, str]:
+    def written(self) -> dict[str, Any]:
+        if self.way == "consecutive":
+            [(name, _, within)] = self.limits
+            return {"by": name, "within": list(within)}
         if self.way != "overlap":
             return {name: text for name, text, _ in self.limits}
         (begin, ends, _), (end, _, _) = self.limits

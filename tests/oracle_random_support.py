@@ -329,7 +329,24 @@ class _Draw:
         numbered = [name for name in others if name != rule.distinct]
         if cut is None and numbered and self.added.random() < 0.25:
             return replace(rule, repeats=self.added.choice(numbered))
+        if cut is None and not whole and self.added.random() < 0.2:
+            return replace(rule, cut=self._consecutive(names, others, kinds, rows))
         return rule
+
+    def _consecutive(
+        self,
+        names: Sequence[str],
+        others: Sequence[str],
+        kinds: Mapping[str, Kind],
+        rows: Sequence[Mapping[str, Cell]],
+    ) -> Cut | None:
+        """An order of the records; none where two share an id, for nothing is said about which of them is first."""
+        ids = [tuple(row[name] for name in self.id) for row in rows]
+        orders = [name for name in others if kinds[name] in REACHES]
+        if not orders or (self.id and len(set(ids)) < len(ids)):
+            return None
+        within = self.added.sample(list(names), self.added.randint(0, len(names) - 1))
+        return Cut("consecutive", ((self.added.choice(orders), "", tuple(within)),))
 
     def _chain(self, name: str, kind: Kind) -> tuple[Any, ...]:
         if name == "mail" and self.chance(0.1 if self.plain else 0.7):

@@ -45,10 +45,11 @@ def _answer(case: Case) -> Answer | None:
     are_nameless = len(inside) == len(records) and not any(map(_is_named, inside))
     if records and (not keys or are_nameless):
         return None
+    positions = _positions(case, keys)
     groups = [
         _shown(case, key, counted, [m for m in members if _is_named(m) and m not in cut], number)
         for key, members in keys.items()
-        for number, cut in enumerate(_cut(case, list(filter(_is_named, members))), 1)
+        for number, cut in enumerate(_cut(case, list(filter(_is_named, members)), positions), 1)
         for part in _apart(cut, case.rule.excepted)
         if _counts(case, counted := _once(case, part))
     ]
@@ -126,7 +127,31 @@ def _needed(cut: Cut) -> tuple[str, ...]:
     return cut.columns[:1] if cut.way == "overlap" else cut.columns
 
 
-def _cut(case: Case, members: list[Record]) -> list[list[Record]]:
+def _positions(case: Case, keys: Mapping[tuple[tuple[str, Value], ...], list[Record]]) -> dict[int, int]:
+    """Under `consecutive`, the number of each row in the order of its partition; the rows of all keys count."""
+    cut = case.rule.cut
+    if cut is None or cut.way != "consecutive":
+        return {}
+    [(by, _, within)] = cut.limits
+    partitions: dict[tuple[Any, ...], list[Record]] = {}
+    for key, members in keys.items():
+        part = tuple(pair for pair in key if pair[0] in within)
+        partitions.setdefault(part, []).extend(filter(_is_named, members))
+    ordered = (sorted(_in_order(case, records), key=_by(by)) for records in partitions.values())
+    return {record.row: number for records in ordered for number, record in enumerate(records)}
+
+
+def _follow(members: list[Record], positions: Mapping[int, int]) -> list[list[Record]]:
+    """The records of a key in runs of numbers without a gap."""
+    runs: list[list[Record]] = []
+    for record in sorted(members, key=lambda member: positions[member.row]):
+        if not runs or positions[record.row] != positions[runs[-1][-1].row] + 1:
+            runs.append([])
+        runs[-1].append(record)
+    return runs
+
+
+def _cut(case: Case, members: list[Record], positions: Mapping[int, int]) -> list[list[Record]]:
     """Under `repeats`, the n-th records of each value. Under `gap` and `overlap`, what is connected by near or
     overlapping pairs; under `window`, what is near the first record that is in no window yet."""
     cut = case.rule.cut
@@ -136,6 +161,8 @@ def _cut(case: Case, members: list[Record]) -> list[list[Record]]:
         return _numbered(case, case.rule.repeats, members)
     if cut is None:
         return [members]
+    if cut.way == "consecutive":
+        return _follow(members, positions)
     groups: list[list[Record]] = []
     free = sorted(_in_order(case, members), key=_by(cut.columns[0]))
     while free:

@@ -113,6 +113,7 @@ SETTINGS = {
     *("where", "gap", "window", "distinct", "having", "minimum", "except", "nulls", "all", "money", "derived"),
     *(
         "repeats",
+        "consecutive",
         "null_values",
         "decimal",
         "most_complete",

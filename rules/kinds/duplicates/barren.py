@@ -65,7 +65,8 @@ def reasons_of_several(rule: DuplicatesRule, facts: Mapping[str, DatasetFacts]) 
 
 
 def _without_difference(rule: DuplicatesRule, is_fixed: Callable[[str], bool]) -> Iterator[tuple[SettingPath, str]]:
-    for setting, column in (("distinct", rule.distinct), ("repeats", rule.repeats)):
+    ordered_by = rule.consecutive.by if rule.consecutive else None
+    for setting, column in (("distinct", rule.distinct), ("repeats", rule.repeats), ("consecutive", ordered_by)):
         if column is not None and is_fixed(column):
             yield (setting,), f"`{column}` has at most one value in every group; remove it or name another column"
 

@@ -91,7 +91,7 @@ class Criteria(ABC):
 
     @property
     def span_columns(self) -> tuple[str, ...]:
-        """The columns of `gap`, `window` or `overlap`; the first orders."""
+        """The columns of `gap`, `window`, `overlap` or `consecutive`; the first orders."""
         return self.rule.span.columns if self.rule.span else ()
 
     @cached_property
@@ -193,6 +193,11 @@ class BoundRule(Criteria):
     @cached_property
     def shared_columns(self) -> tuple[str, ...]:
         return tuple(unused((f"shared_{n}" for n in range(len(self.keys))), self.needed).values())
+
+    @cached_property
+    def position(self) -> str:
+        """The name of the answer's column for positions in the order of `consecutive`."""
+        return unused(("position",), (*self.needed, *self.columns.schema.names))["position"]
 
     @cached_property
     def content(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rules.document.mistakes import suggestion
 from rules.expressions import renamed
 from rules.kinds.duplicates.anykey import AnyKey
-from rules.kinds.duplicates.spans import Overlap, Span
+from rules.kinds.duplicates.spans import MaximumDistance, Overlap
 from rules.models import Keep, KeyPart
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _parts(parts: Iterable[KeyPart], given: Mapping[str, str]) -> tuple[KeyPart,
     return tuple(part.model_copy(update={"column": given.get(part.column, part.column)}) for part in parts)
 
 
-def _span(span: Span, given: Mapping[str, str]) -> Span:
+def _span(span: MaximumDistance | Overlap, given: Mapping[str, str]) -> MaximumDistance | Overlap:
     if isinstance(span, Overlap):
         begin, end = (given.get(column, column) for column in span.columns)
         return span.model_copy(update={"begin": begin, "end": end})

@@ -20,7 +20,7 @@ from rules.engines.scope import Changed, KnownGroups
 from rules.errors import RuleError
 from rules.expressions import parse_group
 from rules.kinds.base import Rows, Sample
-from rules.kinds.duplicates import incremental, words
+from rules.kinds.duplicates import consecutive, incremental, words
 from rules.kinds.duplicates.bound import BoundRule, bind
 from rules.kinds.duplicates.groups import DatasetGrouping, Grouping
 from rules.kinds.duplicates.joining import Joining
@@ -142,8 +142,10 @@ class FittedDuplicates:
 
     def regroup(self, records: Rows, slot: dt.datetime) -> Sequence[Group]:
         by_key = DatasetGrouping(self.bound, slot)
-        groups = Joining(by_key) if self.bound.joins else by_key
-        return groups.of_rows([row for row in records if self.bound.takes_part(row, slot)])
+        rows = [row for row in records if self.bound.takes_part(row, slot)]
+        if (setting := self.bound.rule.consecutive) is not None:
+            return by_key.of_records(consecutive.numbered(self.bound, setting, by_key.records(rows)))
+        return (Joining(by_key) if self.bound.joins else by_key).of_rows(rows)
 
 
 def grouped(
@@ -204,6 +206,8 @@ def _ask_source(
 
 
 def _obstacle(bound: BoundRule, dialect: str) -> str | None:
+    if bound.rule.consecutive is not None:
+        return "with `consecutive`, the positions of all records are counted in DuckDB"
     obstacle = bound.uses.obstacle(dialect)
     if obstacle is None and bound.joins and (guarded := bound.uses.guard(dialect)):
         return f"with several keys, the texts of {listed(guarded)} compare exactly there only if all are ASCII"

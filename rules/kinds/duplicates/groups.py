@@ -19,7 +19,7 @@ import pyarrow as pa
 from rules import grouping, survivorship
 from rules.engines.base import DuplicateGroup, Group, Link, MoneyColumns, Nearby, Positions
 from rules.kinds.base import Sample
-from rules.kinds.duplicates import agreeing, encoded, splitting
+from rules.kinds.duplicates import agreeing, consecutive, encoded, splitting
 from rules.kinds.duplicates.bound import BoundRule, Criteria
 from rules.kinds.duplicates.share import ShareLimit
 from rules.normalise import chain_function
@@ -166,7 +166,11 @@ class Grouping(ABC):
 
     def of_rows(self, rows: Iterable[Mapping[str, Value]]) -> tuple[DuplicateGroup, ...]:
         """Group records that meet the rule's conditions."""
-        alike = grouping.by_key(self.records(rows), self.bound.equal_parts if self.bound.open_parts else None)
+        return self.of_records(self.records(rows))
+
+    def of_records(self, records: Iterable[grouping.Record]) -> tuple[DuplicateGroup, ...]:
+        """Group records that have a key and meet the rule's conditions."""
+        alike = grouping.by_key(records, self.bound.equal_parts if self.bound.open_parts else None)
         return grouping.in_order(group for records in alike for group in self._of_key(records))
 
     def records(self, rows: Iterable[Mapping[str, Value]]) -> list[grouping.Record]:
@@ -307,6 +311,10 @@ class DatasetGrouping(Grouping):
     def priced(self) -> Mapping[str | None, MoneyColumns]:
         money = self.bound.relation.money
         return {} if money is None else {None: money}
+
+    def _split(self, alike: list[grouping.Record]) -> list[list[grouping.Record]]:
+        setting = self.bound.rule.consecutive
+        return super()._split(alike) if setting is None else consecutive.runs(setting, self.bound.position, alike)
 
     @cached_property
     def normal(self) -> Sequence[Callable[[Value], Value]]:

@@ -61,6 +61,8 @@ def _grows_by_loss(bound: BoundRule) -> str | None:
     rule = bound.rule
     if rule.repeats is not None:
         return "with `repeats`, a deleted record renumbers the others"
+    if rule.consecutive is not None:
+        return "with `consecutive`, a new or deleted record changes which others are neighbours"
     if rule.open_columns:
         return "with `nulls: any`, a deleted record can let an empty value agree with another record"
     if rule.having is not None and not falls(parse_group(rule.having).root):

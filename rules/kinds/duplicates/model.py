@@ -24,7 +24,16 @@ from rules.kinds.base import DatasetFacts, JudgedPairs, Rule, SettingPath
 from rules.kinds.duplicates import datasets
 from rules.kinds.duplicates.anykey import AnyKey, KeySetting, check_parts, keys_of
 from rules.kinds.duplicates.excepting import ExceptSetting, ListedPairs, Named, Pairs
-from rules.kinds.duplicates.spans import SPAN_SCHEMA, MaximumDistance, Overlap, Span, parse_span
+from rules.kinds.duplicates.spans import (
+    CONSECUTIVE_SCHEMA,
+    SPAN_SCHEMA,
+    Consecutive,
+    MaximumDistance,
+    Overlap,
+    Span,
+    parse_consecutive,
+    parse_span,
+)
 from rules.models import KeepLines, KeyPart
 
 if TYPE_CHECKING:  # a configuration is read without the engines
@@ -94,6 +103,12 @@ class DuplicatesRule(Rule):
     overlap: Overlap | None = Field(
         default=None, description="The columns of a period: {from: start, to: end}; records whose periods overlap."
     )
+    consecutive: (
+        Annotated[Consecutive, BeforeValidator(parse_consecutive), WithJsonSchema(CONSECUTIVE_SCHEMA)] | None
+    ) = Field(
+        default=None,
+        description="The column that orders the records: neighbours with the same key; {by: at, within: [sku]}.",
+    )
     repeats: str | None = Field(
         default=None,
         description=(
@@ -124,11 +139,13 @@ class DuplicatesRule(Rule):
     @model_validator(mode="after")
     def _fits_together(self) -> DuplicatesRule:
         datasets.check(self)
-        spans = [name for name in ("gap", "window", "overlap") if getattr(self, name)]
+        spans = [name for name in ("gap", "window", "overlap", "consecutive") if getattr(self, name)]
         if len(spans) > 1:
             raise ValueError(f"{' and '.join(spans)} cannot be combined; keep one of them")
         if self.repeats is not None:
             self._numbers_equal_records(*spans)
+        if self.consecutive is not None:
+            self._orders_one_dataset(self.consecutive)
         if self.key == "all":
             if self.nulls:
                 raise ValueError("nulls has no effect with key: all, where empty values match each other; remove it")
@@ -164,6 +181,30 @@ class DuplicatesRule(Rule):
             raise ValueError(f"repeats numbers all equal records, but {span} splits them; remove one of the two")
         if self.distinct == self.repeats:
             raise ValueError("distinct names the column of repeats, which differs in every group; remove distinct")
+
+    def _orders_one_dataset(self, consecutive: Consecutive) -> None:
+        if self.several:
+            raise ValueError(
+                "consecutive orders the records of one dataset; remove it, or write `dataset` in place of `datasets`"
+            )
+        if consecutive.within and self.key == "all":
+            raise ValueError("consecutive: within names columns of the key; list them in key in place of `all`")
+        columns = {part.column for _, part in self.key_parts()}
+        for column in consecutive.within:
+            if column not in columns:
+                hint = suggestion(column, columns)
+                raise ValueError(f"consecutive: within names `{column}`, which is not in the key; {hint}")
+        if columns and columns <= set(consecutive.within):
+            raise ValueError(
+                "consecutive: within names every column of the key, so no record could end a run; leave one out"
+            )
+
+    @field_validator("consecutive")
+    @classmethod
+    def _has_one_key_to_follow(cls, consecutive: Consecutive | None, info: ValidationInfo) -> Consecutive | None:
+        if consecutive is not None and isinstance(info.data.get("key"), AnyKey):
+            raise ValueError("needs one key in which neighbours are equal, and `any` has several; remove it")
+        return consecutive
 
     @field_validator("gap", "window", "overlap")
     @classmethod
@@ -256,12 +297,13 @@ class DuplicatesRule(Rule):
 
     @property
     def span(self) -> Span | None:
-        return self.gap or self.window or self.overlap
+        return self.gap or self.window or self.overlap or self.consecutive
 
     @property
     def span_setting(self) -> str:
         """The name of the setting that `span` is."""
-        return "gap" if self.gap else "window" if self.window else "overlap"
+        settings = {"gap": self.gap, "window": self.window, "overlap": self.overlap}
+        return next((name for name, span in settings.items() if span), "consecutive")
 
     @property
     def ordered_by(self) -> str | None:
@@ -328,6 +370,11 @@ class DuplicatesRule(Rule):
             yield (
                 ("repeats",),
                 "a rule with `repeats` only reports, because cleaning would renumber the other records; remove it",
+            )
+        if self.consecutive is not None:
+            yield (
+                ("consecutive",),
+                "a rule with `consecutive` only reports, because any other record can change its groups; remove it",
             )
         if self.minimum != 2:
             yield (

@@ -11,11 +11,13 @@ import sqlalchemy as sa
 from rules.engines.base import Key, Near, RecordCounts, Repeats, Skipped
 from rules.engines.compile import Compiler, unused
 from rules.engines.pushdown import Marked, mark
+from rules.kinds.duplicates import consecutive
 from rules.kinds.duplicates.bound import BoundRule, Criteria
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.values import Type
 
 PLACES = ("place", "second_place")
+POSITION = "position"
 OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, _FIRST_PART = 1, 2, 3, 4, 5
 
 
@@ -28,7 +30,7 @@ def question(
     keyed, c = computed_columns(bound, compiler, ascii_only)
     return Repeats(
         keyed=keyed,
-        columns=bound.needed,
+        columns=(*bound.needed, bound.position) if rule.consecutive else bound.needed,
         key=tuple(c[f"key_{n}"] for n in bound.equal_parts),
         takes_part=takes_part(bound, c),
         state=state(bound, c),
@@ -42,7 +44,8 @@ def question(
         # MariaDB compares the beginning of a long text, so other texts would count too.
         most=rule.max_shared if bound.joins and dialect not in ("mysql", "mariadb") else None,
         plain=bound.plain,
-        over=lambda narrowed: question(bound, narrowed, dialect, slot, ascii_only),
+        # Without the others, records would have other positions.
+        over=None if rule.consecutive else lambda narrowed: question(bound, narrowed, dialect, slot, ascii_only),
         python=compiler.python,
     )
 
@@ -55,7 +58,7 @@ def computed_columns(
     computed = _computed(bound, compiler)
     if rule.differing and bound.columns.schema[rule.differing].type not in (Type.BOOLEAN, Type.BYTES):
         computed["differing"] = compiler.whole(rule.differing)
-    names = unused(computed, bound.needed)
+    names = unused(computed, (*bound.needed, bound.position))
     read = sa.select(
         *(table.c[name] for name in bound.needed), *(column.label(names[name]) for name, column in computed.items())
     )
@@ -126,6 +129,8 @@ def _computed(bound: BoundRule, compiler: Compiler) -> dict[str, sa.ColumnElemen
             computed[name] = compiler.condition(bound.condition(text))
     if bound.rule.repeats is not None:
         computed["numbered_in"] = compiler.whole(bound.rule.repeats)
+    if bound.rule.consecutive is not None:
+        computed |= {f"id_{n}": compiler.whole(name) for n, name in enumerate(bound.relation.id)}
     return computed | {name: compiler.place(column) for name, column in zip(PLACES, bound.span_columns, strict=False)}
 
 
@@ -143,7 +148,10 @@ def _has_place(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> Iter
 
 
 def near(rule: DuplicatesRule, compiler: Compiler, c: Mapping[str, sa.ColumnElement[Any]]) -> Near | None:
-    """Return which records of a key are near each other by `gap`, `window` or `overlap`, if the rule has one."""
+    """Return which records of a key are near each other by `gap`, `window`, `overlap` or `consecutive`, if the rule has
+    one of them."""
+    if rule.consecutive is not None:
+        return Near(c[POSITION], lambda earlier, later: later - earlier <= _number(1))
     if rule.overlap is not None:
         return Near(c["place"], lambda reach, begin: begin <= reach, c["second_place"])
     span = rule.gap or rule.window
@@ -162,11 +170,23 @@ def _keyed(
             column = compiler.comparable(part, column)
         columns.append(column.label(label))
     keyed = sa.select(*columns).subquery("keyed")
+    c = _by_content(bound, compiler, keyed, names)
+    if bound.rule.consecutive is None:
+        return keyed, c
+    position = consecutive.position(bound, bound.rule.consecutive, keyed, c, takes_part(bound, c))
+    in_order = sa.select(*keyed.c, position.label(bound.position)).subquery("in_order")
+    return in_order, _by_content(bound, compiler, in_order, names) | {POSITION: in_order.c[bound.position]}
+
+
+def _by_content(
+    bound: BoundRule, compiler: Compiler, keyed: sa.Subquery, names: Mapping[str, str]
+) -> dict[str, sa.ColumnElement[Any]]:
+    """Return the columns by what they hold, among them each value of the key as it was given."""
     c: dict[str, sa.ColumnElement[Any]] = {name: keyed.c[label] for name, label in names.items()}
     for n, part in enumerate(bound.parts):
         if part.column in bound.needed:
             c[f"given_{n}"] = compiler.given(part.column, keyed.c[part.column])
-    return keyed, c
+    return c
 
 
 def ids(bound: BoundRule, compiler: Compiler) -> sa.Select[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from rules.expressions.words import duration_in_words, name_in_words
-from rules.kinds.duplicates.spans import MaximumDistance, Overlap
+from rules.kinds.duplicates.spans import Consecutive, MaximumDistance, Overlap, Span
 from rules.models import KeyPart, Percent
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ def _part(part: KeyPart) -> str:
     return f"{name_in_words(part.column)} ({steps})" if steps else name_in_words(part.column)
 
 
-def _span(span: MaximumDistance | Overlap, *, is_chain: bool) -> str:
+def _span(span: Span, *, is_chain: bool) -> str:
+    if isinstance(span, Consecutive):
+        return f"and follow one another in {order_in_words(span)}"
     if isinstance(span, Overlap):
         return f"in periods from {name_in_words(span.begin)} to {name_in_words(span.end)} that overlap"
     limits = [f"{name_in_words(limit.column)} at most {distance_in_words(limit)} apart" for limit in _limits(span)]
@@ -55,6 +57,13 @@ def _span(span: MaximumDistance | Overlap, *, is_chain: bool) -> str:
 
 def _limits(span: MaximumDistance) -> list[MaximumDistance]:
     return [span] if span.also is None else [span, span.also]
+
+
+def order_in_words(consecutive: Consecutive) -> str:
+    """Return the order of `consecutive`, and what has an order of its own: "the order of at within one sku"."""
+    within = " and ".join(map(name_in_words, consecutive.within))
+    order = f"the order of {name_in_words(consecutive.by)}"
+    return f"{order} within one {within}" if within else order
 
 
 def distance_in_words(span: MaximumDistance) -> str:

@@ -1,15 +1,15 @@
-"""The settings `gap`, `window` and `overlap`: which records of one key belong together by their time or by numbers."""
+"""The settings `gap`, `window`, `overlap` and `consecutive`: which records of one key belong together in an order."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from rules.models import Distance, Percent, Strict, parse_duration
+from rules.models import Distance, Percent, Strict, as_list, parse_duration
 from rules.values import Value, order_key
 
 
@@ -79,7 +79,39 @@ class Overlap(Strict):
         return first < last or (first == last and self.includes_ends(are_instants=isinstance(begin, dt.datetime)))
 
 
-Span = MaximumDistance | Overlap
+class Consecutive(Strict):
+    """`consecutive:`: the column that orders, and the columns of the key that each have an order of their own."""
+
+    by: str
+    within: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+
+    @property
+    def column(self) -> str:
+        """The column that orders."""
+        return self.by
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.by,)
+
+    @property
+    def reasons(self) -> tuple[tuple[str, str], ...]:
+        return ((self.by, "null"),)
+
+    def admits(self, values: Mapping[str, Value]) -> bool:
+        return values[self.by] is not None
+
+
+Span = MaximumDistance | Overlap | Consecutive
+
+
+def parse_consecutive(value: Any) -> Any:
+    """Return `consecutive:`, a column or a mapping, as the fields of Consecutive; raises ValueError."""
+    if isinstance(value, (Consecutive, dict)):
+        return value
+    if isinstance(value, str):
+        return {"by": value}
+    raise ValueError("write the column that orders the records, like `at`, or {by: at, within: [sku]}")
 
 
 def parse_span(value: Any) -> Any:
@@ -124,6 +156,20 @@ def _number(text: str) -> Decimal | None:
         return None
 
 
+CONSECUTIVE_SCHEMA = {
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "object",
+            "properties": {
+                "by": {"type": "string"},
+                "within": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
+            },
+            "required": ["by"],
+            "additionalProperties": False,
+        },
+    ]
+}
 SPAN_SCHEMA = {
     "type": "object",
     "minProperties": 1,

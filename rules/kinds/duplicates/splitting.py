@@ -1,4 +1,7 @@
-"""Apply `gap`, `window`, `overlap` and `repeats`: check their columns, split records, find what is nearby."""
+"""Apply `gap`, `window`, `overlap` and `repeats`: check their columns, split records, find what is nearby.
+
+Runs of `consecutive` are in a module of their own.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,9 @@ def misfits(rule: DuplicatesRule, schema: Schema) -> Iterator[str]:
     """Yield a sentence for each column whose type does not fit."""
     if rule.overlap:
         yield from fitting.period(schema, rule.overlap.begin, rule.overlap.end)
+        return
+    if rule.consecutive:
+        yield from fitting.order(schema, "consecutive", rule.consecutive.by)
         return
     span = rule.gap or rule.window
     while span is not None:

@@ -8,7 +8,7 @@ from rules.expressions.words import condition_in_words, group_in_words, name_in_
 from rules.keeper import criteria_in_words, kept_in_words
 from rules.kinds.duplicates.bound import BoundRule, Criteria
 from rules.kinds.duplicates.model import DuplicatesRule
-from rules.kinds.duplicates.reasons import distance_in_words
+from rules.kinds.duplicates.reasons import distance_in_words, order_in_words
 from rules.kinds.duplicates.share import FEW
 from rules.kinds.duplicates.sides import SeveralBound
 from rules.models import KeyPart
@@ -118,6 +118,8 @@ def _all(bound: Criteria) -> str:
 
 
 def _span(rule: DuplicatesRule) -> str:
+    if rule.consecutive:
+        return f"records that follow one another in {order_in_words(rule.consecutive)}"
     if rule.overlap:
         begin, end = name_in_words(rule.overlap.begin), name_in_words(rule.overlap.end)
         return (
