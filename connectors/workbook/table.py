@@ -65,7 +65,6 @@ def _write_tables(order: Mapping[str, Any], tables: Sequence[_Table], *, are_pur
         raise NotInWorkbook("header", [])
     first = tables[0]
     rows = [row for table in tables for row in table.rows]
-    sheets = [pa.repeat(table.sheet, len(table.rows)) for table in tables]
     columns = _united(tables)
     if are_pure and any(len(column.kinds) > 1 for column, _ in columns.values()):
         raise Impure  # sheets hold different kinds of cells
@@ -74,7 +73,7 @@ def _write_tables(order: Mapping[str, Any], tables: Sequence[_Table], *, are_pur
     arrays: list[Any] = [pa.array(rows, pa.int64())]
     if order["several"]:
         fields.append(("_sheet", pa.string()))
-        arrays.append(pa.chunked_array(sheets, pa.string()))
+        arrays.append(pa.chunked_array([pa.repeat(table.sheet, len(table.rows)) for table in tables], pa.string()))
     for name, (column, wrong) in columns.items():
         if positions := column.without_rounded():
             rounded[name] = len(positions), (_sheet_at(tables, positions[0]), rows[positions[0]])
