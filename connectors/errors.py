@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import enum
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 
@@ -224,6 +224,19 @@ class DatasetMissing(ConnectorError):
         super().__init__(f"Source {source!r} has no {missing}; {nearest(missing, existing)}")
 
 
+class SheetsMissing(ConnectorError):
+    """No visible sheet of a workbook matches the pattern of a dataset."""
+
+    def __init__(self, path: str, pattern: str, existing: Sequence[str]) -> None:
+        more = f" and {len(existing) - _NAMED} more" if len(existing) > _NAMED else ""
+        names = f"its visible sheets are {', '.join(existing[:_NAMED])}{more}" if existing else "all sheets are hidden"
+        super().__init__(f"{path} has no sheet that matches {pattern!r}: {names}; correct `sheet`")
+
+
+_NAMED = 20
+"""The most sheets that an error names."""
+
+
 class ColumnMissing(ConnectorError):
     """A requested or declared column is not in the dataset."""
 
@@ -262,17 +275,19 @@ class RecordsLost(ConnectorError):
 
 
 class HeadersDiffer(ConnectorError):
-    """Files of one dataset have different columns."""
+    """Files or sheets of one dataset have different columns; `setting` chooses them."""
 
-    def __init__(self, path: str, column: str, other: str) -> None:
-        super().__init__(f"{path} has a column {column!r} that {other} does not have; {_SAME_COLUMNS}")
+    def __init__(self, path: str, column: str, other: str, setting: str = "path") -> None:
+        super().__init__(f"{path} has a column {column!r} that {other} does not have; {_same_columns(setting)}")
 
 
 class TypesDiffer(ConnectorError):
     """A column has different types in the files of one dataset."""
 
     def __init__(self, path: str, column: str, kind: str, there: str, kind_there: str) -> None:
-        super().__init__(f"Column {column!r} is {kind} in {path} and {kind_there} in {there}; {_SAME_COLUMNS}")
+        super().__init__(f"Column {column!r} is {kind} in {path} and {kind_there} in {there}; {_same_columns('path')}")
 
 
-_SAME_COLUMNS = "files of one dataset must have the same columns and types: narrow `path`, or declare two datasets"
+def _same_columns(setting: str) -> str:
+    parts = "files of one dataset" if setting == "path" else "sheets of one dataset"
+    return f"{parts} must have the same columns and types: narrow `{setting}`, or declare two datasets"

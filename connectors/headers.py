@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 
 TOTAL = re.compile(r"(?i)\s*(grand )?(total|totals|sum|summe|gesamt|gesamtsumme|saldo|somme|totale)\b")
 """The beginning of a cell in a line of totals, below a table."""
-OURS = ("_file", "_row")
+OURS = ("_file", "_sheet", "_row")
 
 
 def stable_names(header: Sequence[str]) -> tuple[str, ...]:
-    """Trimmed names; an empty one becomes column_N, a repeated one gets _2, _3; `_file` and `_row` are reserved.
+    """Trimmed names; an empty one becomes column_N, a repeated one gets _2, _3; those in OURS are reserved.
 
     `Id` and `ID` repeat each other: engines ignore the case of column names.
     """

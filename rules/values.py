@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 Value = str | int | Decimal | float | bool | dt.date | dt.datetime | bytes | None
 RecordId = tuple[Value, ...]
-PLACE = ("_file", "_row")
-"""The columns that locate a record in a file."""
+PLACE = ("_file", "_sheet", "_row")
+"""The columns that locate a record in a file; `_sheet` exists only in datasets that may have several sheets."""
 
 
 class Type(enum.Enum):

@@ -84,7 +84,7 @@ def table(
 
 def is_pure(path: Path) -> bool:
     try:
-        read_pure(path, "Sheet", {"header_row": None})
+        list(read_pure(path, ["Sheet"], {"header_row": None}))
     except Impure:
         return False
     return True

@@ -18,6 +18,17 @@ class Impure(Exception):
     """This sheet must be read cell by cell."""
 
 
+class NotInWorkbook(Exception):
+    """Something in the order is not in the workbook; `what` is the parent's word for it.
+
+    `wanted` is the name or pattern that no sheet has, or the sheet with the mistake; None if there is only one.
+    """
+
+    def __init__(self, missing: str, existing: Iterable[str], wanted: str | None = None) -> None:
+        super().__init__(missing)
+        self.what, self.known, self.wanted = missing, list(existing), wanted
+
+
 class TooMuch(Exception):
     """The workbook exceeds a limit; `what` is the parent's word for it."""
 

@@ -75,6 +75,11 @@ class ColumnOfCells:
         self.kinds.add(kind)
         self.parts.append((kind, array))
 
+    def append(self, column: ColumnOfCells) -> None:
+        """Add the cells of the same column of another sheet."""
+        self.kinds |= column.kinds
+        self.parts += column.parts
+
     def take(self, kind: str, cells: pa.Array[Any]) -> None:
         """Add typed cells of one kind."""
         if cells.null_count == len(cells):

@@ -1,4 +1,4 @@
-"""Read one sheet in a process of its own, with limits on memory and time, into an Arrow file.
+"""Read sheets in a process of its own, with limits on memory and time, into one Arrow file.
 
 The process is isolated, without an environment (see connectors.workbook.isolated). The order is JSON on standard input,
 the answer JSON on standard output. A hostile workbook can only end this process.
@@ -12,15 +12,20 @@ import json
 import os
 import resource
 import sys
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import chain, groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from connectors.workbook.blocks import NOTHING, Block, Impure, TooMuch, blocks
+from connectors.workbook.blocks import NOTHING, Block, Impure, NotInWorkbook, TooMuch, blocks
 
 TURN = 0.0005
 """Seconds a thread runs before another may: a parser that waits for its turn leaves a processor idle."""
+
+PATTERN = frozenset("*?[")
 
 
 class _Alone:
@@ -35,12 +40,21 @@ class _Alone:
             raise ModuleNotFoundError(fullname, name=fullname)
 
 
-class NotInWorkbook(Exception):
-    """Something in the order is not in the workbook; `what` is the parent's word for it."""
+Sheets = Iterator[tuple[str, Iterator[Block]]]
+"""Sheets in the order of the workbook, by name; those without cells may be left out. Each is read before the next."""
 
-    def __init__(self, missing: str, existing: Iterable[str]) -> None:
-        super().__init__(missing)
-        self.what, self.known = missing, list(existing)
+
+@dataclass(frozen=True)
+class Book:
+    """An opened workbook: the names of its sheets of cells, those of the hidden ones, and a reader of chosen ones."""
+
+    names: Sequence[str]
+    hidden: set[str]
+    read: Callable[[Sequence[str]], Sheets]
+
+    @property
+    def visible(self) -> list[str]:
+        return [name for name in self.names if name not in self.hidden]
 
 
 def main() -> None:
@@ -55,7 +69,8 @@ def main() -> None:
     try:
         print(json.dumps(_obey(order)))  # noqa: T201 - the answer to the parent
     except NotInWorkbook as refused:
-        print(json.dumps({"refused": refused.what, "known": refused.known}))  # noqa: T201 - the answer to the parent
+        answer = {"refused": refused.what, "known": refused.known, "wanted": refused.wanted}
+        print(json.dumps(answer))  # noqa: T201 - the answer to the parent
     except TooMuch as refused:
         limits = order["repeated"], order["characters"]
         print(json.dumps({"refused": refused.what, "limits": limits}))  # noqa: T201 - the answer to the parent
@@ -76,35 +91,45 @@ def _limit(resource_id: int, most: int) -> None:
 
 def _obey(order: dict[str, Any]) -> dict[str, Any]:
     path = Path(order["path"])
-    if order["kind"] == "ods":
-        from connectors.workbook import ods  # noqa: PLC0415 - only what the order needs is loaded
+    book = {"ods": _open_document, "xls": _old, "xlsx": _excel}[order["kind"]](order, path)
+    if order["list"]:
+        return {"sheets": book.visible}
+    chosen = _chosen(order, book)
+    try:
+        if order["kind"] == "xlsx":
+            return _pure(order, path, chosen)
+    except Impure:
+        pass  # some column holds several kinds of cells: the reader of single cells takes it
+    return _written(order, book.read(chosen))
 
-        names, hidden = ods.sheets(path), set[str]()
-        if order["list"]:
-            return {"sheets": names}
+
+def _open_document(order: dict[str, Any], path: Path) -> Book:
+    from connectors.workbook import ods  # noqa: PLC0415 - only what the order needs is loaded
+
+    def read(chosen: Sequence[str]) -> Sheets:
         repeats = ods.RepeatAllowance(order["repeated"], order["characters"])
-        return _written(order, blocks(ods.rows(path, _chosen(order["sheet"], names, hidden), repeats)))
-    if order["kind"] == "xls":
-        return _old(order, path)
+        for sheet, rows in groupby(ods.rows(path, chosen, repeats), itemgetter(0)):
+            yield sheet, blocks(map(itemgetter(1), rows))
+
+    return Book(*ods.sheets(path), read)
+
+
+def _excel(order: dict[str, Any], path: Path) -> Book:  # noqa: ARG001 - as the others
     from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum  # noqa: PLC0415
 
     book = CalamineWorkbook.from_path(str(path))
     worksheets = [worksheet for worksheet in book.sheets_metadata if worksheet.typ == SheetTypeEnum.WorkSheet]
-    names = [worksheet.name for worksheet in worksheets]
     hidden = {worksheet.name for worksheet in worksheets if worksheet.visible != SheetVisibleEnum.Visible}
-    if order["list"]:
-        return {"sheets": [name for name in names if name not in hidden]}
-    sheet = _chosen(order["sheet"], names, hidden)
-    try:
-        return _pure(order, path, sheet)
-    except Impure:
-        pass  # some column holds several kinds of cells: the reader of single cells takes it
-    from connectors.workbook import xlsx  # noqa: PLC0415
 
-    return _written(order, xlsx.by_cells(path, book, sheet))
+    def read(chosen: Sequence[str]) -> Sheets:
+        from connectors.workbook import xlsx  # noqa: PLC0415
+
+        return ((sheet, xlsx.by_cells(path, book, sheet)) for sheet in chosen)
+
+    return Book([worksheet.name for worksheet in worksheets], hidden, read)
 
 
-def _old(order: dict[str, Any], path: Path) -> dict[str, Any]:
+def _old(order: dict[str, Any], path: Path) -> Book:  # noqa: ARG001 - as the others
     from connectors.workbook import xls  # noqa: PLC0415
 
     try:
@@ -113,45 +138,50 @@ def _old(order: dict[str, Any], path: Path) -> dict[str, Any]:
         raise NotInWorkbook("locked", []) from None
     except LookupError:
         raise NotInWorkbook("code page", []) from None
-    names, hidden = book.sheet_names(), xls.hidden(book)
-    if order["list"]:
-        return {"sheets": [name for name in names if name not in hidden]}
-    return _written(order, blocks(xls.rows(book, _chosen(order["sheet"], names, hidden))))
+    return Book(
+        book.sheet_names(),
+        xls.hidden(book),
+        lambda chosen: ((sheet, blocks(xls.rows(book, sheet))) for sheet in chosen),
+    )
 
 
-def _pure(order: dict[str, Any], path: Path, sheet: str) -> dict[str, Any]:
+def _pure(order: dict[str, Any], path: Path, sheets: Sequence[str]) -> dict[str, Any]:
     if order["skip_footer"]:
         raise Impure  # that reader types whole columns at once, including a footer
     from connectors.workbook import xlsx  # noqa: PLC0415
 
-    sheet_data = xlsx.read(path, sheet, order)
+    arriving = xlsx.read(path, sheets, order)
+    first = list(islice(arriving, 1))  # while it parses, it loads modules that type the columns
     from connectors.workbook.table import write_pure  # noqa: PLC0415
 
-    return write_pure(order, sheet_data)
+    return write_pure(order, chain(first, arriving))
 
 
-def _chosen(requested: str | None, names: list[str], hidden: set[str]) -> str:
-    visible = [name for name in names if name not in hidden]
-    if not names:
+def _chosen(order: dict[str, Any], book: Book) -> list[str]:
+    """The names of the sheets to read, in the order of the workbook. A pattern matches visible sheets only."""
+    if not book.names:
         raise NotInWorkbook("no sheet", [])
-    if requested is None and len(visible) == 1:
-        return visible[0]
-    if requested in names:
-        return str(requested)
-    raise NotInWorkbook("sheet", visible)
+    if order["sheets"] is None:
+        if len(book.visible) != 1:
+            raise NotInWorkbook("unnamed", book.visible)
+        return book.visible
+    if order["all"] in book.names:
+        raise NotInWorkbook("all", [])
+    wanted: set[str] = set()
+    for pattern in order["sheets"]:
+        is_pattern = order["several"] and (pattern not in book.names or order["all"] is not None)
+        matches = [name for name in book.visible if fnmatchcase(name, pattern)] if is_pattern else [pattern]
+        if not matches or matches[0] not in book.names:
+            is_missing = not is_pattern or PATTERN.isdisjoint(pattern)
+            raise NotInWorkbook("sheet" if is_missing else "pattern", book.visible, pattern)
+        wanted.update(matches)
+    return [name for name in dict.fromkeys(book.names) if name in wanted]
 
 
-def _written(order: dict[str, Any], arriving: Iterator[Block]) -> dict[str, Any]:
+def _written(order: dict[str, Any], sheets: Sheets) -> dict[str, Any]:
     """Type the columns and write them; a column with errors gets a boolean column beside it."""
-    first = next(arriving, NOTHING)  # while threads parse, load the modules that type the columns
-    from connectors.workbook.blocks import FooterMissing  # noqa: PLC0415
-    from connectors.workbook.table import HeaderMissing, HeaderOfErrors, write  # noqa: PLC0415
+    first = [(sheet, chain([next(rows, NOTHING)], rows)) for sheet, rows in islice(sheets, 1)]
+    # while threads parse, load the modules that type the columns
+    from connectors.workbook.table import write  # noqa: PLC0415
 
-    try:
-        return write(order, chain([first], arriving))
-    except HeaderMissing:
-        raise NotInWorkbook("header", []) from None
-    except FooterMissing:
-        raise NotInWorkbook("footer", []) from None
-    except HeaderOfErrors:
-        raise NotInWorkbook("errors", []) from None
+    return write(order, chain(first, sheets))

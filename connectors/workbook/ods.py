@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +17,7 @@ from connectors.workbook.blocks import ErrorCell, TooMuch
 
 TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 CALC = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"
 COLUMNS = 16_384
@@ -30,7 +31,7 @@ EXCEL_ERROR = re.compile(r"#[^\d#\s].*|Err:\d+")
 
 @dataclass
 class RepeatAllowance:
-    """The cells and characters that repeat counts of a sheet may still add."""
+    """The cells and characters that repeat counts of the sheets may still add."""
 
     cells: int
     characters: int
@@ -51,25 +52,42 @@ class RepeatAllowance:
             raise TooMuch("repeated")
 
 
-def sheets(path: Path) -> list[str]:
+def sheets(path: Path) -> tuple[list[str], set[str]]:
+    """The names of all sheets, and of the hidden ones."""
+    names: list[str] = []
+    hidden: set[str] = set()
+    hiding: set[str | None] = set()
     with zipfile.ZipFile(path) as archive, archive.open("content.xml") as file:
-        names = []
-        for _, element in _events(file, ("start",), f"{TABLE}table"):
-            names.append(element.get(f"{TABLE}name") or "")
-        return names
+        for _, element in _events(file, ("start",), f"{TABLE}table", f"{STYLE}table-properties"):
+            if element.tag == f"{TABLE}table":
+                names.append(element.get(f"{TABLE}name") or "")
+                if element.get(f"{TABLE}style-name") in hiding:
+                    hidden.add(names[-1])
+            elif element.get(f"{TABLE}display") == "false":
+                hiding.add(element.getparent().get(f"{STYLE}name"))
+    return names, hidden
 
 
-def rows(path: Path, sheet: str, repeats: RepeatAllowance) -> Iterator[list[Any]]:
-    """Rows from the top, the empty ones included; a cell is None, an ErrorCell or a value. Raises TooMuch."""
+def rows(path: Path, sheets: Collection[str], repeats: RepeatAllowance) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the rows of these sheets in the order of the workbook, each with the name of its sheet.
+
+    Rows come from the top, the empty ones above a filled one included; a cell is None, an ErrorCell or a value. Raises
+    TooMuch.
+    """
+    unread = set(sheets)
     with zipfile.ZipFile(path) as archive, archive.open("content.xml") as file:
-        inside, empty, count = False, 0, 0
+        sheet: str | None = None
+        empty = count = 0
         for event, element in _events(file, ("start", "end"), f"{TABLE}table", f"{TABLE}table-row"):
             if element.tag == f"{TABLE}table":
-                if inside and event == "end":
-                    return
-                inside = event == "start" and element.get(f"{TABLE}name") == sheet
+                if sheet is not None and event == "end":
+                    unread.discard(sheet)
+                    if not unread:
+                        return
+                name = element.get(f"{TABLE}name") if event == "start" else None
+                sheet, empty, count = name if name in unread else None, 0, 0
             elif event == "end":
-                if inside:
+                if sheet is not None:
                     repeats.take_characters(sum(map(_blanks, element.iter(f"{TEXT}s"))))
                     row, repeat = _row(element), _repeat(element, "rows", ROWS)
                     if not any(cell is not None for cell in row):
@@ -79,8 +97,8 @@ def rows(path: Path, sheet: str, repeats: RepeatAllowance) -> Iterator[list[Any]
                         if count > ROWS:
                             raise TooMuch("repeated")
                         repeats.take(row, min(len(element), len(row)), repeat)
-                        yield from ([] for _ in range(empty))
-                        yield from (row for _ in range(repeat))
+                        yield from ((sheet, []) for _ in range(empty))
+                        yield from ((sheet, row) for _ in range(repeat))
                         empty = 0
                 element.clear()
 

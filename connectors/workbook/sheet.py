@@ -1,11 +1,10 @@
-"""A sheet that a child process has read, with the types that `columns:` declares."""
+"""Sheets that a child process has read as one table, with the types that `columns:` declares."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,20 +20,26 @@ FAILED = "an error like #N/A"
 ROWS = 65_536
 
 
+SheetRow = tuple[str, int]
+"""A sheet, whose name may be empty if there is only one, and a row."""
+
+
 @dataclass(frozen=True)
 class Sheet:
     """An Arrow file of `_row`, =NAME columns, and !NAME columns that mark error cells; `file` is the workbook's name.
 
-    `columns` are the names. `rounded` has, for each column, the number of rounded cells and the first one's row.
-    `repeated` are the names that come from the same text of the header.
+    For `several` sheets it has `_sheet` too, and places name the sheet. `columns` are the names. `rounded` has, for
+    each column, the number of rounded cells and the place of the first one. `repeated` are the names that come from the
+    same text of the `header`.
     """
 
     path: Path
     file: str
     columns: tuple[str, ...]
-    rounded: Mapping[str, tuple[int, int]]
-    header_row: int
+    rounded: Mapping[str, tuple[int, SheetRow]]
+    header: SheetRow
     repeated: Sequence[Sequence[str]]
+    several: bool
 
     def described(self, kinds: Mapping[str, Declared], notation: Notation) -> pa.Schema:
         """The columns of a scan. Raises ColumnMissing."""
@@ -53,8 +58,12 @@ class Sheet:
     def warnings(self, columns: Sequence[str] | None) -> tuple[UnreadableCells, ...]:
         """Warnings for readers of these columns, or of any."""
         warning = confusable(self.repeated, columns)
-        place = f"{self.file}, row {self.header_row}"
+        place = self.place(*self.header)
         return (UnreadableCells("*", f"{warning}; rename them in the sheet", 0, place),) if warning else ()
+
+    def place(self, sheet: str, row: int) -> str:
+        """The place of a row, for people."""
+        return f"{self.file}, sheet {sheet}, row {row}" if self.several else f"{self.file}, row {row}"
 
     def _raw(self, kinds: Mapping[str, Declared]) -> tuple[pa.Schema, dict[str, Declared]]:
         for name in kinds:
@@ -64,7 +73,9 @@ class Sheet:
             schema = pa.ipc.open_file(file).schema
         raw = pa.schema(
             [pa.field(name, schema.field(f"={name}").type) for name in self.columns]
-            + [pa.field("_file", pa.string(), nullable=False), pa.field("_row", pa.int64(), nullable=False)]
+            + [pa.field("_file", pa.string(), nullable=False)]
+            + [pa.field("_sheet", pa.string(), nullable=False)] * self.several
+            + [pa.field("_row", pa.int64(), nullable=False)]
         )
         naive = {name: Declared("instant") for name in self.columns if pa.types.is_timestamp(raw.field(name).type)}
         return raw, {**naive, **kinds}
@@ -80,19 +91,19 @@ class Sheet:
 
 @dataclass
 class _Reading:
-    """One pass over a sheet; `failed` counts error cells by column, with the first one's row."""
+    """One pass over sheets; `failed` counts error cells by column, with the sheet and row of the first one."""
 
     sheet: Sheet
     chosen: pa.Schema
     kinds: Mapping[str, Declared]
     notation: Notation
-    failed: dict[str, tuple[int, int]] = field(default_factory=dict)
+    failed: dict[str, tuple[int, SheetRow]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.coercion = Coercion(self.chosen, self.kinds, self.notation)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        names = ["_row", *(f"{mark}{name}" for name in self.chosen.names for mark in "=!")]
+        names = ["_row", "_sheet", *(f"{mark}{name}" for name in self.chosen.names for mark in "=!")]
         try:
             for batch in self.sheet.read(names):
                 complete = _without_failed(batch, self.chosen.names, self.failed)
@@ -102,27 +113,26 @@ class _Reading:
             self.coercion.close()
 
     def _batch(self, part: pa.RecordBatch) -> pa.RecordBatch:
-        rows = part.column("_row")
         data = {
-            name: rows
-            if name == "_row"
+            name: part.column(name)
+            if name in ("_row", "_sheet")
             else pa.repeat(pa.scalar(self.sheet.file, pa.string()), part.num_rows)
             if name == "_file"
             else part.column(f"={name}")
             for name in self.chosen.names
         }
         batch = pa.RecordBatch.from_arrays(list(data.values()), schema=self.chosen)
-        return self.coercion.batch(batch, _Places(self.sheet.file, self.coercion.position, rows))
+        return self.coercion.batch(batch, _Places(self.sheet, self.coercion.position, part))
 
     def problems(self) -> tuple[UnreadableCells, ...]:
-        name, rounded = self.sheet.file, self.sheet.rounded
+        place, rounded = self.sheet.place, self.sheet.rounded
         return (
             *(
-                UnreadableCells(column, FAILED, n, f"{name}, row {row}", skipped=True)
-                for column, (n, row) in self.failed.items()
+                UnreadableCells(column, FAILED, n, place(*first), skipped=True)
+                for column, (n, first) in self.failed.items()
             ),
             *(
-                UnreadableCells(column, ROUNDED, rounded[column][0], f"{name}, row {rounded[column][1]}")
+                UnreadableCells(column, ROUNDED, rounded[column][0], place(*rounded[column][1]))
                 for column in self.chosen.names
                 if column in rounded
             ),
@@ -132,18 +142,23 @@ class _Reading:
 
 @dataclass(frozen=True)
 class _Places:
-    """Names a record by its row in the sheet."""
+    """Names a record by its row, and by its sheet if there are several."""
 
-    name: str
+    sheet: Sheet
     start: int
-    rows: pa.Array[Any]
+    part: pa.RecordBatch
 
     def __call__(self, position: int) -> str:
-        return f"{self.name}, row {self.rows[position - self.start].as_py()}"
+        return self.sheet.place(*_place(self.part, position - self.start))
+
+
+def _place(batch: pa.RecordBatch, position: int) -> SheetRow:
+    sheet = batch.column("_sheet")[position].as_py() if "_sheet" in batch.schema.names else ""
+    return sheet, batch.column("_row")[position].as_py()
 
 
 def _without_failed(
-    batch: pa.RecordBatch, columns: Sequence[str], failed: dict[str, tuple[int, int]]
+    batch: pa.RecordBatch, columns: Sequence[str], failed: dict[str, tuple[int, SheetRow]]
 ) -> pa.RecordBatch:
     """Leave out records with an error in one of these columns, each counted once, under the first such column."""
     for column in columns:
@@ -152,8 +167,8 @@ def _without_failed(
         wrong = batch.column(f"!{column}")
         count = pc.sum(wrong).as_py() or 0
         if count:
-            row = batch.column("_row")[pc.index(wrong, pa.scalar(value=True)).as_py()].as_py()
-            before, first = failed.get(column, (0, row))
+            place = _place(batch, pc.index(wrong, pa.scalar(value=True)).as_py())
+            before, first = failed.get(column, (0, place))
             failed[column] = (before + count, first)
             batch = batch.filter(pc.invert(wrong))
     return batch

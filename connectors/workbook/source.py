@@ -1,7 +1,7 @@
 """Source `workbook`: the sheets of one xlsx, ods or xls file, typed as their cells are.
 
-A child process with limits reads the sheet into Arrow, which is cached until the file changes. `_row` is the row number
-that a spreadsheet shows, `_file` the file's name.
+A child process with limits reads the sheets of a dataset into Arrow, which is cached until the file changes. `_row` is
+the row number that a spreadsheet shows, `_file` the file's name, `_sheet` the sheet's if a dataset may have several.
 """
 
 from __future__ import annotations
@@ -14,33 +14,34 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from connectors.base import DatasetSettings, Declaration, Scan, SourceSettings, UnreadableCells
 from connectors.declared import Declared, Notation, declared
 from connectors.disk.opened_file import OpenedFile, digest, open_beneath
-from connectors.disk.paths import looking, state
+from connectors.disk.paths import looking, patterns, state
 from connectors.disk.scratch import Scratch
-from connectors.errors import ConnectorError, DatasetMissing, FileRefused, FileUnreadable, ReadStopped
+from connectors.errors import (
+    ConnectorError,
+    DatasetMissing,
+    FileRefused,
+    FileUnreadable,
+    ReadStopped,
+)
 from connectors.headers import OURS
 from connectors.underway import Read, Underway
 from connectors.workbook import isolated
 from connectors.workbook.declaring import LOOKED_AT, MOST_BELOW, header_row, totals
-from connectors.workbook.guard import LOCKED, WorkbookLimits, kind_of
+from connectors.workbook.guard import WorkbookLimits, kind_of
+from connectors.workbook.refusals import refusal
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from connectors.workbook.sheet import Sheet
 
+ALL = "all"
 SUFFIXES = (".xlsx", ".xlsm", ".ods", ".xls")
-UNREADABLE = {
-    "locked": LOCKED,
-    "code page": ("its text has an unknown code page", "save it as .xlsx"),
-    "errors": ("its header row holds only errors, such as #N/A", "choose another `sheet` or `header_row`"),
-    "no sheet": ("it has no sheet with cells, only charts, dialogs or macros", "choose another workbook"),
-}
-"""Reason and remedy for each word with which the child refuses."""
 WAITING = 4
 """The factor from a reader's processor time to its allowed time, on a busy machine."""
 
@@ -59,14 +60,28 @@ class WorkbookSettings(SourceSettings):
 class WorkbookDataset(DatasetSettings):
     """`sheet` is optional if only one sheet is visible; `header_row`, counted from 1, defaults to the first filled row.
 
-    `skip_footer` is the number of filled rows at the end to leave out. `fill` are columns whose empty cells take the
-    value above them, as merged cells look.
+    `sheet` may be `all`, a pattern (`2026-*`), or a list of names and patterns: these sheets are one dataset.
+    `skip_footer` is the number of filled rows at the end of each to leave out. `fill` are columns whose empty cells
+    take the value above them, as merged cells look.
     """
 
-    sheet: str | None = None
+    sheet: str | tuple[str, ...] | None = None
     header_row: int | None = Field(default=None, ge=1)
     skip_footer: int = Field(default=0, ge=0, le=1_000)
     fill: tuple[str, ...] = ()
+
+    @field_validator("sheet")
+    @classmethod
+    def _names_sheets(cls, sheet: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        if sheet == ():
+            raise ValueError("name a sheet, or write `all`")
+        return sheet
+
+    @property
+    def is_several(self) -> bool:
+        """Return True if `sheet` may choose several sheets."""
+        sheet = self.sheet
+        return sheet is not None and (not isinstance(sheet, str) or sheet == ALL or bool(set(sheet) & set("*?[")))
 
 
 class WorkbookSource:
@@ -96,7 +111,8 @@ class WorkbookSource:
         return {"type": "workbook", "path": str(path)} if is_workbook else None
 
     def candidates(self) -> Sequence[str]:
-        return self.datasets()
+        """Sheets; those whose names differ only in digits, and that have the same header, are one pattern."""
+        return patterns(self.datasets(), self._header)
 
     def declaration(self, candidate: str) -> Declaration:
         """Propose the sheet, its header's row if the first filled row is a title, and the totals to leave out."""
@@ -110,6 +126,13 @@ class WorkbookSource:
         if below := totals([cells[1:] for cells in first], [cells[1:] for cells in last]):
             settings["skip_footer"], reasons["skip_footer"] = below, "the last rows are totals"
         return Declaration(settings, reasons)
+
+    def _header(self, sheet: str) -> tuple[str, ...]:
+        """The columns of a sheet; its name alone if it cannot be read."""
+        try:
+            return tuple(self.describe(WorkbookDataset(sheet=sheet)).names)
+        except ConnectorError:
+            return (sheet,)
 
     def _ends(self, dataset: WorkbookDataset, columns: Sequence[str]) -> tuple[list[list[Any]], list[list[Any]]]:
         """Return the cells of the first and of the last rows."""
@@ -170,20 +193,29 @@ class WorkbookSource:
             from connectors.workbook.sheet import Sheet  # noqa: PLC0415 - the child works while this is loaded
 
             answer = self._ask(order, file, key)
-            rounded = {name: (count, row) for name, (count, row) in answer["rounded"].items()}
-            columns, repeats = tuple(answer["columns"]), tuple(answer["repeated"])
+            rounded = {name: (count, tuple(place)) for name, (count, place) in answer["rounded"].items()}
+            columns, header = tuple(answer["columns"]), tuple(answer["header"])
             confirm_columns(self.path.name, dataset.fill, columns)
             self._read[key] = Sheet(
-                Path(order["target"]), self.path.name, columns, rounded, answer["header_row"], repeats
+                Path(order["target"]),
+                self.path.name,
+                columns,
+                rounded,
+                header,
+                tuple(answer["repeated"]),
+                dataset.is_several,
             )
         return self._read[key]
 
     def _order(self, dataset: WorkbookDataset) -> tuple[str, dict[str, Any], OpenedFile]:
         """A key that is unique for the order and the state of the file; the order; the file."""
         wishes = {name: _wish(kind, _notation(dataset).mark) for name, kind in _kinds(dataset).items()}
+        names = [dataset.sheet] if isinstance(dataset.sheet, str) else dataset.sheet
         order = {
             "list": False,
-            "sheet": dataset.sheet,
+            "sheets": ["*"] if dataset.sheet == ALL else names,
+            "several": dataset.is_several,
+            "all": ALL if dataset.sheet == ALL else None,
             "header_row": dataset.header_row,
             "skip_footer": dataset.skip_footer,
             "fill": dataset.fill,
@@ -222,7 +254,7 @@ class WorkbookSource:
             raise self._broken(child.returncode, complained)
         answer: dict[str, Any] = json.loads(output)
         if "refused" in answer:
-            raise self._refused(answer, order)
+            raise refusal(answer, order, self.name, self.path.name, self._limits)
         return answer
 
     def _start(self, order: dict[str, Any], file: OpenedFile, key: str) -> tuple[subprocess.Popen[str], Read]:
@@ -286,29 +318,6 @@ class WorkbookSource:
             f"reading it takes more than {self._limits.memory:,} bytes of memory or {self._limits.seconds} seconds",
             "split it, or raise `max_memory` or `max_seconds`",
         )
-
-    def _refused(self, answer: dict[str, Any], order: dict[str, Any]) -> ConnectorError:
-        if answer["refused"] == "repeated":
-            cells, characters = answer["limits"]
-            return FileRefused(
-                self.path.name,
-                f"its repeated cells are more than {cells:,}, or their text is more than {characters:,} bytes",
-                "if that is right, raise `max_repeated` or `max_unpacked`",
-            )
-        if answer["refused"] == "written":
-            reason = f"its sheet takes more than {self._limits.unpacked:,} bytes unpacked"
-            return FileRefused(self.path.name, reason, "if that is right, raise `max_unpacked`, or split it")
-        if answer["refused"] == "footer":
-            reason = f"it has fewer than the {order['skip_footer']} filled rows that `skip_footer` leaves out"
-            return FileUnreadable(self.path.name, reason, "choose another `sheet`, or correct `skip_footer`")
-        if answer["refused"] == "header":
-            row = order["header_row"]
-            sentence = f"row {row} is below the last filled row" if row else "the sheet is empty and has no header"
-            return FileUnreadable(self.path.name, sentence, "choose another `sheet` or `header_row`")
-        if answer["refused"] in UNREADABLE:
-            return FileUnreadable(self.path.name, *UNREADABLE[answer["refused"]])
-        missing = f"sheet {order['sheet']}" if order["sheet"] else "single visible sheet, so `sheet` must say which"
-        return DatasetMissing(self.name, missing, answer["known"])
 
 
 def _kinds(dataset: WorkbookDataset) -> dict[str, Declared]:

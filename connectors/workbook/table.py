@@ -1,16 +1,17 @@
-"""Write the typed columns of a sheet, block by block, into an Arrow file."""
+"""Write the typed columns of sheets, block by block, into one Arrow file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from connectors.headers import repeated, stable_names
-from connectors.workbook.blocks import Block, ErrorCell, without_footer
+from connectors.workbook.blocks import Block, ErrorCell, FooterMissing, Impure, NotInWorkbook, without_footer
 from connectors.workbook.cells import ColumnOfCells, Wish, typed
 
 if TYPE_CHECKING:
@@ -20,50 +21,105 @@ BLANK = ("", None)
 BATCH = 40_000
 
 
-class HeaderMissing(Exception):
-    """There is no filled row, or the requested header row is below the last one."""
+class SheetEmpty(Exception):
+    """The sheet has no filled row."""
 
 
-class HeaderOfErrors(Exception):
-    """All cells of the header row are errors."""
+def write(order: Mapping[str, Any], sheets: Iterable[tuple[str, Iterator[Block]]]) -> dict[str, Any]:
+    """Write `_row`, =NAME columns, and !NAME columns that mark error cells; for several sheets, `_sheet` too.
 
-
-def write(order: Mapping[str, Any], arriving: Iterator[Block]) -> dict[str, Any]:
-    """Write `_row`, =NAME columns, and !NAME columns that mark error cells.
-
-    Returns the names, the renamed repeated ones, the row of the header, and the rounded cells. Raises HeaderMissing,
-    HeaderOfErrors and FooterMissing.
+    Each column has one type over all sheets; empty sheets are skipped. Returns the names, the renamed repeated ones,
+    the place of the first header, and the rounded cells. Raises NotInWorkbook.
     """
-    row, header, below = _header(order["header_row"], arriving)
+    tables: list[_Table] = []
+    for sheet, arriving in sheets:
+        with suppress(SheetEmpty):
+            tables.append(_of_sheet(order, sheet, arriving))
+    return _write_tables(order, tables)
+
+
+def write_pure(order: Mapping[str, Any], sheets: Iterable[Pure]) -> dict[str, Any]:
+    """Write sheets whose columns are already typed. Raises Impure and NotInWorkbook."""
+    tables: list[_Table] = []
+    for sheet in sheets:
+        tables.append(_Table(sheet.sheet, 1, list(sheet.header), order))
+        tables[-1].take(sheet)
+    return _write_tables(order, tables, are_pure=True)
+
+
+def _of_sheet(order: Mapping[str, Any], sheet: str, arriving: Iterator[Block]) -> _Table:
+    row, header, below = _header(sheet, order["header_row"], arriving)
     if {ErrorCell} == {type(cell) for cell in header if cell not in BLANK}:
-        raise HeaderOfErrors
-    table = _Table(row, header, order)
-    for block in without_footer(below, order["skip_footer"], _filled) if order["skip_footer"] else below:
-        table.add(block)
-    return _write_table(order, table)
+        raise NotInWorkbook("errors", [], sheet)
+    table = _Table(sheet, row, header, order)
+    try:
+        for block in without_footer(below, order["skip_footer"], _filled) if order["skip_footer"] else below:
+            table.add(block)
+    except FooterMissing:
+        raise NotInWorkbook("footer", [], sheet) from None
+    return table
 
 
-def write_pure(order: Mapping[str, Any], sheet: Pure) -> dict[str, Any]:
-    """Write a sheet whose columns are already typed. Raises Impure."""
-    table = _Table(1, list(sheet.header), order)
-    table.take(sheet)
-    return _write_table(order, table)
-
-
-def _write_table(order: Mapping[str, Any], table: _Table) -> dict[str, Any]:
-    schema, arrays = table.finished()
+def _write_tables(order: Mapping[str, Any], tables: Sequence[_Table], *, are_pure: bool = False) -> dict[str, Any]:
+    if not tables:
+        raise NotInWorkbook("header", [])
+    first = tables[0]
+    rows = [row for table in tables for row in table.rows]
+    columns = _united(tables)
+    if are_pure and any(len(column.kinds) > 1 for column, _ in columns.values()):
+        raise Impure  # sheets hold different kinds of cells
+    rounded: dict[str, tuple[int, tuple[str, int]]] = {}
+    fields: list[tuple[str, pa.DataType]] = [("_row", pa.int64())]
+    arrays: list[Any] = [pa.array(rows, pa.int64())]
+    if order["several"]:
+        fields.append(("_sheet", pa.string()))
+        arrays.append(pa.chunked_array([pa.repeat(table.sheet, len(table.rows)) for table in tables], pa.string()))
+    for name, (column, wrong) in columns.items():
+        if positions := column.without_rounded():
+            rounded[name] = len(positions), (_sheet_at(tables, positions[0]), rows[positions[0]])
+        fields += [(f"={name}", (cells := column.finished()).type)]
+        arrays.append(cells)
+        if wrong:
+            fields.append((f"!{name}", pa.bool_()))
+            arrays.append(pa.array([place in wrong for place in range(len(rows))], pa.bool_()))
+    schema = pa.schema(fields)
     with pa.OSFile(order["target"], "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
         writer.write_table(pa.Table.from_arrays(arrays, schema=schema), BATCH)
     return {
-        "columns": table.names,
-        "repeated": table.repeated,
-        "header_row": table.row,
-        "rounded": table.rounded,
+        "columns": list(columns),
+        "repeated": first.repeated,
+        "header": (first.sheet, first.row),
+        "rounded": rounded,
     }
 
 
-def _header(header_row: int | None, arriving: Iterator[Block]) -> tuple[int, list[Any], Iterator[Block]]:
-    """The row of the header, its cells, and the blocks below it."""
+def _united(tables: Sequence[_Table]) -> dict[str, tuple[ColumnOfCells, set[int]]]:
+    """The columns of the sheets below each other, with the positions of errors. Raises NotInWorkbook if they differ."""
+    columns, start = tables[0].columns(), len(tables[0].rows)
+    for table in tables[1:]:
+        more = table.columns()
+        for these, those, sheet, without in (
+            (more, columns, table.sheet, tables[0].sheet),
+            (columns, more, tables[0].sheet, table.sheet),
+        ):
+            if missing := [name for name in these if name not in those]:
+                raise NotInWorkbook("columns", [missing[0], without], sheet)
+        for name, (column, wrong) in columns.items():
+            column.append(more[name][0])
+            wrong |= {start + place for place in more[name][1]}
+        start += len(table.rows)
+    return columns
+
+
+def _sheet_at(tables: Sequence[_Table], position: int) -> str:
+    """The sheet of the record at that position of all."""
+    ends = accumulate(len(table.rows) for table in tables)
+    return next(table.sheet for table, end in zip(tables, ends, strict=True) if position < end)
+
+
+def _header(sheet: str, header_row: int | None, arriving: Iterator[Block]) -> tuple[int, list[Any], Iterator[Block]]:
+    """The row of the header, its cells, and the blocks below it. Raises SheetEmpty, and NotInWorkbook for one below."""
+    is_empty = True
     for block in arriving:
         for at, cells in enumerate(block.rows):
             row = block.first + at
@@ -71,7 +127,10 @@ def _header(header_row: int | None, arriving: Iterator[Block]) -> tuple[int, lis
                 return row, cells, chain([_below(block, at + 1)], arriving)
             if header_row is not None and row > header_row:  # the block before ended above it: it is empty
                 return header_row, [], chain([_below(block, at)], arriving)
-    raise HeaderMissing
+            is_empty = is_empty and not _filled(cells)
+    if is_empty:
+        raise SheetEmpty
+    raise NotInWorkbook("header", [], sheet)
 
 
 def _below(block: Block, at: int) -> Block:
@@ -83,21 +142,21 @@ def _filled(cells: list[Any]) -> bool:
 
 
 class _Table:
-    def __init__(self, row: int, header: list[Any], order: Mapping[str, Any]) -> None:
-        self.row = row
+    """The records of one sheet, whose header is in `row`; `rows` are their numbers."""
+
+    def __init__(self, sheet: str, row: int, header: list[Any], order: Mapping[str, Any]) -> None:
+        self.sheet, self.row = sheet, row
         self._header = ["" if cell is None or isinstance(cell, ErrorCell) else str(cell) for cell in header]
         self._wishes = {name: Wish(**wish) for name, wish in order["wishes"].items()}
         self._nulls = frozenset(order["nulls"])
         self._fill = frozenset(order["fill"])
         self._columns: list[ColumnOfCells] = []
         self._wrong: dict[int, set[int]] = {}
-        self._rows: list[int] = []
+        self.rows: list[int] = []
         self._unique_names: list[str] = []
-        self.names: list[str] = []
-        self.rounded: dict[str, tuple[int, int]] = {}
 
     def add(self, block: Block) -> None:
-        start, numbers, rows = len(self._rows), *self._filled_rows(block)
+        start, numbers, rows = len(self.rows), *self._filled_rows(block)
         if not rows:
             return
         widths = set(map(len, rows))
@@ -109,7 +168,7 @@ class _Table:
             self._columns[place].add(self._without_errors(place, cells, start))
         for column in self._columns[len(rows[0]) :]:
             column.add([None] * len(rows))
-        self._rows += numbers
+        self.rows += numbers
 
     def take(self, sheet: Pure) -> None:
         """Add all rows at once. Raises Impure."""
@@ -123,7 +182,7 @@ class _Table:
         positions = pa.array(sorted(set(range(sheet.batch.num_rows)) - (set(left_out) - touched)), pa.int64())
         for column, (kind, cells) in zip(self._columns, parts, strict=True):
             column.take(kind, cells.take(positions) if left_out else cells)
-        self._rows = pc.add(positions, 2).to_pylist()
+        self.rows = pc.add(positions, 2).to_pylist()
         place = {position: n for n, position in enumerate(positions.to_pylist())} if sheet.errors else {}
         for position, column_number in sheet.errors:
             self._wrong.setdefault(column_number, set()).add(place[position])
@@ -156,22 +215,14 @@ class _Table:
                 column.add([None] * before)
             self._columns.append(column)
 
-    def finished(self) -> tuple[pa.Schema, list[Any]]:
-        self._grow(len(self._header), len(self._rows))
-        fields: list[tuple[str, pa.DataType]] = [("_row", pa.int64())]
-        arrays: list[Any] = [pa.array(self._rows, pa.int64())]
+    def columns(self) -> dict[str, tuple[ColumnOfCells, set[int]]]:
+        """The columns by name, filled down, with the positions of errors. They are complete: nothing may be added."""
+        self._grow(len(self._header), len(self.rows))
+        columns: dict[str, tuple[ColumnOfCells, set[int]]] = {}
         for place, (name, column) in enumerate(zip(self._unique_names, self._columns, strict=True)):
             wrong = self._wrong.get(place, set())
             if name in self._fill:
                 column.fill_down(wrong)
-            if not self._header[place].strip() and not column.kinds and not wrong:
-                continue  # formatted, never filled
-            self.names.append(name)
-            if rounded := column.without_rounded():
-                self.rounded[name] = len(rounded), self._rows[rounded[0]]
-            fields += [(f"={name}", (cells := column.finished()).type)]
-            arrays.append(cells)
-            if wrong:
-                fields.append((f"!{name}", pa.bool_()))
-                arrays.append(pa.array([i in wrong for i in range(len(self._rows))], pa.bool_()))
-        return pa.schema(fields), arrays
+            if self._header[place].strip() or column.kinds or wrong:  # else formatted, never filled
+                columns[name] = column, wrong
+        return columns

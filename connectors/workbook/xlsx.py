@@ -11,9 +11,10 @@ import logging
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -149,6 +150,7 @@ HEAD = 1 << 16
 FIRST = re.compile(
     rb'<sheetData>\s*<row\s(?:[^>]*\s)?r="1"[^>]*>\s*<c\s(?:[^>]*\s)?r="A1"([^>]*)>(.*?)</row>', re.DOTALL
 )
+EMPTY = re.compile(rb"<sheetData\s*(?:/>|>\s*</sheetData>)")
 CELL = re.compile(rb"<c\s([^>]*?)/?>")
 UNNAMED = "__UNNAMED__"
 FAILED = re.compile(r"got '(?:Some\()?Error\(")
@@ -157,24 +159,32 @@ FAILED = re.compile(r"got '(?:Some\()?Error\(")
 
 @dataclass(frozen=True)
 class Pure:
-    """A sheet as it was read, without header: a batch of typed columns, whose row n is row n + 2 of the sheet.
+    """A sheet as it was read, without header: a batch of typed columns, whose row n is row n + 2 of `sheet`.
 
     `errors` are the places (position in the batch, column) of error cells; they are null.
     """
 
+    sheet: str
     header: list[str]
     batch: Any
     errors: frozenset[tuple[int, int]]
 
 
-def read(path: Path, sheet: str, order: Mapping[str, Any]) -> Pure:
-    """Read the sheet. Raises Impure, also for any mistake, which the other reader reports."""
+def read(path: Path, sheets: Sequence[str], order: Mapping[str, Any]) -> Iterator[Pure]:
+    """Read the sheets, but for empty ones. Raises Impure, also for any mistake, which the other reader reports."""
     if order["header_row"] not in (None, 1):
         raise Impure
-    columns = _columns_of_header(path, sheet)
     logging.getLogger("fastexcel").setLevel(logging.ERROR)
+    opened = cache(lambda: fastexcel.read_excel(path))
+    for sheet in sheets:
+        columns = _columns_of_header(path, sheet)
+        if columns is not None:
+            yield _read(sheet, columns, opened, order)
+
+
+def _read(sheet: str, columns: int, opened: Callable[[], fastexcel.ExcelReader], order: Mapping[str, Any]) -> Pure:
     with ThreadPoolExecutor(1) as beside:
-        loading = beside.submit(_loaded, path, sheet)
+        loading = beside.submit(_loaded, opened, sheet)
         import pyarrow.compute  # noqa: F401, PLC0415 - slow, so it loads beside the sheet
 
         try:
@@ -186,7 +196,7 @@ def read(path: Path, sheet: str, order: Mapping[str, Any]) -> Pure:
     if len(header) != columns or _is_doubtful(header):
         raise Impure
     errors = frozenset(_place(cell, order) for cell in wrong.errors) if wrong else frozenset[tuple[int, int]]()
-    return Pure(header, batch, errors)
+    return Pure(sheet, header, batch, errors)
 
 
 def _place(cell: fastexcel.CellError, order: Mapping[str, Any]) -> tuple[int, int]:
@@ -196,18 +206,20 @@ def _place(cell: fastexcel.CellError, order: Mapping[str, Any]) -> tuple[int, in
     return cell.offset_position
 
 
-def _loaded(path: Path, sheet: str) -> fastexcel.ExcelSheet:
-    return fastexcel.read_excel(path).load_sheet(sheet, schema_sample_rows=None, dtype_coercion="strict")
+def _loaded(opened: Callable[[], fastexcel.ExcelReader], sheet: str) -> fastexcel.ExcelSheet:
+    return opened().load_sheet(sheet, schema_sample_rows=None, dtype_coercion="strict")
 
 
-def _columns_of_header(path: Path, sheet: str) -> int:
-    """The number of cells in the first row. Raises Impure unless all are texts."""
+def _columns_of_header(path: Path, sheet: str) -> int | None:
+    """The number of cells in the first row; None for a sheet without rows. Raises Impure unless all are texts."""
     with zipfile.ZipFile(path) as archive:
         part = part_of(archive, sheet)
         if part is None:
             raise Impure
         with archive.open(part) as file:
             head = file.read(HEAD)
+    if EMPTY.search(head):
+        return None
     first = FIRST.search(head)
     if first is None:
         raise Impure

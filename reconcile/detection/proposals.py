@@ -21,6 +21,7 @@ from connectors.coerce import Coercion
 from connectors.declared import Notation, declared
 from reconcile.detection import epochs, unseen
 from reconcile.detection.subject import Subject
+from rules.values import PLACE
 
 SAMPLE = 1_000
 MOST_COLUMNS = 200
@@ -238,7 +239,7 @@ def _sampled(subject: Subject, settings: DatasetSettings) -> dict[str, Counter[s
     untyped = settings.model_copy(update={"columns": {}})
     fields = [field for field in subject.source.describe(untyped) if pa.types.is_string(field.type)]
     readable = [field.name for field in fields if b"refused" not in (field.metadata or {})]
-    names = [name for name in readable if name != "_file"][:MOST_COLUMNS]
+    names = [name for name in readable if name not in PLACE][:MOST_COLUMNS]
     if not names:
         return {}
     scan = subject.source.scan(untyped, names)

@@ -161,8 +161,8 @@ class Hidden:
     def name(self, member: Named) -> str:
         """Return a record's name for people: its id, or its place or its values if it has none."""
         if (place := self.place(member)) is not None:
-            file, row = place
-            return f"{file}, row {row}"
+            file, *sheet, row = place
+            return ", ".join([file, *(f"sheet {name}" for name in sheet), f"row {row}"])
         if is_of_content(member.id):
             return " · ".join(map(_text, self.values(member).values()))
         return " / ".join(map(_text, self.record(member.id)))
@@ -172,9 +172,13 @@ class Hidden:
         return MASK in self.record(member.id)
 
     def place(self, member: Named) -> list[Any] | None:
-        """Return file and row of a record without an id; None if they are unknown, or if it has an id."""
-        place = [public(member.values.get(name)) for name in PLACE]
-        return None if None in place or not is_of_content(member.id) else list(map(self.value, PLACE, place))
+        """Return file and row of a record without an id, with the sheet between them if its dataset may have several.
+
+        None if they are unknown, or if it has an id.
+        """
+        names = [name for name in PLACE if name != "_sheet" or name in member.values]
+        place = [public(member.values.get(name)) for name in names]
+        return None if None in place or not is_of_content(member.id) else list(map(self.value, names, place))
 
     def values(self, member: Named) -> dict[str, Any]:
         return {name: self.value(name, public(value)) for name, value in member.values.items()}

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from notifications.wording.words import plural
 from reconcile.profiling.columns import PERSONAL, Column, Role
-from rules.values import Type
+from rules.values import PLACE, Type
 
 MOST_PAIRS = 30
 """Pairs of columns that are tried; each takes one count over all records."""
@@ -83,7 +83,7 @@ def _is_document(column: Column) -> bool:
 
 
 def _is_name(column: Column) -> bool:
-    return column.is_identifier or column.name == "_file"
+    return column.is_identifier or column.name in PLACE
 
 
 def _plausible(column: Column) -> tuple[bool, bool]:

@@ -240,7 +240,7 @@ def _cell(record: GivenRecord, column: str) -> Cell:
 
 def _place(row: dict[str, Value], number: int, schema: Schema) -> None:
     """Give a record of a file the place that its author left out."""
-    places: tuple[Value, Value] = ("example", number)
+    places: tuple[Value, ...] = ("example", "example", number)
     for column, value in zip(PLACE, places, strict=True):
         if column in schema and row[column] is None:
             row[column] = value
@@ -248,7 +248,7 @@ def _place(row: dict[str, Value], number: int, schema: Schema) -> None:
 
 def _numbers(rows: Sequence[Mapping[str, Value]], columns: Sequence[str]) -> list[int]:
     """Return the place of each record among those without id: as written in files, by its values in databases."""
-    if PLACE[1] in columns:
+    if PLACE[-1] in columns:
         return list(range(1, len(rows) + 1))
     order = sorted(range(len(rows)), key=lambda place: [order_key(filled(rows[place][name])) for name in columns])
     return [order.index(place) + 1 for place in range(len(rows))]

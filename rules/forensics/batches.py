@@ -109,11 +109,11 @@ class Batches:
 
 
 def _places(group: Repeated) -> Iterator[tuple[str, int]]:
-    """Yield file and row of the records."""
+    """Yield the file, with the sheet if there are several, and the row of the records."""
     for record in group.records[:_COMPARED]:
-        file, row = map(record.get, PLACE)
+        file, sheet, row = map(record.get, PLACE)
         if isinstance(file, str) and isinstance(row, int):
-            yield file, row
+            yield f"{file}, sheet {sheet}" if isinstance(sheet, str) else file, row
 
 
 def _forget(counts: Counter[Any]) -> None:

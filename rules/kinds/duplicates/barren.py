@@ -97,7 +97,8 @@ def _fixed_test(
 
 
 def _unequal(rule: DuplicatesRule, dataset: DatasetFacts, ranges: Ranges) -> Iterator[tuple[SettingPath, str]]:
-    names: Sequence[tuple[Sequence[str], str]] = ((dataset.id, "the whole id"), (PLACE, "file and row"))
+    place = [name for name in PLACE if name != "_sheet" or name in dataset.columns]
+    names: Sequence[tuple[Sequence[str], str]] = ((dataset.id, "the whole id"), (place, "file and row"))
     for path, keys in _each_key(rule):
         is_fixed = _fixed_test(rule, dataset, ranges, keys)
         for columns, subject in names:
