@@ -106,8 +106,15 @@ def _judge(tally: Tally, judged: Difference) -> None:
             return
     if isinstance(seen, Answer) and expected is not None and seen.unread is None:
         judged = replace(judged, expected=replace(expected, unread=None))
+    elif expected is not None and _is_hardly_read(expected):
+        judged = replace(judged, expected=None)
     if judged.seen != judged.expected:
         tally.differences.append(judged)
+
+
+def _is_hardly_read(answer: Answer) -> bool:
+    """Return True if a column cannot be read in more than half of the records, or in 20 and more than a tenth."""
+    return any(n * 2 > answer.read or (n >= 20 and n * 10 > answer.read) for n in (answer.unread or {}).values())
 
 
 def _write(folder: Path, cases: Sequence[Case], home: Home) -> None:
