@@ -17,6 +17,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import openpyxl
 import pytest
 import sqlalchemy as sa
 import xlsxwriter
@@ -794,3 +795,28 @@ def test_what_is_said_in_another_encoding_is_refused_in_a_sentence(
     answer = project(*words, RECONCILE_ACTOR=actor)
 
     in_words(answer, 2, "\\xe9` is not UTF-8 text")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("wrong", "code"), [(4, 0), (5, 0), (6, 3)])
+def test_records_with_error_cells_count_among_those_that_cannot_be_read(tmp_path: Path, wrong: int, code: int) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append(["id", "key", "amount"])
+    for number in range(10):
+        sheet.append([number, f"k{number // 2}", "#N/A" if number >= 10 - wrong else 1.5])
+    for row in sheet.iter_rows(min_row=2, min_col=3, max_col=3):
+        for cell in row:
+            cell.data_type = "e" if cell.value == "#N/A" else "n"
+    book.save(tmp_path / "book.xlsx")
+    project = Project(tmp_path).write(
+        "version: 1\nsources: {book: {type: workbook, path: book.xlsx}}\n"
+        "datasets: {rows: {source: book, id: id}}\n"
+        "rules: {twin: {kind: duplicates, dataset: rows, key: [key, amount]}}\n"
+    )
+
+    answer = project("run")
+
+    assert answer.code == code, answer.said
+    assert ("can't read `amount` in 6 of 10 records" in answer.said) is (code == 3)

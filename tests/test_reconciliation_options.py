@@ -247,7 +247,7 @@ def test_a_tolerance_holds_for_every_key() -> None:
 
 
 def test_a_missing_record_names_all_keys() -> None:
-    assert rule(BY_TEXT).because("left_only") == "ledger has no record with the same ref or status / ref."
+    assert rule(BY_TEXT).because("left_only") == "ledger has no free record with the same ref, or status / ref."
 
 
 @pytest.mark.parametrize(
@@ -270,3 +270,19 @@ def test_several_keys_that_mean_nothing_are_mistakes(text: str, sentence: str) -
 def test_a_column_of_any_key_must_exist() -> None:
     with pytest.raises(DoesNotFit, match="`key` names `memos`, but dataset `bank` has no such column"):
         Compared([row(1)], [row(2)]).fitted("key: {any: [ref, {left: memos, right: ref}]}")
+
+
+def test_all_compares_the_columns_of_the_keys_that_did_not_match_a_pair() -> None:
+    text = "key: {any: [[ref], [status, amount]]}\ncompare: {all: {except: [day, at, currency]}}"
+    by_ref = Compared([row(1, amount=99)], [row(1)])
+    by_amount = Compared([row(1, "B")], [row(1)])
+
+    assert differing(by_ref, text) == ["amount"]
+    assert differing(by_amount, text) == ["ref"]
+    assert shown(Compared([row(1)], [row(1)]).detect(text)) == []
+
+
+def test_several_keys_are_tried_here_wherever_the_tables_are() -> None:
+    obstacle = Compared([row(1)], [row(1)]).fitted(BY_TEXT).obstacle("postgresql")
+
+    assert obstacle == "several keys are tried in turn in DuckDB"

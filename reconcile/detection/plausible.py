@@ -176,9 +176,11 @@ def _refuse_fewer(
 def _refuse_unreadable(dataset: str, identity: RuleIdentity, detected: Detected, before: EarlierCounts | None) -> None:
     """Raise MuchUnreadable for a column that cannot be read in half of the records, or in FEW and more than a tenth.
 
-    What an earlier run could not read either, a person has accepted.
+    Records that were left out for such a cell count too. What an earlier run could not read either, a person has
+    accepted.
     """
-    read = detected.detection.read - detected.detection.unread
+    left_out = sum(cells.records for cells in detected.unreadable if cells.read_as == "" and cells.column != "*")
+    read = detected.detection.read - detected.detection.unread + left_out
     accepted = 0.0 if before is None else before.skipped / max(before.read, 1)
     for cells in detected.unreadable:
         is_many = cells.records * 2 > read or cells.records >= FEW

@@ -33,11 +33,14 @@ _FUNCTIONS = re.compile(
     "|json_(de)?serialize_.*|json_execute_.*|pg_get_.*|which_secret|duckdb_.*|txid_current|stats|vector_type"
     # effects
     "|nextval|currval|setval|setseed|write_log|sleep_ms|pg_sleep|error|read_.*"
-    # another answer each time
+    # another answer each time, or elsewhere
     "|random|uuid|uuidv4|uuidv7|gen_random_uuid"
+    "|now|today|get_current_(time|timestamp)|transaction_timestamp|current_.*|in_search_path|version"
     # our own
     "|python_.*"
 )
+_TIMES = re.compile("current_(date|time|timestamp|user|role|schema|catalog)|local(time|timestamp)|(session_)?user")
+"""Words that are no columns unless a table has them: DuckDB replaces them by what is true when the query runs."""
 _WHOLE = ("STAR", "POSITIONAL_REFERENCE")
 """Expressions that may mean any column."""
 
@@ -170,9 +173,22 @@ def _refusal(node: Mapping[str, Any]) -> str | None:
     kind = node.get("type")
     if node.get("class") == "PARAMETER":
         return "it holds a parameter; only `:slot` has a value"
+    if node.get("sample"):
+        return "it takes a sample, which is another one in each run"
+    if node.get("class") == "COLUMN_REF" and (path := node["column_names"]) and len(path) == 1:
+        word = str(path[0])
+        is_refused = _TIMES.fullmatch(word.lower()) is not None
+        return (
+            f"it uses {short(word)}; write :slot for the time of the run, or t.{word} for a column"
+            if is_refused
+            else None
+        )
     if node.get("class") in ("FUNCTION", "WINDOW"):
         name = str(node["function_name"])
-        return f"it calls {short(name)}, which a rule may not" if _FUNCTIONS.fullmatch(name.lower()) else None
+        is_refused = _FUNCTIONS.fullmatch(name.lower()) is not None
+        if name.lower() == "age" and len(node["arguments"]) == 1:
+            return "it calls age with one date, which is compared with today; write age(:slot, …)"
+        return f"it calls {short(name)}, which a rule may not" if is_refused else None
     if "class" in node or not isinstance(kind, str):
         return None
     if kind == "TABLE_FUNCTION":

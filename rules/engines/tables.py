@@ -29,8 +29,9 @@ _CLOSED = (
     "set python_enable_replacements = false",
     "set autoload_known_extensions = false",
     "set allow_community_extensions = false",
-    # Nothing can be set any more, so the plans that DuckDB 2.0 fails on are avoided; see `Session.fitting`.
-    "set disabled_optimizers = 'statistics_propagation'",
+    # Nothing can be set any more, so the plans that DuckDB 2.0 fails on are avoided; see `Session.fitting`. Rewriting
+    # would compute constants while planning, where no limit of time or memory holds.
+    "set disabled_optimizers = 'statistics_propagation,expression_rewriter'",
     "set lock_configuration = true",
 )
 _ARROW: Mapping[Type, pa.DataType] = {
@@ -44,6 +45,7 @@ _ARROW: Mapping[Type, pa.DataType] = {
     Type.BYTES: pa.binary(),
 }
 _PLAIN = ("VARCHAR", "BOOLEAN", "DOUBLE", "FLOAT", "BLOB", "HUGEINT", "BIGINT", "INTEGER", "SMALLINT", "TINYINT")
+_NUMBERS = ("DOUBLE", "FLOAT", "HUGEINT", "BIGINT", "INTEGER", "SMALLINT", "TINYINT")
 _UNSIGNED = ("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _UNKNOWN = "the dataset's condition is unknown: a value in it is null"
 
@@ -178,6 +180,26 @@ class QuerySession(Session):
             raise OutOfMemory(self._memory) from error
         return table
 
+    def strangers(self, table: QueryTable, ids: Sequence[str], others: Sequence[str]) -> int:
+        """Return how many rows of the prepared query's answer have an id, or one with other values, of no record.
+
+        Rows without an id do not count, nor do empty other values.
+        """
+        own = f"main.{_quoted(table.relation.dataset)}"
+        described = (self._db.execute(f"describe {relation}").fetchall() for relation in (_ANSWER, own))
+        answer, records = ({name: kind for name, kind, *_ in rows} for rows in described)
+
+        def sides(name: str) -> tuple[str, str]:
+            cast = "" if _is_number(answer[name]) and _is_number(records[name]) else "::varchar"
+            return f"a.{_quoted(name)}{cast}", f"r.{_quoted(name)}{cast}"
+
+        alike = [f"{ours} = {theirs}" for ours, theirs in map(sides, ids)]
+        alike += [f"({ours} is null or {ours} = {theirs})" for ours, theirs in map(sides, others)]
+        named = " and ".join(f"a.{_quoted(name)} is not null" for name in ids)
+        has_record = f"exists (select 1 from {own} r where {' and '.join(alike)})"
+        [(rows,)] = self._db.execute(f"select count(*) from {_ANSWER} a where {named} and not {has_record}").fetchall()
+        return int(rows)
+
     def _fill(self, number: int, table: QueryTable, records: Streamed | Readable) -> None:
         select, compiler = table.compiled(self._slot, f"python_{number}")
         self.define(compiler.python)
@@ -213,6 +235,10 @@ class QuerySession(Session):
         described = self._db.execute(f"describe {_ANSWER}").fetchall()
         values = (f"{_value(_quoted(name), kind)} as {_quoted(name)}" for name, kind, *_ in described)
         return f"select {', '.join(values)} from {_ANSWER}"
+
+
+def _is_number(kind: str) -> bool:
+    return kind.startswith("DECIMAL(") or kind in _UNSIGNED or kind in _NUMBERS
 
 
 def _value(column: str, kind: str) -> str:

@@ -50,6 +50,17 @@ class NoRowUsable(Unanswerable):
         )
 
 
+class NotItsRecords(Unanswerable):
+    """Rows of the query have an id or an amount that no record of the dataset has: they would be shown unmasked."""
+
+    def __init__(self, rule: SqlRule, rows: int, names: Sequence[str]) -> None:
+        super().__init__(
+            f"The query of rule {rule.name!r} returned values of {listed(names)} that no record of dataset "
+            f"{rule.dataset!r} has (rows: {rows:,}). Nothing was changed. Return the records' own values under these "
+            "names, and computed ones under another"
+        )
+
+
 @dataclass(frozen=True)
 class FittedEmbedded(FittedSql):
     """A rule of this kind with its datasets and its query; see `rules.kinds.base.Fitted`."""
@@ -137,10 +148,19 @@ class FittedEmbedded(FittedSql):
     def _over(self) -> str:
         return f"over {listed(self.rule.datasets)} "
 
+    def _refuse_strangers(self, session: QuerySession, answer: Schema) -> None:
+        """Raise NotItsRecords: what is shown unmasked must be what the dataset itself has."""
+        ids = self.relation.id
+        money = [name for name in _money_names(self.relation) if name in answer]
+        if ids and (strangers := session.strangers(self.tables[0], ids, money)):
+            raise NotItsRecords(self.rule, strangers, [*ids, *money])
+
     def _rows(self, session: QuerySession) -> list[dict[str, Value]]:
         try:
-            session.prepare(self.select)
+            answer = session.prepare(self.select)
             rows = grouping.rows(session.answer(self.rule.limit + 1))
+            if rows and len(rows) <= self.rule.limit:
+                self._refuse_strangers(session, answer)
         except SelectRefused as refused:
             raise QueryFailed(self.rule.name, str(refused)) from None
         except duckdb.Error as error:
@@ -153,9 +173,19 @@ class FittedEmbedded(FittedSql):
         return rows
 
 
+def _money_names(relation: Relation) -> tuple[str, ...]:
+    money = relation.money
+    return () if money is None else (money.amount, *filter(None, [money.currency_column]))
+
+
+def _own_names(relation: Relation) -> tuple[str, ...]:
+    """Return the columns whose values are those of a record: its id and its money."""
+    return (*relation.id, *_money_names(relation))
+
+
 def _table(rule: SqlRule, relation: Relation, select: Select) -> QueryTable:
     """Raises DoesNotFit."""
-    always = relation.id if relation.dataset == rule.dataset else ()
+    always = _own_names(relation) if relation.dataset == rule.dataset else ()
     table = QueryTable.of(relation, columns_of(rule, relation), select, always)
     try:
         _ = table.where

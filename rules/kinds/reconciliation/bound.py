@@ -161,8 +161,9 @@ class BoundSide:
 class BoundRule:
     """A rule with its two sides.
 
-    `keys` are in order of preference, and `by` is the number of the one by which records are matched now. `compared`
-    are the columns that must agree in matched records, money included.
+    `keys` are in order of preference, and `by` is the number of the one by which records are matched now.
+    `every_compared` are the columns that must agree in records that some key matches, money included; `of_all` are the
+    numbers of those that `compare: all` adds.
     `limits` are those of the amounts, or None if the rule compares none.
     """
 
@@ -170,7 +171,8 @@ class BoundRule:
     left: BoundSide
     right: BoundSide
     keys: tuple[tuple[Pair, ...], ...]
-    compared: tuple[ComparedPair, ...]
+    every_compared: tuple[ComparedPair, ...]
+    of_all: frozenset[int]
     limits: Limits | None
     by: int = 0
 
@@ -188,6 +190,23 @@ class BoundRule:
         """The names that the values of this key have in statements."""
         before = sum(map(len, self.keys[: self.by]))
         return tuple(f"key_{before + n}" for n in range(len(self.pairs)))
+
+    @cached_property
+    def _compared(self) -> tuple[int, ...]:
+        """The numbers of the columns that must agree now: of those that `all` adds, not the ones in this key."""
+        in_key = {part.column for pair in self.pairs for part in (pair.left, pair.right)}
+        pairs = enumerate(self.every_compared)
+        return tuple(n for n, pair in pairs if n not in self.of_all or pair.left.column not in in_key)
+
+    @property
+    def compared(self) -> tuple[ComparedPair, ...]:
+        """The columns that must agree in records that this key matches."""
+        return tuple(self.every_compared[n] for n in self._compared)
+
+    @property
+    def compare_values(self) -> tuple[str, ...]:
+        """The names that the values of these columns have in statements."""
+        return tuple(f"compare_{n}" for n in self._compared)
 
     @property
     def by_each_key(self) -> tuple[BoundRule, ...]:
@@ -226,7 +245,9 @@ def bind(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundRu
     drafts = [_Draft.of(relation, amounts[number] if amounts else None) for number, relation in enumerate(both)]
     keys = _keys(rule, drafts[0], drafts[1])
     in_every_key = [pair for pair in keys[0] if all(pair in key for key in keys)]
-    compared = (*rule.compared, *_every_pair(rule, drafts[0], drafts[1]))
+    of_all = _every_pair(rule, drafts[0], drafts[1])
+    compared = (*rule.compared, *of_all)
+    numbers = frozenset(range(len(rule.compared), len(compared)))
     compared = (*compared, *_money_pairs(rule, drafts[0], drafts[1], (*in_every_key, *compared)))
     left, right = (
         draft.side(rule, name, keys, tuple(pair.side(name) for pair in compared))
@@ -234,7 +255,7 @@ def bind(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundRu
     )
     amount = rule.tolerance.amount
     limits = Limits.of(amount) if amount else Limits()
-    return BoundRule(rule, left, right, keys, compared, limits if amounts else None)
+    return BoundRule(rule, left, right, keys, compared, numbers, limits if amounts else None)
 
 
 def _keys(rule: ReconciliationRule, left: _Draft, right: _Draft) -> tuple[tuple[Pair, ...], ...]:

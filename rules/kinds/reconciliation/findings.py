@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -27,7 +27,7 @@ class Reporter:
 
     def discrepancy(self, form: Form, sides: Sides, reason: str | None) -> Discrepancy:
         left, right = sides
-        differences = tuple(self._judge.differences(sides)) if form in _DIFFERENT else ()
+        differences = tuple(self._judge_of(sides).differences(sides)) if form in _DIFFERENT else ()
         if form == "near_miss":
             same, differences = self._kept_apart(sides)
             reason = f"same {' and '.join(same)}" if same else None
@@ -71,6 +71,17 @@ class Reporter:
         """A judge for each key of the rule."""
         return tuple(Judge(bound) for bound in self.bound.by_each_key)
 
+    def _judge_of(self, sides: Sides) -> Judge:
+        """Return the judge for the key that matched these records: the first that they share."""
+        return self._judges[0] if len(self._judges) == 1 else next(self._sharing(sides), self._judges[0])
+
+    def _sharing(self, sides: Sides) -> Iterator[Judge]:
+        """Yield the judges for the keys that all records share."""
+        number = 0 if sides[0] else 1
+        for judge in self._judges:
+            if judge.has_key(number, sides[number][0]) and judge.share_key(sides):
+                yield judge
+
     def _kept_apart(self, sides: Sides) -> tuple[tuple[str, ...], tuple[Difference, ...]]:
         """Return what is the same in a near miss and what differs, by the key of which the fewest parts differ."""
         judges = [judge for judge in self._judges if all(judge.has_key(n, side[0]) for n, side in enumerate(sides))]
@@ -84,8 +95,8 @@ class Reporter:
         number, side = (0, self.bound.left) if sides[0] else (1, self.bound.right)
         record = sides[number][0]
         whole = [judge for judge in self._judges if judge.has_key(number, record)]
-        shared = [judge for judge in whole if judge.share_key(sides)] if len(whole) > 1 else []
-        for judge in [*shared, *whole]:
+        if whole:
+            judge = whole[0] if len(whole) == 1 else next(self._sharing(sides), whole[0])
             return judge.named_key(number, record)
         if self.bound.rule.totals:
             return {**self._judge.named_key(number, record), "side": side.name}

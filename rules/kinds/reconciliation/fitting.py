@@ -59,7 +59,7 @@ def _mistakes(bound: BoundRule) -> Iterator[str]:
     yield from (f"`{path[0]}`: {sentence}." for path, sentence in barren.reasons(bound.rule, facts))
     for pair in (pair for key in bound.keys for pair in key):
         yield from _unlike(bound, pair, "totals" if bound.rule.totals else "key")
-    for pair in bound.compared:
+    for pair in bound.every_compared:
         if pair.days is None:
             yield from _unlike(bound, pair, "compare")
     for pair in bound.rule.differ:
@@ -140,7 +140,7 @@ def _left_out(bound: BoundRule) -> Iterator[str]:
     for name in every.without if every else ():
         if name not in names:
             yield f"`compare` leaves out `{name}`, but neither dataset has such a column; {suggestion(name, names)}"
-    if every is not None and not bound.compared:
+    if every is not None and not bound.every_compared:
         yield "`compare: all` finds no column of the same name in both datasets; name the columns of each side."
 
 
@@ -153,7 +153,7 @@ def _tolerances(bound: BoundRule) -> Iterator[str]:
                 f"The date tolerance needs a date, but `{side.date}` of `{side.relation.dataset}` is of type {kind}; "
                 "declare it as date or instant under `columns:`."
             )
-    for pair in bound.compared:
+    for pair in bound.every_compared:
         kinds = {_type(side, pair.side(side.name)) for side in bound.sides} - {None}
         if pair.days is not None and not kinds <= {*fitting.TIMES}:
             yield f"`days` in `compare` needs dates; `{pair.name}` has none."

@@ -155,7 +155,7 @@ def keys_of(key: AnyPairs | tuple[Pair, ...]) -> tuple[tuple[Pair, ...], ...]:
 
 
 def _in_words(keys: Iterable[tuple[Pair, ...]]) -> str:
-    return " or ".join(" and ".join(pair.name for pair in key) for key in keys)
+    return ", or ".join(" and ".join(pair.name for pair in key) for key in keys)
 
 
 def _bundle(value: Any) -> Any:
@@ -400,7 +400,8 @@ class ReconciliationRule(Rule):
         every, tolerance = self.compares_all, self.tolerance
         if every is None:
             return ()
-        used = {name for pair in (*self.key_pairs, *self.compared) for name in (pair.left.column, pair.right.column)}
+        in_every_key = [pair for pair in self.keys[0] if all(pair in key for key in self.keys)]
+        used = {name for pair in (*in_every_key, *self.compared) for name in (pair.left.column, pair.right.column)}
         used |= {
             name for each in (tolerance.date, tolerance.amount) if each for name in (each.left, each.right) if name
         }
@@ -441,11 +442,12 @@ class ReconciliationRule(Rule):
     def _nothing_like_it(self) -> str:
         """What the other dataset does not have, in words."""
         names = _in_words(self.keys)
+        free = "free " if len(self.keys) > 1 else ""
         alike = f" with the same {names}" if names else ""
         if self.bundle is not None:
             return f"no free records{alike} that add up to it"
         if not self.is_assigned:
-            return f"no record{alike}"
+            return f"no {free}record{alike}"
         tolerance = self.tolerance
         near = [column.left for column in (tolerance.date, tolerance.amount) if column is not None and column.left]
         enough = f"whose {' and '.join(near)} {'is' if len(near) == 1 else 'are'} close enough"

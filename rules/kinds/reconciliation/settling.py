@@ -41,6 +41,8 @@ def obstacle(bound: BoundRule, dialect: str) -> str | None:
         return "empty values of `nulls` are matched in DuckDB"
     if rule.differ:
         return "values that must `differ` are compared in DuckDB"
+    if len(bound.keys) > 1:
+        return "several keys are tried in turn in DuckDB"
     if not bound.pairs:
         return "without `key`, only amounts distinguish records, and they are compared in DuckDB"
     for side in bound.sides:

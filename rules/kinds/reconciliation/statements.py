@@ -49,7 +49,7 @@ class Statements:
 
     @cached_property
     def compared(self) -> tuple[Both, ...]:
-        names = ((f"compare_{n}", pair.days) for n, pair in enumerate(self.bound.compared))
+        names = zip(self.bound.compare_values, (pair.days for pair in self.bound.compared), strict=True)
         return tuple(self.alike(name) if days is None else self.local_days(name) for name, days in names)
 
     @cached_property
@@ -88,7 +88,7 @@ class Statements:
     def instants(self) -> list[tuple[int, str]]:
         """Return the values whose local day is compared."""
         names = ["date"] if self.bound.date else []
-        names += [f"compare_{n}" for n, pair in enumerate(self.bound.compared) if pair.days is not None]
+        names += [f"compare_{n}" for n, pair in enumerate(self.bound.every_compared) if pair.days is not None]
         return [
             (side, name)
             for side, table in enumerate(self.tables)
@@ -254,8 +254,7 @@ class Statements:
         columns += [table.value("amount").label("amount")] if self.bound.limits else []
         columns += [values[side].label(f"compare_{n}") for n, values in enumerate(self.compared)]
         columns += [values[side].label(f"differ_{n}") for n, values in enumerate(self.differ)]
-        for n, pair in enumerate(self.bound.compared):
-            name = f"compare_{n}"
+        for n, (name, pair) in enumerate(zip(self.bound.compare_values, self.bound.compared, strict=True)):
             if pair.days is not None:
                 columns.append(self.compared[n][side].label(f"value_{n}"))
             elif pair.has_tolerance:

@@ -34,7 +34,7 @@ def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
         "takes part": list(_takes_part(bound)),
         "pairs": list(_pairs(bound)),
         "must differ": [_part(pair, "different") for pair in bound.rule.differ],
-        "must agree": [_part(pair, _how(Limits.of(pair), pair.days)) for pair in bound.compared],
+        "must agree": [_part(pair, _how(Limits.of(pair), pair.days)) for pair in bound.every_compared],
         "waits": list(_waits(bound)),
     }
     return {heading: listed for heading, listed in sentences.items() if listed}
