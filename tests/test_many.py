@@ -295,7 +295,7 @@ def test_at_a_terminal_the_number_is_typed(world: World, typed: str, code: int, 
     if pid == 0:
         os.execv(command[0], command)  # noqa: S606 - the command itself, at a terminal
     shown = b""
-    while b"to go on" not in shown:
+    while b"to continue" not in shown:
         shown += os.read(terminal, 1000)
     os.write(terminal, typed.encode())
     with contextlib.suppress(OSError):  # the terminal is gone with the command

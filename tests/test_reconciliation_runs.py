@@ -111,7 +111,7 @@ def _parquet(folder: Path, name: str, rows: Sequence[Row]) -> tuple[Any, Any]:
 
 def _workbook(folder: Path, name: str, rows: Sequence[Row]) -> tuple[Any, Any]:
     with xlsxwriter.Workbook(folder / f"{name}.xlsx") as book:
-        sheet = book.add_worksheet("all")
+        sheet = book.add_worksheet("rows")
         day = book.add_format({"num_format": "yyyy-mm-dd"})
         for at, each in enumerate([dict(zip(COLUMNS, COLUMNS, strict=True)), *rows]):
             for column, value in enumerate(each.values()):
@@ -120,7 +120,7 @@ def _workbook(folder: Path, name: str, rows: Sequence[Row]) -> tuple[Any, Any]:
                 elif value is not None:
                     sheet.write(at, column, value)
     types = {"id": "integer", "day": "date", "amount": "decimal"}
-    return {"type": "workbook", "path": f"{name}.xlsx"}, {"sheet": "all", "columns": types}
+    return {"type": "workbook", "path": f"{name}.xlsx"}, {"sheet": "rows", "columns": types}
 
 
 def _table(url: str, name: str, rows: Sequence[Row]) -> None:

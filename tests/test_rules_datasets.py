@@ -417,7 +417,7 @@ def test_a_condition_over_times_of_a_group_needs_one_time_zone() -> None:
 
     assert mistakes(over, [crm, shop]) == []
     assert mistakes(over, [crm, berlin]) == [
-        "`having` names a time, but the datasets have different time zones: UTC, Europe/Berlin; use one."
+        "`having` names a time, but the datasets have different time zones: UTC, Europe/Berlin; use the same one."
     ]
 
 
