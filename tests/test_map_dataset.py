@@ -398,6 +398,7 @@ def test_a_mapping_beyond_the_bound_is_refused(monkeypatch: pytest.MonkeyPatch) 
 TEXTS = st.sampled_from(("a", "B", "ä", "c ", " ", "x"))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     values=st.lists(st.none() | TEXTS, min_size=1, max_size=7),

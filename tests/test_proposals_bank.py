@@ -69,6 +69,7 @@ def test_a_bank_numbers_its_entries(tmp_path: Path, settings: dict[str, str], ke
     assert keys == (() if key is None else (key,))
 
 
+@pytest.mark.slow
 def test_a_file_of_a_bank_has_no_table_that_its_id_is_a_key_of(tmp_path: Path) -> None:
     (tmp_path / "july.sta").write_text(MT940)
 

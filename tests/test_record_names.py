@@ -567,6 +567,7 @@ def test_a_former_id_that_is_gone_is_told_and_changes_nothing(office: Office) ->
     assert office.records() == before
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_leaves_all_names_or_none(office: Office, tmp_path: Path) -> None:
     states = by_other_column(office, BY_UUID)
     office.write()
