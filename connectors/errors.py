@@ -277,8 +277,8 @@ class RecordsLost(ConnectorError):
 class HeadersDiffer(ConnectorError):
     """Files or sheets of one dataset have different columns; `setting` chooses them."""
 
-    def __init__(self, path: str, column: str, other: str, setting: str = "path") -> None:
-        super().__init__(f"{path} has a column {column!r} that {other} does not have; {_same_columns(setting)}")
+    def __init__(self, path: str, column: str, without: str, setting: str = "path") -> None:
+        super().__init__(f"{path} has a column {column!r} that {without} does not have; {_same_columns(setting)}")
 
 
 class TypesDiffer(ConnectorError):

@@ -113,8 +113,8 @@ def answer(case: Case, left: Sequence[Row], right: Sequence[Row]) -> Answer:
 
 def _open_records(case: Case, given: Answer, complete: Sequence[tuple[int, Row]]) -> None:
     """What becomes of the records that the first key leaves alone; `complete` are all that can match."""
-    for other in case.others:
-        _by_other_key(other, given)
+    for by_key in case.others:
+        _by_other_key(by_key, given)
     for by_key in case.every_key:
         counts = Counter((_key(by_key, row), side) for side, row in complete)
         _near_misses(by_key, case, given, {key: (counts[key, 0], counts[key, 1]) for key, _ in counts})

@@ -436,7 +436,7 @@ def test_a_plan_says_its_money_its_triggers_and_what_limits_its_undo(shop: Plann
     assert [one for one in plan.why if "number" in one] == [
         "A new row of `customers` may be given the number that a deleted one had in `id`."
     ]
-    assert any("Another row of `orders` may take its unique `customer` and `ref`" in one for one in plan.why)
+    assert any("Another row of `orders` may take its unique `customer` and `ref`" in reason for reason in plan.why)
     assert any("Triggers of `orders` (`elsewhere`) fire again on undo" in one for one in plan.why)
 
 

@@ -156,16 +156,16 @@ def test_rules_are_ordered_by_severity_and_the_headline_counts_the_others() -> N
 
 def test_first_runs_of_several_rules_are_one_list_without_findings() -> None:
     first = replace(double_charges(9), first_run=True, skipped=("1 record skipped: email is null",))
-    other = replace(first, rule="twin-contact", severity="low", owner="ops", skipped=(), why="a form sent twice")
+    twins = replace(first, rule="twin-contact", severity="low", owner="ops", skipped=(), why="a form sent twice")
     news = replace(double_charges(1), rule="returns", severity="medium")
 
-    shown = render.document(night(other, first, news), render.PAPER)
+    shown = render.document(night(twins, first, news), render.PAPER)
 
     assert [len(section.groups) for section in shown.sections] == [1, 0]
     assert [document.line_text(line) for line in shown.sections[1].lines] == [
         (
-            "First run: 2 rules found what already exists. You'll see this summary once; later runs report only new "
-            "findings."
+            "First run: 2 rules report findings that already exist. You'll see this summary once; later runs report "
+            "only new findings."
         ),
         "🔴 double-charge · critical · @finance: 9 double charges (9 surplus records), 180.00 EUR at risk",
         "1 record skipped: email is null",

@@ -331,7 +331,9 @@ def unreadable(shop: ChargesProject, more_than: str) -> None:
 
 @pytest.mark.slow
 def test_a_rule_is_not_judged_by_values_that_cannot_be_read_until_somebody_accepts_them(tmp_path: Path) -> None:
-    shop = ChargesProject.at(tmp_path / "shop").add(*(one for n in range(20) for one in twice(2 * n + 1, f"A-{n}")))
+    shop = ChargesProject.at(tmp_path / "shop").add(
+        *(charge for n in range(20) for charge in twice(2 * n + 1, f"A-{n}"))
+    )
     shop.config["datasets"]["charges"] = CHARGES | {"columns": {"charged_at": "instant"}}
     shop.config["rules"]["double-charge"] = DOUBLE | {"window": {"charged_at": "15m"}}
     unreadable(shop, "ch_00004")
@@ -352,7 +354,9 @@ def test_a_rule_is_not_judged_by_values_that_cannot_be_read_until_somebody_accep
 @pytest.mark.slow
 @pytest.mark.parametrize(("records", "code"), [(1, 0), (19, 0), (20, 3), (21, 3)])
 def test_so_many_values_that_cannot_be_read_are_too_many(tmp_path: Path, records: int, code: int) -> None:
-    shop = ChargesProject.at(tmp_path / "shop").add(*(one for n in range(40) for one in twice(2 * n + 1, f"A-{n}")))
+    shop = ChargesProject.at(tmp_path / "shop").add(
+        *(charge for n in range(40) for charge in twice(2 * n + 1, f"A-{n}"))
+    )
     shop.config["datasets"]["charges"] = CHARGES | {"columns": {"charged_at": "instant"}}
     shop.config["rules"]["double-charge"] = DOUBLE | {"window": {"charged_at": "15m"}}
     unreadable(shop, f"ch_{80 - records:05}")

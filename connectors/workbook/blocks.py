@@ -26,7 +26,7 @@ class NotInWorkbook(Exception):
 
     def __init__(self, missing: str, existing: Iterable[str], wanted: str | None = None) -> None:
         super().__init__(missing)
-        self.what, self.known, self.wanted = missing, list(existing), wanted
+        self.what, self.existing, self.wanted = missing, list(existing), wanted
 
 
 class TooMuch(Exception):

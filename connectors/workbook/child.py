@@ -69,7 +69,7 @@ def main() -> None:
     try:
         print(json.dumps(_obey(order)))  # noqa: T201 - the answer to the parent
     except NotInWorkbook as refused:
-        answer = {"refused": refused.what, "known": refused.known, "wanted": refused.wanted}
+        answer = {"refused": refused.what, "known": refused.existing, "wanted": refused.wanted}
         print(json.dumps(answer))  # noqa: T201 - the answer to the parent
     except TooMuch as refused:
         limits = order["repeated"], order["characters"]

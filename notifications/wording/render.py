@@ -175,7 +175,7 @@ def _rule(rule: RuleNotice, notice: Notice, most: int, in_thread: int) -> Sectio
 def _summary(rules: Sequence[RuleNotice]) -> Section:
     """List rules that found what existed before."""
     lines: list[Line] = [
-        (TextSpan(f"{first(rules).capitalize()}: {len(rules)} rules found what already exists. {_ONCE}"),)
+        (TextSpan(f"{first(rules).capitalize()}: {len(rules)} rules report findings that already exist. {_ONCE}"),)
     ]
     for rule in rules[:_RULES]:
         lines.append((*_name(rule), TextSpan(f": {counted(rule)}{_in_brackets(rule)}{at_risk(rule.money)}")))

@@ -174,7 +174,7 @@ def _refuse_fewer(
 
 
 def _refuse_unreadable(dataset: str, identity: RuleIdentity, detected: Detected, before: EarlierCounts | None) -> None:
-    """Raise MuchUnreadable for a column that cannot be read in half of the records, or in FEW and more than a tenth.
+    """Raise MuchUnreadable if a column can't be read in more than half of the records, or in FEW and over a tenth.
 
     Records that were left out for such a cell count too. What an earlier run could not read either, a person has
     accepted.

@@ -174,7 +174,7 @@ def _refusal(node: Mapping[str, Any]) -> str | None:
     if node.get("class") == "PARAMETER":
         return "it holds a parameter; only `:slot` has a value"
     if node.get("sample"):
-        return "it takes a sample, which is another one in each run"
+        return "it takes a sample, which differs in each run"
     if node.get("class") == "COLUMN_REF" and (path := node["column_names"]) and len(path) == 1:
         word = str(path[0])
         is_refused = _TIMES.fullmatch(word.lower()) is not None
