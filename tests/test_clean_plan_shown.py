@@ -152,12 +152,12 @@ def test_plan_shows_what_would_be_done_and_changes_nothing(shop: PlannedShop) ->
     assert answer.code == 0
     assert [(shop.folder / name).read_bytes() for name in ("shop.db", "reconcile.db")] == before
     assert re.search(r"F-\w{6}  twins  1 record merged into the keeper, 2 references moved, 1 other row", answer.out)
-    assert re.search(r"stays, takes in  customers  id = 1\n  name +Ann +→  Ann B\.  \(from 2\)", answer.out)
-    assert re.search(r"goes  customers  id = 2\n  id = 2, email = ann@x.com", answer.out)
-    assert re.search(r"is re-pointed  orders  id = 10\n  customer  2  →  1", answer.out)
+    assert re.search(r"kept, updated  customers  id = 1\n  name +Ann +→  Ann B\.  \(from 2\)", answer.out)
+    assert re.search(r"deleted  customers  id = 2\n  id = 2, email = ann@x.com", answer.out)
+    assert re.search(r"re-pointed  orders  id = 10\n  customer  2  →  1", answer.out)
     assert "5.50 EUR at risk" in answer.out
     assert "undo: possible unless these rows change" in answer.out
-    assert "twins: 1 plan, 1 surplus, 4 rows change, and 1 keeper takes in values" in answer.out
+    assert "twins: 1 plan, 1 surplus record, 4 rows change, and 1 keeper gets values from the surplus" in answer.out
     assert "limits (the keeper's own row is not counted): 4 of 100 rows" in answer.out
     assert "Personal data" not in answer.said
     assert "Ann" not in here("plan").out

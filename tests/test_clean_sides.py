@@ -51,7 +51,7 @@ def test_an_approved_plan_cleans_the_named_side_once_and_is_undone(cancelling: S
     assert "status" in shown.out
     assert "cancelled" in shown.out
     assert "keeper" not in shown.out
-    assert approved.out.startswith(f"{finding} is cleaned: set of 1 record, 1 row changed."), approved.said
+    assert approved.out.startswith(f"{finding} is cleaned: 1 record marked, 1 row changed."), approved.said
     assert again.code == 4
     assert cancelling.invoices.status == {"I-1": "open", "I-2": "cancelled", "I-3": "open"}
     assert cancelling.invoices.receipts == 1
@@ -315,7 +315,7 @@ def test_limits_count_the_records_of_the_cleaned_dataset(shop: Sides) -> None:
     with unchanged(shop.invoices):
         cleaning = shop.cleaning(code=4)
 
-    assert "its limit is 1 (`share`)" in cleaning["stopped"]
+    assert "the limit is 1 (`share`)" in cleaning["stopped"]
 
 
 def test_an_export_that_lost_half_of_its_rows_stops_the_cleaning(shop: Sides) -> None:

@@ -299,7 +299,7 @@ def test_a_plan_that_waited_for_more_than_a_day_is_counted_once_in_its_run(tmp_p
     world.add((20, "new@x", "Anna"), (21, "new@x", "Ann"))
     world.run()
     [last] = [name for name, state in world.findings().items() if state == "awaiting_approval"]
-    with pytest.raises(BeyondLimits, match="7 rows of rule `twins` would be changed in 24 hours"):
+    with pytest.raises(BeyondLimits, match="7 rows would be changed by rule `twins` in 24 hours"):
         world.approve(last)
 
 

@@ -40,7 +40,9 @@ def reserve(
 
 def test_what_does_not_fit_is_refused_whole_and_counts_nothing(journal: Journal, names: list[str]) -> None:
     reserve(journal, names[0], 8)
-    with pytest.raises(OverLimit, match=r"11 rows of rule `twins` .* in 24 hours; its limit is 10 \(`records`\)"):
+    with pytest.raises(
+        OverLimit, match=r"11 rows would be changed by rule `twins` in 24 hours; the limit is 10 \(`records`\)"
+    ):
         reserve(journal, names[1], 3)
     reserve(journal, names[2], 2)
     with pytest.raises(OverLimit), journal.begin() as tx:
@@ -67,9 +69,11 @@ def test_a_lowered_limit_holds_for_a_plan_that_was_counted_under_a_higher_one(
     reserve(journal, names[0], 8, caps=lowered)
     with journal.begin() as tx:
         effects.approved(tx, names[:1], by="ann", in_one_entry=False)
-    with pytest.raises(OverLimit, match=r"10 rows of rule `twins` .* in 24 hours; its limit is 9 \(`records`\)"):
+    with pytest.raises(
+        OverLimit, match=r"10 rows would be changed by rule `twins` in 24 hours; the limit is 9 \(`records`\)"
+    ):
         reserve(journal, names[1], 2, caps=lowered)
-    with pytest.raises(OverLimit, match="its limit is 7"):
+    with pytest.raises(OverLimit, match="the limit is 7"):
         reserve(journal, names[0], 8, caps=Both(None, Caps(records=7)))
 
 
@@ -88,7 +92,7 @@ def test_a_plan_that_a_person_let_exceed_limits_takes_no_room_from_a_lowered_lim
 def test_a_money_limit_that_is_new_holds_for_a_plan_that_was_counted_before(journal: Journal, names: list[str]) -> None:
     reserve(journal, names[0], 1, EUR="20")
 
-    with pytest.raises(OverLimit, match="its limit is 19 EUR"):
+    with pytest.raises(OverLimit, match="the limit is 19 EUR"):
         reserve(journal, names[0], 1, EUR="20", caps=Both(Caps(money={"EUR": Decimal(19)})))
     reserve(journal, names[0], 1, EUR="20", caps=Both(Caps(money={"EUR": Decimal(20)})))
 
@@ -121,7 +125,7 @@ def test_a_target_has_limits_over_all_rules(journal: Journal, names: list[str]) 
     shop = Both(None, Caps(records=10))
     with journal.begin() as tx:
         limits.reserve(tx, [Use(names[0], 6)], rule="one", target=TARGET, run=RUN, caps=shop)
-    with journal.begin() as tx, pytest.raises(OverLimit, match="of this target"):
+    with journal.begin() as tx, pytest.raises(OverLimit, match="by all rules in this database"):
         limits.reserve(tx, [Use(names[1], 6)], rule="other", target=TARGET, run=RUN, caps=shop)
     with journal.begin() as tx:
         limits.reserve(tx, [Use(names[1], 6)], rule="other", target="elsewhere", run=RUN, caps=shop)

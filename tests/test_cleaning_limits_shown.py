@@ -93,7 +93,7 @@ def test_a_plan_counts_rows_once_and_says_which_the_limits_count(tmp_path: Path)
 
     shown = reconcile("plan").out
 
-    assert "twins: 1 plan, 1 surplus, 1 row changes, and 1 keeper takes in values\n" in shown
+    assert "twins: 1 plan, 1 surplus record, 1 row changes, and 1 keeper gets values from the surplus\n" in shown
     assert "limits (the keeper's own row is not counted): 1 of 1,000 rows" in shown
 
 
@@ -101,7 +101,7 @@ def test_a_plan_without_changes_of_a_keeper_counts_rows_alone(tmp_path: Path) ->
     _, reconcile = world_at(tmp_path, twins=DELETE)
     reconcile("run", "-q")
 
-    assert "twins: 1 plan, 1 surplus, 1 row changes\n" in reconcile("plan").out
+    assert "twins: 1 plan, 1 surplus record, 1 row changes\n" in reconcile("plan").out
 
 
 FOUR = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"), (4, "b@x", "Bo"))
@@ -119,14 +119,17 @@ def test_a_plan_shows_what_other_plans_used_of_its_limits_in_the_words_of_a_refu
     after = reconcile("plan").out
     refused = reconcile("approve", second)
 
-    used = "2 rows of rule `twins` would be changed in 24 hours"
+    used = "2 rows would be changed by rule `twins` in 24 hours"
     over = "over the limit in rows: every plan needs approval, and beyond the limit also --over-limit."
-    assert f"{used}; its limit is 1 (`records`)\n" in before
-    assert f"{used}, 1 of that by other plans; its limit is 1 (`records`)\n" in after
-    assert "2 rows of this target would be changed in 24 hours, 1 of that by other plans; its limit" in after
+    assert f"{used}; the limit is 1 (`records`)\n" in before
+    assert f"{used}, 1 of that by other plans; the limit is 1 (`records`)\n" in after
+    assert (
+        "2 rows would be changed by all rules in this database in 24 hours, 1 of that by other plans; the limit"
+        in after
+    )
     assert over in before
     assert over in after
-    assert (refused.code, f"{used}; its limit is 1 (`records`)" in refused.said) == (4, True)
+    assert (refused.code, f"{used}; the limit is 1 (`records`)" in refused.said) == (4, True)
 
 
 def test_a_limit_that_is_lowered_holds_for_plans_that_were_counted_under_a_higher_one(tmp_path: Path) -> None:
@@ -137,7 +140,7 @@ def test_a_limit_that_is_lowered_holds_for_plans_that_were_counted_under_a_highe
 
     shown = reconcile("plan").out
 
-    assert "2 rows of rule `twins` would be changed in 24 hours; its limit is 1 (`records`)\n" in shown
+    assert "2 rows would be changed by rule `twins` in 24 hours; the limit is 1 (`records`)\n" in shown
     assert "over the limit in rows" in shown
     first, second = sorted(world.findings())
     assert reconcile("approve", first).code == 0
@@ -155,7 +158,7 @@ def test_a_limit_that_is_lowered_stops_plans_that_were_approved_for_later(tmp_pa
     answer = reconcile("run")
 
     assert answer.code == 4
-    assert "2 rows of rule `twins` would be changed in 24 hours; its limit is 1 (`records`)" in answer.said
+    assert "2 rows would be changed by rule `twins` in 24 hours; the limit is 1 (`records`)" in answer.said
     assert world.shop.ids() == [1, 2, 3, 4]
 
 
@@ -172,10 +175,10 @@ def test_a_plan_shows_the_money_of_the_last_24_hours_too(tmp_path: Path) -> None
     shown = reconcile("plan").out
 
     sentence = (
-        r"50\.00 EUR of {} would be changed in 24 hours, [23]0\.00 EUR of that by other plans; its limit is 100 EUR"
+        r"50\.00 EUR would be changed by {} in 24 hours, [23]0\.00 EUR of that by other plans; the limit is 100 EUR"
     )
     assert re.search(sentence.format("rule `twins`"), shown)
-    assert re.search(sentence.format("this target"), shown)
+    assert re.search(sentence.format("all rules in this database"), shown)
 
 
 @pytest.mark.parametrize("how", [(), ("--dry-run",)])

@@ -409,7 +409,9 @@ def test_an_amount_that_is_no_finite_number_waits_for_people(amount: str, postgr
     answer = run(world)
 
     assert (answer.code, states(world)) == (4, ["awaiting_approval"])
-    assert "(no finite amount), but rule `twins` limits it" in answer.json["rules"][0]["cleaning"]["uncounted"]
+    assert (
+        "(no finite amount), but money is limited for rule `twins`" in answer.json["rules"][0]["cleaning"]["uncounted"]
+    )
 
 
 def test_money_that_cannot_be_counted_waits_for_nobody_where_only_rows_are_limited(world: World) -> None:

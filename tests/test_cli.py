@@ -447,7 +447,7 @@ def test_explain_shows_the_engine_the_reason_and_the_sql(shop: Project) -> None:
     )
     pushed = shop("explain", "twice", "--sql", "--json").json
 
-    assert files.out.startswith("twice runs embedded (DuckDB, here): source 'shop' cannot run queries")
+    assert files.out.startswith("twice runs embedded (DuckDB, in this process): source 'shop' cannot run queries")
     assert "SELECT" in files.out
     assert "\\n" not in files.out
     assert pushed["engine"] == "pushdown"

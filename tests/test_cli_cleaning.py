@@ -84,7 +84,7 @@ def test_a_cleaned_finding_keeps_its_executed_plan_and_who_approved_it_also_afte
     undone = json.loads(invoked("show", finding, "--json")[1].stdout)
 
     assert re.search(r"Executed on [\d: -]+ UTC, approved by anna:\n", shown)
-    assert "\ngoes  customers  id = 2\n" in shown
+    assert "\ndeleted  customers  id = 2\n" in shown
     assert ("executed" in waiting, "plan" in cleaned) == (False, False)
     assert cleaned["executed"]["approved_by"] == ["anna"]
     assert cleaned["executed"]["plan"]["plan_hash"] == waiting["plan"]["plan_hash"]
@@ -295,7 +295,7 @@ def test_a_plan_of_one_row_is_told_of_one_row(world: World) -> None:
 
     _, planned = invoked("plan")
 
-    assert "\ntwins: 1 plan, 1 surplus, 1 row changes\n" in planned.stdout
+    assert "\ntwins: 1 plan, 1 surplus record, 1 row changes\n" in planned.stdout
 
 
 def test_a_run_that_limits_stopped_ends_with_4(world: World) -> None:

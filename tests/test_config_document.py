@@ -101,7 +101,7 @@ def test_a_huge_file_is_refused_unread() -> None:
 
 def test_too_many_values_are_refused_at_the_first_too_many() -> None:
     assert sentences("".join(f"k{n}: 1\n" for n in range(30_000))) == [
-        "25000:9: this is value 50,001 of the file, which is too many; use `include:`"
+        "25000:9: this file has more than 50,000 values; split it with `include:`"
     ]
 
 

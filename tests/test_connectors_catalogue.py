@@ -355,7 +355,7 @@ def test_referring_rows_without_a_key_cannot_be_named(shop: Shop) -> None:
     )
     described = catalogue_of(shop)
 
-    with pytest.raises(TargetRefused, match="Rows of clicks refer to customers and cannot be distinguished"):
+    with pytest.raises(TargetRefused, match="Rows of clicks, which refers to customers, cannot be distinguished"):
         referring(shop, the(described, "clicks"), (1,))
     assert "no primary key and no unique key" in str(described.tables["clicks"].refused)
     assert described.tables["customers"].refused is None

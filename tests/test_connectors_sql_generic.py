@@ -568,7 +568,7 @@ def test_a_rule_over_an_unknown_database_is_checked_and_explained_as_run_here(ur
     checked, explained = other("check"), other("explain", "twice", "--sql")
 
     assert (checked.code, explained.code) == (0, 0), checked.said + explained.said
-    assert "twice runs embedded (DuckDB, here): source 'shop' cannot run queries" in explained.out
+    assert "twice runs embedded (DuckDB, in this process): source 'shop' cannot run queries" in explained.out
     assert "PARTITION BY" in explained.out
 
 

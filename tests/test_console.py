@@ -372,7 +372,7 @@ def test_another_record_is_kept_at_a_press_and_the_new_plan_is_shown(chromium: B
     person.page.wait_for_selector(f"text=keeper chosen by bob; the rule would keep {before}")
 
     assert person.page.inner_text(".compare thead th:nth-child(2) .name") == chosen
-    assert f"id = {chosen}" in person.page.inner_text(".operation:has-text('stays')")
+    assert f"id = {chosen}" in person.page.inner_text(".operation:has-text('kept')")
 
 
 @pytest.mark.parametrize("has_script", [True, False])

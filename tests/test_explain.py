@@ -89,7 +89,7 @@ def test_a_rule_is_explained_in_words(people: Project) -> None:
         "the one with the smallest id",
     ]
     assert said["cleans"] == ["nothing: the rule has no `clean`"]
-    assert said["runs"] == ["embedded (DuckDB, here): source 'lists' cannot run queries"]
+    assert said["runs"] == ["embedded (DuckDB, in this process): source 'lists' cannot run queries"]
 
 
 @pytest.mark.slow

@@ -204,8 +204,8 @@ def test_a_value_with_two_meanings_leaves_the_rule_unjudged_and_shows_no_value(o
 
     assert report.code == 3
     assert report.json["rules"][0]["failed"] == (
-        "Rule 'stock' was not judged: in dataset 'numbers', 1 value of `sku` has more than one `item`. Its findings "
-        "are unchanged. Correct the dataset, or choose its rows with `where`."
+        "Rule 'stock' was not checked: in dataset 'numbers', 1 value of `sku` has more than one `item`. Its findings "
+        "are unchanged. Correct the dataset, or select its rows with `where`."
     )
     assert report.json["rules"][1]["groups"] == 1
 

@@ -181,7 +181,7 @@ def test_a_limit_that_stops_cleaning_tells_no_personal_amount(tmp_path: Path) ->
 
     assert [answer.said for answer in said if planted(answer.said)] == []
     assert planted(world.messages()) == []
-    assert "••• EUR of rule `twins` would be changed" in said[1].out
+    assert "••• EUR would be changed by rule `twins`" in said[1].out
 
 
 # Values that are asked for piece by piece

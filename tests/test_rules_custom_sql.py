@@ -296,7 +296,7 @@ SQLITE = FILES.replace("{type: files, root: .}", "{type: sql, url: 'sqlite:///sh
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (FILES, "7:12: `query` is refused: it does not read `charges`, whose records it is to return; select from it"),
+        (FILES, "7:12: `query` is refused: it does not read `charges`, whose records it must return; select from it"),
         (
             SQLITE.replace("select 1", "delete from charges"),
             "7:12: `query` is refused: it starts with 'delete'; write a single read-only select",

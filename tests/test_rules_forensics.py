@@ -227,11 +227,11 @@ def test_records_without_partner_are_compared_by_their_amount_where_the_key_tell
     opposite.add({"currency": "EUR"}, [], [{"total": Decimal("0.01"), "posted": MONDAY.date()}])
 
     assert late.cause() == (
-        "20 of 20 records of bank without a partner have one in ledger with the same amount a day later: "
+        "20 of 20 records of bank without a partner have a counterpart in ledger with the same amount a day later: "
         "this looks like a cut-off at the end of the day."
     )
     assert opposite.cause() == (
-        "20 of 20 records of bank without a partner have one in ledger with the opposite sign: "
+        "20 of 20 records of bank without a partner have a counterpart in ledger with the opposite sign: "
         "this looks like a sign error in one of the two systems."
     )
 

@@ -132,7 +132,10 @@ def test_explain_says_where_each_rule_runs_and_why(lake: Project) -> None:
 
     assert said["twice"].startswith("twice runs pushed down (inside the source)")
     assert "AT (TIMESTAMP => CAST('the time at which the rule begins' AS TIMESTAMP_TZ))" in said["twice"]
-    assert "embedded (DuckDB, here): Snowflake does not compare `ratio` exactly as Reconcile does" in said["ratio"]
+    assert (
+        "embedded (DuckDB, in this process): Snowflake does not compare `ratio` exactly as Reconcile does"
+        in said["ratio"]
+    )
     assert "timeless cannot be read as of one moment (time travel)" in said["timeless"]
     assert "a warehouse compares only a `table`, not a `query`" in said["query"]
 

@@ -32,7 +32,7 @@ class FilesSettings(SourceSettings):
     def _is_folder(cls, root: str) -> str:
         if "://" in root:
             scheme = root.partition("//")[0]
-            raise ValueError(f"files are read from folders, not from '{scheme}'; copy them into one or mount it")
+            raise ValueError(f"files are read from folders, not from '{scheme}'; copy them into a folder, or mount it")
         return root
 
 

@@ -41,6 +41,8 @@ from rules.kinds.base import Rule
 
 _TO_PLAN = (State.OPEN, State.STALE, State.SNOOZED, State.FAILED)
 _TO_TRY = (PlanState.RETRY_WAIT, PlanState.UNKNOWN, PlanState.APPROVED)
+_DONE = {"delete": "deleted", "set": "marked", "merge": "merged", "move": "moved"}
+"""What each built-in action did to a record."""
 JUDGEMENTS: Mapping[str, Event] = {"done": Event.CLEANED, "not_done": Event.RETURNED, "abandon": Event.FAILED}
 """Verdicts on a cleaning with an unknown outcome."""
 
@@ -415,9 +417,8 @@ def _in_words(plan: StoredPlan, tally: ExecutionResult, *, for_a_person: bool) -
     becomes = "undone" if plan.undoes else "cleaned"
     match plan.state:
         case PlanState.SUCCEEDED:
-            sentence = (
-                f"{plan.finding} is {becomes}: {plan.action} of {_records(plan.records)}, {_rows(plan.rows)} changed."
-            )
+            done = "restored" if plan.undoes else _DONE.get(plan.action, becomes)
+            sentence = f"{plan.finding} is {becomes}: {_records(plan.records)} {done}, {_rows(plan.rows)} changed."
             undo_hint = "" if plan.reversible == "no" else f" Undo it: `reconcile undo {plan.finding}`"
             return sentence + undo_hint, True
         case PlanState.SKIPPED:

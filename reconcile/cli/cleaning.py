@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
     app.command(help="Undo the cleaning of a finding, a plan or a whole run.")(undo)
     app.command(help="Retry a failed or waiting cleaning now.")(retry)
     app.command(help="List cleanings with an unknown outcome, or settle one.")(quarantine)
-    app.command(help="Resume cleaning by a rule that looked wrong and was stopped.")(allow)
+    app.command(help="Let a rule clean again after its data looked wrong.")(allow)
 
 
 def approve(
@@ -202,7 +202,7 @@ def undo(
     severity: Severity = None,
     where: Where = None,
     run: Annotated[
-        str | None, typer.Option("--run", help="Everything this run planned or executed.", metavar="RUN")
+        str | None, typer.Option("--run", help="Everything that this run planned or executed.", metavar="RUN")
     ] = None,
     plan: Annotated[str | None, typer.Option("--plan", help="One plan, by its id.", metavar="PLAN")] = None,
     confirm: Confirm = None,

@@ -23,7 +23,10 @@ def register(app: typer.Typer) -> None:
 
 def diff(
     release: Annotated[str, typer.Argument(help=_RELEASE, metavar="RELEASE")],
-    other: Annotated[str | None, typer.Argument(help="By default the configuration file.", metavar="OTHER")] = None,
+    other: Annotated[
+        str | None,
+        typer.Argument(help="The release to compare with; by default the configuration file.", metavar="OTHER"),
+    ] = None,
     config: Config = FILE,
     rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
     limit: Annotated[int, typer.Option("--limit", help="The maximum number of findings to list.", min=0)] = 10,

@@ -19,14 +19,14 @@ _NARROW = 20
 """The width of a column for a record where not all of them fit."""
 _DIFFERS = "bold yellow"
 _CHANGES: Mapping[tuple[str, str], str] = {
-    ("stay", "keeper"): "stays",
-    ("stay", ""): "must stay",
-    ("update", "keeper"): "stays, takes in",
-    ("update", "reference"): "is re-pointed",
-    ("update", ""): "changes",
-    ("delete", "captured"): "goes with it",
-    ("delete", ""): "goes",
-    ("insert", ""): "is added",
+    ("stay", "keeper"): "kept",
+    ("stay", ""): "must not change",
+    ("update", "keeper"): "kept, updated",
+    ("update", "reference"): "re-pointed",
+    ("update", ""): "updated",
+    ("delete", "captured"): "also deleted",
+    ("delete", ""): "deleted",
+    ("insert", ""): "inserted",
 }
 
 

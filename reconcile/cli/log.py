@@ -169,8 +169,10 @@ def erase(
     record: Annotated[
         list[str] | None, typer.Option("--id", help="The record's id; repeat it for each id column.", metavar="ID")
     ] = None,
-    column: Annotated[str | None, typer.Option("--column", help="Instead of --id: the column to match.")] = None,
-    value: Annotated[str | None, typer.Option("--value", help="The value that --column must have.")] = None,
+    column: Annotated[
+        str | None, typer.Option("--column", help="Instead of --id: a column of the records to erase.")
+    ] = None,
+    value: Annotated[str | None, typer.Option("--value", help="The value of that column.")] = None,
     config: Config = FILE,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be erased.")] = False,
     json: AsJson = False,

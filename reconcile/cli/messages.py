@@ -44,7 +44,7 @@ def preview(
     ] = None,
     job: Annotated[str | None, typer.Option("--job", help="The job; required if there are several.")] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Detect now, store nothing, and show that message.")
+        bool, typer.Option("--dry-run", help="Check the rules now, store nothing, and show the message about them.")
     ] = False,
     html: Annotated[
         Path | None, typer.Option("--html", help="Write the messages to this file as a page.", metavar="FILE")

@@ -81,7 +81,10 @@ def show(
 
 def diff(
     release: Named,
-    other: Annotated[str | None, typer.Argument(help="By default the configuration file.", metavar="OTHER")] = None,
+    other: Annotated[
+        str | None,
+        typer.Argument(help="The release to compare with; by default the configuration file.", metavar="OTHER"),
+    ] = None,
     config: Config = FILE,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -104,7 +107,9 @@ def diff(
 
 def hold(
     release: Asked = None,
-    off: Annotated[bool, typer.Option("--off", help="End the hold: the next start or reload decides again.")] = False,
+    off: Annotated[
+        bool, typer.Option("--off", help="End the hold; the next start or reload uses the configuration file.")
+    ] = False,
     config: Config = FILE,
     note: Note = None,
     json: AsJson = False,

@@ -47,11 +47,11 @@ def run(
     slot: Annotated[
         str | None,
         typer.Option(
-            "--slot", help="The due time of this run; triggering it again returns the first run.", metavar="T"
+            "--slot", help="The due time of this run; repeating a due time returns the first run.", metavar="T"
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only detect: store nothing, notify nobody, take no lease.")
+        bool, typer.Option("--dry-run", help="Show what would be new; store nothing and notify nobody.")
     ] = False,
     full: Annotated[
         bool, typer.Option("--full", help="Read all records, even of datasets with `incremental`.")

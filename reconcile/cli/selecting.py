@@ -25,12 +25,14 @@ Ids = Annotated[list[str] | None, typer.Argument(help="Ids of findings, or their
 Rules = Annotated[list[str] | None, typer.Option("--rule", help="All findings of this rule; may be repeated.")]
 States = Annotated[
     list[str] | None,
-    typer.Option("--state", help="open, awaiting_approval, cleaned … or waiting, all; may be repeated."),
+    typer.Option("--state", help="A state like open or cleaned, or waiting, or all; may be repeated."),
 ]
 Severity = Annotated[str | None, typer.Option("--severity", help="Only this severity or higher.")]
 Where = Annotated[
     str | None,
-    typer.Option("--where", help="Only findings like `records > 3 and EUR > 100`.", metavar="CONDITION"),
+    typer.Option(
+        "--where", help="Only findings that meet a condition, like `records > 3 and EUR > 100`.", metavar="CONDITION"
+    ),
 ]
 Confirm = Annotated[
     int | None, typer.Option("--confirm", help="The number of findings; required for more than 20.", metavar="N")

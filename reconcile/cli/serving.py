@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 Job = Annotated[str | None, typer.Argument(help="The job.", metavar="JOB")]
 Everything = Annotated[bool, typer.Option("--all", help="All jobs, including future ones.")]
 OfRule = Annotated[
-    str | None, typer.Option("--rule", help="Only cleaning by this rule; its checks continue.", metavar="RULE")
+    str | None, typer.Option("--rule", help="Only cleaning by this rule, not its checks.", metavar="RULE")
 ]
 OfSource = Annotated[
-    str | None, typer.Option("--source", help="Only cleaning in this source; its reads continue.", metavar="SOURCE")
+    str | None, typer.Option("--source", help="Only cleaning in this source, not its reads.", metavar="SOURCE")
 ]
 
 
@@ -40,7 +40,9 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     config: Config = FILE,
-    worker: Annotated[bool, typer.Option("--worker", help="Only execute: another process schedules.")] = False,
+    worker: Annotated[
+        bool, typer.Option("--worker", help="Execute runs and send messages, but do not schedule.")
+    ] = False,
     listen: Annotated[
         str | None, typer.Option("--listen", help="The address of console, API and monitoring, or none.")
     ] = None,
@@ -150,7 +152,8 @@ def pause(
         str, typer.Option("--reason", "--note", help="The reason; shown with the pause.")
     ] = "no reason given",
     until: Annotated[
-        str | None, typer.Option("--until", help="Until a time, or for a duration: 2h, 3d.", metavar="T")
+        str | None,
+        typer.Option("--until", help="When the pause ends: a time, or a duration like 2h or 3d.", metavar="T"),
     ] = None,
     config: Config = FILE,
     json: AsJson = False,
@@ -179,7 +182,9 @@ def resume(
     everything: Everything = False,
     rule: OfRule = None,
     source: OfSource = None,
-    clock: Annotated[bool, typer.Option("--clock", help="The clock is right: catch up on what it skipped.")] = False,
+    clock: Annotated[
+        bool, typer.Option("--clock", help="Confirm that the clock is right, and catch up on missed due times.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --clock: continue even if due times are missed.")] = False,
     config: Config = FILE,
     json: AsJson = False,

@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
     about = "List the databases that are cleaned, or take one over."
     group = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
     group.callback()(targets)
-    group.command(help="Take over a database from another state, or again after a restore.")(adopt)
+    group.command(help="Take over a database from another state, or after a restore.")(adopt)
     app.add_typer(group, name="target")
 
 

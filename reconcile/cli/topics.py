@@ -31,7 +31,7 @@ STATES: Mapping[State, str] = {
     State.STALE: "its records changed since, or the database refused the plan; the next run checks again",
     State.FAILED: "definitely not done; `reconcile retry` tries again",
     State.QUARANTINED: "outcome unknown; decide with `reconcile quarantine`",
-    State.UNDONE: "undone; its records are settled as if dismissed",
+    State.UNDONE: "undone; its records count as dismissed",
     State.SNOOZED: "not reported until a time, or until it grows",
     State.DISMISSED: "you decided: not the same",
     State.HANDLED: "you decided: real, and handled outside Reconcile",
@@ -48,9 +48,9 @@ _CONDITIONS = """\
   rule in ('twins', 'double-charge') and assigned_to is null
 
 Names: the columns of the key, and rule, state, form, records, money,
-first_seen, assigned_to, and currencies such as EUR. A column of the key that
-is called `state` is written `key_state`. Values of the key are normalised, as
-`reconcile findings` lists them: 'adler', where a record has Adler.
+first_seen, assigned_to, and currencies such as EUR. If the key has a column
+`state`, write `key_state`. Key values are normalised, as `reconcile findings`
+lists them: write 'adler' if a record has Adler.
 
 Comparison   =  <>  <  <=  >  >=   in (1, 2)   between 1 and 5
              like 'INV-%'   is null   is not null
@@ -68,7 +68,7 @@ _TIMES = """\
   2026-12-01T08:00          a time
   2026-12-01T08:00+01:00    a time with its offset from UTC
 
---slot, for `run`: a time like the last two. The same slot is one run.
+--slot, for `run`: a time like the last two. Each slot runs only once.
 
 Times without an offset are in the project's `timezone`. A time that a clock
 change skips or repeats is refused; write it with an offset.

@@ -20,7 +20,9 @@ def register(app: typer.Typer) -> None:
 def trigger(
     job: Annotated[str, typer.Argument(help="The job.", metavar="JOB")],
     config: Config = FILE,
-    key: Annotated[str | None, typer.Option("--key", help="The same key starts only one run.", metavar="K")] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="Identifies the event; each key starts only one run.", metavar="K")
+    ] = None,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,

@@ -257,8 +257,8 @@ class _Counter:
         uncounted = [use.uncounted for use in uses if use.uncounted] if caps.money else []
         if uncounted:
             more = f" and {len(uncounted) - _NAMED} more plans" if len(uncounted) > _NAMED else ""
-            sentence = f"Money cannot be counted in {'; '.join(uncounted[:_NAMED])}{more}, but {self.what} limits it"
-            raise OverLimit(sentence, UNCOUNTED)
+            plans = f"{'; '.join(uncounted[:_NAMED])}{more}"
+            raise OverLimit(f"Money cannot be counted in {plans}, but money is limited for {self.what}", UNCOUNTED)
 
     def refuse(self, total: tuple[int, Money], caps: Caps) -> None:
         for used, span in ((self.day, "in 24 hours"), *([(self.in_run, "in a run")] if self.run else [])):

@@ -10,23 +10,23 @@ from rules.cleaning import Caps
 
 def subject_of(scope: str) -> str:
     kind, _, name = scope.partition(":")
-    return f"rule `{name}`" if kind == "rule" else "this target"
+    return f"rule `{name}`" if kind == "rule" else "all rules in this database"
 
 
 def rows_in_words(subject: str, records: int, span: str, caps: Caps, others: int = 0) -> str:
     setting = "`records`" if caps.most == caps.records else "`share`"
-    rows = f"{records:,} {'row' if records == 1 else 'rows'} of {subject} would be changed {span}"
-    return f"{rows}{_of_others(f'{others:,}' if others else '')}; its limit is {caps.most:,} ({setting})"
+    rows = f"{records:,} {'row' if records == 1 else 'rows'} would be changed by {subject} {span}"
+    return f"{rows}{_of_others(f'{others:,}' if others else '')}; the limit is {caps.most:,} ({setting})"
 
 
 def money_in_words(
     subject: str, unit: str, amount: Decimal, span: str, caps: Caps, others: Decimal | None = None
 ) -> str:
-    limit = f"its limit is {caps.money[unit]} {unit}" if unit in caps.money else f"it has none in {unit}"
+    limit = f"the limit is {caps.money[unit]} {unit}" if unit in caps.money else f"no limit is set in {unit}"
     if caps.hides_money:
-        return f"{MASK} {unit} of {subject} would be changed {span}; {limit}"
+        return f"{MASK} {unit} would be changed by {subject} {span}; {limit}"
     of_others = _of_others(f"{others} {unit}" if others else "")
-    return f"{amount} {unit} of {subject} would be changed {span}{of_others}; {limit}"
+    return f"{amount} {unit} would be changed by {subject} {span}{of_others}; {limit}"
 
 
 def _of_others(amount: str) -> str:

@@ -19,7 +19,7 @@ from rules.values import Value
 _WIDEST = 28
 """Characters of a value in a sample: two of them and the column fit into a line of 80."""
 _ENGINES = {
-    "embedded": "embedded (DuckDB, here)",
+    "embedded": "embedded (DuckDB, in this process)",
     "pushdown": "pushed down (inside the source)",
     "spark": "in Spark (on its cluster)",
 }

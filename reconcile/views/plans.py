@@ -394,9 +394,13 @@ class RulePlans:
         at_risk = f", {hidden.at_risk(sums.money)} at risk" if sums.money else ""
         rows = plural(sums.counted, "row changes", "rows change")
         if sums.keepers:
-            rows += f", and {plural(sums.keepers, 'keeper takes', 'keepers take')} in values"
+            rows += f", and {plural(sums.keepers, 'keeper gets', 'keepers get')} values from the surplus"
         plans = plural(sums.plans, "plan", "plans")
-        records = plural(sums.surplus, "record", "records") if self._is_keeperless else f"{sums.surplus:,} surplus"
+        records = (
+            plural(sums.surplus, "record", "records")
+            if self._is_keeperless
+            else plural(sums.surplus, "surplus record", "surplus records")
+        )
         title = f"{self.rule.name}: {plans}, {records}, {rows}{at_risk}"
         remarks = (*self._limits(), *self.target_remarks) if sums.plans else ()
         return Summary(title, remarks, sums.plans, sums.not_planned, hidden.hides(None))
@@ -415,7 +419,7 @@ class RulePlans:
         yield from (limit.sentence for limit in of_day if limit.name == "rows" or not self.hidden.hides_amounts)
         if over := dict.fromkeys(limit.name for limit in of_day if limit.is_exceeded):
             exceeded = " and ".join(over)
-            yield f"over the limit in {exceeded}: every plan needs approval, and beyond the limit also --over-limit."
+            yield f"over the limit in {exceeded}: every plan needs approval; plans beyond it also need --over-limit."
         if sums.is_uncounted:
             yield "Money is limited, but some amounts cannot be counted: approving such a plan needs --over-limit."
 

@@ -180,7 +180,7 @@ class _Builder:
         try:
             root = self._root()
         except _TooMany as limit:
-            self._tell(limit.at, f"this is value {MAX_NODES + 1:,} of the file, which is too many; use `include:`")
+            self._tell(limit.at, f"this file has more than {MAX_NODES:,} values; split it with `include:`")
         except _TooDeep as limit:
             self._tell(limit.at, f"this is nested deeper than {MAX_DEPTH} levels; flatten it")
         except yaml.YAMLError as error:

@@ -188,12 +188,12 @@ def _refusal(node: Mapping[str, Any]) -> str | None:
         is_refused = _FUNCTIONS.fullmatch(name.lower()) is not None
         if name.lower() == "age" and len(node["arguments"]) == 1:
             return "it calls age with one date, which is compared with today; write age(:slot, …)"
-        return f"it calls {short(name)}, which a rule may not" if is_refused else None
+        return f"it calls {short(name)}, which rules may not call" if is_refused else None
     if "class" in node or not isinstance(kind, str):
         return None
     if kind == "TABLE_FUNCTION":
         name = str(node["function"].get("function_name", ""))
-        return None if name.lower() in _TABLE_FUNCTIONS else f"it reads {short(name)}(…), and may only read datasets"
+        return None if name.lower() in _TABLE_FUNCTIONS else f"it reads {short(name)}(…), but may read only datasets"
     is_allowed = kind in _QUERIES or kind in _TABLES or _PARTS.fullmatch(kind)
     return None if is_allowed else "it does more than select from datasets"
 

@@ -106,7 +106,8 @@ class Unmatched:
         for form in _FORMS:
             cases, by_chance = _looked_up(few, many, form)
             sentence = (
-                f"{cases:,} of {total:,} records of {smaller} without a partner have one in {larger} {form.words}."
+                f"{cases:,} of {total:,} records of {smaller} without a partner have a counterpart in {larger} "
+                f"{form.words}."
             )
             yield Claim(cases, total, binomial_tail(cases, total, max(form.least, by_chance)), sentence)
 

@@ -293,7 +293,7 @@ class Rule(Strict):
         if self.clean is not None and self.clean.dataset not in (None, self.dataset):
             yield (
                 ("clean", "dataset"),
-                f"the rule finds records of `{self.dataset}`, so it can clean no other; remove it",
+                f"the rule finds records of `{self.dataset}`, so it can clean no other dataset; remove it",
             )
         if self.clean is not None and self.clean.forms:
             yield ("clean", "forms"), f"findings of kind {self.kind} have no forms to choose from; remove it"

@@ -35,8 +35,8 @@ class ContradictoryMapping(Unanswerable):
     def __init__(self, rule: str, lookup: Lookup, values: int) -> None:
         of_values = "1 value of `{}` has" if values == 1 else f"{values:,} values of `{{}}` have"
         super().__init__(
-            f"Rule {rule!r} was not judged: in dataset {lookup.dataset!r}, {of_values.format(lookup.source)} more than "
-            f"one `{lookup.target}`. Its findings are unchanged. Correct the dataset, or choose its rows with "
+            f"Rule {rule!r} was not checked: in dataset {lookup.dataset!r}, {of_values.format(lookup.source)} more "
+            f"than one `{lookup.target}`. Its findings are unchanged. Correct the dataset, or select its rows with "
             "`where`."
         )
 
@@ -46,8 +46,8 @@ class MappingTooLarge(Unanswerable):
 
     def __init__(self, rule: str, lookup: Lookup) -> None:
         super().__init__(
-            f"Rule {rule!r} was not judged: dataset {lookup.dataset!r} has more than {MOST:,} values of "
-            f"`{lookup.source}`, the most that `map` looks up. Its findings are unchanged. Choose its rows with "
+            f"Rule {rule!r} was not checked: dataset {lookup.dataset!r} has more than {MOST:,} values of "
+            f"`{lookup.source}`, the limit of `map`. Its findings are unchanged. Select its rows with "
             "`where`, or join the two tables in a `query`."
         )
 

@@ -95,7 +95,9 @@ def facts(file: OpenedFile, configured: str | None, max_line: int, quote: str = 
                 run = run + len(chunk) if last < 0 else len(chunk) - last - 1
                 if run > max_line:
                     raise FileRefused(
-                        file.name, f"a line is longer than {max_line:,} bytes", "raise `max_line` if it is data"
+                        file.name,
+                        f"a line is longer than {max_line:,} bytes",
+                        "if this is really data, raise `max_line`",
                     )
                 # bytes.count is slow with many hits.
                 lines += int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == _LINE_FEED))

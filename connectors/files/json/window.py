@@ -123,7 +123,7 @@ class Window:
         raise FileUnreadable(self._place(self._at), "the document ends too early: it is truncated", "fetch it again")
 
     def _refuse_long(self) -> NoReturn:
-        self.refuse(f"a value is longer than {self._longest:,} characters", "raise `max_line` if it is data")
+        self.refuse(f"a value is longer than {self._longest:,} characters", "if this is really data, raise `max_line`")
 
     def _skip_whole(self) -> bool:
         """Read past the object or array that begins here, if this window or the next one holds all of it."""

@@ -66,8 +66,8 @@ class Tables:
         """The row, named by its key. Raises TargetRefused if the table has none."""
         if not shape.key:
             raise TargetRefused(
-                f"Rows of table {shape.name} of source {self._session.place.source!r} cannot be distinguished: it has "
-                f"neither a primary key nor a unique key without nulls; give it one"
+                f"Rows of table {shape.name} of source {self._session.place.source!r} cannot be distinguished: the "
+                f"table has neither a primary key nor a unique key without nulls; add one"
             )
         return Row(RowName(shape.name, tuple((name, cells[name]) for name in shape.key)), cells)
 
@@ -83,8 +83,8 @@ class Tables:
         shape, parent = self.named(reference.table), self.named(reference.to_table)
         if not shape.key:
             raise TargetRefused(
-                f"Rows of {reference.table} refer to {reference.to_table} and cannot be distinguished: it has no "
-                "primary key. Give it one, or clean without touching what it refers to"
+                f"Rows of {reference.table}, which refers to {reference.to_table}, cannot be distinguished: the "
+                "table has no primary key. Add one, or don't clean records to which these rows refer"
             )
         ours, theirs = self.columns(shape, reference.columns), self.columns(parent, reference.to_columns)
         link = Link(shape, ours, parent, theirs, soft=reference.soft)
@@ -97,8 +97,8 @@ class Tables:
                 row = self.row(shape, self.cells(shape, values))
                 if not lock and any(cell is None for _, cell in row.name.key):
                     raise TargetRefused(
-                        f"A row of {reference.table} refers to {reference.to_table} and cannot be distinguished: "
-                        f"its primary key is null. Give it one"
+                        f"A row of {reference.table}, which refers to {reference.to_table}, cannot be identified: "
+                        f"its primary key is null. Fill it in"
                     )
                 rows_by_name[row.name] = row
         return sorted(rows_by_name.values(), key=lambda row: row_order(row.name.key))
@@ -162,7 +162,7 @@ class Records:
             if row_id in rows and rows[row_id].name != row.name:
                 raise TargetRefused(
                     f"Two rows of table {self._shape.name} of source {self._session.place.source!r} have the same "
-                    f"{', '.join(key)}, so it does not identify a record. Choose a unique `id`"
+                    f"{', '.join(key)}, so these columns do not identify a record. Choose a unique `id`"
                 )
             rows[row_id] = replace(row, values=values)
 

@@ -57,7 +57,7 @@ class NotItsRecords(Unanswerable):
         super().__init__(
             f"The query of rule {rule.name!r} returned values of {listed(names)} that no record of dataset "
             f"{rule.dataset!r} has (rows: {rows:,}). Nothing was changed. Return the records' own values under these "
-            "names, and computed ones under another"
+            "names, and computed values under other names"
         )
 
 

@@ -68,7 +68,7 @@ class SqlRule(Rule):
 
         read = parse_select(self.query).datasets(datasets)
         if self.dataset not in read:
-            raise ValueError(f"it does not read `{self.dataset}`, whose records it is to return; select from it")
+            raise ValueError(f"it does not read `{self.dataset}`, whose records it must return; select from it")
         rule = self.model_copy()
         rule._read = tuple(name for name in read if name != self.dataset)  # noqa: SLF001 - its own
         return rule

@@ -50,13 +50,17 @@ def _span(span: Span, *, is_chain: bool) -> str:
     if isinstance(span, Consecutive):
         return f"and follow one another in {order_in_words(span)}"
     if isinstance(span, Overlap):
-        return f"in periods from {name_in_words(span.begin)} to {name_in_words(span.end)} that overlap"
-    limits = [f"{name_in_words(limit.column)} at most {distance_in_words(limit)} apart" for limit in _limits(span)]
-    return f"with {' and '.join(limits)} from {'the previous one' if is_chain else 'the first one'}"
+        return f"and their periods from {name_in_words(span.begin)} to {name_in_words(span.end)} overlap"
+    limits = [f"{name_in_words(limit.column)} within {_distance(limit)}" for limit in _limits(span)]
+    return f"with {' and '.join(limits)} of the {'previous' if is_chain else 'first'} record"
 
 
 def _limits(span: MaximumDistance) -> list[MaximumDistance]:
     return [span] if span.also is None else [span, span.also]
+
+
+def _distance(span: MaximumDistance) -> str:
+    return f"{span.by.percent} %" if isinstance(span.by, Percent) else distance_in_words(span)
 
 
 def order_in_words(consecutive: Consecutive) -> str:
