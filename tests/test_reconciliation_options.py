@@ -172,7 +172,7 @@ def test_differ_needs_a_tolerance_and_its_reason_names_it() -> None:
     assert any("`differ` chooses between possible partners" in each for each in mistakes("key: ref\ndiffer: status"))
     assert (
         rule(TRANSFER).because("left_only")
-        == "ledger has no free record whose amount is close enough, with a different status."
+        == "ledger has no unmatched record within the tolerance of amount and with a different status."
     )
 
 
@@ -247,7 +247,7 @@ def test_a_tolerance_holds_for_every_key() -> None:
 
 
 def test_a_missing_record_names_all_keys() -> None:
-    assert rule(BY_TEXT).because("left_only") == "ledger has no free record with the same ref, or status / ref."
+    assert rule(BY_TEXT).because("left_only") == "ledger has no unmatched record with the same ref, or status / ref."
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def cleaning_in_words(rule: Rule, unchangeable: Collection[str] = ()) -> Iterato
         yield "nothing: the rule has no `clean`"
         for dataset, forms in rule.cleanable_forms.items():
             if dataset in unchangeable:
-                yield f"with `clean`, no records of {dataset}: its source can only be read"
+                yield f"records of {dataset} cannot be cleaned: its source can only be read"
             else:
                 yield f"with `clean`, records of {dataset}: {', '.join(forms)}"
         return

@@ -442,17 +442,17 @@ class ReconciliationRule(Rule):
     def _nothing_like_it(self) -> str:
         """What the other dataset does not have, in words."""
         names = _in_words(self.keys)
-        free = "free " if len(self.keys) > 1 else ""
+        free = "unmatched " if len(self.keys) > 1 else ""
         alike = f" with the same {names}" if names else ""
         if self.bundle is not None:
-            return f"no free records{alike} that add up to it"
+            return f"no unmatched records{alike} that add up to it"
         if not self.is_assigned:
             return f"no {free}record{alike}"
         tolerance = self.tolerance
         near = [column.left for column in (tolerance.date, tolerance.amount) if column is not None and column.left]
-        enough = f"whose {' and '.join(near)} {'is' if len(near) == 1 else 'are'} close enough"
-        differing = f", with a different {' and '.join(pair.name for pair in self.differ)}" if self.differ else ""
-        return f"no free record{alike} {enough}{differing}"
+        enough = f"within the tolerance of {' and '.join(near)}"
+        differing = f" and with a different {' and '.join(pair.name for pair in self.differ)}" if self.differ else ""
+        return f"no unmatched record{alike} {enough}{differing}"
 
     def form_words(self, form: str) -> FormWords:
         if form == "mismatch" and self._compares_only_money:

@@ -19,7 +19,7 @@ _MATCHES = {
     "one_to_one": "one left record with one right record",
     "one_to_many": "one left record with all right records of its key",
     "many_to_one": "all left records of a key with one right record",
-    "many_to_many": "all left records of a key with all right records of it",
+    "many_to_many": "all left records of a key with all right records of that key",
 }
 _MATCHES_ALONE = {
     "one_to_many": "one left record with the right records of its key that add up to it",
@@ -68,15 +68,14 @@ def _pairs(bound: BoundRule) -> Iterator[str]:
     rule, limits = bound.rule, bound.limits
     amounts = (bound.left.amount or "", bound.right.amount or "")
     if rule.totals:
-        yield f"no records: only the sums of {amounts[0]} and of {amounts[1]} are compared"
+        yield f"no records: only the sums of {amounts[0]} and {amounts[1]} are compared"
     else:
         yield _MATCHES_ALONE[rule.match] if rule.bundle else _MATCHES[rule.match]
     if bound.date:
         yield f"{bound.date.left} and {bound.date.right}: {_days(bound.date)}"
     if limits:
         how = _how(limits, None)
-        what = "amounts" if rule.is_assigned else "sums"
-        yield f"{what} of {amounts[0]} and of {amounts[1]}: {how}"
+        yield f"{'' if rule.is_assigned else 'sums of '}{amounts[0]} and {amounts[1]}: {how}"
 
 
 def _days(date: DateTolerance) -> str:
