@@ -299,7 +299,7 @@ class Limits(Strict):
     share: Share = Field(
         default=Decimal("0.01"),
         json_schema_extra={"default": "1%"},
-        description="The same as a share of the scanned records.",
+        description="Rows, as a share of the scanned records.",
     )
     group: int = Field(default=5, ge=2, description="Records of one group, the keeper included.")
     money: Amounts | None = Field(default=None, description="The sum over the surplus, by currency.")

@@ -97,7 +97,7 @@ class Retention(Strict):
 class ConsoleSettings(Strict):
     """The console and the API of `serve`."""
 
-    enabled: bool = Field(default=True, description="False: `serve` answers only monitoring.")
+    enabled: bool = Field(default=True, description="If false, `serve` offers only monitoring.")
     url: Annotated[str, AfterValidator(parse_console_url)] | None = Field(
         default=None, description="The address that people use, e.g. https://reconcile.example.com."
     )
@@ -115,7 +115,7 @@ class ConsoleSettings(Strict):
     session: Annotated[Duration, AfterValidator(parse_session)] = Field(
         default=parse_duration("12h"),
         json_schema_extra={"default": "12h"},
-        description="The longest that a session lasts.",
+        description="How long a session lasts at most.",
     )
 
     @model_validator(mode="after")
@@ -137,7 +137,7 @@ class TopSettings(Strict):
     state: Annotated[SecretStr, BeforeValidator(parse_state)] = Field(
         default=SecretStr(DEFAULT_STATE), description="The database for findings and the audit log."
     )
-    timezone: Zone = Field(default="UTC", description="The time zone of times without one.")
+    timezone: Zone = Field(default="UTC", description="The time zone of times without an offset.")
     holidays: HolidaysField | None = Field(
         default=None, description="Days off besides weekends, for `business_days`: {country: DE, region: BY}, or dates."
     )
@@ -155,11 +155,11 @@ class TopSettings(Strict):
     )
     retention: Retention = Field(default_factory=Retention, description="How long finished data is kept.")
     listen: Annotated[str, BeforeValidator(parse_listen)] = Field(
-        default=DEFAULT_LISTEN, description="Address of `serve`: console, API and monitoring; none: no listener."
+        default=DEFAULT_LISTEN, description="The address of console, API and monitoring; none turns them off."
     )
     listen_hosts: Annotated[
         tuple[Annotated[str, AfterValidator(parse_host)], ...], BeforeValidator(listed), WithJsonSchema(NAMES_SCHEMA)
-    ] = Field(default=(), description="Host names of `listen`, in addition to IP addresses.")
+    ] = Field(default=(), description="Host names accepted at `listen`, in addition to IP addresses.")
     console: ConsoleSettings = Field(
         default_factory=ConsoleSettings, description="The console and the API, which need the extra `console`."
     )
@@ -291,7 +291,9 @@ class DatasetEntry(Strict):
         description="The address of a record in another system, e.g. https://crm.example/customers/{{ record.id }}.",
     )
     money: Money | None = Field(default=None, description="The amount at risk, and its currency.")
-    timezone: Zone = Field(default="UTC", description="The time zone of its naive times; default: the project's.")
+    timezone: Zone = Field(
+        default="UTC", description="The time zone of its times without an offset; default: the project's."
+    )
     holidays: HolidaysField | None = Field(
         default=None, description="Days off besides weekends; default: the project's."
     )
@@ -321,7 +323,7 @@ class ScheduleEntry(Strict):
         default="latest", description="How to handle due times that passed while nothing ran."
     )
     max: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=10, description="How many missed due times `catch_up: all` runs, the latest ones."
+        default=10, description="How many of the latest missed due times `catch_up: all` runs."
     )
 
     @model_validator(mode="after")

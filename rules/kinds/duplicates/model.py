@@ -95,13 +95,14 @@ class DuplicatesRule(Rule):
         default=(), alias="except", description="Pairs of record ids known to be different, or a dataset of them."
     )
     gap: Annotated[MaximumDistance, BeforeValidator(parse_span), WithJsonSchema(SPAN_SCHEMA)] | None = Field(
-        default=None, description="The largest distance between two neighbours of a group, which is a chain."
+        default=None, description="The largest distance between neighbours in a group, which forms a chain."
     )
     window: Annotated[MaximumDistance, BeforeValidator(parse_span), WithJsonSchema(SPAN_SCHEMA)] | None = Field(
         default=None, description="The largest distance from the earliest record of a group."
     )
     overlap: Overlap | None = Field(
-        default=None, description="The columns of a period: {from: start, to: end}; records whose periods overlap."
+        default=None,
+        description="The columns of a period, {from: start, to: end}: records whose periods overlap are found.",
     )
     consecutive: (
         Annotated[Consecutive, BeforeValidator(parse_consecutive), WithJsonSchema(CONSECUTIVE_SCHEMA)] | None
@@ -112,7 +113,7 @@ class DuplicatesRule(Rule):
     repeats: str | None = Field(
         default=None,
         description=(
-            "A column, such as _file: equal records are numbered within each value, and the n-th joins the n-th."
+            "A column, such as _file: equal records are numbered within each value, and the n-th records join."
         ),
     )
     distinct: str | None = Field(default=None, description="A column that must differ inside a group.")

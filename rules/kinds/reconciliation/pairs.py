@@ -62,7 +62,7 @@ class Apart(Strict):
         default=None, description="The largest difference of two numbers; `1%` is 1 % of the larger number."
     )
     percent: Percent | None = Field(default=None, description="A percentage in addition to an amount in `by`.")
-    hold: Literal["both", "either"] = Field(default="both", description="Which of the two limits must hold.")
+    hold: Literal["both", "either"] = Field(default="both", description="Whether both limits must hold, or either.")
 
     @model_validator(mode="before")
     @classmethod
