@@ -137,7 +137,7 @@ def test_money_is_limited_by_currency_and_one_that_is_not_named_is_over(journal:
     with pytest.raises(OverLimit, match=r"100\.01 EUR .* limit is 100 EUR") as caught:
         reserve(journal, names[1], caps=caps, EUR="0.02")
     assert caught.value.cap == "EUR"
-    with pytest.raises(OverLimit, match="none in USD"):
+    with pytest.raises(OverLimit, match="no limit is set in USD"):
         reserve(journal, names[1], caps=caps, USD="0.01")
     reserve(journal, names[1], caps=caps, EUR="0.01")
 
