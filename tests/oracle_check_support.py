@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import sqlalchemy as sa
-from oracle_case_support import Answer, Case
+from oracle_case_support import Answer, Case, Cell
 from oracle_engines_support import (
     Home,
     Refused,
@@ -19,6 +19,7 @@ from oracle_engines_support import (
     write_files,
     write_parquet,
     write_tables,
+    write_workbook,
 )
 from oracle_support import answer as oracle_answer
 
@@ -74,6 +75,8 @@ class Tally:
 def compare(folder: Path, cases: Sequence[Case], home: Home) -> Tally:
     """Ask the product about each case, embedded where the database does not answer itself, and compare."""
     cases = [replace(case, is_file=home.url is None) for case in cases]
+    if home.name == "workbook":
+        cases = [replace(case, rows=tuple(filter(_has_a_cell, case.rows))) for case in cases]
     _write(folder, cases, home)
     seen = answers(folder, cases, home)
     here = replace(home, engine="embedded")
@@ -90,6 +93,11 @@ def compare(folder: Path, cases: Sequence[Case], home: Home) -> Tally:
         tally.with_groups += bool(expected and expected.groups)
         _judge(tally, Difference(case, here if case.seed in elsewhere else home, expected, seen[case.seed]))
     return tally
+
+
+def _has_a_cell(row: Mapping[str, Cell]) -> bool:
+    """Return True for a row that a sheet has: rows without a cell are none."""
+    return any(cell not in (None, "") for cell in row.values())
 
 
 def _is_asked_here(case: Case, home: Home) -> bool:
@@ -119,7 +127,7 @@ def _is_hardly_read(answer: Answer) -> bool:
 
 def _write(folder: Path, cases: Sequence[Case], home: Home) -> None:
     if home.url is None:
-        return write_files(folder, cases)
+        return (write_workbook if home.name == "workbook" else write_files)(folder, cases)
     if home.name == "spark":
         return write_parquet(folder, cases, home)
     engine = sa.create_engine(home.url)

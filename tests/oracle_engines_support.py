@@ -8,7 +8,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import sqlalchemy as sa
+import xlsxwriter
 from oracle_case_support import Answer, Case, Cell, Column, Group
 from oracle_expressions_support import SLOT
 from oracle_values_support import Kind, Value, in_utc
@@ -48,7 +49,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Home:
-    """Where cases lie and how they run: CSV files, or a database with its engine."""
+    """Where cases lie and how they run: CSV files, workbooks, or a database with its engine."""
 
     name: str
     engine: str
@@ -141,9 +142,52 @@ def write_files(folder: Path, cases: Iterable[Case]) -> None:
         (folder / f"{name_of(case)}.csv").write_text(text.getvalue(), encoding="utf-8")
 
 
+def write_workbook(folder: Path, cases: Iterable[Case]) -> None:
+    """A sheet for each case, in one workbook: numbers, dates and truths are cells of their own types."""
+    with xlsxwriter.Workbook(folder / WORKBOOK) as workbook:
+        formats = {kind: workbook.add_format({"num_format": shown}) for kind, shown in SHOWN_AS.items()}
+        for case in cases:
+            sheet = workbook.add_worksheet(name_of(case))
+            for at, column in enumerate(case.columns):
+                sheet.write_string(0, at, column.name)
+                for number, row in enumerate(case.rows, 1):
+                    cell = _workbook_cell(column, row[column.name], case)
+                    if isinstance(cell, str):
+                        sheet.write_string(number, at, cell)
+                    else:
+                        sheet.write(number, at, cell, formats.get(column.kind))
+
+
+WORKBOOK = "cases.xlsx"
+SHOWN_AS: Mapping[Kind, str] = {"date": "yyyy-mm-dd", "instant": "yyyy-mm-dd hh:mm:ss.000"}
+
+
+def _workbook_cell(column: Column, cell: Cell, case: Case) -> Cell:
+    """Cells know no time zone, no day before March 1900, and only numbers of 15 digits: the rest are texts."""
+    if column.as_text or column.kind == "text":
+        return as_text(column, cell, case.mark)
+    if isinstance(cell, dt.datetime) and (cell.tzinfo is not None or cell.microsecond % 1000):
+        return as_text(column, cell, case.mark)
+    if isinstance(cell, dt.date) and cell.strftime("%Y%m") < "190003":
+        return as_text(column, cell, case.mark)
+    if isinstance(cell, int | float | Decimal) and not isinstance(cell, bool) and Decimal(f"{cell:.15g}") != cell:
+        return as_text(column, cell, case.mark)
+    return cell
+
+
 def name_of(case: Case) -> str:
     """The name of its table, dataset and rule."""
     return f"case_{case.seed}"
+
+
+FILES: Mapping[str, Json] = {
+    "csv": {"type": "files", "root": "."},
+    "workbook": {"type": "workbook", "path": WORKBOOK},
+}
+PLACES: Mapping[str, Callable[[str], Json]] = {
+    "csv": lambda name: {"path": f"{name}.csv", "delimiter": ","},
+    "workbook": lambda name: {"sheet": name},
+}
 
 
 def dataset_of(case: Case, home: Home) -> Json:
@@ -153,7 +197,7 @@ def dataset_of(case: Case, home: Home) -> Json:
     if home.name == "spark":
         place = {"path": f"{name_of(case)}.parquet"}
     else:
-        place = {"table": name_of(case)} if home.url else {"path": f"{name_of(case)}.csv", "delimiter": ","}
+        place = {"table": name_of(case)} if home.url else PLACES[home.name](name_of(case))
     settings: Json = {"source": "home", **place, "timezone": case.zone}
     settings |= {"columns": {**declared, **derived}} if declared or derived else {}
     settings |= {"decimal": case.mark} if case.mark else {}
@@ -210,7 +254,7 @@ def _run(folder: Path, cases: Sequence[Case], home: Home) -> Json:
     if not cases:
         return {"rules": [], "findings": []}
     kind = "spark" if home.name == "spark" else "sql"
-    source = {"type": kind, "url": home.url} if home.url else {"type": "files", "root": "."}
+    source = {"type": kind, "url": home.url} if home.url else FILES[home.name]
     for case in cases:
         name = name_of(case)
         part = {"datasets": {name: dataset_of(case, home)}, "rules": {name: rule_of(case, home.engine)}}

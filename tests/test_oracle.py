@@ -34,12 +34,13 @@ SHOWN = 5
 HERE = Path(__file__).parent
 
 
-@pytest.fixture(
-    params=["csv", "sqlite", *(pytest.param(name, marks=pytest.mark.server) for name in ("postgresql", "mariadb"))]
-)
+SERVERS = tuple(pytest.param(name, marks=pytest.mark.server) for name in ("postgresql", "mariadb"))
+
+
+@pytest.fixture(params=["csv", "workbook", "sqlite", *SERVERS])
 def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
-    if request.param == "csv":
-        return Home("csv", "embedded")
+    if request.param in ("csv", "workbook"):
+        return Home(request.param, "embedded")
     urls = {"postgresql": "postgres_url", "mariadb": "mariadb_url"}
     sqlite = f"sqlite:///{tmp_path}/data.db"
     url = request.getfixturevalue(urls[request.param]) if request.param in urls else sqlite

@@ -114,11 +114,12 @@ def _only_json_on_standard_output(*, json: bool) -> contextlib.AbstractContextMa
 
 
 def _code(report: RunReport, severity: Any) -> int:
-    open_findings = exits.FOUND if severity is not None and report.has_open(severity) else exits.DONE
+    is_open = severity is not None and report.has_open(severity)
+    attention = exits.FOUND if is_open or report.is_partly_unreadable else exits.DONE
     failed = exits.FAILED if report.failed else exits.DONE
     failed = exits.WRONG if report.misfits else failed
     failed = exits.DEFECT if report.has_defect else failed
-    return exits.first_that_applies(exits.REFUSED if report.refused else exits.DONE, failed, open_findings)
+    return exits.first_that_applies(exits.REFUSED if report.refused else exits.DONE, failed, attention)
 
 
 def _hiding(application: Application | None) -> Callable[[str, str], Hidden]:

@@ -13,7 +13,7 @@ _WIDTH = 80
 
 EXIT_CODES: Mapping[int, str] = {
     exits.DONE: "done now or earlier, or running elsewhere",
-    exits.FOUND: "an open finding is at or above --fail-on, or a check found a problem",
+    exits.FOUND: "an open finding is at or above --fail-on, or something needs attention",
     exits.WRONG: "the configuration or command line is wrong; nothing was changed",
     exits.FAILED: "a source, channel or the state database failed; the rest was done",
     exits.REFUSED: "refused, nothing changed; `run`: something was not cleaned or undone",

@@ -140,6 +140,7 @@ class Detected:
                 first=problem.first,
                 read_as="" if problem.skipped else None,
                 dataset=dataset if len(self.problems) > 1 else None,
+                unreadable=problem.column != "*",  # that column stands for warnings about files and `malformed: skip`
             )
             for dataset, problems in self.problems.items()
             for problem in problems

@@ -26,7 +26,7 @@ class LeftOut:
     """Records or cells that a rule did not compare: their column, the reason, their number and the first place.
 
     `read_as` is None if the cells were treated as empty and their records took part. `dataset` is theirs, in a rule
-    over several.
+    over several. `unreadable` says that the cells hold something that cannot be read.
     """
 
     column: Ours[str]
@@ -35,6 +35,7 @@ class LeftOut:
     first: Ours[str | None] = None
     read_as: str | None = ""
     dataset: str | None = None
+    unreadable: bool = False
 
     @property
     def sentence(self) -> str:

@@ -140,6 +140,11 @@ class RunReport:
         """True if something was not cleaned: for safety, because no plan is possible, or because it failed."""
         return any(rule.cleaning.leaves_something for rule in self.rules)
 
+    @property
+    def is_partly_unreadable(self) -> bool:
+        """True if a rule could not read some of the values that it compares."""
+        return any(entry.unreadable for rule in self.checked for entry in rule.skipped)
+
     def has_open(self, severity: Severity) -> bool:
         """Return True if a finding at or above that severity is open."""
         return self.worst_open is not None and self.worst_open >= severity

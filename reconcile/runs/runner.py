@@ -28,7 +28,7 @@ from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, Rul
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import WAITING, Event, PlanState, State
 from reconcile.journal import effects, limits
-from reconcile.messages import delivery, escalation, shared_ids, watchdog
+from reconcile.messages import datasets, delivery, escalation, watchdog
 from reconcile.messages.telling import EndedRun, tell
 from reconcile.runs import history, ranks, recognition, renaming
 from reconcile.runs.check import ACTOR, Order, Readers, check, result_of
@@ -357,7 +357,7 @@ class _Run:
             outcomes = tuple(self.outcomes.values())
             ended = EndedRun(self.order.job, self.id, self.order.slot, attempt, self.order.chosen, outcomes, again)
             messages = [*tell(tx, project, ended), *escalation.tell(tx, project, self.order.chosen)]
-            shared_ids.tell(tx, project, ended)
+            datasets.tell(tx, project, ended)
             summary = RunSummary(
                 run=self.id,
                 job=self.job,
