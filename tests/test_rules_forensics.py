@@ -244,7 +244,7 @@ TOLERANCE = "tolerance: {date: {left: day, right: day, days: 0}, amount: {left: 
     ("text", "wrong", "words"),
     [
         (f"key: ref\n{TOLERANCE}", {"amount": -1}, "20 of 20 different amounts in `amount` have the opposite sign"),
-        (f"key: currency\n{TOLERANCE}\n{ALONE}", {"day": 1}, "a counterpart in ledger with the same amount a day later"),
+        (f"key: currency\n{TOLERANCE}\n{ALONE}", {"day": 1}, "a counterpart in ledger with the same amount a day"),
         (f"key: currency\n{TOLERANCE}", {"day": 1}, "20 of 20 different dates in `day` are one day later in ledger"),
         ("key: ref\ncompare: amount", {"amount": -1}, "20 of 20 different amounts in `amount` have the opposite sign"),
         ("key: ref\ncompare: day", {"day": 1}, "20 of 20 different dates in `day` are one day later in ledger"),
