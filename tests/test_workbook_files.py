@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 from cli_support import Project
+from files_support import source
 from test_workbook_sheets import Rows, ods_cell, read, write
 
 from connectors.errors import ConnectorError, DatasetMissing, FileRefused, FileUnreadable, HeadersDiffer
+from connectors.files.connector import FilesDataset
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 
 MAY: Rows = [["id", "amount"], [1, 1.25], [], [2, 2.5]]
@@ -95,6 +97,17 @@ def test_files_that_mark_an_open_workbook_are_left_out(tmp_path: Path) -> None:
     assert len(read(source, "id")[0]) == 2
     assert source.state(WorkbookDataset()) == before
     assert "no file b*.xlsx; did you mean a.xlsx?" in str(mistake(opened(tmp_path, "b*.xlsx")))
+
+
+def test_text_files_leave_them_out_too(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id\n1\n")
+    texts = source(tmp_path)
+    before = texts.state(FilesDataset(path="*", format="csv"))
+
+    (tmp_path / ".~lock.a.csv#").write_text(",Ann,pc,01.06.2026;")
+
+    assert texts.describe(FilesDataset(path="*", format="csv")).names == ["id", "_file", "_row"]
+    assert texts.state(FilesDataset(path="*", format="csv")) == before
 
 
 def test_sheets_and_workbooks_together_are_told_apart(tmp_path: Path) -> None:

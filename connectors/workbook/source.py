@@ -347,7 +347,7 @@ def _begun_last(files: Sequence[OpenedFile], complained: str) -> OpenedFile:
 
 def _workbooks(folder: Path) -> list[Path]:
     """Files that may be workbooks directly in the folder, for near names."""
-    paths = (path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+    paths = (path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
     return sorted(path for path in paths if not path.name.startswith(MARKING_OPEN))
 
 
