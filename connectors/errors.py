@@ -274,8 +274,12 @@ class RecordsLost(ConnectorError):
         )
 
 
+WORKBOOKS = "path of the source"
+"""The setting that chooses the workbooks of a dataset."""
+
+
 class HeadersDiffer(ConnectorError):
-    """Files or sheets of one dataset have different columns; `setting` chooses them."""
+    """Files, workbooks or sheets of one dataset have different columns; `setting` chooses them."""
 
     def __init__(self, path: str, column: str, without: str, setting: str = "path") -> None:
         super().__init__(f"{path} has a column {column!r} that {without} does not have; {_same_columns(setting)}")
@@ -289,5 +293,10 @@ class TypesDiffer(ConnectorError):
 
 
 def _same_columns(setting: str) -> str:
-    parts = "files of one dataset" if setting == "path" else "sheets of one dataset"
-    return f"{parts} must have the same columns and types: narrow `{setting}`, or declare two datasets"
+    parts, declare = {
+        "path": ("files of one dataset", "two datasets"),
+        "sheet": ("sheets of one dataset", "two datasets"),
+        WORKBOOKS: ("workbooks of one dataset", "two sources"),
+    }[setting]
+    narrow = "`path` of its source" if setting == WORKBOOKS else f"`{setting}`"
+    return f"{parts} must have the same columns and types: narrow {narrow}, or declare {declare}"

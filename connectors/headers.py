@@ -7,6 +7,11 @@ from collections.abc import Collection, Sequence
 
 TOTAL = re.compile(r"(?i)\s*(grand )?(total|totals|sum|summe|gesamt|gesamtsumme|saldo|somme|totale)\b")
 """The beginning of a cell in a line of totals, below a table."""
+_LATIN = "(grand |sub-?|sous-|zwischen|gesamt|end)?(totals?|totale|sum|summe|gesamt|ergebnis|somme|totaal|suma)"
+SUBTOTAL = re.compile(rf"(?i)\s*({_LATIN}\b|小計|小计|合計|合计|総計|总计|итого|всего)")
+"""The beginning of a cell in a line of totals between the records of a table."""
+TOTAL_AFTER = re.compile(rf"(?i)(?<=\S) ({_LATIN}|小計|合計)\s*$")
+"""The end of such a cell, as Excel writes it for each group: A-17 Total."""
 OURS = ("_file", "_sheet", "_row")
 
 

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -25,6 +25,9 @@ from connectors.headers import OURS
 
 NOTHING = ("", "__HIVE_DEFAULT_PARTITION__")
 _DIGITS = re.compile("[0-9]+")
+WILDCARDS = frozenset("*?[")
+MARKING_OPEN = ("~$", ".~lock.")
+"""The beginnings of the files that Excel and LibreOffice keep beside a file that is open."""
 LONGEST_NAME = 255  # bytes; the limit of every file system in common use
 FORMATS = {".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 FORMATS |= {".json": "json", ".xml": "camt", ".sta": "mt940", ".mt940": "mt940", ".940": "mt940"}
@@ -47,14 +50,42 @@ def listed(source: str, root: Path) -> list[str]:
         return [path.relative_to(root).as_posix() for path in below(root)]
 
 
-def matching(source: str, root: Path, pattern: str) -> list[Path]:
-    """The files that `pattern` (a path or a glob) names below `root`, sorted; they are checked when opened.
+def matching(
+    source: str, root: Path, patterns: Sequence[str], near: Callable[[Path], Iterable[Path]] | None = None
+) -> list[Path]:
+    """The files that the patterns (paths or globs) name below `root`, each once, sorted; they are checked when opened.
 
-    Raises SourceMissing if there is no root, AccessDenied, DatasetMissing if no file matches, and FileRefused for a
-    pattern that leaves the root.
+    `near` lists files of the root with names to propose, by default those of a known format. Raises SourceMissing if
+    there is no root, AccessDenied, DatasetMissing if no file matches one of the patterns, and FileRefused for a pattern
+    that leaves the root.
     """
     with looking(source, root):
-        return _matching(source, root, pattern)
+        paths = {path for pattern in patterns for path in _matching(source, root, pattern, near or below)}
+        return sorted(paths)
+
+
+def rooted(directory: Path, paths: Sequence[str]) -> tuple[Path, list[str]]:
+    """The folder that holds all these paths and patterns, which are relative to a directory, and their parts below it.
+
+    For one pattern, that is the folder before its first wildcard.
+    """
+    split = [_split(directory, path) for path in paths]
+    if len(split) == 1:
+        return split[0][0], [split[0][1]]
+    folders = [os.path.realpath(folder) if ".." in folder.parts else str(folder.absolute()) for folder, _ in split]
+    root = os.path.commonpath(folders)
+    return Path(root), [
+        (Path(folder).relative_to(root) / part).as_posix() for folder, (_, part) in zip(folders, split, strict=True)
+    ]
+
+
+def _split(directory: Path, path: str) -> tuple[Path, str]:
+    """The folder of a path, or of a pattern before its first wildcard; the rest."""
+    parts = Path(path).parts
+    fixed = len(parts) - 1
+    if not os.path.lexists(directory / path):
+        fixed = next((number for number, part in enumerate(parts) if set(part) & WILDCARDS), fixed)
+    return directory.joinpath(*parts[:fixed]), "/".join(parts[max(fixed, 0) :])
 
 
 def _refuse_no_folder(source: str, root: Path) -> None:
@@ -62,7 +93,7 @@ def _refuse_no_folder(source: str, root: Path) -> None:
         raise SourceMissing(source, str(root), "it is not a folder" if root.exists() else "folder not found")
 
 
-def _matching(source: str, root: Path, pattern: str) -> list[Path]:
+def _matching(source: str, root: Path, pattern: str, near: Callable[[Path], Iterable[Path]]) -> list[Path]:
     _refuse_no_folder(source, root)
     if "\0" in pattern:
         raise FileRefused(repr(pattern), "a path cannot contain a NUL character", "correct `path`")
@@ -76,10 +107,15 @@ def _matching(source: str, root: Path, pattern: str) -> list[Path]:
     elif any("**" in part and part != "**" for part in Path(pattern).parts):
         raise FileRefused(pattern, "`**` must be alone between slashes", "write it like **/*.csv")
     else:
-        paths = [path for path in sorted(root.glob(pattern)) if not path.is_dir()] if pattern else []
+        paths = [path for path in _globbed(root, pattern) if not path.is_dir()] if pattern else []
     if not paths:
-        raise DatasetMissing(source, f"file {pattern}", (p.name for p in below(root)))
+        raise DatasetMissing(source, f"file {pattern}", (path.name for path in near(root)))
     return paths
+
+
+def _globbed(root: Path, pattern: str) -> Iterator[Path]:
+    """The paths that match a pattern, without those by which office programs mark a file that is open."""
+    return (path for path in root.glob(pattern) if not path.name.startswith(MARKING_OPEN))
 
 
 def patterns(names: Sequence[str], header: Callable[[str], tuple[str, ...]]) -> list[str]:
@@ -92,6 +128,11 @@ def patterns(names: Sequence[str], header: Callable[[str], tuple[str, ...]]) -> 
         is_exact = len(group) > 1 and fnmatch.filter(names, pattern) == group
         candidates += [pattern] if is_exact and len(set(map(header, group))) == 1 else group
     return candidates
+
+
+def is_pattern(path: Path) -> bool:
+    """Return True for a path with wildcards that is no existing file."""
+    return not WILDCARDS.isdisjoint(str(path)) and not os.path.lexists(path)
 
 
 def folder_columns(name: str) -> dict[str, str | None]:
@@ -112,19 +153,23 @@ def refuse_other_folders(
         raise FileRefused(name, reason, "rename the folder, or leave `partitions` out")
 
 
-def state(source: str, root: Path, pattern: str) -> str | None:
-    """A digest of names, sizes and times of the files that `pattern` names below `root`; None if there is none.
+def state(source: str, root: Path, patterns: Sequence[str]) -> str | None:
+    """A digest of names, sizes and times of the files that the patterns name below `root`; None if there is none.
 
     It omits inode numbers, which change each time on some network shares. Raises SourceUnreachable.
     """
-    exact = root / pattern
     try:
-        paths = sorted([str(exact)] if os.path.lexists(exact) else map(str, root.glob(pattern)))
+        paths = sorted({str(path) for pattern in patterns for path in _existing(root, pattern)})
         facts = [(path.removeprefix(f"{root}/"), *status) for path in paths if (status := _size_and_time(path))]
     except (OSError, ValueError, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise SourceUnreachable(source, str(root), reason.lower()) from error
     return hashlib.sha256(json.dumps(facts).encode("ascii")).hexdigest() if facts else None
+
+
+def _existing(root: Path, pattern: str) -> Iterable[Path]:
+    exact = root / pattern
+    return [exact] if os.path.lexists(exact) else _globbed(root, pattern)
 
 
 def _size_and_time(path: str) -> tuple[int, int] | None:

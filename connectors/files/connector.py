@@ -97,4 +97,4 @@ class FilesConnector:
         return {"type": "files", "root": str(path.parent)} if format_of(path) else None
 
     def state(self, dataset: FilesDataset) -> str | None:
-        return state(self.name, self.root, dataset.path)
+        return state(self.name, self.root, [dataset.path])

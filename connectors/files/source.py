@@ -117,7 +117,7 @@ class FilesSource(FilesConnector):
         return patterns(list(without_tables(self.root, self.datasets())), self._header)
 
     def declaration(self, candidate: str) -> Declaration:
-        path = matching(self.name, self.root, candidate)[0]
+        path = matching(self.name, self.root, [candidate])[0]
         kind = format_of(path)
         if kind in ("jsonl", "parquet"):
             return Declaration({"path": candidate})
@@ -182,7 +182,7 @@ class FilesSource(FilesConnector):
 
     def _paths(self, dataset: FilesDataset) -> list[Path]:
         """The files of a dataset. Raises FileRefused for those of a table of a lake."""
-        paths = matching(self.name, self.root, dataset.path)
+        paths = matching(self.name, self.root, [dataset.path])
         refuse_tables(self.root, (path for path in paths if (dataset.format or format_of(path)) == "parquet"))
         return paths
 

@@ -190,7 +190,7 @@ class DuckDbSource:
 
     def state(self, dataset: SqlDataset) -> str | None:  # noqa: ARG002 - the port's signature
         """The state of the whole file."""
-        return state(self.name, self.path.parent, self.path.name)
+        return state(self.name, self.path.parent, [self.path.name])
 
     def stop(self) -> None:
         self._underway.stop()

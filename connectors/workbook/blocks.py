@@ -12,6 +12,8 @@ from itertools import islice
 from typing import Any
 
 ROWS = 10_000
+BEGUN = "reading workbook "
+"""What a line of the child's standard error begins with, before the position of the workbook whose reading begins."""
 
 
 class Impure(Exception):

@@ -1,7 +1,8 @@
-"""Read sheets in a process of its own, with limits on memory and time, into one Arrow file.
+"""Read sheets of workbooks in a process of its own, with limits on memory and time, into one Arrow file.
 
 The process is isolated, without an environment (see connectors.workbook.isolated). The order is JSON on standard input,
-the answer JSON on standard output. A hostile workbook can only end this process.
+the answer JSON on standard output; standard error has a line for each workbook as its reading begins. A hostile
+workbook can only end this process.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from connectors.workbook.blocks import NOTHING, Block, Impure, NotInWorkbook, TooMuch, blocks
+from connectors.workbook.blocks import BEGUN, NOTHING, Block, Impure, NotInWorkbook, TooMuch, blocks
 
 TURN = 0.0005
 """Seconds a thread runs before another may: a parser that waits for its turn leaves a processor idle."""
@@ -72,8 +73,7 @@ def main() -> None:
         answer = {"refused": refused.what, "known": refused.existing, "wanted": refused.wanted}
         print(json.dumps(answer))  # noqa: T201 - the answer to the parent
     except TooMuch as refused:
-        limits = order["repeated"], order["characters"]
-        print(json.dumps({"refused": refused.what, "limits": limits}))  # noqa: T201 - the answer to the parent
+        print(json.dumps({"refused": refused.what}))  # noqa: T201 - the answer to the parent
     except OSError as error:
         if error.errno != errno.EFBIG:
             raise
@@ -90,31 +90,44 @@ def _limit(resource_id: int, most: int) -> None:
 
 
 def _obey(order: dict[str, Any]) -> dict[str, Any]:
-    path = Path(order["path"])
-    book = {"ods": _open_document, "xls": _old, "xlsx": _excel}[order["kind"]](order, path)
     if order["list"]:
-        return {"sheets": book.visible}
-    chosen = _chosen(order, book)
+        return {"sheets": _in_all([_opened(file).visible for file in _begun(order)])}
     try:
-        if order["kind"] == "xlsx":
-            return _pure(order, path, chosen)
+        if all(file["kind"] == "xlsx" for file in order["files"]):
+            return _pure(order)
     except Impure:
         pass  # some column holds several kinds of cells: the reader of single cells takes it
-    return _written(order, book.read(chosen))
+    return _written(order)
 
 
-def _open_document(order: dict[str, Any], path: Path) -> Book:
+def _begun(order: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The workbooks of an order, one after the other."""
+    for position, file in enumerate(order["files"]):
+        print(f"{BEGUN}{position}", file=sys.stderr, flush=True)  # noqa: T201 - for the parent
+        yield file
+
+
+def _in_all(names: Sequence[Sequence[str]]) -> list[str]:
+    """The sheets that every workbook has, in the order of the first."""
+    return [name for name in names[0] if all(name in each for each in names)]
+
+
+def _opened(file: dict[str, Any]) -> Book:
+    return {"ods": _open_document, "xls": _old, "xlsx": _excel}[file["kind"]](file, Path(file["path"]))
+
+
+def _open_document(file: dict[str, Any], path: Path) -> Book:
     from connectors.workbook import ods  # noqa: PLC0415 - only what the order needs is loaded
 
     def read(chosen: Sequence[str]) -> Sheets:
-        repeats = ods.RepeatAllowance(order["repeated"], order["characters"])
+        repeats = ods.RepeatAllowance(file["repeated"], file["characters"])
         for sheet, rows in groupby(ods.rows(path, chosen, repeats), itemgetter(0)):
             yield sheet, blocks(map(itemgetter(1), rows))
 
     return Book(*ods.sheets(path), read)
 
 
-def _excel(order: dict[str, Any], path: Path) -> Book:  # noqa: ARG001 - as the others
+def _excel(file: dict[str, Any], path: Path) -> Book:  # noqa: ARG001 - as the others
     from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum  # noqa: PLC0415
 
     book = CalamineWorkbook.from_path(str(path))
@@ -129,7 +142,7 @@ def _excel(order: dict[str, Any], path: Path) -> Book:  # noqa: ARG001 - as the 
     return Book([worksheet.name for worksheet in worksheets], hidden, read)
 
 
-def _old(order: dict[str, Any], path: Path) -> Book:  # noqa: ARG001 - as the others
+def _old(file: dict[str, Any], path: Path) -> Book:  # noqa: ARG001 - as the others
     from connectors.workbook import xls  # noqa: PLC0415
 
     try:
@@ -145,16 +158,33 @@ def _old(order: dict[str, Any], path: Path) -> Book:  # noqa: ARG001 - as the ot
     )
 
 
-def _pure(order: dict[str, Any], path: Path, sheets: Sequence[str]) -> dict[str, Any]:
+def _pure(order: dict[str, Any]) -> dict[str, Any]:
     if order["skip_footer"]:
         raise Impure  # that reader types whole columns at once, including a footer
     from connectors.workbook import xlsx  # noqa: PLC0415
 
-    arriving = xlsx.read(path, sheets, order)
-    first = list(islice(arriving, 1))  # while it parses, it loads modules that type the columns
-    from connectors.workbook.table import write_pure  # noqa: PLC0415
+    tables: list[Any] = []
+    for file in _begun(order):
+        arriving = xlsx.read(Path(file["path"]), _chosen(order, _opened(file)), order)
+        first = list(islice(arriving, 1))  # while it parses, it loads modules that type the columns
+        from connectors.workbook.table import pure_tables, write  # noqa: PLC0415
 
-    return write_pure(order, chain(first, arriving))
+        tables += pure_tables(order, file["name"], chain(first, arriving))
+    return write(order, tables, are_pure=True)
+
+
+def _written(order: dict[str, Any]) -> dict[str, Any]:
+    """Type the columns and write them; a column with errors gets a boolean column beside it."""
+    tables: list[Any] = []
+    for file in _begun(order):
+        book = _opened(file)
+        sheets = book.read(_chosen(order, book))
+        first = [(sheet, chain([next(rows, NOTHING)], rows)) for sheet, rows in islice(sheets, 1)]
+        # while threads parse, load the modules that type the columns
+        from connectors.workbook.table import tables_of, write  # noqa: PLC0415
+
+        tables += tables_of(order, file["name"], chain(first, sheets))
+    return write(order, tables)
 
 
 def _chosen(order: dict[str, Any], book: Book) -> list[str]:
@@ -176,12 +206,3 @@ def _chosen(order: dict[str, Any], book: Book) -> list[str]:
             raise NotInWorkbook("sheet" if is_missing else "pattern", book.visible, pattern)
         wanted.update(matches)
     return [name for name in dict.fromkeys(book.names) if name in wanted]
-
-
-def _written(order: dict[str, Any], sheets: Sheets) -> dict[str, Any]:
-    """Type the columns and write them; a column with errors gets a boolean column beside it."""
-    first = [(sheet, chain([next(rows, NOTHING)], rows)) for sheet, rows in islice(sheets, 1)]
-    # while threads parse, load the modules that type the columns
-    from connectors.workbook.table import write  # noqa: PLC0415
-
-    return write(order, chain(first, sheets))

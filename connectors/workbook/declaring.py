@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from statistics import median
 
+from connectors.base import Scan
 from connectors.headers import TOTAL
 
 LOOKED_AT = 50
@@ -15,8 +16,31 @@ MOST_BELOW = 5
 """Rows at the end in which totals are looked for."""
 _UNNAMED = re.compile(r"column_\d+")
 
+Row = tuple[int, Sequence[object]]
+"""The number of a row and its cells."""
 
-def header_row(names: Sequence[str], rows: Sequence[tuple[int, Sequence[object]]]) -> int | None:
+
+def ends(scan: Scan, place: int) -> tuple[list[Row], list[list[Sequence[object]]]]:
+    """Return the first rows of the first sheet, and the cells of the last rows of each sheet.
+
+    So many columns at the beginning, the last of them `_row`, are the place of a row.
+    """
+    first: list[Row] = []
+    last: dict[tuple[object, ...], list[Sequence[object]]] = {}
+    try:
+        for batch in scan.reader:
+            rows = [tuple(row.values()) for row in batch.to_pylist()]
+            for sheet, rows_of_sheet in itertools.groupby(rows, lambda row: row[: place - 1]):
+                cells = list(rows_of_sheet)
+                if sheet not in last and not last:
+                    first = [(row[place - 1], row[place:]) for row in cells[:LOOKED_AT]]
+                last[sheet] = [*last.get(sheet, ()), *(row[place:] for row in cells)][-MOST_BELOW:]
+    finally:
+        scan.close()
+    return first, list(last.values())
+
+
+def header_row(names: Sequence[str], rows: Sequence[Row]) -> int | None:
     """Return the row of the header if the first filled row is a title, else None.
 
     `names` are the columns that the first filled row gives, `rows` the next ones: their number and their cells.

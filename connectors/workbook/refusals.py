@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from connectors.errors import ConnectorError, DatasetMissing, FileRefused, FileUnreadable, HeadersDiffer, SheetsMissing
+from connectors.errors import (
+    WORKBOOKS,
+    ConnectorError,
+    DatasetMissing,
+    FileRefused,
+    FileUnreadable,
+    HeadersDiffer,
+    SheetsMissing,
+)
 from connectors.workbook.guard import LOCKED, WorkbookLimits
 
 UNREADABLE = {
@@ -22,21 +30,20 @@ UNREADABLE = {
 
 
 def refusal(
-    answer: Mapping[str, Any], order: Mapping[str, Any], source: str, file: str, limits: WorkbookLimits
+    answer: Mapping[str, Any], order: Mapping[str, Any], source: str, file: Mapping[str, Any], limits: WorkbookLimits
 ) -> ConnectorError:
-    """The error for what the child refused in its answer to the order."""
+    """The error for what the child refused in its answer to the order, while it read that file of it."""
+    name = file["name"]
     if answer["refused"] == "repeated":
-        cells, characters = answer["limits"]
-        return FileRefused(
-            file,
-            f"its repeated cells are more than {cells:,}, or their text is more than {characters:,} bytes",
-            "if that is right, raise `max_repeated` or `max_unpacked`",
+        reason = (
+            f"its repeated cells are more than {file['repeated']:,}, or their text is more than "
+            f"{file['characters']:,} bytes"
         )
+        return FileRefused(name, reason, "if that is right, raise `max_repeated` or `max_unpacked`")
     if answer["refused"] == "written":
-        reason = f"its sheet takes more than {limits.unpacked:,} bytes unpacked"
-        return FileRefused(file, reason, "if that is right, raise `max_unpacked`, or split it")
+        return _too_long(order, name, limits)
     wanted = answer["wanted"]
-    place = file if wanted is None or not order["several"] else f"{file}, sheet {wanted}"
+    place = name if wanted is None or not order["several"] else f"{name}, sheet {wanted}"
     match answer["refused"]:
         case "footer":
             reason = f"it has fewer than the {order['skip_footer']} filled rows that `skip_footer` leaves out"
@@ -48,12 +55,33 @@ def refusal(
                 sentence = "its sheets are empty and have no header"
             return FileUnreadable(place, sentence, "choose another `sheet` or `header_row`")
         case "columns":
-            column, without = answer["known"]
-            return HeadersDiffer(place, column, f"{file}, sheet {without}", "sheet")
+            return _columns_differ(*answer["known"], several=order["several"])
         case "pattern":
-            return SheetsMissing(file, wanted, answer["known"])
+            return SheetsMissing(name, wanted, answer["known"])
         case "sheet":
-            return DatasetMissing(source, f"sheet {wanted}", answer["known"])
+            return DatasetMissing(source, f"sheet {wanted}{_in(order, name)}", answer["known"])
         case "unnamed":
-            return DatasetMissing(source, "single visible sheet, so `sheet` must say which", answer["known"])
+            which = f"single visible sheet{_in(order, name)}, so `sheet` must say which"
+            return DatasetMissing(source, which, answer["known"])
     return FileUnreadable(place, *UNREADABLE[answer["refused"]])
+
+
+def _in(order: Mapping[str, Any], name: str) -> str:
+    return f" in {name}" if len(order["files"]) > 1 else ""
+
+
+def _too_long(order: Mapping[str, Any], name: str, limits: WorkbookLimits) -> FileRefused:
+    if len(order["files"]) == 1:
+        reason = f"its sheet takes more than {limits.unpacked:,} bytes unpacked"
+        return FileRefused(name, reason, "if that is right, raise `max_unpacked`, or split it")
+    reason = f"it and {len(order['files']) - 1} other workbooks take more than {limits.unpacked:,} bytes each, unpacked"
+    return FileRefused(name, reason, "if that is right, raise `max_unpacked`, or narrow `path`")
+
+
+def _columns_differ(
+    column: str, file: str, sheet: str, file_without: str, without: str, *, several: bool
+) -> HeadersDiffer:
+    if file == file_without:
+        return HeadersDiffer(f"{file}, sheet {sheet}", column, f"{file}, sheet {without}", "sheet")
+    with_sheet, without_sheet = (f", sheet {sheet}", f", sheet {without}") if several else ("", "")
+    return HeadersDiffer(f"{file}{with_sheet}", column, f"{file_without}{without_sheet}", WORKBOOKS)

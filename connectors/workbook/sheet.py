@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,23 +20,33 @@ from connectors.headers import confusable
 ROUNDED = "numbers with more than 15 digits, which the program that wrote them may have rounded; store such ids as text"
 FAILED = "an error like #N/A"
 ROWS = 65_536
+PLACES = ("_file", "_sheet", "_row")
 
 
-SheetRow = tuple[str, int]
-"""A sheet, whose name may be empty if there is only one, and a row."""
+SheetRow = tuple[str, str, int]
+"""The name of a workbook, a sheet of it, and a row."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The number of records of one sheet of a workbook, `file` being its name."""
+
+    file: str
+    sheet: str
+    records: int
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """An Arrow file of `_row`, =NAME columns, and !NAME columns that mark error cells; `file` is the workbook's name.
+    """An Arrow file of `_row`, =NAME columns, and !NAME columns that mark error cells; `parts` says where each begins.
 
-    For `several` sheets it has `_sheet` too, and places name the sheet. `columns` are the names. `rounded` has, for
-    each column, the number of rounded cells and the place of the first one. `repeated` are the names that come from the
-    same text of the `header`.
+    If a dataset may have `several` sheets of a workbook, it has `_sheet`, and places name the sheet. `columns` are the
+    names. `rounded` has, for each column, the number of rounded cells and the place of the first one. `repeated` are
+    the names that come from the same text of the `header`.
     """
 
     path: Path
-    file: str
+    parts: Sequence[Part]
     columns: tuple[str, ...]
     rounded: Mapping[str, tuple[int, SheetRow]]
     header: SheetRow
@@ -51,7 +63,7 @@ class Sheet:
         raw, all_kinds = self._raw(kinds)
         for column in columns:
             if column not in raw.names:
-                raise ColumnMissing(self.file, column, raw.names)
+                raise ColumnMissing(self.parts[0].file, column, raw.names)
         reading = _Reading(self, pa.schema([raw.field(column) for column in columns]), all_kinds, notation)
         return Scan(pa.RecordBatchReader.from_batches(reading.coercion.schema, reading.batches()), reading.problems)
 
@@ -61,14 +73,14 @@ class Sheet:
         place = self.place(*self.header)
         return (UnreadableCells("*", f"{warning}; rename them in the sheet", 0, place),) if warning else ()
 
-    def place(self, sheet: str, row: int) -> str:
+    def place(self, file: str, sheet: str, row: int) -> str:
         """The place of a row, for people."""
-        return f"{self.file}, sheet {sheet}, row {row}" if self.several else f"{self.file}, row {row}"
+        return f"{file}, sheet {sheet}, row {row}" if self.several else f"{file}, row {row}"
 
     def _raw(self, kinds: Mapping[str, Declared]) -> tuple[pa.Schema, dict[str, Declared]]:
         for name in kinds:
             if name not in self.columns:
-                raise ColumnMissing(self.file, name, self.columns)
+                raise ColumnMissing(self.parts[0].file, name, self.columns)
         with pa.memory_map(str(self.path)) as file:
             schema = pa.ipc.open_file(file).schema
         raw = pa.schema(
@@ -81,17 +93,33 @@ class Sheet:
         return raw, {**naive, **kinds}
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Batches of those of these columns that exist."""
+        """Batches of those of these columns that exist, and of the places."""
+        start = 0
         with pa.memory_map(str(self.path)) as file:
             reader = pa.ipc.open_file(file)
             for index in range(reader.num_record_batches):
                 batch = reader.get_batch(index)
-                yield batch.select([name for name in names if name in batch.schema.names])
+                end = start + batch.num_rows
+                part = batch.select([name for name in ("_row", *names) if name in batch.schema.names])
+                yield part.append_column("_file", self._named(start, end, attrgetter("file"))).append_column(
+                    "_sheet", self._named(start, end, attrgetter("sheet"))
+                )
+                start = end
+
+    def _named(self, start: int, end: int, name: Callable[[Part], str]) -> pa.Array[Any]:
+        """The names of the workbooks or the sheets of the records from `start` to before `end`."""
+        names, begin = [], 0
+        for part in self.parts:
+            count = min(end, begin + part.records) - max(start, begin)
+            if count > 0:
+                names.append(pa.repeat(pa.scalar(name(part), pa.string()), count))
+            begin += part.records
+        return pa.concat_arrays(names) if names else pa.array([], pa.string())
 
 
 @dataclass
 class _Reading:
-    """One pass over sheets; `failed` counts error cells by column, with the sheet and row of the first one."""
+    """One pass over sheets; `failed` counts error cells by column, with the place of the first one."""
 
     sheet: Sheet
     chosen: pa.Schema
@@ -103,7 +131,7 @@ class _Reading:
         self.coercion = Coercion(self.chosen, self.kinds, self.notation)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        names = ["_row", "_sheet", *(f"{mark}{name}" for name in self.chosen.names for mark in "=!")]
+        names = [f"{mark}{name}" for name in self.chosen.names for mark in "=!"]
         try:
             for batch in self.sheet.read(names):
                 complete = _without_failed(batch, self.chosen.names, self.failed)
@@ -113,15 +141,8 @@ class _Reading:
             self.coercion.close()
 
     def _batch(self, part: pa.RecordBatch) -> pa.RecordBatch:
-        data = {
-            name: part.column(name)
-            if name in ("_row", "_sheet")
-            else pa.repeat(pa.scalar(self.sheet.file, pa.string()), part.num_rows)
-            if name == "_file"
-            else part.column(f"={name}")
-            for name in self.chosen.names
-        }
-        batch = pa.RecordBatch.from_arrays(list(data.values()), schema=self.chosen)
+        arrays = [part.column(name if name in PLACES else f"={name}") for name in self.chosen.names]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=self.chosen)
         return self.coercion.batch(batch, _Places(self.sheet, self.coercion.position, part))
 
     def problems(self) -> tuple[UnreadableCells, ...]:
@@ -142,7 +163,7 @@ class _Reading:
 
 @dataclass(frozen=True)
 class _Places:
-    """Names a record by its row, and by its sheet if there are several."""
+    """Names a record by its workbook and row, and by its sheet if a dataset may have several."""
 
     sheet: Sheet
     start: int
@@ -153,8 +174,8 @@ class _Places:
 
 
 def _place(batch: pa.RecordBatch, position: int) -> SheetRow:
-    sheet = batch.column("_sheet")[position].as_py() if "_sheet" in batch.schema.names else ""
-    return sheet, batch.column("_row")[position].as_py()
+    file, sheet, row = (batch.column(name)[position].as_py() for name in PLACES)
+    return file, sheet, row
 
 
 def _without_failed(

@@ -1,6 +1,6 @@
-"""Source `workbook`: the sheets of one xlsx, ods or xls file, typed as their cells are.
+"""Source `workbook`: the sheets of xlsx, ods or xls files, typed as their cells are.
 
-A child process with limits reads the sheets of a dataset into Arrow, which is cached until the file changes. `_row` is
+A child process with limits reads the sheets of a dataset into Arrow, which is cached until a file changes. `_row` is
 the row number that a spreadsheet shows, `_file` the file's name, `_sheet` the sheet's if a dataset may have several.
 """
 
@@ -18,12 +18,11 @@ from pydantic import Field, field_validator
 
 from connectors.base import DatasetSettings, Declaration, Scan, SourceSettings, UnreadableCells
 from connectors.declared import Declared, Notation, declared
-from connectors.disk.opened_file import OpenedFile, digest, open_beneath
-from connectors.disk.paths import looking, patterns, state
+from connectors.disk.opened_file import OpenedFile, digest, make_room, open_beneath
+from connectors.disk.paths import MARKING_OPEN, is_pattern, matching, patterns, rooted, state
 from connectors.disk.scratch import Scratch
 from connectors.errors import (
     ConnectorError,
-    DatasetMissing,
     FileRefused,
     FileUnreadable,
     ReadStopped,
@@ -31,7 +30,8 @@ from connectors.errors import (
 from connectors.headers import OURS
 from connectors.underway import Read, Underway
 from connectors.workbook import isolated
-from connectors.workbook.declaring import LOOKED_AT, MOST_BELOW, header_row, totals
+from connectors.workbook.blocks import BEGUN
+from connectors.workbook.declaring import ends, header_row, totals
 from connectors.workbook.guard import WorkbookLimits, kind_of
 from connectors.workbook.refusals import refusal
 
@@ -47,14 +47,25 @@ WAITING = 4
 
 
 class WorkbookSettings(SourceSettings):
-    """`path` is relative to the configuration file. The limits protect against hostile or broken files."""
+    """`path` is relative to the configuration file: a workbook, a pattern (`statements/*.xlsx`), or a list of both.
+
+    The limits protect against hostile or broken files. `max_memory` is for a whole dataset, the others for each
+    workbook.
+    """
 
     type: Literal["workbook"]
-    path: str
+    path: str | tuple[str, ...]
     max_unpacked: int = Field(default=2_000_000_000, ge=1)
     max_memory: int = Field(default=4_000_000_000, ge=500_000_000)
     max_seconds: int = Field(default=300, ge=1)
     max_repeated: int | None = Field(default=None, ge=1)
+
+    @field_validator("path")
+    @classmethod
+    def _names_workbooks(cls, path: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        if not path or (not isinstance(path, str) and "" in path):
+            raise ValueError("name a workbook, or a pattern like statements/*.xlsx")
+        return path
 
 
 class WorkbookDataset(DatasetSettings):
@@ -85,14 +96,15 @@ class WorkbookDataset(DatasetSettings):
 
 
 class WorkbookSource:
-    """The sheets of one workbook. Reads never change it; it may be open in another program."""
+    """The sheets of workbooks. Reads never change them; they may be open in another program."""
 
     Settings: ClassVar[type[SourceSettings]] = WorkbookSettings
     Dataset: ClassVar[type[DatasetSettings]] = WorkbookDataset
 
     def __init__(self, name: str, settings: WorkbookSettings, directory: Path) -> None:
         self.name = name
-        self.path = directory / settings.path
+        self._directory = directory
+        self._paths = [settings.path] if isinstance(settings.path, str) else settings.path
         self._limits = WorkbookLimits(
             settings.max_unpacked, settings.max_memory, settings.max_seconds, settings.max_repeated
         )
@@ -102,29 +114,35 @@ class WorkbookSource:
         self._underway = Underway()
 
     def datasets(self) -> Sequence[str]:
-        names: list[str] = self._ask({"list": True}, self._opened())["sheets"]
+        """The visible sheets that every workbook has."""
+        names: list[str] = self._ask({"list": True, "several": False}, self._files())["sheets"]
         return names
 
     @staticmethod
     def of_file(path: Path) -> Mapping[str, Any] | None:
-        is_workbook = path.suffix.lower() in SUFFIXES and path.is_file()
+        is_workbook = path.suffix.lower() in SUFFIXES and (path.is_file() or is_pattern(path))
         return {"type": "workbook", "path": str(path)} if is_workbook else None
 
     def candidates(self) -> Sequence[str]:
-        """Sheets; those whose names differ only in digits, and that have the same header, are one pattern."""
-        return patterns(self.datasets(), self._header)
+        """Sheets that every workbook has, else all sheets of all workbooks as one dataset.
+
+        Sheets whose names differ only in digits, and that have the same header, are one pattern.
+        """
+        return patterns(self.datasets(), self._header) or [ALL]
 
     def declaration(self, candidate: str) -> Declaration:
         """Propose the sheet, its header's row if the first filled row is a title, and the totals to leave out."""
         dataset, settings = WorkbookDataset(sheet=candidate), dict[str, Any](sheet=candidate)
+        place = [name for name in OURS if name != "_sheet" or dataset.is_several]
         names = [name for name in self.describe(dataset).names if name not in OURS]
-        first, last = self._ends(dataset, ["_row", *names])
-        row = header_row(names, [(number, rest) for number, *rest in first])
+        first, last = ends(self.scan(dataset, [*place, *names]), len(place))
+        row = header_row(names, first)
         reasons: dict[str, str] = {}
         if row is not None:
             settings["header_row"], reasons["header_row"] = row, "the rows above it look like a title"
-        if below := totals([cells[1:] for cells in first], [cells[1:] for cells in last]):
-            settings["skip_footer"], reasons["skip_footer"] = below, "the last rows are totals"
+        below = {totals([cells for _, cells in first], cells_of_sheet) for cells_of_sheet in last}
+        if len(below) == 1 and (rows := below.pop()):
+            settings["skip_footer"], reasons["skip_footer"] = rows, "the last rows are totals"
         return Declaration(settings, reasons)
 
     def _header(self, sheet: str) -> tuple[str, ...]:
@@ -134,28 +152,13 @@ class WorkbookSource:
         except ConnectorError:
             return (sheet,)
 
-    def _ends(self, dataset: WorkbookDataset, columns: Sequence[str]) -> tuple[list[list[Any]], list[list[Any]]]:
-        """Return the cells of the first and of the last rows."""
-        first: list[list[Any]] = []
-        last: list[list[Any]] = []
-        scan = self.scan(dataset, columns)
-        try:
-            for batch in scan.reader:
-                if not first:
-                    first = [list(row.values()) for row in batch.slice(0, LOOKED_AT).to_pylist()]
-                ends = batch.slice(max(0, len(batch) - MOST_BELOW)).to_pylist()
-                last = [*last, *(list(row.values()) for row in ends)][-MOST_BELOW:]
-        finally:
-            scan.close()
-        return first, last
-
     def keys(self, dataset: WorkbookDataset) -> Sequence[tuple[str, ...]]:  # noqa: ARG002 - a sheet keeps nothing unique
         return ()
 
     def begin(self, dataset: WorkbookDataset) -> None:
-        key, order, file = self._order(dataset)
+        key, order, files = self._order(dataset)
         if key not in self._read:
-            self._start(order, file, key)
+            self._start(order, files, key)
 
     def describe(self, dataset: WorkbookDataset) -> pa.Schema:
         return self._sheet(dataset).described(_kinds(dataset), _notation(dataset))
@@ -167,12 +170,12 @@ class WorkbookSource:
         return self._sheet(dataset).warnings(columns)
 
     def state(self, dataset: WorkbookDataset) -> str | None:  # noqa: ARG002 - the port's signature
-        """The state of the whole workbook: only reading it shows which sheet changed."""
-        return state(self.name, self.path.parent, self.path.name)
+        """The state of the whole workbooks: only reading them shows which sheet changed."""
+        return state(self.name, *rooted(self._directory, self._paths))
 
     def content(self, dataset: WorkbookDataset, progress: Callable[[int], None]) -> str:  # noqa: ARG002 - the port's signature
-        """A digest of the whole workbook; see connectors.base.ContentHashed."""
-        return digest([self._opened()], progress)
+        """A digest of the whole workbooks; see connectors.base.ContentHashed."""
+        return digest(self._files(), progress)
 
     def stop(self) -> None:
         """Kill the child that reads the sheet. A sheet it has already read streams from a file and is not stopped."""
@@ -186,19 +189,19 @@ class WorkbookSource:
             self._scratch = None
 
     def _sheet(self, dataset: WorkbookDataset) -> Sheet:
-        key, order, file = self._order(dataset)
+        key, order, files = self._order(dataset)
         if key not in self._read:
-            self._start(order, file, key)
+            self._start(order, files, key)
             from connectors.filled import confirm_columns  # noqa: PLC0415 - as below
-            from connectors.workbook.sheet import Sheet  # noqa: PLC0415 - the child works while this is loaded
+            from connectors.workbook.sheet import Part, Sheet  # noqa: PLC0415 - the child works while this is loaded
 
-            answer = self._ask(order, file, key)
+            answer = self._ask(order, files, key)
             rounded = {name: (count, tuple(place)) for name, (count, place) in answer["rounded"].items()}
             columns, header = tuple(answer["columns"]), tuple(answer["header"])
-            confirm_columns(self.path.name, dataset.fill, columns)
+            confirm_columns(files[0].name, dataset.fill, columns)
             self._read[key] = Sheet(
                 Path(order["target"]),
-                self.path.name,
+                [Part(*part) for part in answer["parts"]],
                 columns,
                 rounded,
                 header,
@@ -207,8 +210,8 @@ class WorkbookSource:
             )
         return self._read[key]
 
-    def _order(self, dataset: WorkbookDataset) -> tuple[str, dict[str, Any], OpenedFile]:
-        """A key that is unique for the order and the state of the file; the order; the file."""
+    def _order(self, dataset: WorkbookDataset) -> tuple[str, dict[str, Any], list[OpenedFile]]:
+        """A key that is unique for the order and the state of the files; the order; the files."""
         wishes = {name: _wish(kind, _notation(dataset).mark) for name, kind in _kinds(dataset).items()}
         names = [dataset.sheet] if isinstance(dataset.sheet, str) else dataset.sheet
         order = {
@@ -222,50 +225,54 @@ class WorkbookSource:
             "nulls": dataset.null_values,
             "wishes": wishes,
         }
-        file = self._opened()
-        key = json.dumps([order, *file.stamp])
-        return key, {**order, "target": str(self._folder() / f"{len(self._read)}.arrow")}, file
+        files = self._files()
+        key = json.dumps([order, *([file.name, *file.stamp] for file in files)])
+        return key, {**order, "target": str(self._folder() / f"{len(self._read)}.arrow")}, files
 
     def _folder(self) -> Path:
         if self._scratch is None:
             self._scratch = Scratch()
         return self._scratch.path
 
-    def _opened(self) -> OpenedFile:
-        with looking(self.name, self.path):
-            if not self.path.exists() and not self.path.is_symlink():
-                near = [path.name for path in self.path.parent.glob("*") if path.suffix in SUFFIXES]
-                raise DatasetMissing(self.name, f"file {self.path.name}", [name for name in near if name[:2] != "~$"])
-        return open_beneath(self.path.parent, self.path.name)
+    def _files(self) -> list[OpenedFile]:
+        root, patterns = rooted(self._directory, self._paths)
+        paths = matching(self.name, root, patterns, _workbooks)
+        make_room(len(paths))
+        return [open_beneath(root, path.relative_to(root).as_posix()) for path in paths]
 
-    def _ask(self, order: dict[str, Any], file: OpenedFile, key: str = "") -> dict[str, Any]:
+    def _ask(self, order: dict[str, Any], files: Sequence[OpenedFile], key: str = "") -> dict[str, Any]:
         """The answer of the child, which may have begun. Raises a ConnectorError."""
-        child, read = self._start(order, file, key)
+        child, read = self._start(order, files, key)
         with child:
             try:
-                output, complained = child.communicate(timeout=self._limits.seconds * WAITING)
+                output, complained = child.communicate(timeout=self._limits.seconds * len(files) * WAITING)
             except subprocess.TimeoutExpired:
-                raise self._too_much() from None
+                raise self._too_much(files) from None
             finally:
                 self._leave()
         if read.ended:
             raise ReadStopped(self.name)
         if child.returncode != 0:
-            raise self._broken(child.returncode, complained)
+            raise self._broken(child.returncode, complained, files)
         answer: dict[str, Any] = json.loads(output)
         if "refused" in answer:
-            raise refusal(answer, order, self.name, self.path.name, self._limits)
+            file = self._described(_begun_last(files, complained))
+            raise refusal(answer, {**order, "files": files}, self.name, file, self._limits)
         return answer
 
-    def _start(self, order: dict[str, Any], file: OpenedFile, key: str) -> tuple[subprocess.Popen[str], Read]:
-        """The child that works on that order; it inherits the descriptor of the file."""
+    def _start(
+        self, order: dict[str, Any], files: Sequence[OpenedFile], key: str
+    ) -> tuple[subprocess.Popen[str], Read]:
+        """The child that works on that order; it inherits the descriptors of the files."""
         if self._current is not None and self._current[0] == key:
             return self._current[1:]
         self._leave()
-        kind = kind_of(file, self._limits)
-        path = self._linked(file, kind)
-        repeated, characters = self._limits.may_repeat(file.size)
-        limits = dataclasses.asdict(self._limits) | {"repeated": repeated, "characters": characters}
+        described = []
+        for file in files:
+            kind = kind_of(file, self._limits)
+            described.append({**self._described(file), "kind": kind, "path": str(self._linked(file, kind))})
+        limits = dataclasses.asdict(self._limits)
+        limits |= {name: limits[name] * len(files) for name in ("seconds", "unpacked")}
         stops = self._underway.stops
         child = subprocess.Popen(  # noqa: S603 - ourselves
             isolated.program("from connectors.workbook.child import main; main()"),
@@ -274,7 +281,7 @@ class WorkbookSource:
             stderr=subprocess.PIPE,
             text=True,
             env=isolated.environment(),
-            pass_fds=[file.descriptor],
+            pass_fds=[file.descriptor for file in files],
             cwd="/",
         )
         self._current = key, child, (read := self._underway.begin(child.kill))
@@ -282,9 +289,13 @@ class WorkbookSource:
             read.end()
         assert child.stdin is not None  # noqa: S101 - it is a pipe
         with contextlib.suppress(BrokenPipeError), child.stdin:  # its exit code says why
-            child.stdin.write(json.dumps({**order, **limits, "path": str(path), "kind": kind}))
+            child.stdin.write(json.dumps({**order, **limits, "files": described}))
         child.stdin = None  # else `communicate` would write the rest
         return self._current[1:]
+
+    def _described(self, file: OpenedFile) -> dict[str, Any]:
+        repeated, characters = self._limits.may_repeat(file.size)
+        return {"name": file.name, "repeated": repeated, "characters": characters}
 
     def _linked(self, file: OpenedFile, kind: str) -> Path:
         """A path to the opened file with the suffix that readers of workbooks expect."""
@@ -302,22 +313,42 @@ class WorkbookSource:
             read.over()
             self._current = None
 
-    def _broken(self, code: int, complained: str) -> ConnectorError:
+    def _broken(self, code: int, complained: str, files: Sequence[OpenedFile]) -> ConnectorError:
         if code < 0 or "MemoryError" in complained or "ArrowMemory" in complained:
-            return self._too_much()
+            return self._too_much(files)
+        name = _begun_last(files, complained).name
         if "No module named" in complained:
             remedy = "pip install 'reconcile-runner[workbook]'"
-            return FileRefused(self.path.name, "the packages for workbooks are missing", remedy)
+            return FileRefused(name, "the packages for workbooks are missing", remedy)
         return FileUnreadable(
-            self.path.name, "the workbook is truncated or damaged", "open it and save it again, or fetch it again"
+            name, "the workbook is truncated or damaged", "open it and save it again, or fetch it again"
         )
 
-    def _too_much(self) -> FileRefused:
+    def _too_much(self, files: Sequence[OpenedFile]) -> FileRefused:
+        memory, seconds = self._limits.memory, self._limits.seconds
+        if len(files) == 1:
+            return FileRefused(
+                files[0].name,
+                f"reading it takes more than {memory:,} bytes of memory or {seconds} seconds",
+                "split it, or raise `max_memory` or `max_seconds`",
+            )
         return FileRefused(
-            self.path.name,
-            f"reading it takes more than {self._limits.memory:,} bytes of memory or {self._limits.seconds} seconds",
-            "split it, or raise `max_memory` or `max_seconds`",
+            ", ".join(self._paths),
+            f"reading {len(files)} workbooks takes more than {memory:,} bytes of memory or {seconds} seconds for each",
+            "narrow `path`, or raise `max_memory` or `max_seconds`",
         )
+
+
+def _begun_last(files: Sequence[OpenedFile], complained: str) -> OpenedFile:
+    """The file that the child was reading when it ended, by its standard error."""
+    begun = [line.removeprefix(BEGUN) for line in complained.splitlines() if line.startswith(BEGUN)]
+    return files[int(begun[-1])] if begun else files[0]
+
+
+def _workbooks(folder: Path) -> list[Path]:
+    """Files that may be workbooks directly in the folder, for near names."""
+    paths = (path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
+    return sorted(path for path in paths if not path.name.startswith(MARKING_OPEN))
 
 
 def _kinds(dataset: WorkbookDataset) -> dict[str, Declared]:

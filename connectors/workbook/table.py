@@ -1,4 +1,4 @@
-"""Write the typed columns of sheets, block by block, into one Arrow file."""
+"""Type the columns of sheets, block by block, and write them into one Arrow file."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ from connectors.workbook.cells import ColumnOfCells, Wish, typed
 if TYPE_CHECKING:
     from connectors.workbook.xlsx import Pure
 
+FileSheet = tuple[str, str]
+"""The name of a workbook, and a sheet of it."""
+SheetRow = tuple[str, str, int]
+"""A row of such a sheet."""
 BLANK = ("", None)
 BATCH = 40_000
 
@@ -25,58 +29,48 @@ class SheetEmpty(Exception):
     """The sheet has no filled row."""
 
 
-def write(order: Mapping[str, Any], sheets: Iterable[tuple[str, Iterator[Block]]]) -> dict[str, Any]:
-    """Write `_row`, =NAME columns, and !NAME columns that mark error cells; for several sheets, `_sheet` too.
-
-    Each column has one type over all sheets; empty sheets are skipped. Returns the names, the renamed repeated ones,
-    the place of the first header, and the rounded cells. Raises NotInWorkbook.
-    """
-    tables: list[_Table] = []
+def tables_of(order: Mapping[str, Any], file: str, sheets: Iterable[tuple[str, Iterator[Block]]]) -> list[Table]:
+    """The sheets of a workbook but for empty ones. Raises NotInWorkbook, also if all are empty."""
+    tables: list[Table] = []
     for sheet, arriving in sheets:
         with suppress(SheetEmpty):
-            tables.append(_of_sheet(order, sheet, arriving))
-    return _write_tables(order, tables)
+            tables.append(_of_sheet(order, (file, sheet), arriving))
+    return _not_empty(tables)
 
 
-def write_pure(order: Mapping[str, Any], sheets: Iterable[Pure]) -> dict[str, Any]:
-    """Write sheets whose columns are already typed. Raises Impure and NotInWorkbook."""
-    tables: list[_Table] = []
+def pure_tables(order: Mapping[str, Any], file: str, sheets: Iterable[Pure]) -> list[Table]:
+    """The sheets of a workbook whose columns are already typed. Raises Impure and NotInWorkbook."""
+    tables: list[Table] = []
     for sheet in sheets:
-        tables.append(_Table(sheet.sheet, 1, list(sheet.header), order))
+        tables.append(Table((file, sheet.sheet), 1, list(sheet.header), order))
         tables[-1].take(sheet)
-    return _write_tables(order, tables, are_pure=True)
+    return _not_empty(tables)
 
 
-def _of_sheet(order: Mapping[str, Any], sheet: str, arriving: Iterator[Block]) -> _Table:
-    row, header, below = _header(sheet, order["header_row"], arriving)
-    if {ErrorCell} == {type(cell) for cell in header if cell not in BLANK}:
-        raise NotInWorkbook("errors", [], sheet)
-    table = _Table(sheet, row, header, order)
-    try:
-        for block in without_footer(below, order["skip_footer"], _filled) if order["skip_footer"] else below:
-            table.add(block)
-    except FooterMissing:
-        raise NotInWorkbook("footer", [], sheet) from None
-    return table
-
-
-def _write_tables(order: Mapping[str, Any], tables: Sequence[_Table], *, are_pure: bool = False) -> dict[str, Any]:
+def _not_empty(tables: list[Table]) -> list[Table]:
     if not tables:
         raise NotInWorkbook("header", [])
+    return tables
+
+
+def write(order: Mapping[str, Any], tables: Sequence[Table], *, are_pure: bool = False) -> dict[str, Any]:
+    """Write `_row`, =NAME columns, and !NAME columns that mark error cells.
+
+    Each column has one type over all sheets. Returns the names, the renamed repeated ones, the place of the first
+    header, the rounded cells, and the file, name and number of records of each sheet. Raises NotInWorkbook, and Impure
+    for pure sheets that hold different kinds of cells.
+    """
     first = tables[0]
     rows = [row for table in tables for row in table.rows]
     columns = _united(tables)
     if are_pure and any(len(column.kinds) > 1 for column, _ in columns.values()):
-        raise Impure  # sheets hold different kinds of cells
-    rounded: dict[str, tuple[int, tuple[str, int]]] = {}
+        raise Impure
+    rounded: dict[str, tuple[int, SheetRow]] = {}
     fields: list[tuple[str, pa.DataType]] = [("_row", pa.int64())]
     arrays: list[Any] = [pa.array(rows, pa.int64())]
-    if order["several"]:
-        fields.append(("_sheet", pa.string()))
-        arrays.append(pa.chunked_array([pa.repeat(table.sheet, len(table.rows)) for table in tables], pa.string()))
     for name, (column, wrong) in columns.items():
         if positions := column.without_rounded():
-            rounded[name] = len(positions), (_sheet_at(tables, positions[0]), rows[positions[0]])
+            rounded[name] = len(positions), (*_sheet_at(tables, positions[0]), rows[positions[0]])
         fields += [(f"={name}", (cells := column.finished()).type)]
         arrays.append(cells)
         if wrong:
@@ -88,12 +82,26 @@ def _write_tables(order: Mapping[str, Any], tables: Sequence[_Table], *, are_pur
     return {
         "columns": list(columns),
         "repeated": first.repeated,
-        "header": (first.sheet, first.row),
+        "header": (*first.sheet, first.row),
         "rounded": rounded,
+        "parts": [(*table.sheet, len(table.rows)) for table in tables],
     }
 
 
-def _united(tables: Sequence[_Table]) -> dict[str, tuple[ColumnOfCells, set[int]]]:
+def _of_sheet(order: Mapping[str, Any], sheet: FileSheet, arriving: Iterator[Block]) -> Table:
+    row, header, below = _header(sheet[1], order["header_row"], arriving)
+    if {ErrorCell} == {type(cell) for cell in header if cell not in BLANK}:
+        raise NotInWorkbook("errors", [], sheet[1])
+    table = Table(sheet, row, header, order)
+    try:
+        for block in without_footer(below, order["skip_footer"], _filled) if order["skip_footer"] else below:
+            table.add(block)
+    except FooterMissing:
+        raise NotInWorkbook("footer", [], sheet[1]) from None
+    return table
+
+
+def _united(tables: Sequence[Table]) -> dict[str, tuple[ColumnOfCells, set[int]]]:
     """The columns of the sheets below each other, with the positions of errors. Raises NotInWorkbook if they differ."""
     columns, start = tables[0].columns(), len(tables[0].rows)
     for table in tables[1:]:
@@ -103,7 +111,7 @@ def _united(tables: Sequence[_Table]) -> dict[str, tuple[ColumnOfCells, set[int]
             (columns, more, tables[0].sheet, table.sheet),
         ):
             if missing := [name for name in these if name not in those]:
-                raise NotInWorkbook("columns", [missing[0], without], sheet)
+                raise NotInWorkbook("columns", [missing[0], *sheet, *without])
         for name, (column, wrong) in columns.items():
             column.append(more[name][0])
             wrong |= {start + place for place in more[name][1]}
@@ -111,7 +119,7 @@ def _united(tables: Sequence[_Table]) -> dict[str, tuple[ColumnOfCells, set[int]
     return columns
 
 
-def _sheet_at(tables: Sequence[_Table], position: int) -> str:
+def _sheet_at(tables: Sequence[Table], position: int) -> FileSheet:
     """The sheet of the record at that position of all."""
     ends = accumulate(len(table.rows) for table in tables)
     return next(table.sheet for table, end in zip(tables, ends, strict=True) if position < end)
@@ -141,10 +149,10 @@ def _filled(cells: list[Any]) -> bool:
     return bool(cells) and (cells[0] not in BLANK or any(cell not in BLANK for cell in cells))
 
 
-class _Table:
+class Table:
     """The records of one sheet, whose header is in `row`; `rows` are their numbers."""
 
-    def __init__(self, sheet: str, row: int, header: list[Any], order: Mapping[str, Any]) -> None:
+    def __init__(self, sheet: FileSheet, row: int, header: list[Any], order: Mapping[str, Any]) -> None:
         self.sheet, self.row = sheet, row
         self._header = ["" if cell is None or isinstance(cell, ErrorCell) else str(cell) for cell in header]
         self._wishes = {name: Wish(**wish) for name, wish in order["wishes"].items()}

@@ -7,7 +7,7 @@ from typing import Any
 
 from connectors.base import Queryable
 from connectors.errors import ConnectorError
-from connectors.headers import TOTAL
+from connectors.headers import SUBTOTAL, TOTAL, TOTAL_AFTER
 from reconcile.detection.subject import Subject
 from rules.values import PLACE
 
@@ -24,15 +24,14 @@ def written_once(subject: Subject) -> tuple[str, ...]:
     settings: Any = subject.dataset.settings
     if isinstance(subject.source, Queryable) or "fill" not in type(settings).model_fields or settings.fill:
         return ()
-    cells = _cells(subject)
+    cells = _without_totals(_cells(subject))
     names = list(cells)
     if len(names) < 2:
         return ()
     empty = _empty(cells[names[0]])
     if not empty or empty[0] or sum(empty) < max(1, LEAST_EMPTY * len(empty)):
         return ()
-    values = [cell for cell in cells[names[0]] if not _is_total(cell)]
-    written = [value for value, is_empty in zip(values, _empty(values), strict=True) if not is_empty]
+    written = [value for value, is_empty in zip(cells[names[0]], empty, strict=True) if not is_empty]
     if len(written) < 2 or len(set(written)) < len(written) or all(any(_empty(cells[name])) for name in names):
         return ()
     block = next(i for i, name in enumerate(names) if _empty(cells[name]) != empty)
@@ -74,5 +73,11 @@ def _empty(cells: Sequence[Any]) -> list[bool]:
     return [cell is None or (isinstance(cell, str) and not cell.strip()) for cell in cells]
 
 
+def _without_totals(cells: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Leave out rows with a word for a total, whose other cells are often empty."""
+    rows = [row for row in zip(*cells.values(), strict=True) if not any(map(_is_total, row))]
+    return {name: [row[place] for row in rows] for place, name in enumerate(cells)}
+
+
 def _is_total(cell: Any) -> bool:
-    return isinstance(cell, str) and TOTAL.match(cell) is not None
+    return isinstance(cell, str) and bool(TOTAL.match(cell) or SUBTOTAL.match(cell) or TOTAL_AFTER.search(cell))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from connectors.target import Catalogue, Target, TargetRefused
 from notifications.base import Checkable
 from notifications.errors import ChannelError
 from reconcile.app import Application
-from reconcile.detection import blocks, detect, increments, titles, without_effect
+from reconcile.detection import blocks, detect, increments, subtotals, titles, without_effect
 from reconcile.detection.detect import RuleDoesNotFit
 from reconcile.detection.examples import example_mistakes
 from reconcile.detection.proposals import proposals
@@ -124,6 +125,8 @@ def _dataset(application: Application, name: str, subjects: dict[str, Subject]) 
         warnings += tuple(f"dataset {name}: {remark}" for remark in proposed.remarks)
         if repeated := blocks.written_once(subject):
             warnings += (f"dataset {name}: {blocks.remark(repeated)}",)
+        if totals := subtotals.noticed(subject, dt.datetime.now(dt.UTC)):
+            warnings += (f"dataset {name}: {totals.sentence}",)
     except ConnectorError as error:
         return Look(f"dataset {name}", str(error), _code_for(error), warnings)
     if proposed.wrong:

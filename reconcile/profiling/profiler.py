@@ -21,6 +21,7 @@ from reconcile.detection.copied import CopiedSource
 from reconcile.detection.detect import Budget
 from reconcile.detection.proposals import forms_of
 from reconcile.detection.subject import Subject
+from reconcile.detection.subtotals import noticed
 from reconcile.profiling import keys, settings, trials
 from reconcile.profiling.columns import Column, personal, words_of
 from reconcile.profiling.ids import Id, choose_id
@@ -88,6 +89,9 @@ class Profiler:
         values |= {each.name: each.value for each in notation if not each.is_open}
         values["columns"] = {**values.get("columns", {}), **certain}
         typed = replace(config, settings=self.source.Dataset.model_validate(values))
+        if (totals := noticed(Subject(typed, self.source), self.slot)) and totals.where:
+            notation.append(Setting("where", totals.where, totals.reason))
+            typed = replace(typed, where=totals.where)
         return typed, _Read(types, notation, settings.with_offset(forms))
 
     def _with_types(self, config: DatasetConfig, words: Mapping[str, str]) -> tuple[DatasetConfig, _Read]:
@@ -119,7 +123,11 @@ class Profiler:
             )
         suggested = [
             Setting("source", self.source.name),
-            *(Setting(name, value, order.declaration.reasons.get(name, "")) for name, value in _first(order)),
+            *(
+                Setting(name, value, order.declaration.reasons.get(name, ""))
+                for name, value in _first(order)
+                if name not in {each.name for each in read.notation}
+            ),
             *read.notation,
             *settings.of_id(identifier, config, copy.records),
             *settings.of_money(columns, config),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from connectors.base import Declaration, Source, Suggesting
+from connectors.disk.paths import is_pattern
 from connectors.errors import ConnectorError
 from reconcile.config.settings import DatasetConfig, Project
 from reconcile.detection.bounded import TimeLimits, bounded
@@ -111,9 +112,12 @@ def _profiled(
 
 
 def of_file(name: str) -> Target:
-    """Return a file, a database in a file, or the files of a folder. Raises NothingToProfile, ConnectorError."""
+    """Return a file, files of a pattern, a database in a file, or the files of a folder.
+
+    Raises NothingToProfile, ConnectorError.
+    """
     path = Path(name)
-    if not path.exists():
+    if not path.exists() and not is_pattern(path):
         raise NothingToProfile(f"{name!r} is not a dataset or source of the configuration, nor a file")
     for kind in Kinds("connectors"):
         connector: Any = Kinds("connectors").load(kind)
@@ -121,7 +125,8 @@ def of_file(name: str) -> Target:
         if settings is not None:
             open_source = getattr(connector, "open", connector)
             source = open_source(kind, connector.Settings.model_validate(settings), Path())
-            names = [path.name] if path.name in source.datasets() else source.candidates()
+            is_dataset = path.name in source.datasets() or (is_pattern(path) and "path" not in settings)
+            names = [path.name] if is_dataset else source.candidates()
             orders, dropped = _orders(source, names, {}, {})
             return Target(name, source, orders, (kind, dict(settings)), dropped)
     raise NothingToProfile(f"{name!r} is not a file of a known type, such as .csv, .json, .parquet, .xlsx or .sqlite")
