@@ -22,6 +22,22 @@ Finding = tuple[str, Ids, Ids, str | None]
 
 
 @dataclass(frozen=True)
+class Contained:
+    """The first part of the key: `occurs` judges a text and a value; `side` is that of the values.
+
+    `form` is a value as it is looked for.
+    """
+
+    side: int
+    occurs: Callable[[str, str], bool]
+    is_short: Callable[[str], bool]
+    form: Callable[[str], str]
+
+    def between(self, left: Any, right: Any) -> bool:
+        return self.occurs(left, right) if self.side else self.occurs(right, left)
+
+
+@dataclass(frozen=True)
 class Case:
     """A rule, in the words of the oracle. Functions judge rows; `window` is (earlier, later).
 
@@ -49,6 +65,7 @@ class Case:
     slot: dt.datetime = dt.datetime(2026, 3, 10, 6, tzinfo=dt.UTC)
     money: bool = False
     others: tuple[Case, ...] = ()
+    contained: Contained | None = None
 
     @property
     def every_key(self) -> tuple[Case, ...]:
@@ -90,19 +107,19 @@ def answer(case: Case, left: Sequence[Row], right: Sequence[Row]) -> Answer:
         for row in sorted(rows, key=lambda row: row["id"]):
             if case.where(row) is not True:
                 continue
-            reason = _lacks(case, row)
+            reason = _lacks(case, row, side)
             if reason is None:
                 complete.append((side, row))
-                if case.key(row) is None:
+                if not _has_key(case, side, row):
                     _alone(case, given, side, [row])
                 else:
-                    keyed[_key(case, row)][side].append(row)
+                    keyed[() if case.contained else _key(case, row)][side].append(row)
             elif not case.totals:
                 _alone(case, given, side, [row], reason)
             else:
                 keyed[(_key(case, row), side)][side].append(row)
-    for of_key in keyed.values():
-        _of_key(case, given, *of_key)
+    for component in [each for of_key in keyed.values() for each in _components(case, *of_key)]:
+        _of_key(case, given, *component)
     if not case.totals:
         _open_records(case, given, complete)
     for each in given.alone:
@@ -116,8 +133,8 @@ def _open_records(case: Case, given: Answer, complete: Sequence[tuple[int, Row]]
     for by_key in case.others:
         _by_other_key(by_key, given)
     for by_key in case.every_key:
-        counts = Counter((_key(by_key, row), side) for side, row in complete)
-        _near_misses(by_key, case, given, {key: (counts[key, 0], counts[key, 1]) for key, _ in counts})
+        of_key = [(side, row) for side, row in complete if _has_key(by_key, side, row)]
+        _near_misses(by_key, case, given, [[row for at, row in of_key if at == side] for side in (0, 1)])
 
 
 def _nothing_keyed() -> dict[Any, tuple[list[Row], list[Row]]]:
@@ -127,12 +144,53 @@ def _nothing_keyed() -> dict[Any, tuple[list[Row], list[Row]]]:
 def _by_other_key(case: Case, given: Answer) -> None:
     """Match the records that are still alone by another key."""
     keyed = _nothing_keyed()
-    waiting = [each for each in given.alone if case.key(each.row) is not None]
-    given.alone = [each for each in given.alone if case.key(each.row) is None]
+    waiting = [each for each in given.alone if _has_key(case, each.side, each.row)]
+    given.alone = [each for each in given.alone if not _has_key(case, each.side, each.row)]
     for each in waiting:
-        keyed[_key(case, each.row)][each.side].append(each.row)
-    for left, right in keyed.values():
+        keyed[() if case.contained else _key(case, each.row)][each.side].append(each.row)
+    for left, right in [each for of_key in keyed.values() for each in _components(case, *of_key)]:
         _of_key(case, given, sorted(left, key=lambda row: row["id"]), sorted(right, key=lambda row: row["id"]))
+
+
+def _has_key(case: Case, side: int, row: Row) -> bool:
+    key = case.key(row)
+    return key is not None and not (case.contained and case.contained.side == side and case.contained.is_short(key[0]))
+
+
+def _linked(case: Case, left: Row, right: Row) -> bool:
+    """Whether two records have the same key, or a text of one the value of the other."""
+    if case.contained is None:
+        return bool(_key(case, left) == _key(case, right))
+    ours, theirs = case.key(left), case.key(right)
+    return ours[1:] == theirs[1:] and case.contained.between(ours[0], theirs[0])
+
+
+def _components(case: Case, left: list[Row], right: list[Row]) -> list[tuple[list[Row], list[Row]]]:
+    """Records that are connected by links; those of one value are together even without a link."""
+    if case.contained is None:
+        return [(left, right)]
+    groups: list[Group] = [([row], []) for row in left] + [([], [row]) for row in right]
+    groups += [([ours], [theirs]) for ours, theirs in itertools.product(left, right) if _linked(case, ours, theirs)]
+    side = case.contained.side
+    for row, second in itertools.combinations((left, right)[side], 2):
+        if _value(case, row) == _value(case, second):
+            groups.append(([], [row, second]) if side else ([row, second], []))
+    return _merged(groups)
+
+
+def _value(case: Case, row: Row) -> Any:
+    assert case.contained is not None
+    text, *others = case.key(row)
+    return (case.contained.form(text), *others)
+
+
+def _are_alike(case: Case, side: int, left: list[Row], right: list[Row]) -> bool:
+    """Whether the records of a side have the same value, or texts with the same values."""
+    if case.contained is None:
+        return True
+    if side == case.contained.side:
+        return len({_value(case, row) for row in (left, right)[side]}) == 1
+    return all(_linked(case, ours, theirs) for ours, theirs in itertools.product(left, right))
 
 
 def _key(case: Case, row: Row) -> Any:
@@ -144,10 +202,12 @@ def _adds_currency(case: Case) -> bool:
     return bool(case.money and (case.totals or case.search))
 
 
-def _lacks(case: Case, row: Row) -> str | None:
+def _lacks(case: Case, row: Row, side: int) -> str | None:
     key = next((key for key in (each.key(row) for each in case.every_key) if key is not None), None)
     if key is None or (case.totals and None in key) or (_adds_currency(case) and row["currency"] is None):
         return "no key"
+    if not case.totals and not any(_has_key(each, side, row) for each in case.every_key):
+        return "key too short"
     if case.totals:
         return None
     if case.date and row[case.date] is None:
@@ -168,10 +228,13 @@ def _of_key(case: Case, given: Answer, left: list[Row], right: list[Row]) -> Non
 
 def _alone(case: Case, given: Answer, side: int, rows: list[Row], reason: str | None = None) -> None:
     is_due = any(_is_due(case, side, row) for row in rows)
-    if (len(rows) == 1 and not (reason or "").startswith("no ")) or reason == "no records add up to it":
+    if (len(rows) == 1 and (reason or "") not in _INCOMPLETE) or reason == "no records add up to it":
         given.alone.append(Alone(side, rows[0], is_due, reason))
     else:
         _tell_alone(given, side, rows, reason, is_due=is_due)
+
+
+_INCOMPLETE = ("no key", "key too short", "no date", "no amount")
 
 
 def _tell_alone(given: Answer, side: int, rows: list[Row], reason: str | None, *, is_due: bool) -> None:
@@ -181,10 +244,10 @@ def _tell_alone(given: Answer, side: int, rows: list[Row], reason: str | None, *
         given.waiting += len(rows)
 
 
-def _near_misses(case: Case, rule: Case, given: Answer, counts: Mapping[Any, tuple[int, ...]]) -> None:
-    """Pair records without a partner that agree in all but one thing, step by step."""
-    for test in _steps(case, counts):
-        has_key = [each for each in given.alone if case.key(each.row) is not None]
+def _near_misses(case: Case, rule: Case, given: Answer, complete: Sequence[Sequence[Row]]) -> None:
+    """Pair records without a partner that agree in all but one thing, step by step; `complete` are all that can."""
+    for test in _steps(case, complete):
+        has_key = [each for each in given.alone if _has_key(case, each.side, each.row)]
         lefts, rights = ([each for each in has_key if each.side == side] for side in (0, 1))
         possible = [
             (ours, theirs)
@@ -200,9 +263,9 @@ def _near_misses(case: Case, rule: Case, given: Answer, counts: Mapping[Any, tup
 Test = Callable[[Row, Row], bool]
 
 
-def _steps(case: Case, counts: Mapping[Any, tuple[int, ...]]) -> Iterator[Test]:
+def _steps(case: Case, complete: Sequence[Sequence[Row]]) -> Iterator[Test]:
     if case.is_assigned or case.search is not None:
-        yield from _same_key(case, counts)
+        yield from _same_key(case, complete)
     names = _names(case)
     for part, name in enumerate(names):
         others = [n for n in range(len(names)) if n != part]
@@ -217,9 +280,24 @@ def _steps(case: Case, counts: Mapping[Any, tuple[int, ...]]) -> Iterator[Test]:
             yield _both(test, lambda left, right: abs((left["day"] - right["day"]).days) <= 31)
 
 
-def _same_key(case: Case, counts: Mapping[Any, tuple[int, ...]]) -> Iterator[Test]:
+def _same_key(case: Case, complete: Sequence[Sequence[Row]]) -> Iterator[Test]:
     every = range(len(_names(case)))
-    yield lambda left, right: _key(case, left) == _key(case, right) and counts[_key(case, left)] == (1, 1)
+    lefts, rights = complete
+    if case.contained is None:
+        counts = [Counter(_key(case, row) for row in rows) for rows in complete]
+        yield (
+            lambda left, right: (
+                _key(case, left) == _key(case, right) and [each[_key(case, left)] for each in counts] == [1, 1]
+            )
+        )
+    else:
+        yield (
+            lambda left, right: (
+                _linked(case, left, right)
+                and sum(_linked(case, left, each) for each in rights) == 1
+                and sum(_linked(case, each, right) for each in lefts) == 1
+            )
+        )
     if case.date:
         yield (
             lambda left, right: (
@@ -251,7 +329,11 @@ def _both(first: Test, second: Test) -> Test:
 def _agree(case: Case, left: Row, right: Row, parts: Iterable[int], *, with_currency: bool = True) -> bool:
     ours, theirs = _parts(case, left), _parts(case, right)
     same_currency = not case.money or not with_currency or left["currency"] == right["currency"]
-    return same_currency and all(ours[n] == theirs[n] for n in parts)
+    return same_currency and all(_part_agrees(case, n, ours[n], theirs[n]) for n in parts)
+
+
+def _part_agrees(case: Case, part: int, left: Any, right: Any) -> bool:
+    return case.contained.between(left, right) if case.contained and part == 0 else bool(left == right)
 
 
 def _amounts_agree(case: Case, left: Row, right: Row) -> bool:
@@ -277,13 +359,13 @@ def _parts(case: Case, row: Row) -> tuple[Any, ...]:
 
 def _what_is_the_same(rule: Case, left: Row, right: Row) -> str | None:
     """By the key that both records have and of which the fewest parts differ."""
-    had = [case for case in rule.every_key if case.key(left) is not None and case.key(right) is not None]
+    had = [case for case in rule.every_key if _has_key(case, 0, left) and _has_key(case, 1, right)]
     return min((_same_by(case, left, right) for case in had), key=lambda answer: answer[0])[1]
 
 
 def _same_by(case: Case, left: Row, right: Row) -> tuple[int, str | None]:
     parts = [*zip(_names(case), _parts(case, left), _parts(case, right), strict=True)]
-    same = [name for name, ours, theirs in parts if ours == theirs]
+    same = [name for n, (name, ours, theirs) in enumerate(parts) if _part_agrees(case, n, ours, theirs)]
     differing = len(parts) - len(same)
     same += [case.date] if case.date and _day(case, 0, left) == _day(case, 1, right) else []
     same += ["amount"] if case.amounts and left["amount"] == right["amount"] else []
@@ -351,8 +433,8 @@ def _same(case: Case, left: Row, right: Row) -> bool:
 
 def _assigned(case: Case, given: Answer, left: list[Row], right: list[Row]) -> None:
     free_right = list(right)
-    free_left, twins = list(left) if case.differ else [], []
-    for row in left if not case.differ else ():
+    free_left, twins = list(left) if case.differ or case.contained else [], []
+    for row in left if not (case.differ or case.contained) else ():
         partner = next((each for each in free_right if _same(case, row, each)), None)
         if partner is None:
             free_left.append(row)
@@ -430,7 +512,7 @@ def _best(case: Case, left: list[Row], right: list[Row]) -> tuple[list[tuple[Row
     """The pairs of the best assignment, and the groups of which it is open who stays without a partner."""
     costs = {}
     for (i, ours), (j, theirs) in itertools.product(enumerate(left), enumerate(right)):
-        if not _may_pair(case, ours, theirs):
+        if not _may_pair(case, ours, theirs) or not _linked(case, ours, theirs):
             continue
         if _near(case, ours, theirs) and (not case.amounts or _close(case, ours["amount"], theirs["amount"])):
             money = abs(ours["amount"] - theirs["amount"]) if case.amounts else Decimal(0)
@@ -460,7 +542,9 @@ def _bundled(case: Case, given: Answer, left: list[Row], right: list[Row]) -> No
             _alone(case, given, side, bundle)
         return
     repeats = [len(rows) > 1 and not many for rows, many in zip((left, right), case.many, strict=True)]
-    if all(repeats):
+    if any(of_side and not _are_alike(case, side, left, right) for side, of_side in enumerate(repeats)):
+        given.add("ambiguous", left, right)
+    elif all(repeats):
         form = "duplicate_right" if len(right) > len(left) else "duplicate_left"
         given.add(form, left, right, "the key repeats on both sides")
     elif any(repeats):

@@ -20,7 +20,7 @@ from rules.kinds.reconciliation.network import Candidates
 from rules.kinds.reconciliation.numbers import Flags, Integers
 from rules.kinds.reconciliation.optimum import TooMuchWork
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
-from rules.kinds.reconciliation.ranges import Ranges, Records, Window, exact, ranges, slices
+from rules.kinds.reconciliation.ranges import Ranges, Records, Window, exact, linked_ranges, ranges, slices
 from rules.kinds.reconciliation.sides import Sides
 
 AT_ONCE = 2_000_000
@@ -58,8 +58,9 @@ class Classes:
 
     @classmethod
     def of(cls, sides: Sides) -> Classes:
-        # Records that are equal in everything are no partners if something must differ.
-        chosen = [np.flatnonzero(side.has_equals & (not sides.differ)) for side in (sides.left, sides.right)]
+        # Records that are equal in everything are no partners if something must differ, or if keys are not equal.
+        can_equal = not sides.differ and sides.links is None
+        chosen = [np.flatnonzero(side.has_equals & can_equal) for side in (sides.left, sides.right)]
         sizes = (len(chosen[LEFT]), len(chosen[RIGHT]))
         left, right = numbers.combined(list(_differing(sides, chosen)), sizes)
         distinct, at = np.unique(np.concatenate([left, right]), return_inverse=True)
@@ -216,7 +217,8 @@ def _candidates(
         Records(side.key[rows], _taken(side.rank, rows), _taken(side.amount, rows))
         for side, rows in zip((sides.left, sides.right), free, strict=True)
     )
-    near = ranges(left, right, window, sides.within)
+    # Without equal records, all are free, and their places in `free` are those of the links.
+    near = ranges(left, right, window, sides.within) if sides.links is None else linked_ranges(sides.links)
     keys = left.key[near.left]
     for of_slice, tried in slices(keys, near.sizes, AT_ONCE):
         lookups = np.flatnonzero(np.isin(keys, of_slice))

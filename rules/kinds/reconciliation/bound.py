@@ -15,7 +15,7 @@ from rules.expressions import BoundExpression, parse
 from rules.expressions.tree import Name
 from rules.kinds.base import DatasetFacts
 from rules.kinds.reconciliation.model import DateTolerance, Grace, ReconciliationRule
-from rules.kinds.reconciliation.pairs import SIDES, Apart, ComparedPair, Pair
+from rules.kinds.reconciliation.pairs import SIDES, Apart, ComparedPair, KeyPair, Pair
 from rules.models import KeyPart
 from rules.normalise import chain_type
 from rules.values import PLACE, Type
@@ -170,7 +170,7 @@ class BoundRule:
     rule: ReconciliationRule
     left: BoundSide
     right: BoundSide
-    keys: tuple[tuple[Pair, ...], ...]
+    keys: tuple[tuple[KeyPair, ...], ...]
     every_compared: tuple[ComparedPair, ...]
     of_all: frozenset[int]
     limits: Limits | None
@@ -181,7 +181,7 @@ class BoundRule:
         return self.left, self.right
 
     @property
-    def pairs(self) -> tuple[Pair, ...]:
+    def pairs(self) -> tuple[KeyPair, ...]:
         """The parts of the key by which records are matched now."""
         return self.keys[self.by]
 
@@ -190,6 +190,16 @@ class BoundRule:
         """The names that the values of this key have in statements."""
         before = sum(map(len, self.keys[: self.by]))
         return tuple(f"key_{before + n}" for n in range(len(self.pairs)))
+
+    @property
+    def contained(self) -> int | None:
+        """The number of the part of this key whose value is contained in a text; None if all parts are equal."""
+        return next((n for n, pair in enumerate(self.pairs) if pair.contained is not None), None)
+
+    @property
+    def equal_values(self) -> tuple[str, ...]:
+        """The names of the values of this key that are equal in a pair."""
+        return tuple(name for n, name in enumerate(self.key_values) if n != self.contained)
 
     @cached_property
     def _compared(self) -> tuple[int, ...]:
@@ -258,13 +268,14 @@ def bind(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundRu
     return BoundRule(rule, left, right, keys, compared, numbers, limits if amounts else None)
 
 
-def _keys(rule: ReconciliationRule, left: _Draft, right: _Draft) -> tuple[tuple[Pair, ...], ...]:
+def _keys(rule: ReconciliationRule, left: _Draft, right: _Draft) -> tuple[tuple[KeyPair, ...], ...]:
     """Return the keys. Where amounts are added up, the currency of the money is part of the only one."""
-    pairs, *others = [rule.totals.by] if rule.totals else rule.keys
+    by = rule.totals.by if rule.totals else ()
+    pairs, *others = [tuple(KeyPair(left=pair.left, right=pair.right) for pair in by)] if by else rule.keys
     adds_money = left.adds_money and right.adds_money and (rule.totals or rule.bundle)
     if not adds_money or not _may_differ(left, right):
         return (pairs, *others)
-    currency = Pair(left=KeyPart(column=str(left.currency)), right=KeyPart(column=str(right.currency)))
+    currency = KeyPair(left=KeyPart(column=str(left.currency)), right=KeyPart(column=str(right.currency)))
     is_in_key = any((pair.left.column, pair.right.column) == (left.currency, right.currency) for pair in pairs)
     return (pairs,) if is_in_key else ((*pairs, currency),)
 
@@ -336,7 +347,7 @@ class _Draft:
         self,
         rule: ReconciliationRule,
         name: str,
-        keys: tuple[tuple[Pair, ...], ...],
+        keys: tuple[tuple[KeyPair, ...], ...],
         compare: tuple[KeyPart, ...],
     ) -> BoundSide:
         relation, date = self.relation, rule.tolerance.date
@@ -345,7 +356,7 @@ class _Draft:
             relation,
             Columns.of(relation.schema, self.derived, relation.timezone, relation.calendar),
             getattr(rule.where, name) if rule.where else None,
-            tuple(tuple(pair.side(name) for pair in key) for key in keys),
+            tuple(tuple(pair.value(name) for pair in key) for key in keys),
             compare,
             tuple(pair.side(name) for pair in rule.differ),
             getattr(date, name) if date else None,

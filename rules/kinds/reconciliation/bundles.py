@@ -49,13 +49,16 @@ def bundled(sides: Sides, window: Window | None, has_many: tuple[bool, bool]) ->
     repeats = [
         in_both & (count > 1) & (not many) for count, many in zip((keys.lefts, keys.rights), has_many, strict=True)
     ]
+    undecided = _undecided(sides, repeats)
+    repeats = [of_side & ~undecided for of_side in repeats]
     both = repeats[LEFT] & repeats[RIGHT]
     is_left = repeats[LEFT] & ~(both & (keys.rights > keys.lefts))
     _add(outcomes, sides, keys, "duplicate_left", is_left & ~both)
     _add(outcomes, sides, keys, "duplicate_left", is_left & both, REPEATED)
     _add(outcomes, sides, keys, "duplicate_right", repeats[RIGHT] & ~is_left & ~both)
     _add(outcomes, sides, keys, "duplicate_right", repeats[RIGHT] & ~is_left & both, REPEATED)
-    matched = in_both & ~repeats[LEFT] & ~repeats[RIGHT]
+    _add(outcomes, sides, keys, "ambiguous", undecided)
+    matched = in_both & ~repeats[LEFT] & ~repeats[RIGHT] & ~undecided
     balanced = _balanced(sides, keys)
     agree = _near(sides, keys, window) & _same(sides, keys)
     _add(outcomes, sides, keys, "unbalanced", matched & ~balanced)
@@ -64,6 +67,15 @@ def bundled(sides: Sides, window: Window | None, has_many: tuple[bool, bool]) ->
     outcomes.add_agreeing(sides.left.row[agreeing[keys.left]], sides.right.row[agreeing[keys.right]])
     outcomes.matched += int((matched & balanced).sum())
     return outcomes
+
+
+def _undecided(sides: Sides, repeats: Sequence[Flags]) -> Flags:
+    """Return True for each component with several records of a side where one is allowed, which name different ones."""
+    undecided: Flags = np.zeros(len(repeats[LEFT]), np.bool_)
+    if sides.links is not None:
+        for side, of_side in enumerate(repeats):
+            undecided |= of_side & ~sides.links.are_alike(side, len(of_side))
+    return undecided
 
 
 def _add_alone(outcomes: Outcomes, number: int, side: Side, key: Integers, is_alone: Flags, *, has_many: bool) -> None:

@@ -97,9 +97,9 @@ class Reporter:
         whole = [judge for judge in self._judges if judge.has_key(number, record)]
         if whole:
             judge = whole[0] if len(whole) == 1 else next(self._sharing(sides), whole[0])
-            return judge.named_key(number, record)
+            return judge.named_key(sides)
         if self.bound.rule.totals:
-            return {**self._judge.named_key(number, record), "side": side.name}
+            return {**self._judge.named_key(sides), "side": side.name}
         names = side.relation.id or ("record", "number")
         return {"side": side.name, **dict(zip(names, record.id, strict=True))}
 

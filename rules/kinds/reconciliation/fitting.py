@@ -13,7 +13,7 @@ from rules.kinds.base import DatasetFacts, DoesNotFit
 from rules.kinds.reconciliation import barren
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide, bind
 from rules.kinds.reconciliation.model import ReconciliationRule
-from rules.kinds.reconciliation.pairs import Pair
+from rules.kinds.reconciliation.pairs import KeyPair, Pair
 from rules.models import KeyPart
 from rules.normalise import chain_type
 from rules.values import Type
@@ -58,12 +58,15 @@ def _mistakes(bound: BoundRule) -> Iterator[str]:
     }
     yield from (f"`{path[0]}`: {sentence}." for path, sentence in barren.reasons(bound.rule, facts))
     for pair in (pair for key in bound.keys for pair in key):
-        yield from _unlike(bound, pair, "totals" if bound.rule.totals else "key")
-    for pair in bound.every_compared:
-        if pair.days is None:
-            yield from _unlike(bound, pair, "compare")
-    for pair in bound.rule.differ:
-        yield from _unlike(bound, pair, "differ")
+        if pair.contained is None:
+            yield from _unlike(bound, pair, "totals" if bound.rule.totals else "key")
+        else:
+            yield from _unsearchable(bound, pair)
+    for compared in bound.every_compared:
+        if compared.days is None:
+            yield from _unlike(bound, compared, "compare")
+    for different in bound.rule.differ:
+        yield from _unlike(bound, different, "differ")
     yield from _left_out(bound)
     yield from _tolerances(bound)
     yield from _of_money(bound)
@@ -122,6 +125,20 @@ def _unlike(bound: BoundRule, pair: Pair, setting: str) -> Iterator[str]:
     times = {left, right} == {Type.DATE, Type.INSTANT}
     advice = "add `day` to the instant" if times else "declare their types under `columns:`, or add a normaliser"
     yield f"`{setting}` compares {names[0]} with {names[1]}, which are never equal; {advice}."
+
+
+def _unsearchable(bound: BoundRule, pair: KeyPair) -> Iterator[str]:
+    """Yield a sentence for each side that is no text, or no value that a text can contain."""
+    for side in bound.sides:
+        part, allowed = pair.value(side.name), [Type.TEXT]
+        allowed += [Type.INTEGER] if side.name == pair.contained else []
+        kind = _type(side, part)
+        if kind is not None and kind not in allowed:
+            names = " or ".join(each.value for each in allowed)
+            yield (
+                f"`contained` needs {names}, but `{part.column}` of `{side.relation.dataset}` is of type {kind.value}; "
+                "declare its type under `columns:`."
+            )
 
 
 def _type(side: BoundSide, part: KeyPart) -> Type | None:

@@ -13,8 +13,10 @@ from zoneinfo import ZoneInfo
 from rules import distances
 from rules.engines.base import Difference
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Limits
+from rules.kinds.reconciliation.links import name_each_other
 from rules.kinds.reconciliation.members import Record, Sides
-from rules.kinds.reconciliation.pairs import ComparedPair
+from rules.kinds.reconciliation.pairs import SIDES, ComparedPair
+from rules.kinds.reconciliation.texts import size
 from rules.normalise import chain_function
 from rules.values import EXACT, Value, canonical, order_key
 
@@ -61,8 +63,8 @@ class Judge:
         [left], [right] = sides
         same: list[str] = []
         differ: list[Difference] = []
-        for columns, ours, theirs in self._paired_by(left, right):
-            if canonical(ours) == canonical(theirs):
+        for columns, is_same in self._paired_by(left, right):
+            if is_same:
                 same.append(columns[0] if columns[0] == columns[1] else " / ".join(columns))
             else:
                 differ.append(self.difference(*columns, left.values[columns[0]], right.values[columns[1]]))
@@ -70,48 +72,75 @@ class Judge:
             differ += self._field(number, pair, sides)
         return tuple(same), tuple(differ)
 
-    def _paired_by(self, left: Record, right: Record) -> Iterator[tuple[tuple[str, str], Value, Value]]:
-        """Yield the columns by which records are paired, each with what is compared of both records."""
+    def _paired_by(self, left: Record, right: Record) -> Iterator[tuple[tuple[str, str], bool]]:
+        """Yield the columns by which records are paired, and whether both records agree in them."""
         date = self.bound.date
         both = zip(self.bound.pairs, self.key_of(0, left), self.key_of(1, right), strict=True)
         for pair, ours, theirs in both:
-            yield (pair.left.column, pair.right.column), ours, theirs
+            is_same = (
+                canonical(ours) == canonical(theirs)
+                if pair.contained is None
+                else name_each_other(pair, [ours], [theirs])
+            )
+            yield (pair.left.column, pair.right.column), is_same
         if date is not None:
             zones = [side.relation.timezone for side in self.bound.sides]
             days = day_of(left.values[date.left], zones[0]), day_of(right.values[date.right], zones[1])
-            yield (date.left, date.right), *days
+            yield (date.left, date.right), days[0] == days[1]
         left_amount, right_amount = (side.amount for side in self.bound.sides)
         if self.bound.limits is not None and left_amount is not None and right_amount is not None:
             amounts = distances.number(left.values[left_amount]), distances.number(right.values[right_amount])
-            yield (left_amount, right_amount), *amounts
+            yield (left_amount, right_amount), canonical(amounts[0]) == canonical(amounts[1])
 
     def key_of(self, side: int, record: Record) -> Sequence[Value]:
         """Return the normalised key of a record."""
         return [chain(record.values[column]) for column, chain in self._key_chains[side]]
 
-    def named_key(self, side: int, record: Record) -> dict[str, Value]:
-        """Return that key by the left columns; a column that it holds twice also names its normalisers."""
-        return dict(zip(self._key_names, self.key_of(side, record), strict=True))
+    def named_key(self, sides: Sides) -> dict[str, Value]:
+        """Return the key of the first record by the left columns, a column that it holds twice with its normalisers.
+
+        Where texts contain values, it is that of the first record with a value, by its own column.
+        """
+        side = 0 if sides[0] else 1
+        part = self.bound.contained
+        if part is not None:
+            of_values = SIDES.index(str(self.bound.pairs[part].contained))
+            side = of_values if sides[of_values] else side
+        return dict(zip(self._key_names[side], self.key_of(side, sides[side][0]), strict=True))
 
     def has_key(self, side: int, record: Record) -> bool:
         """Return True if a record has the whole key, but for parts whose empty values match each other."""
         key = self.key_of(side, record)
-        return bool(key) and all(value is not None or self.bound.matches_null(n) for n, value in enumerate(key))
+        is_whole = all(value is not None or self.bound.matches_null(n) for n, value in enumerate(key))
+        part = self.bound.contained
+        if not is_whole or part is None or self.bound.pairs[part].contained != SIDES[side]:
+            return bool(key) and is_whole
+        return size(str(key[part])) >= self.bound.pairs[part].least
 
     def share_key(self, sides: Sides) -> bool:
-        """Return True if all records have equal keys."""
-        keys = (
-            [canonical(value) for value in self.key_of(n, record)] for n, side in enumerate(sides) for record in side
-        )
-        first = next(keys)
-        return all(key == first for key in keys)
+        """Return True if all records have equal keys, or keys that name each other."""
+        keys = [[self.key_of(n, record) for record in side] for n, side in enumerate(sides)]
+        every = [key for side in keys for key in side]
+        for part, pair in enumerate(self.bound.pairs):
+            if pair.contained is not None:
+                lefts, rights = ([key[part] for key in side] for side in keys)
+                if not name_each_other(pair, lefts, rights):
+                    return False
+            elif any(canonical(key[part]) != canonical(every[0][part]) for key in every):
+                return False
+        return True
 
     @cached_property
-    def _key_names(self) -> tuple[str, ...]:
+    def _key_names(self) -> Sequence[tuple[str, ...]]:
+        """The names of the parts of the key, for a record of each side."""
+        return [self._names_of(side) for side in SIDES]
+
+    def _names_of(self, side: str) -> tuple[str, ...]:
         names: list[str] = []
         for pair in self.bound.pairs:
-            steps = ", ".join(step.name for step in pair.left.steps) or "as it is"
-            names.append(f"{pair.left.column} ({steps})" if pair.left.column in names else pair.left.column)
+            part = pair.side(side) if pair.contained is not None else pair.left
+            steps = ", ".join(step.name for step in part.steps) or "as it is"
+            names.append(f"{part.column} ({steps})" if part.column in names else part.column)
         return tuple(names)
 
     @cached_property
@@ -119,7 +148,7 @@ class Judge:
         return [
             [(part.column, chain_function(part.steps, side.relation.timezone)) for part in parts]
             for side in self.bound.sides
-            for parts in [[pair.side(side.name) for pair in self.bound.pairs]]
+            for parts in [[pair.value(side.name) for pair in self.bound.pairs]]
         ]
 
     def _sums(self, sides: Sides) -> Iterator[Difference]:

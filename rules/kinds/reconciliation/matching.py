@@ -39,7 +39,7 @@ def matched(
     """Match all records; `states` count those of each side. Raises TooManyPairs and OutOfMemory."""
     matching = Matching(Outcomes(), (Sums(), Sums()))
     records = sum(state.get(0, 0) for state in states)
-    parts = min(1 + records // RECORDS_OF_A_PART, PARTS) if statements.keys else 1
+    parts = min(1 + records // RECORDS_OF_A_PART, PARTS) if bound.equal_values else 1
     if parts > TOGETHER:
         parts = -(-parts // TOGETHER) * TOGETHER
     screen, number = statements.can_screen, 0

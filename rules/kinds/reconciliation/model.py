@@ -20,6 +20,7 @@ from rules.kinds.reconciliation.pairs import (
     Apart,
     ComparedPair,
     ComparedPairs,
+    KeyPair,
     KeyPairs,
     Pair,
     Pairs,
@@ -149,7 +150,7 @@ class Totals(Strict):
     sum: Sums
 
 
-def keys_of(key: AnyPairs | tuple[Pair, ...]) -> tuple[tuple[Pair, ...], ...]:
+def keys_of(key: AnyPairs | tuple[KeyPair, ...]) -> tuple[tuple[KeyPair, ...], ...]:
     """Return the keys of the setting `key`, in order of preference."""
     return key.any if isinstance(key, AnyPairs) else (key,)
 
@@ -237,7 +238,10 @@ class ReconciliationRule(Rule):
     @field_validator("nulls")
     @classmethod
     def _is_in_key(cls, value: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        keys = [[pair.left.column for pair in pairs] for pairs in keys_of(info.data.get("key", ()))]
+        every_key = keys_of(info.data.get("key", ()))
+        if contained := [pair for key in every_key for pair in key if pair.contained and pair.left.column in value]:
+            raise ValueError(f"names `{contained[0].left.column}`, but an empty value is in no text; remove it")
+        keys = [[pair.left.column for pair in pairs] for pairs in every_key]
         columns = [column for key in keys for column in key]
         for column in value:
             if column not in columns:
@@ -280,6 +284,10 @@ class ReconciliationRule(Rule):
             raise ValueError("`bundle` searches for a sum, which a percentage cannot limit; write an amount for `by`")
         if len(self.keys) > 1 and self.is_bundled:
             raise ValueError("`key` has several keys, which only `match: one_to_one` tries in turn; write one key")
+        if any(sum(pair.contained is not None for pair in key) > 1 for key in self.keys):
+            raise ValueError("`key` has several parts with `contained`; write one of them, or several keys with `any`")
+        if self.bundle is not None and self.contains:
+            raise ValueError("`bundle` searches among records of one key; remove it, or `contained` from the key")
         if any(len(set(map(repr, key))) < len(key) for key in self.keys):
             raise ValueError("`key` names the same columns twice; remove one")
         return self
@@ -312,7 +320,7 @@ class ReconciliationRule(Rule):
         if not self.is_assigned and self.bundle is None:
             forms: tuple[Form, Form] = ("duplicate_left", "duplicate_right")
             repeats = tuple(form for form, many in zip(forms, self.has_many, strict=True) if not many)
-        undecided: tuple[Form, ...] = ("ambiguous",) if self.is_assigned or self.bundle else ()
+        undecided: tuple[Form, ...] = ("ambiguous",) if self.is_assigned or self.bundle or self.contains else ()
         sums: tuple[Form, ...] = ("unbalanced",) if self.is_bundled and self.bundle is None else ()
         near: tuple[Form, ...] = ("near_miss",) if self._can_be_near else ()
         return ("left_only", "right_only", "mismatch", *repeats, *sums, *undecided, *near)
@@ -324,14 +332,19 @@ class ReconciliationRule(Rule):
         return max(map(len, self.keys)) > 1 or any((tolerance.date, tolerance.amount, self.bundle))
 
     @property
-    def keys(self) -> tuple[tuple[Pair, ...], ...]:
+    def keys(self) -> tuple[tuple[KeyPair, ...], ...]:
         """The keys, in order of preference."""
         return keys_of(self.key)
 
     @property
-    def key_pairs(self) -> tuple[Pair, ...]:
+    def key_pairs(self) -> tuple[KeyPair, ...]:
         """The parts of all keys."""
         return tuple(pair for key in self.keys for pair in key)
+
+    @property
+    def contains(self) -> bool:
+        """True if values of one side are looked for in texts of the other."""
+        return any(pair.contained is not None for pair in self.key_pairs)
 
     @property
     def compared(self) -> tuple[ComparedPair, ...]:
@@ -380,7 +393,9 @@ class ReconciliationRule(Rule):
     def _column_pairs(
         self, left: DatasetFacts, right: DatasetFacts
     ) -> Iterator[tuple[SettingPath, tuple[str, ...], tuple[str, ...]]]:
-        settings = {"key": self.key_pairs, "compare": self.compared, "totals": self.totals.by if self.totals else ()}
+        equal = [pair for pair in self.key_pairs if pair.contained is None]
+        settings: dict[str, Iterable[Pair]] = {"key": equal, "compare": self.compared}
+        settings["totals"] = self.totals.by if self.totals else ()
         for name, pairs in settings.items():
             for pair in pairs:
                 yield (name,), (pair.left.column,), (pair.right.column,)
@@ -472,7 +487,8 @@ class ReconciliationRule(Rule):
         return not self.compare and (self.is_assigned or self.tolerance.date is None)
 
     def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:
-        pairs = (*self.key_pairs, *(self.totals.by if self.totals else ())) if dataset == self.right else ()
+        equal = [pair for pair in self.key_pairs if pair.contained is None]
+        pairs = (*equal, *(self.totals.by if self.totals else ())) if dataset == self.right else ()
         for column in columns:
             yield column
             yield from (pair.left.column for pair in pairs if pair.right.column == column)

@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from rules.kinds.reconciliation import matching, numbers
 from rules.kinds.reconciliation.bound import BoundRule
+from rules.kinds.reconciliation.links import Links, linked
 from rules.kinds.reconciliation.numbers import Amounts, Flags, Integers, Scaled
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
-from rules.kinds.reconciliation.ranges import Ranges, Records, Window, exact, ranges, slices
+from rules.kinds.reconciliation.ranges import Ranges, Records, Window, exact, linked_ranges, ranges, slices
 from rules.kinds.reconciliation.sides import Side, Sides, Within
 from rules.kinds.reconciliation.statements import KEYS, Statements
 from rules.kinds.reconciliation.stored import REASONS
@@ -132,7 +133,12 @@ class _Search:
         """Pair the records of a key that no other record has, whatever keeps them apart."""
         if not self.parts:
             return
-        left, right = self._only_pairs(self._keys(range(len(self.parts))), None, None)
+        left, right = self._only_pairs(range(len(self.parts)), None, None)
+        is_only = self._has_no_other(left, right) if self.records.links else self._is_only_one(left)
+        self._take(left[is_only], right[is_only])
+
+    def _is_only_one(self, left: Integers) -> Flags:
+        """Return True for each of these left records if its key has no other record, also not one with a partner."""
         names = [f"key_{n}" for n in range(len(self.parts))]
         keys = self.tables[LEFT].select(names).take(left).append_column("place", pa.array(np.arange(len(left))))
         is_only = np.ones(len(left), np.bool_)
@@ -140,7 +146,23 @@ class _Search:
             for side in (LEFT, RIGHT):
                 places = self.workspace.query(self.statements.single(side))["place"].to_numpy()
                 is_only &= np.isin(np.arange(len(left)), places)
-        self._take(left[is_only], right[is_only])
+        return is_only
+
+    def _has_no_other(self, left: Integers, right: Integers) -> Flags:
+        """Return True for each linked pair if neither record is linked with another, also not with one with a partner.
+
+        All records are compared, so those of the pair itself are counted as well.
+        """
+        is_only = np.ones(len(left), np.bool_)
+        for side, places in ((LEFT, left), (RIGHT, right)) if len(left) else ():
+            tables = [self.workspace.query(self.statements.complete(each)) for each in (LEFT, RIGHT)]
+            tables[side] = self.tables[side].select(tables[side].column_names).take(places)
+            names = [name for n, name in enumerate(tables[side].column_names) if n != self.bound.contained]
+            codes = [numbers.codes(tables[LEFT][name], tables[RIGHT][name]) for name in names]
+            equal = numbers.combined(codes, (len(tables[LEFT]), len(tables[RIGHT])))
+            links = linked(self.bound, tables[LEFT], tables[RIGHT], equal)
+            is_only &= links is not None and links.partners[side] == 1
+        return is_only
 
     def _days_apart(self) -> None:
         """Pair records of a key whose amounts agree, if they have some, and whose dates do not."""
@@ -189,7 +211,7 @@ class _Search:
         self, parts: Sequence[int], days: _Days | None, amounts: _Amounts | None, *, with_currency: bool = True
     ) -> None:
         """Pair open records that agree in these parts, their currency, days and amounts."""
-        self._take(*self._only_pairs(self._keys(parts, with_currency=with_currency), days, amounts))
+        self._take(*self._only_pairs(parts, days, amounts, with_currency=with_currency))
 
     def _keys(self, parts: Sequence[int], *, with_currency: bool = False) -> Codes:
         """Return a code for each record, equal for those that agree in these parts of the key."""
@@ -198,24 +220,39 @@ class _Search:
         sizes = len(self.is_open[LEFT]), len(self.is_open[RIGHT])
         return numbers.combined(codes, sizes)
 
-    def _only_pairs(self, keys: Codes, days: _Days | None, amounts: _Amounts | None) -> Codes:
+    def _only_pairs(
+        self, parts: Sequence[int], days: _Days | None, amounts: _Amounts | None, *, with_currency: bool = False
+    ) -> Codes:
         """Return the pairs of open records that are each other's only possible partner. One of them must be due."""
+        keys = self._keys([part for part in parts if part != self.bound.contained], with_currency=with_currency)
+        links = self._links(keys) if self.bound.contained in parts else None
+        is_free = [
+            self.is_open[side] if amounts is None else self.is_open[side] & amounts.present[side]
+            for side in (LEFT, RIGHT)
+        ]
         free, given = [], []
         for side in (LEFT, RIGHT):
-            is_free = self.is_open[side] if amounts is None else self.is_open[side] & amounts.present[side]
-            free.append(np.flatnonzero(is_free))
+            free.append(np.flatnonzero(is_free[side]) if links is None else np.arange(len(is_free[side])))
             day = None if days is None else days.values[side][free[side]]
             amount = None if amounts is None else amounts.values[side][free[side]]
             given.append(Records(keys[side][free[side]], day, amount))
         window, within = None if days is None else days.window, None if amounts is None else amounts.within
         left, right = given
         pairs = [(np.empty(0, np.int64), np.empty(0, np.int64))]
-        for ours, theirs in _possible(ranges(left, right, window, within), left.key):
-            is_due = self.records.left.due[free[LEFT][ours]] | self.records.right.due[free[RIGHT][theirs]]
-            may_pair = self.records.may_pair(free[LEFT][ours], free[RIGHT][theirs])
-            agree = is_due & may_pair & exact(left[ours], right[theirs], window, within)
-            pairs.append(_only(free[LEFT][ours[agree]], free[RIGHT][theirs[agree]]))
+        near = ranges(left, right, window, within) if links is None else linked_ranges(links)
+        for ours, theirs in _possible(near, left.key if links is None else links.keys[LEFT]):
+            lefts, rights = free[LEFT][ours], free[RIGHT][theirs]
+            agree = (self.records.left.due[lefts] | self.records.right.due[rights]) & self.records.may_pair(
+                lefts, rights
+            )
+            agree &= is_free[LEFT][lefts] & is_free[RIGHT][rights]
+            agree &= exact(left[ours], right[theirs], window, within)
+            pairs.append(_only(lefts[agree], rights[agree]))
         return np.concatenate([ours for ours, _ in pairs]), np.concatenate([theirs for _, theirs in pairs])
+
+    def _links(self, keys: Codes) -> Links | None:
+        """Return the links of records with the same code in `keys`, that of other parts of the key."""
+        return None if self.records.links is None else self.records.links.occurrences.links(keys)
 
     def _take(self, left: Integers, right: Integers) -> None:
         self.is_open[LEFT][left] = self.is_open[RIGHT][right] = False

@@ -19,6 +19,11 @@ from pydantic import (
 from rules.models import PART_SCHEMA, STEP_SCHEMA, KeyPart, Strict, as_list, parse_part, parse_step
 
 SIDES = ("left", "right")
+BY_WORDS = ("alnum", "docno")
+"""Normalisers that apply to each run of words of a text, if they are its last."""
+SHORTEST = 4
+"""Letters and digits of a value that is looked for in texts: shorter ones are in many texts by chance."""
+_MIXES_WORDS = {*BY_WORDS, "digits", "letters", "words", "email", "mailbox", "phone"}
 _FORM = "a column, as {column: [normaliser, …]}, or as {left: [column, normaliser, …], right: [column, …]}"
 
 
@@ -94,6 +99,60 @@ class Pair(Strict):
         """Its name for people."""
         left, right = self.left.column, self.right.column
         return left if left == right else f"{left} / {right}"
+
+
+class KeyPair(Pair):
+    """A part of a key: equal columns, or a value of one side that is `contained` in a text of the other.
+
+    `shortest` is the least number of letters and digits of such a value, by default SHORTEST.
+    """
+
+    contained: Literal["left", "right"] | None = Field(
+        default=None, description="The side whose value occurs in the text of the other, as whole words."
+    )
+    shortest: int | None = Field(default=None, ge=1, description="The fewest letters and digits of a contained value.")
+
+    @model_validator(mode="after")
+    def _keeps_words(self) -> KeyPair:
+        if self.contained is None:
+            if self.shortest is not None:
+                raise ValueError("`shortest` is for a value that is contained in a text; add `contained`")
+            return self
+        for step in self.value(self.text_side).steps:
+            if step.name in _MIXES_WORDS:
+                last = "; write it last" if step.name in BY_WORDS else "; remove it"
+                raise ValueError(f"`{step.name}` does not keep the words of the text apart{last}")
+        return self
+
+    @property
+    def name(self) -> str:
+        """Its name for people."""
+        if self.contained is None:
+            return super().name
+        return f"{self.side(self.contained).column} in {self.side(self.text_side).column}"
+
+    @property
+    def text_side(self) -> str:
+        """The side of the text in which values are looked for."""
+        return "left" if self.contained == "right" else "right"
+
+    @property
+    def least(self) -> int:
+        """The fewest letters and digits of a contained value."""
+        return SHORTEST if self.shortest is None else self.shortest
+
+    @property
+    def by_words(self) -> str | None:
+        """The last normaliser of the text if it applies to each run of words, so that they stay apart."""
+        steps = self.side(self.text_side).steps
+        return steps[-1].name if self.contained and steps and steps[-1].name in BY_WORDS else None
+
+    def value(self, name: str) -> KeyPart:
+        """Return the side as its value is computed for each record: without a normaliser of runs of words."""
+        part = self.side(name)
+        if self.by_words is None or name != self.text_side:
+            return part
+        return part.model_copy(update={"steps": part.steps[:-1]})
 
 
 class ComparedPair(Pair, Apart):
@@ -184,10 +243,18 @@ Pairs = Annotated[
 ]
 
 
+_CONTAINED_SCHEMA = {"contained": {"enum": list(SIDES)}, "shortest": {"type": "integer", "minimum": 1}}
+_KeyColumns = Annotated[
+    tuple[Annotated[KeyPair, BeforeValidator(parse_pair)], ...],
+    BeforeValidator(as_list),
+    WithJsonSchema(_schema(_CONTAINED_SCHEMA)),
+]
+
+
 class AnyPairs(Strict):
     """`key: {any: [[reference], [memo]]}`: keys in order of preference, each for records that are still alone."""
 
-    any: tuple[Pairs, ...]
+    any: tuple[_KeyColumns, ...]
 
     @field_validator("any", mode="before")
     @classmethod
@@ -198,7 +265,7 @@ class AnyPairs(Strict):
 
     @field_validator("any")
     @classmethod
-    def _differ(cls, keys: tuple[tuple[Pair, ...], ...]) -> tuple[tuple[Pair, ...], ...]:
+    def _differ(cls, keys: tuple[tuple[KeyPair, ...], ...]) -> tuple[tuple[KeyPair, ...], ...]:
         if not all(keys):
             raise ValueError("a key needs at least one column")
         if len({frozenset(map(repr, pairs)) for pairs in keys}) < len(keys):
@@ -210,9 +277,9 @@ def _form(key: Any) -> str:
     return "any" if isinstance(key, AnyPairs) or (isinstance(key, dict) and set(key) == {"any"}) else "columns"
 
 
-_PAIRS_SCHEMA = _schema({})
+_PAIRS_SCHEMA = _schema(_CONTAINED_SCHEMA)
 KeyPairs = Annotated[
-    Annotated[AnyPairs, Tag("any")] | Annotated[Pairs, Tag("columns"), Field()],
+    Annotated[AnyPairs, Tag("any")] | Annotated[_KeyColumns, Tag("columns"), Field()],
     Discriminator(_form),
     WithJsonSchema(
         {

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from rules.kinds.reconciliation.links import Links, bounds
 from rules.kinds.reconciliation.numbers import Amounts, Flags, Integers, combined, times
+from rules.kinds.reconciliation.outcomes import RIGHT
 from rules.kinds.reconciliation.sides import Within
 
 _WIDEST = 2**62
@@ -77,6 +79,18 @@ def ranges(left: Records, right: Records, window: Window | None, within: Within 
     buckets = np.concatenate([first, last[wide]])
     keys = combined([(left.key[lefts], right.key), (buckets, right.day // width)], (len(lefts), len(right)))
     return _looked_up(*keys, lefts, (value, low[lefts], high[lefts]))
+
+
+def linked_ranges(links: Links) -> Ranges:
+    """Return where each left record finds the right records with which it is linked."""
+    if links.contained == RIGHT:
+        order = np.argsort(links.class_of, kind="stable")
+        begin, end = bounds(links.class_of[order], links.classes)
+        return Ranges(links.texts, begin, end, order)
+    order = np.argsort(links.classes, kind="stable")
+    begin, end = bounds(links.classes[order], links.class_of)
+    filled = np.flatnonzero(begin < end)
+    return Ranges(filled, begin[filled], end[filled], links.texts[order])
 
 
 def _values(

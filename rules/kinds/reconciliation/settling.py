@@ -41,14 +41,22 @@ def obstacle(bound: BoundRule, dialect: str) -> str | None:
         return "empty values of `nulls` are matched in DuckDB"
     if rule.differ:
         return "values that must `differ` are compared in DuckDB"
-    if len(bound.keys) > 1:
-        return "several keys are tried in turn in DuckDB"
-    if not bound.pairs:
-        return "without `key`, only amounts distinguish records, and they are compared in DuckDB"
+    if (reason := _of_keys(bound)) is not None:
+        return reason
     for side in bound.sides:
         reason = uses(side).obstacle(dialect) or _inexact(side)
         if reason is not None:
             return reason
+    return None
+
+
+def _of_keys(bound: BoundRule) -> str | None:
+    if len(bound.keys) > 1:
+        return "several keys are tried in turn in DuckDB"
+    if bound.contained is not None:
+        return "values that are `contained` in texts are looked for by Reconcile itself"
+    if not bound.pairs:
+        return "without `key`, only amounts distinguish records, and they are compared in DuckDB"
     return None
 
 

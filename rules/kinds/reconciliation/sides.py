@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from rules.kinds.reconciliation import numbers
 from rules.kinds.reconciliation.bound import BoundRule, Limits
+from rules.kinds.reconciliation.links import Links, linked
 from rules.kinds.reconciliation.numbers import Amounts, Flags, Integers, Scaled
 
 _EPOCH = dt.date(1970, 1, 1)
@@ -104,7 +105,8 @@ class Side:
 class Sides:
     """Both sides of the records that are matched together. `within` tests two amounts.
 
-    `differ` are codes of the values that must differ in a pair, -1 for an empty one.
+    `differ` are codes of the values that must differ in a pair, -1 for an empty one. `links` are given if keys agree
+    where a text contains a value; then `key` is the component of each record.
     """
 
     left: Side
@@ -112,13 +114,16 @@ class Sides:
     fields: tuple[Field, ...]
     within: Within | None
     differ: tuple[tuple[Integers, Integers], ...] = ()
+    links: Links | None = None
 
     @classmethod
     def of(cls, bound: BoundRule, left: pa.Table, right: pa.Table) -> Sides:
         """Read two tables with the columns of `Statements.left_over`."""
         sizes = (len(left), len(right))
-        key_codes = [numbers.codes(left[name], right[name]) for name in left.column_names if name.startswith("key_")]
-        keys = numbers.combined(key_codes, sizes)
+        names = [f"key_{n}" for n in range(len(bound.pairs)) if n != bound.contained]
+        keys = numbers.combined([numbers.codes(left[name], right[name]) for name in names], sizes)
+        links = linked(bound, left, right, keys)
+        keys = keys if links is None else links.keys
         amounts: tuple[Amounts | None, Amounts | None] = (None, None)
         within = None
         if bound.limits is not None:
@@ -141,7 +146,7 @@ class Sides:
         fields = tuple(_field(bound, number, left, right) for number in range(len(bound.compared)))
         names = [name for name in left.column_names if name.startswith("differ_")]
         differ = tuple(numbers.codes(left[name], right[name]) for name in names)
-        return cls(next(sides), next(sides), fields, within, differ)
+        return cls(next(sides), next(sides), fields, within, differ, links)
 
     def may_pair(self, left: Integers, right: Integers) -> Flags:
         """Return True for each pair of records whose values differ where they must; an empty one does not."""

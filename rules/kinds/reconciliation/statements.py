@@ -45,7 +45,12 @@ class Statements:
 
     @cached_property
     def keys(self) -> tuple[Both, ...]:
-        return tuple(self.alike(name) for name in self.bound.key_values)
+        equal = self.bound.equal_values
+        return tuple(self.alike(name) if name in equal else self._texts(name) for name in self.bound.key_values)
+
+    def _texts(self, name: str) -> Both:
+        left, right = (sa.cast(table.value(name), sa.Text()) for table in self.tables)
+        return left, right
 
     @cached_property
     def compared(self) -> tuple[Both, ...]:
@@ -132,7 +137,7 @@ class Statements:
 
     @property
     def can_screen(self) -> bool:
-        return self.bound.rule.bundle is None and not self.bound.rule.differ
+        return self.bound.rule.bundle is None and not self.bound.rule.differ and self.bound.contained is None
 
     def unsettled(self, number: int, parts: int) -> Select:
         """Select the `screened` values of records that may not agree."""
@@ -283,6 +288,12 @@ class Statements:
         )
         select = sa.select(keys.c.place).select_from(table.table.join(keys, is_same)).where(table.can_match)
         return select.group_by(keys.c.place).having(sa.func.count() == sa.literal_column("1"))
+
+    def complete(self, side: int) -> Select:
+        """Select the records that can match and have the whole key."""
+        table = self.tables[side]
+        columns = [key[side].label(f"key_{n}") for n, key in enumerate(self.keys)]
+        return sa.select(*columns).where(table.can_match, table.has_key(self.bound))
 
     def unmatched(self, side: int) -> Select:
         """Select the records that take part but that the first key cannot match, with the state that says why."""

@@ -18,13 +18,23 @@ from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Held
 from rules.models import KeyPart
 from rules.values import Type
 
-TAKES_PART, OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, NO_KEY, NO_DATE, NO_AMOUNT, NO_ID, LATER_KEY = range(
-    10
-)
+(
+    TAKES_PART,
+    OUTSIDE,
+    OUTSIDE_UNKNOWN,
+    EXCLUDED,
+    EXCLUDED_UNKNOWN,
+    NO_KEY,
+    NO_DATE,
+    NO_AMOUNT,
+    NO_ID,
+    LATER_KEY,
+    TOO_SHORT,
+) = range(11)
 """The states of a record. Those without key, date or amount match nothing, and so are findings. One with an empty part
 in its id takes no part, because no finding could name it. One without the first of several keys waits for a later."""
 LEFT_OUT = (OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, NO_ID)
-REASONS = {NO_KEY: "no key", NO_DATE: "no date", NO_AMOUNT: "no amount"}
+REASONS = {NO_KEY: "no key", TOO_SHORT: "key too short", NO_DATE: "no date", NO_AMOUNT: "no amount"}
 UNMATCHED = {LATER_KEY: "", **REASONS}
 """The states of records that the first key cannot match."""
 PARTS = 256
@@ -123,7 +133,7 @@ class SideTable:
 
     def _part(self, values: Mapping[str, Element]) -> Element:
         """The part of the key, the same for equal values of both sides whatever their types."""
-        keys = [self._hashable(name, values[name]) for name in self.bound.key_values]
+        keys = [self._hashable(name, values[name]) for name in self.bound.equal_values]
         parts: Element = sa.literal_column(str(PARTS))
         return sa.func.hash(*keys) % parts if keys else sa.literal_column("0")
 
@@ -157,8 +167,12 @@ class SideTable:
                 whens += [(condition.is_(None), unknown), (sa.not_(condition), outside)]
         whens += [(values[name].is_(None), NO_ID) for name in self.parts if name.startswith("id_")]
         if not self.bound.rule.totals:
-            has_key = [self._has_key(bound, values) for bound in self.bound.by_each_key]
-            whens.append((sa.not_(sa.or_(*has_key)), NO_KEY))
+            keys = self.bound.by_each_key
+            has_values = [self._has_values(bound, values) for bound in keys]
+            has_key = [self._has_key(bound, values) for bound in keys]
+            whens.append((sa.not_(sa.or_(*has_values)), NO_KEY))
+            if self.bound.rule.contains:
+                whens.append((sa.not_(sa.or_(*has_key)), TOO_SHORT))
             for name, state in (("date", NO_DATE), ("amount", NO_AMOUNT)):
                 if name in self.parts:
                     whens.append((_is_missing(values[name], self.held(name)), state))
@@ -173,7 +187,15 @@ class SideTable:
         return self._has_key(bound, {name: self.value(name) for name in bound.key_values})
 
     def _has_key(self, bound: BoundRule, values: Mapping[str, Element]) -> Element:
-        """Return that condition; a part whose empty values match each other is not needed."""
+        has_values, part = self._has_values(bound, values), bound.contained
+        if part is None or bound.pairs[part].contained != self.side.name:
+            return has_values
+        value = sa.cast(values[bound.key_values[part]], sa.Text())
+        bare = sa.func.regexp_replace(value, r"[^\p{L}\p{N}]", "", "g")
+        return sa.and_(has_values, sa.func.length(bare) >= sa.literal_column(str(bound.pairs[part].least)))
+
+    def _has_values(self, bound: BoundRule, values: Mapping[str, Element]) -> Element:
+        """Return that condition whatever the length; a part whose empty values match each other is not needed."""
         names = [name for n, name in enumerate(bound.key_values) if not bound.matches_null(n)]
         return sa.and_(sa.true(), *(sa.not_(_is_missing(values[name], self.held(name))) for name in names))
 

@@ -10,7 +10,7 @@ from rules.expressions.words import condition_in_words, duration_in_words, name_
 from rules.kinds.base import Rows, Sample
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Limits
 from rules.kinds.reconciliation.model import DateTolerance
-from rules.kinds.reconciliation.pairs import Pair
+from rules.kinds.reconciliation.pairs import KeyPair, Pair
 from rules.normalise import chain_function
 from rules.normalise.words import in_words
 from rules.values import Value
@@ -43,7 +43,16 @@ def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
 def _keys(bound: BoundRule) -> Iterator[str]:
     for number, key in enumerate(bound.keys):
         for pair in key:
-            yield (f"key {number + 1}, " if len(bound.keys) > 1 else "") + _part(pair, "equal")
+            yield (f"key {number + 1}, " if len(bound.keys) > 1 else "") + _part(pair, _agreement(pair))
+
+
+def _agreement(pair: KeyPair) -> str:
+    if pair.contained is None:
+        return "equal"
+    value, text = pair.side(pair.contained).column, pair.side(pair.text_side).column
+    return (
+        f"{name_in_words(text)} contains {name_in_words(value)}, if that has at least {pair.least} letters and digits"
+    )
 
 
 def _part(pair: Pair, how: str) -> str:
