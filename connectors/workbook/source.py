@@ -308,9 +308,8 @@ class WorkbookSource:
         if "No module named" in complained:
             remedy = "pip install 'reconcile-runner[workbook]'"
             return FileRefused(self.path.name, "the packages for workbooks are missing", remedy)
-        return FileUnreadable(
-            self.path.name, "the workbook is truncated or damaged", "open it and save it again, or fetch it again"
-        )
+        reason = "the workbook is truncated or damaged, or a program wrote it in an unusual form"
+        return FileUnreadable(self.path.name, reason, "open it and save it again, or fetch it again")
 
     def _too_much(self) -> FileRefused:
         return FileRefused(
