@@ -92,3 +92,13 @@ def test_a_day_is_a_date_even_if_its_midnight_is_written(tmp_path: Path, name: s
     write(tmp_path / name, [["id", "day"], ["A", DAY], ["B", dt.date(2026, 3, 2)]])
 
     assert [row["day"] for row in read(tmp_path / name)] == [DAY, dt.date(2026, 3, 2)]
+
+
+def test_a_sheet_as_wide_as_a_sheet_can_be_is_read(tmp_path: Path) -> None:
+    columns = 16_384
+    write(tmp_path / "a.xlsx", [["n"] * columns, list(range(columns))])
+
+    [row] = read(tmp_path / "a.xlsx")
+
+    assert list(row) == ["n", *(f"n_{number}" for number in range(2, columns + 1))]
+    assert list(row.values()) == list(range(columns))
