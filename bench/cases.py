@@ -78,7 +78,7 @@ CASES = [
     ),
     Case(
         "pub-05-partner-must-differ",
-        {"dup": [], "rec": ["left_only 3| [-]", "right_only |4 [-]"]},
+        {"dup": [], "rec": ["left_only 3| [left 3]", "right_only |4 [right 4]"]},
         edits=[
             ("  dup:\n    kind: duplicates\n    dataset: tx\n", "  dup:\n    kind: reconciliation\n"),
             ("    key: [{amount: [abs]}]\n    window: {booked: 3d}\n", "    left: tx\n    right: tx\n"),
@@ -253,8 +253,7 @@ def _in_words(finding: Mapping[str, Any]) -> str:
         records = " ".join(sorted(rows or [_id(item) for item in (finding["keeper"], *finding["surplus"])]))
     else:
         records = "|".join(" ".join(sorted(map(_record, finding[side]))) for side in ("left", "right"))
-    is_alone = finding["key"].keys() >= {"side", "record"}
-    key = "-" if is_alone or not finding["key"] else " ".join(map(_shown, finding["key"].values()))
+    key = " ".join(map(_shown, finding["key"].values()))
     columns = " ".join(difference["column"] for difference in finding.get("differences", ()))
     money = "".join(f", {amount} {currency}" for currency, amount in finding["money"].items())
     return f"{finding['form']} {records} [{key}]{' ' * bool(columns)}{columns}{money}"
