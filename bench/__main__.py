@@ -1,7 +1,8 @@
 """`python -m bench [SECTION …] [--rows N] [--runs N] [--results FILE]`; writes RESULTS.md and its plots.
 
 The sections: start, files, growth, memory, postgres, incremental, workbook, tolerance, exact, sums, any-key,
-transfers, peers, findings, spark, serve, console, effects, audit.
+transfers, peers, findings, spark, serve, console, effects, audit. `python -m bench.cases FOLDER` is not one of them: it
+rebuilds reports of others and compares findings, not times.
 """
 
 from __future__ import annotations

@@ -208,7 +208,8 @@ class Coercion:
     """
 
     def __init__(self, schema: pa.Schema, columns: Mapping[str, Declared], notation: Notation) -> None:
-        self._columns = {name: kind for name, kind in columns.items() if name in schema.names}
+        names = frozenset(schema.names)
+        self._columns = {name: kind for name, kind in columns.items() if name in names}
         self._notation = notation
         self._con: duckdb.DuckDBPyConnection | None = None
         self._counts: dict[str, int] = {}

@@ -23,12 +23,14 @@ def stable_names(header: Sequence[str]) -> tuple[str, ...]:
     names_wanted = [text.strip() or f"column_{i}" for i, text in enumerate(header, 1)]
     written = {name.lower() for name in names_wanted}
     used, names = set(OURS), []
+    counts: dict[str, int] = {}  # where to go on: a sheet may have 16,384 columns of one name
     for name in names_wanted:
-        unique, count = name, 1
-        while unique.lower() in used or (count > 1 and unique.lower() in written):
+        unique, count = name, counts.get(name.lower(), 1)
+        while unique.lower() in used or (unique != name and unique.lower() in written):
             count += 1
             unique = f"{name}_{count}"
         used.add(unique.lower())
+        counts[name.lower()] = count
         names.append(unique)
     return tuple(names)
 

@@ -331,6 +331,8 @@ def test_what_is_no_workbook_is_refused_with_the_reason(book):
     (root / "bad.xls").write_bytes(ole)
     with zipfile.ZipFile(root / "zip.xlsx", "w") as archive:
         archive.writestr("a.txt", "x")
+    for word in (b"\x09\x00\x04\x00", b"\x09\x04\x06\x00"):  # the first records of Excel 2 and 4
+        (root / f"excel{word[1]}.xls").write_bytes(word + bytes(20))
     (root / "dir.xlsx").mkdir()
 
     refused(root, "cut.xlsx", FileUnreadable, "truncated or damaged")
@@ -339,7 +341,9 @@ def test_what_is_no_workbook_is_refused_with_the_reason(book):
     refused(root, "locked.xlsx", FileUnreadable, "locked with a password")
     refused(root, "old.xlsx", FileUnreadable, "under another name")
     refused(root, "bad.xls", FileUnreadable, "truncated or damaged")
-    refused(root, "zip.xlsx", FileUnreadable, "a zip file but not a workbook")
+    refused(root, "zip.xlsx", FileUnreadable, "a zip file without the part `xl/workbook.xml`")
+    refused(root, "excel0.xls", FileUnreadable, "it is a worksheet of Excel 5 or older")
+    refused(root, "excel4.xls", FileUnreadable, "it is a worksheet of Excel 5 or older")
     refused(root, "dir.xlsx", FileRefused, "it is a directory")
 
 

@@ -380,7 +380,7 @@ def _error_cell(file: Path) -> None:
     ("name", "spoil", "sentence"),
     [
         ("findings.xlsx", _no_workbook, "findings.xlsx: it is not a workbook"),
-        ("findings.xlsx", _zip, "findings.xlsx: it is a zip file but not a workbook"),
+        ("findings.xlsx", _zip, "findings.xlsx: it is a zip file without the part"),
         ("findings.xlsx", _cut, "findings.xlsx: the workbook is truncated or damaged"),
         ("findings.xlsx", _other_sheets, "findings.xlsx: it has no sheet `findings`"),
         ("findings.xlsx", _error_cell, "findings.xlsx, row 2, column `decision`: an error like #N/A"),

@@ -179,6 +179,7 @@ PAGE = "<NtfctnPgntn><PgNb>1</PgNb><LastPgInd>{}</LastPgInd></NtfctnPgntn>"
         (totals("TtlNtries", "2", "6"), None),  # only what is booked
         (totals("TtlCdtNtries", "2", "7.00"), None),
         (totals("TtlDbtNtries", "1", "1.00"), None),
+        (totals("TtlDbtNtries", "1", "-1.00"), None),  # a minus that the element's name says already
         (totals("TtlNtries", "4", "8.00"), "`TtlNtries` counts 4 entries, but 3 were read"),
         (totals("TtlDbtNtries", "2", "1.00"), "`TtlDbtNtries` counts 2 entries, but 1 was read"),
         (totals("TtlNtries", "3", "8.01"), "the entries do not add up to the sum in `TtlNtries`"),

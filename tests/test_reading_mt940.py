@@ -179,3 +179,19 @@ def test_a_missing_page_is_told(tmp_path: Path) -> None:
 
     assert read(tmp_path, first + second, "amount") == [(Decimal(-10),), (Decimal(-5),)]
     assert "s.sta:8: field `:60M:` is not the closing balance of the previous page" in refusal(tmp_path, first + third)
+
+
+def test_an_interim_report_is_refused_by_its_name(tmp_path: Path) -> None:
+    content = ":20:R-1\n:25:GB29NWBK60161331926819\n:28C:1/1\n:34F:EUR0,\n:13D:2601071200+0100\n:61:260107D10,00NTRFA\n"
+
+    sentence = refusal(tmp_path, f"{content}:90D:1EUR10,00\n-\n")
+
+    assert sentence.startswith("s.sta:1: this is an interim report (MT942), which has no balances")
+    assert "MT940" in sentence
+
+
+def test_zeros_before_an_amount_do_not_count_as_digits(tmp_path: Path) -> None:
+    head = HEAD.replace("EUR100,00", "EUR0000000000000100,00")
+    content = statement(":61:260107D0000000000000010,00NTRFA", closing="0000000000000090,00", head=head)
+
+    assert read(tmp_path, content, "amount") == [(Decimal(-10),)]

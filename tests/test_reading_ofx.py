@@ -154,6 +154,7 @@ TRANSACTION = ofx_transaction()
     ("wrong", "right", "sentence"),
     [
         ("-10.00", "ten", "a.ofx:20: `TRNAMT` is not an amount"),
+        ("-10.00", "-10.1234567", "a.ofx:20: `TRNAMT` has more than 18 digits, or more than 6 after the decimal mark"),
         ("-10.00", "-1,234", "a.ofx:20: the comma in `TRNAMT` may be a decimal mark or group thousands"),
         ("-10.00", "10.00", "a.ofx:17: `TRNAMT` of its debits (`TRNTYPE`) has no minus sign"),
         ("<TRNAMT>-10.00\n", "", "a.ofx:17: a transaction has no amount"),
@@ -180,6 +181,12 @@ def test_mistakes_are_told_with_line_and_field(tmp_path: Path, wrong: str, right
     assert wrong in content
 
     assert sentence in refusal(tmp_path, content.replace(wrong, right))
+
+
+def test_a_balance_with_many_places_is_rounded_and_small_letters_are_a_currency(tmp_path: Path) -> None:
+    content = ofx(ofx_statement(ofx_transaction(), balance="2607.1664944585727")).replace("<CURDEF>EUR", "<CURDEF>eur")
+
+    assert read(tmp_path, content, "closing_balance", "currency") == [(Decimal("2607.166494"), "EUR")]
 
 
 def test_a_decimal_mark_that_is_declared_reads_the_amounts(tmp_path: Path) -> None:

@@ -314,10 +314,11 @@ def _as_text(kind: str, part: Any, wish: Wish) -> pa.Array[Any]:
         texts: pa.Array[Any] = part
         return texts
     values = part if isinstance(part, list) else part.to_pylist()
-    return pa.array([_cell(value, wish) for value in values], pa.string())
+    return pa.array([text_of(value, wish) for value in values], pa.string())
 
 
-def _cell(value: Any, wish: Wish) -> str | None:
+def text_of(value: Any, wish: Wish) -> str | None:
+    """A cell as text, in the form of the wish; None for an empty one."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):

@@ -12,6 +12,8 @@ from xml.parsers import expat
 from connectors.disk.opened_file import OpenedFile
 from connectors.errors import FileRefused, FileUnreadable
 
+BEFORE_OLE = (b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00", b"\x09\x08\x06\x00", b"\x09\x08\x08\x00")
+"""The first record of the worksheets of Excel 2, 3, 4 and 5, which are no OLE files."""
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 LOCKED = ("the workbook is locked with a password", "save it without one")
 ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
@@ -54,8 +56,7 @@ def kind_of(file: OpenedFile, limits: WorkbookLimits) -> str:
     if start == OLE:
         return _old(name, file)
     if start[:2] != b"PK":
-        mistake = "it is empty" if not start else "it is not a workbook: it begins like another kind of file"
-        raise FileUnreadable(name, mistake, "save it as .xlsx; CSV files belong to a source of type files")
+        raise FileUnreadable(name, *_other_kind(start))
     try:
         with file.bytes() as content, zipfile.ZipFile(content) as archive:
             parts = {info.filename: info for info in archive.infolist()}
@@ -78,7 +79,16 @@ def kind_of(file: OpenedFile, limits: WorkbookLimits) -> str:
         return "xlsx"
     if "xl/workbook.bin" in parts:
         raise FileUnreadable(name, "it is a binary workbook (.xlsb)", "save it as .xlsx")
-    raise FileUnreadable(name, "it is a zip file but not a workbook", "save it as .xlsx or .ods")
+    reason = "it is a zip file without the part `xl/workbook.xml` or `content.xml` of a workbook"
+    raise FileUnreadable(name, reason, "open it and save it again as .xlsx or .ods")
+
+
+def _other_kind(start: bytes) -> tuple[str, str]:
+    """The reason and remedy for a file that begins so."""
+    if start.startswith(BEFORE_OLE):
+        return "it is a worksheet of Excel 5 or older", "open it and save it as .xlsx"
+    mistake = "it is not a workbook: it begins like another kind of file" if start else "it is empty"
+    return mistake, "save it as .xlsx; CSV files belong to a source of type files"
 
 
 def _old(name: str, file: OpenedFile) -> str:

@@ -153,13 +153,15 @@ def _displayed_text(cell: Any) -> str:
 def _moment(text: str) -> dt.date | str:
     """A date or a date and time, to the millisecond as in other workbooks; outside the years 1 to 9999 it stays text.
 
-    The time that a formula computes may be written as 09:59:59.999999.
+    Midnight is a date, as in other workbooks: some programs write 2026-03-01T00:00:00 for a cell without a time. The
+    time that a formula computes may be written as 09:59:59.999999.
     """
     try:
         if len(text) == 10:
             return dt.date.fromisoformat(text)
         moment = dt.datetime.fromisoformat(text[:26])
-        return moment + dt.timedelta(microseconds=round(moment.microsecond, -3) - moment.microsecond)
+        moment += dt.timedelta(microseconds=round(moment.microsecond, -3) - moment.microsecond)
+        return moment if moment.time() != dt.time() else moment.date()
     except (ValueError, OverflowError):
         return text
 

@@ -61,8 +61,9 @@ class Sheet:
     def scan(self, columns: Sequence[str], kinds: Mapping[str, Declared], notation: Notation) -> Scan:
         """Stream these columns. Raises ColumnMissing."""
         raw, all_kinds = self._raw(kinds)
+        names = frozenset(raw.names)  # made anew by each look at it, and a sheet may have 16,384 columns
         for column in columns:
-            if column not in raw.names:
+            if column not in names:
                 raise ColumnMissing(self.parts[0].file, column, raw.names)
         reading = _Reading(self, pa.schema([raw.field(column) for column in columns]), all_kinds, notation)
         return Scan(pa.RecordBatchReader.from_batches(reading.coercion.schema, reading.batches()), reading.problems)
@@ -100,7 +101,8 @@ class Sheet:
             for index in range(reader.num_record_batches):
                 batch = reader.get_batch(index)
                 end = start + batch.num_rows
-                part = batch.select([name for name in ("_row", *names) if name in batch.schema.names])
+                existing = frozenset(batch.schema.names)
+                part = batch.select([name for name in ("_row", *names) if name in existing])
                 yield part.append_column("_file", self._named(start, end, attrgetter("file"))).append_column(
                     "_sheet", self._named(start, end, attrgetter("sheet"))
                 )
@@ -182,8 +184,9 @@ def _without_failed(
     batch: pa.RecordBatch, columns: Sequence[str], failed: dict[str, tuple[int, SheetRow]]
 ) -> pa.RecordBatch:
     """Leave out records with an error in one of these columns, each counted once, under the first such column."""
+    existing = frozenset(batch.schema.names)
     for column in columns:
-        if f"!{column}" not in batch.schema.names or not batch.num_rows:
+        if f"!{column}" not in existing or not batch.num_rows:
             continue
         wrong = batch.column(f"!{column}")
         count = pc.sum(wrong).as_py() or 0

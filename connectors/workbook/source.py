@@ -320,9 +320,8 @@ class WorkbookSource:
         if "No module named" in complained:
             remedy = "pip install 'reconcile-runner[workbook]'"
             return FileRefused(name, "the packages for workbooks are missing", remedy)
-        return FileUnreadable(
-            name, "the workbook is truncated or damaged", "open it and save it again, or fetch it again"
-        )
+        reason = "the workbook is truncated or damaged, or a program wrote it in an unusual form"
+        return FileUnreadable(name, reason, "open it and save it again, or fetch it again")
 
     def _too_much(self, files: Sequence[OpenedFile]) -> FileRefused:
         memory, seconds = self._limits.memory, self._limits.seconds

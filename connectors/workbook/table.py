@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from connectors.headers import repeated, stable_names
 from connectors.workbook.blocks import Block, ErrorCell, FooterMissing, Impure, NotInWorkbook, without_footer
-from connectors.workbook.cells import ColumnOfCells, Wish, typed
+from connectors.workbook.cells import ColumnOfCells, Wish, text_of, typed
 
 if TYPE_CHECKING:
     from connectors.workbook.xlsx import Pure
@@ -154,7 +154,7 @@ class Table:
 
     def __init__(self, sheet: FileSheet, row: int, header: list[Any], order: Mapping[str, Any]) -> None:
         self.sheet, self.row = sheet, row
-        self._header = ["" if cell is None or isinstance(cell, ErrorCell) else str(cell) for cell in header]
+        self._header = ["" if isinstance(cell, ErrorCell) else text_of(cell, Wish()) or "" for cell in header]
         self._wishes = {name: Wish(**wish) for name, wish in order["wishes"].items()}
         self._nulls = frozenset(order["nulls"])
         self._fill = frozenset(order["fill"])

@@ -49,7 +49,8 @@ def by_cells(path: Path, book: CalamineWorkbook, sheet: str) -> Iterator[Block]:
     for block in blocks(cells.iter_rows()):
         for number in range(block.first, block.first + len(block.rows)):
             _restore(block.rows, by_row.pop(number, {}), block.first, offset)
-        yield block
+        # Calamine's rows begin at the first filled column: a name like column_3 must not depend on what is left of it.
+        yield Block(block.first, [[*[None] * offset, *row] for row in block.rows]) if offset else block
     if by_row:
         raise CellsMissing
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from connectors.errors import FileUnreadable
 
 _SIGNED = re.compile(r"(?P<sign>[-+\u2212]?)(?P<digits>\d[\d.,]*|[.,]\d+)")
 _MOST_DIGITS, _MOST_PLACES = 18, 6
+_LAST_PLACE = Decimal("0.000001")
+_EXACT = Context(prec=1_000, rounding=ROUND_HALF_UP)
 
 
-def amount_of(place: str, field: str, text: str, mark: str | None) -> Decimal:
+def amount_of(place: str, field: str, text: str, mark: str | None, *, rounds: bool = False) -> Decimal:
     """Return the amount. `mark` is the decimal mark that the dataset sets; without it, `1,234` is ambiguous.
 
-    Raises FileUnreadable at `place`, with the name of the field.
+    `rounds` is for amounts that are never added or compared by a reader: to six places, half away from zero. Raises
+    FileUnreadable at `place`, with the name of the field.
     """
     match = _SIGNED.fullmatch("".join(text.split()))
     if match is not None:
@@ -24,7 +27,9 @@ def amount_of(place: str, field: str, text: str, mark: str | None) -> Decimal:
             raise FileUnreadable(place, reason, 'set `decimal` to "." or ","')
         plain = _plain(digits, mark or _mark_of(digits))
         if plain is not None:
-            return Decimal(plain) if match["sign"] in ("", "+") else -Decimal(plain)
+            size = _EXACT.quantize(Decimal(plain), _LAST_PLACE) if rounds else Decimal(plain)
+            _refuse_size(place, field, format(size, "f"))
+            return size if match["sign"] in ("", "+") else -size
     remedy = "correct `decimal`, or fetch it again from the bank" if mark else "fetch it again from the bank"
     raise FileUnreadable(place, f"`{field}` is not an amount like `-1234.56`", remedy)
 
@@ -41,7 +46,11 @@ def _plain(digits: str, mark: str) -> str | None:
     whole, _, places = digits.partition(mark)
     if not re.fullmatch(rf"\d*|\d{{1,3}}(?:{re.escape(group)}\d{{3}})+", whole) or not re.fullmatch(r"\d*", places):
         return None
-    whole = whole.replace(group, "") or "0"
-    if len(whole) > _MOST_DIGITS or len(places) > _MOST_PLACES:
-        return None
-    return f"{whole}.{places}".rstrip(".")
+    return f"{whole.replace(group, '') or '0'}.{places}".rstrip(".")
+
+
+def _refuse_size(place: str, field: str, plain: str) -> None:
+    whole, _, places = plain.partition(".")
+    if len(whole.lstrip("0")) > _MOST_DIGITS or len(places.rstrip("0")) > _MOST_PLACES:
+        reason = f"`{field}` has more than {_MOST_DIGITS} digits, or more than {_MOST_PLACES} after the decimal mark"
+        raise FileUnreadable(place, reason, "ask the bank for amounts that are rounded")

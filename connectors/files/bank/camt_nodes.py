@@ -60,8 +60,12 @@ def amount_in(file: str, amount: Node, sign: str | None, node: Node) -> tuple[De
 
 
 def sum_in(file: str, node: Node, path: str) -> Decimal | None:
-    """Return a sum without currency; None if it is not there. Raises FileUnreadable."""
+    """Return a sum without currency and sign; None if it is not there. Raises FileUnreadable.
+
+    Some banks write a minus before the sum of debits, whose element says already that they are.
+    """
     text = text_at(node, path)
+    text = text.removeprefix("-") if text is not None else None
     if text is not None and not _AMOUNT.fullmatch(text):
         raise FileUnreadable(place(file, node), f"`{path}` is not an amount", AGAIN)
     return Decimal(text) if text is not None else None

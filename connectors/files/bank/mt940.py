@@ -23,10 +23,12 @@ _TAG = re.compile(r":(?P<tag>13D?|20|21|25P?|28C?|34F|60[FM]|61|62[FM]|64|65|86|
 _ENTRY = re.compile(r"(?:\A|[\r\n]|\xef\xbb\xbf):61:".encode("latin-1"))
 _DAYS = re.compile(r"(?P<value>\d{6})(?P<booked>\d{4})?(?P<rest>.*)")
 _MARK = re.compile(r"(?P<mark>R?[CD])(?P<funds>[A-Z])?(?P<rest>[\d,].*)", re.IGNORECASE)
-_AMOUNT = re.compile(r"(?P<amount>\d{1,15}(?:,\d{0,6})?|,\d{1,6})(?P<rest>.*)")
+_AMOUNT = re.compile(r"(?P<amount>0*\d{1,15}(?:,\d{0,6})?|,\d{1,6})(?P<rest>.*)")
 _TYPE = re.compile(r"\s*(?P<type>[A-Z][A-Z0-9 ]{3})(?P<rest>.*)", re.IGNORECASE)
-_BALANCE = re.compile(r"(?P<mark>[CD])(?P<day>\d{6})(?P<currency>[A-Z]{3})(?P<amount>\d{1,15}(?:,\d{0,6})?|,\d{1,6})")
+_BALANCE = re.compile(r"(?P<mark>[CD])(?P<day>\d{6})(?P<currency>[A-Z]{3})(?P<amount>0*\d{1,15}(?:,\d{0,6})?|,\d{1,6})")
 _END = ("62F", "62M")
+_INTERIM = ("34F", "13", "13D", "90C", "90D")
+"""Fields of an interim report (MT942), which are in no statement."""
 _ONE_DAY = dt.timedelta(days=1)
 _AGAIN = "correct the line, or fetch the statement again from the bank"
 _NOISE = "\x01\x03\x1a\ufeff"
@@ -143,6 +145,7 @@ def _fields(lines: Sequence[str]) -> Iterator[_Field]:
 
 def _statement(name: str, fields: Sequence[_Field]) -> _Statement:
     first = fields[0]
+    _refuse_interim(name, fields)
     opening = _balance(name, fields, ("60F", "60M"), "opening")
     closing = _balance(name, fields, _END, "closing")
     if opening.currency != closing.currency:
@@ -152,6 +155,14 @@ def _statement(name: str, fields: Sequence[_Field]) -> _Statement:
     parts = (squeezed(first.text), number or closing.day)
     entries = _entries(name, fields)
     return _Statement(name, first, "/".join(filter(None, parts)), account, opening, closing, entries)
+
+
+def _refuse_interim(name: str, fields: Sequence[_Field]) -> None:
+    """Raise FileUnreadable for an MT942: no balances prove its entries, and the statement repeats them."""
+    tags = {field.tag for field in fields}
+    if not tags.isdisjoint(_INTERIM) and tags.isdisjoint(("60F", "60M", *_END)):
+        reason = "this is an interim report (MT942), which has no balances to check its entries"
+        raise FileUnreadable(f"{name}:{fields[0].line}", reason, "fetch the statement of the day (MT940) from the bank")
 
 
 def _balance(name: str, fields: Sequence[_Field], tags: Sequence[str], kind: str) -> _Balance:

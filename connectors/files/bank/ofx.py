@@ -82,7 +82,7 @@ def _refuse_error(file: str, status: Element) -> None:
     if (status.value("SEVERITY") or "").upper() == "ERROR":
         code = status.value("CODE") or ""
         reason = f"the bank answered with an error{f' (code {code})' if code.isdigit() else ''}"
-        raise FileUnreadable(f"{file}:{status.line}", reason, AGAIN)
+        raise FileUnreadable(f"{file}:{status.line}", reason, "fetch it again; its `MESSAGE` may say what is wrong")
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class _Statement:
     def of(cls, file: str, element: Element, number: int, decimal: str | None) -> _Statement:
         """Read what a statement says of itself. Raises FileUnreadable."""
         bank, account = element.value("BANKACCTFROM/BANKID"), element.value("BANKACCTFROM/ACCTID", "CCACCTFROM/ACCTID")
-        currency = element.value("CURDEF")
+        currency = _code(element, "CURDEF")
         if currency is not None and not _CURRENCY.fullmatch(currency):
             raise FileUnreadable(f"{file}:{element.line}", "`CURDEF` is not a currency like `EUR`", AGAIN)
         period = element.first("BANKTRANLIST") or element
@@ -109,7 +109,7 @@ class _Statement:
         balance = element.first("LEDGERBAL/BALAMT")
         closing = None
         if balance is not None and balance.text:
-            closing = amount_of(f"{file}:{balance.line}", "BALAMT", balance.text, decimal)
+            closing = amount_of(f"{file}:{balance.line}", "BALAMT", balance.text, decimal, rounds=True)
         return cls(file, name, "/".join(filter(None, (bank, account))) or None, currency, closing, decimal)
 
 
@@ -178,11 +178,17 @@ def _currencies(statement: _Statement, element: Element) -> tuple[str | None, st
         raise FileUnreadable(f"{statement.file}:{element.line}", reason, "ask the bank, or export another format")
     if stated is None:
         return statement.currency, None, None
-    currency, rate = stated.value("CURSYM") or "", stated.value("CURRATE") or ""
+    currency, rate = _code(stated, "CURSYM") or "", stated.value("CURRATE") or ""
     if not _CURRENCY.fullmatch(currency):
         raise FileUnreadable(f"{statement.file}:{stated.line}", "`CURSYM` is not a currency like `EUR`", AGAIN)
     exchange = Decimal(rate.replace(",", ".")) if _RATE.fullmatch(rate) else None
     return (currency, None, exchange) if own else (statement.currency, currency, exchange)
+
+
+def _code(element: Element, name: str) -> str | None:
+    """The code of a currency; some programs write it in small letters."""
+    text = element.value(name)
+    return text.upper() if text is not None else None
 
 
 def _day(file: str, element: Element | None, name: str) -> dt.date | None:
