@@ -294,7 +294,10 @@ def test_a_database_that_settles_keys_gives_the_same_answer(
     assert_agrees_inside(compared, databases[database], settled)
 
 
-@pytest.mark.parametrize("tolerance", ["", "tolerance: {amount: {left: amount, right: amount, by: 1.5}}\n"])
+CLOSE = "tolerance: {amount: {left: amount, right: amount, by: 1.5}}\n"
+
+
+@pytest.mark.parametrize("tolerance", ["", CLOSE, f"{CLOSE}prefer: [status]\n"])
 @settings(max_examples=14, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seeds, st.sampled_from(["key: [ref]\n", KEY]), st.booleans())
 def test_sqlite_settles_keys_of_texts_and_integers(

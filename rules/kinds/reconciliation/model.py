@@ -456,7 +456,8 @@ class ReconciliationRule(Rule):
     @property
     def aligned(self) -> tuple[tuple[str, str], ...]:
         by = self.totals.by if self.totals else ()
-        return (*((pair.left.column, pair.right.column) for pair in (*self.key_pairs, *by)), *self.agreeing)
+        meant = (*self.key_pairs, *by, *self.prefer)
+        return (*((pair.left.column, pair.right.column) for pair in meant), *self.agreeing)
 
     def because(self, form: str) -> str:
         names = _in_words([self.totals.by] if self.totals else self.keys) or "date and amount"
