@@ -197,6 +197,28 @@ def test_a_sparse_component_is_solved_the_same_whether_a_solver_proposes_or_not(
     assert plain(assign(*problem)) == plain(expected)
 
 
+@pytest.mark.parametrize("solver", ["dense", "sparse"])
+@pytest.mark.parametrize("seed", range(6))
+def test_costs_that_are_too_large_together_are_proposed_for_in_turn(
+    seed: int, solver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, lefts, rights = entangled(seed)
+    chance = np.random.default_rng(seed)
+    left, right = np.unique(np.stack([given.left, given.right]), axis=1)
+    costs = tuple(chance.integers(0, most, len(left)) for most in (2, 2, 2, 4, 100_000, 3, 2))
+    problem = Candidates(left, right, costs), lefts, rights
+    expected = assign(*problem)
+
+    monkeypatch.setattr(network, "_SLOW", 0)
+    monkeypatch.setattr(network, "_LARGE", 10**6 if solver == "sparse" else 10)
+    large = [each for each in network.networks(problem[0]) if each.solver == solver]
+    proofs = [optimum.potentials(each, optimum.proposed(each)) for each in large]
+
+    assert proofs, "a proposal that is not the best is refuted"
+    assert any(each.far > 2**53 for each in large)
+    assert plain(assign(*problem)) == plain(expected)
+
+
 @pytest.mark.parametrize("hopeless", [0, 10**9])
 def test_a_component_that_takes_too_many_steps_is_refused(hopeless: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = entangled(3)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+
+from rules.kinds.reconciliation.numbers import largest
 
 Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -62,7 +64,7 @@ class Network:
 
     Assignments with equally many pairs compare by total `cost` as by the totals of all costs in their order. `far` is
     more than any path costs. `lefts` and `rights` are the caller's numbers, `part_of_…` the components. `solver` is the
-    one of SciPy that proposes an assignment, if any does.
+    one of SciPy that proposes an assignment, if any does, and `parts_of_cost` are the costs that it looks at.
     """
 
     left: Integers
@@ -74,6 +76,7 @@ class Network:
     part_of_left: Integers
     part_of_right: Integers
     solver: Solver | None
+    parts_of_cost: tuple[Amounts, ...]
 
     @property
     def parts(self) -> int:
@@ -100,6 +103,20 @@ def networks(edges: Candidates) -> Iterator[Network]:
             cost += each.astype(amount) * unit[of].astype(amount)
         solver: Solver | None = "dense" if is_dense[of[0]] else "sparse" if is_sparse[of[0]] else None
         yield _network(chosen, dense(of)[0], cost, widest, solver)
+
+
+def as_one(costs: Sequence[Amounts], pairs: int) -> tuple[Amounts, int]:
+    """Return one exact cost that compares as these do, in an assignment of that many pairs, and the most of a pair."""
+    units: list[int] = []
+    most = 0
+    for cost in reversed(costs):
+        units.append(pairs * most + 1)
+        most += largest(cost) * units[-1]
+    amount = np.int64 if most < _WIDEST else object
+    total: Amounts = np.zeros(len(costs[0]), amount)
+    for cost, unit in zip(costs, reversed(units), strict=True):
+        total += cost.astype(amount) * unit
+    return total, most
 
 
 def _large(lefts: Integers, rights: Integers, candidates: Integers, far: Amounts) -> tuple[Flags, Flags, Flags]:
@@ -159,7 +176,8 @@ def _network(edges: Candidates, part: Integers, cost: Amounts, far: int, solver:
     right, rights, part_of_right = _numbered(edges.right, part)
     order = np.argsort(right * len(lefts) + left)
     sides = (lefts, rights, part_of_left, part_of_right)
-    return Network(left[order], right[order], cost[order], far, *sides, solver)
+    costs = tuple(each[order] for each in edges.costs) if solver else ()
+    return Network(left[order], right[order], cost[order], far, *sides, solver, costs)
 
 
 def _numbered(side: Integers, part: Integers) -> tuple[Integers, Integers, Integers]:
