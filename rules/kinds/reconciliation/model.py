@@ -155,6 +155,11 @@ def keys_of(key: AnyPairs | tuple[KeyPair, ...]) -> tuple[tuple[KeyPair, ...], .
     return key.any if isinstance(key, AnyPairs) else (key,)
 
 
+def _equal_parts(key: Iterable[KeyPair]) -> list[tuple[KeyPart, KeyPart]]:
+    """Return the parts of a key that are equal on both sides; a value contained in a text is not."""
+    return [(pair.left, pair.right) for pair in key if pair.contained is None]
+
+
 def _in_words(keys: Iterable[tuple[Pair, ...]]) -> str:
     return ", or ".join(" and ".join(pair.name for pair in key) for key in keys)
 
@@ -283,7 +288,7 @@ class ReconciliationRule(Rule):
     def _can_decide(cls, value: tuple[Pair, ...], info: ValidationInfo) -> tuple[Pair, ...]:
         keys, differ = keys_of(info.data.get("key", ())), info.data.get("differ", ())
         for number, pair in enumerate(value):
-            if all(pair in key for key in keys):
+            if all((pair.left, pair.right) in _equal_parts(key) for key in keys):
                 raise ValueError(
                     f"names `{pair.name}`, which is equal in every pair, because it is in the key; remove it"
                 )
