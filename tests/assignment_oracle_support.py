@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 Pair = tuple[int, int]
-Distance = tuple[int, int]
-"""Days and money."""
+Distance = tuple[int, ...]
+"""Costs, the most important one first, such as days and money."""
 Record = tuple[str, int]
 
 
@@ -36,10 +36,10 @@ def _extended(rest: list[Pair], chosen: frozenset[Pair]) -> Iterator[frozenset[P
 
 
 def best(distances: Mapping[Pair, Distance]) -> list[frozenset[Pair]]:
-    """Return all assignments with the most pairs, of these the least total days, of these the least total money."""
+    """Return all assignments with the most pairs, of these the least total of the first cost, and so on."""
 
-    def rank(chosen: frozenset[Pair]) -> tuple[int, int, int]:
-        return (-len(chosen), sum(distances[pair][0] for pair in chosen), sum(distances[pair][1] for pair in chosen))
+    def rank(chosen: frozenset[Pair]) -> tuple[int, ...]:
+        return (-len(chosen), *map(sum, zip(*(distances[pair] for pair in chosen), strict=True)))
 
     every = [(rank(chosen), chosen) for chosen in assignments(distances)]
     least = min(order for order, _ in every)

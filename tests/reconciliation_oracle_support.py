@@ -56,6 +56,7 @@ class Case:
     amounts: bool = False
     compare: tuple[str, ...] = ()
     differ: tuple[str, ...] = ()
+    prefer: tuple[str, ...] = ()
     many: tuple[bool, bool] = (False, False)
     search: int | None = None
     totals: bool = False
@@ -427,8 +428,7 @@ def _differing(case: Case, left: Row, right: Row) -> list[str]:
 
 
 def _same(case: Case, left: Row, right: Row) -> bool:
-    same_day = not case.date or _day(case, 0, left) == _day(case, 1, right)
-    return same_day and not (case.amounts and left["amount"] != right["amount"]) and not _differing(case, left, right)
+    return _like(case, 0, left, 1, right)
 
 
 def _assigned(case: Case, given: Answer, left: list[Row], right: list[Row]) -> None:
@@ -475,7 +475,17 @@ def _may_pair(case: Case, left: Row, right: Row) -> bool:
 def _like(case: Case, side: int, row: Row, other_side: int, other: Row) -> bool:
     """Whether two records do not differ at all; of one side, or of both."""
     same_day = not case.date or _day(case, side, row) == _day(case, other_side, other)
-    return same_day and not (case.amounts and row["amount"] != other["amount"]) and not _differing(case, row, other)
+    same_amount = not case.amounts or row["amount"] == other["amount"]
+    return same_day and same_amount and not _differing(case, row, other) and _wanted(case, row) == _wanted(case, other)
+
+
+def _wanted(case: Case, row: Row) -> list[Any]:
+    return [row[name] for name in case.prefer]
+
+
+def _missed(case: Case, left: Row, right: Row) -> list[int]:
+    """For each column that decides between partners, whether the two do not agree in it: an empty value never does."""
+    return [int(left[name] is None or left[name] != right[name]) for name in case.prefer]
 
 
 Group = tuple[list[Row], list[Row]]
@@ -516,10 +526,12 @@ def _best(case: Case, left: list[Row], right: list[Row]) -> tuple[list[tuple[Row
             continue
         if _near(case, ours, theirs) and (not case.amounts or _close(case, ours["amount"], theirs["amount"])):
             money = abs(ours["amount"] - theirs["amount"]) if case.amounts else Decimal(0)
-            costs[i, j] = (abs(_apart(case, ours, theirs)), money, len(_differing(case, ours, theirs)))
+            apart = abs(_apart(case, ours, theirs))
+            costs[i, j] = (*_missed(case, ours, theirs), apart, money, len(_differing(case, ours, theirs)))
 
     def rank(chosen: frozenset[tuple[int, int]]) -> tuple[Any, ...]:
-        return (-len(chosen), *(sum((costs[pair][n] for pair in chosen), Decimal(0)) for n in range(3)))
+        numbers = range(len(case.prefer) + 3)
+        return (-len(chosen), *(sum((costs[pair][n] for pair in chosen), Decimal(0)) for n in numbers))
 
     every = list(assignments(costs))
     least = min(map(rank, every))

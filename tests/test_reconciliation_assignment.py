@@ -17,6 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from rules.kinds.reconciliation import network, optimum
 from rules.kinds.reconciliation.assignment import Assignment, Candidates, assign
 from rules.kinds.reconciliation.balance import BalanceBroken, Sides, balance
+from rules.kinds.reconciliation.network import Amounts
 from rules.kinds.reconciliation.subsets import Outcome, Subset, subset
 from rules.values import EXACT, add
 
@@ -24,7 +25,6 @@ DAY = 86_400_000_000
 """Microseconds."""
 
 FEW = 5
-FIELDS = ("left", "right", "days", "money")
 numbers = st.integers(0, FEW - 1)
 pairs = st.tuples(numbers, numbers)
 
@@ -52,16 +52,20 @@ distances = st.one_of(
     st.dictionaries(pairs, st.tuples(small, small)),
     st.dictionaries(pairs, st.tuples(st.sampled_from([0, 1, DAY, 3 * DAY, 3 * DAY + 1]), large)),
     st.dictionaries(pairs, st.tuples(small, st.one_of(small, larger))),
+    st.dictionaries(pairs, st.tuples(*[st.integers(0, 1)] * 2, small, st.one_of(small, larger), small)),
 )
+of_two_costs = distances.filter(lambda given: all(len(costs) == 2 for costs in given.values()))
 
 
 def candidates(distances: Mapping[Pair, Distance]) -> Candidates:
     """The candidates in the order of the mapping; amounts as Python ints only where int64 is too small."""
-    rows = [(left, right, days, money) for (left, right), (days, money) in distances.items()]
-    left, right, days, money = zip(*rows, strict=True) if rows else ((), (), (), ())
-    is_wide = any(amount >= 2**63 for amount in money)
-    integers = (np.array(values, dtype=np.int64) for values in (left, right, days))
-    return Candidates(*integers, np.array(money, dtype=object if is_wide else np.int64))
+    left, right = (np.array([pair[side] for pair in distances], dtype=np.int64) for side in (0, 1))
+    costs = zip(*distances.values(), strict=True) if distances else ((), ())
+    return Candidates(left, right, tuple(map(amounts_of, costs)))
+
+
+def amounts_of(cost: tuple[int, ...]) -> Amounts:
+    return np.array(cost, dtype=object if any(each >= 2**63 for each in cost) else np.int64)
 
 
 def plain(answer: Assignment) -> Expected:
@@ -106,7 +110,7 @@ def test_the_order_of_the_candidates_changes_nothing(distances: dict[Pair, Dista
     assert plain(assign(candidates(dict(shuffled)), FEW, FEW)) == plain(assign(candidates(distances), FEW, FEW))
 
 
-@given(distances, distances)
+@given(of_two_costs, of_two_costs)
 def test_records_that_have_nothing_in_common_do_not_influence_each_other(
     some: dict[Pair, Distance], more: dict[Pair, Distance]
 ) -> None:
@@ -125,10 +129,11 @@ def test_records_that_have_nothing_in_common_do_not_influence_each_other(
 @given(distances)
 def test_a_pair_given_twice_counts_with_its_smaller_distance(distances: dict[Pair, Distance]) -> None:
     given_once = candidates(distances)
-    farther = candidates({pair: (days, money + 1) for pair, (days, money) in distances.items()})
-    both = (np.concatenate([getattr(part, name) for part in (farther, given_once)]) for name in FIELDS)
+    farther = candidates({pair: (*costs, last + 1) for pair, (*costs, last) in distances.items()})
+    left, right = (np.concatenate([getattr(farther, side), getattr(given_once, side)]) for side in ("left", "right"))
+    costs = tuple(map(np.concatenate, zip(farther.costs, given_once.costs, strict=True)))
 
-    assert plain(assign(Candidates(*both), FEW, FEW)) == plain(assign(given_once, FEW, FEW))
+    assert plain(assign(Candidates(left, right, costs), FEW, FEW)) == plain(assign(given_once, FEW, FEW))
 
 
 def test_one_payment_for_two_equal_invoices_is_left_undecided() -> None:
@@ -161,7 +166,7 @@ def test_a_large_component_is_solved_as_a_dense_solver_does(rights: int) -> None
     left, right = (side.ravel() for side in np.indices((90, rights)))
     days, money = chance.integers(0, 4, len(left)), chance.integers(0, 10**6, len(left))
 
-    answer = assign(Candidates(left, right, days, money), 90, rights)
+    answer = assign(Candidates(left, right, (days, money)), 90, rights)
 
     lefts, partners = linear_sum_assignment((days * 10**8 + money).reshape(90, rights).astype(float))
     assert plain(answer).pairs == tuple(zip(lefts.tolist(), partners.tolist(), strict=True))
@@ -173,7 +178,8 @@ def entangled(seed: int) -> tuple[Candidates, int, int]:
     lefts, rights = int(chance.integers(60, 90)), int(chance.integers(60, 90))
     left = np.repeat(np.arange(lefts), 4)
     right = (left + chance.integers(0, 8, len(left))) % rights
-    return Candidates(left, right, chance.integers(0, 4, len(left)), chance.integers(0, 9, len(left))), lefts, rights
+    costs = chance.integers(0, 4, len(left)), chance.integers(0, 9, len(left))
+    return Candidates(left, right, costs), lefts, rights
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -188,6 +194,28 @@ def test_a_sparse_component_is_solved_the_same_whether_a_solver_proposes_or_not(
     sparse = [each for each in network.networks(problem[0]) if each.solver == "sparse"]
 
     assert sparse
+    assert plain(assign(*problem)) == plain(expected)
+
+
+@pytest.mark.parametrize("solver", ["dense", "sparse"])
+@pytest.mark.parametrize("seed", range(6))
+def test_costs_that_are_too_large_together_are_proposed_for_in_turn(
+    seed: int, solver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, lefts, rights = entangled(seed)
+    chance = np.random.default_rng(seed)
+    left, right = np.unique(np.stack([given.left, given.right]), axis=1)
+    costs = tuple(chance.integers(0, most, len(left)) for most in (2, 2, 2, 4, 100_000, 3, 2))
+    problem = Candidates(left, right, costs), lefts, rights
+    expected = assign(*problem)
+
+    monkeypatch.setattr(network, "_SLOW", 0)
+    monkeypatch.setattr(network, "_LARGE", 10**6 if solver == "sparse" else 10)
+    large = [each for each in network.networks(problem[0]) if each.solver == solver]
+    proofs = [optimum.potentials(each, optimum.proposed(each)) for each in large]
+
+    assert proofs, "a proposal that is not the best is refuted"
+    assert any(each.far > 2**53 for each in large)
     assert plain(assign(*problem)) == plain(expected)
 
 

@@ -183,6 +183,152 @@ def test_values_that_must_differ_have_types_that_can_be_equal() -> None:
         compared.fitted(TRANSFER)
 
 
+# prefer
+
+NEAR = "key: ref\ntolerance: {date: {left: day, right: day, days: 5}}"
+
+
+def on(day: int, number: int, status: str | None, **values: Value) -> dict[str, Value]:
+    return row(number, day=dt.date(2026, 3, day), status=status, **values)
+
+
+def partners(left: list[dict[str, Value]], right: list[dict[str, Value]], text: str) -> list[tuple[Value, Value]]:
+    """Every pair, by ids: each is a mismatch, because ids are compared and never agree."""
+    detection = Compared(left, right).detect(f"{text}\ncompare: {{left: id, right: id}}")
+    return [(ours, theirs) for form, [*ours], [*theirs] in shown(detection) if form == "mismatch"]
+
+
+def test_a_preferred_column_decides_before_days_and_money() -> None:
+    left, right = [on(1, 1, "Ann"), on(2, 2, "Bob")], [on(1, 11, "Bob"), on(2, 12, "Ann")]
+    far = [on(2, 11, "Bob"), on(3, 12, "Ann", amount=12)]
+    by_money = f"{NEAR[:-1]}, amount: {{left: amount, right: amount, by: 5}}}}\nprefer: status"
+
+    assert partners(left, right, NEAR) == [([1], [11]), ([2], [12])]
+    assert partners(left, right, f"{NEAR}\nprefer: status") == [([1], [12]), ([2], [11])]
+    assert partners(left, far, by_money) == [([1], [12]), ([2], [11])]
+
+
+def test_no_pair_is_given_up_for_a_preferred_one() -> None:
+    left, right = [on(1, 1, "Ann"), on(8, 2, "Bob")], [on(4, 11, "Ann"), on(2, 12, "Cid")]
+
+    assert partners(left, right, f"{NEAR}\nprefer: status") == [([1], [12]), ([2], [11])]
+
+
+def test_the_first_preferred_column_decides_before_the_second() -> None:
+    left = [on(1, 1, "Ann", currency="EUR")]
+    right = [on(1, 11, "Bob", currency="EUR"), on(3, 12, "Ann", currency="USD"), on(4, 13, "Ann", currency="EUR")]
+    paired = {
+        text: [theirs for _, theirs in partners(left, right[:2], f"{NEAR}\nprefer: {text}")]
+        for text in ("[status, currency]", "[currency, status]")
+    }
+
+    assert paired == {"[status, currency]": [[12]], "[currency, status]": [[11]]}
+    assert partners(left, right, f"{NEAR}\nprefer: [status, currency]") == [([1], [13])]
+
+
+def test_an_empty_value_agrees_with_nothing_so_days_decide() -> None:
+    right = [on(2, 11, "Ann"), on(3, 12, None)]
+
+    assert partners([on(1, 1, None)], right, f"{NEAR}\nprefer: status") == [([1], [11])]
+
+
+def test_equal_records_pair_by_the_preferred_column_and_leave_nothing_undecided() -> None:
+    left = [row(1, status="Ann"), row(2, status="Bob")]
+    right = [row(11, status="Cid"), row(12, status="Bob"), row(13, status="Ann")]
+
+    plain, preferred = (Compared(left, right).detect(text) for text in (NEAR, f"{NEAR}\nprefer: status"))
+
+    assert [form for form, *_ in shown(plain)] == ["ambiguous"]
+    assert shown(preferred) == [("right_only", [], [11])]
+    assert (preferred.matched, preferred.interchangeable) == (2, 0)
+
+
+def test_equal_records_without_a_preferred_value_still_pair_off() -> None:
+    left = [row(n, status=None) for n in range(2_000)]
+    right = [row(n, status=None) for n in range(5_000, 7_000)]
+
+    detection = Compared(left, right).detect(f"{NEAR}\nprefer: status")
+
+    assert (shown(detection), detection.matched) == ([], 2_000)
+
+
+def test_a_preference_that_decides_nothing_leaves_records_undecided_and_says_so() -> None:
+    text = f"{NEAR}\nprefer: status"
+    right = [row(11, status="Ann"), row(12, status="Ann"), row(13, status="Bob")]
+
+    assert shown(Compared([on(2, 1, "Ann")], right).detect(text)) == [
+        ("ambiguous", [1], [11, 12]),
+        ("right_only", [], [13]),
+    ]
+    assert rule(text).because("ambiguous") == "More than one pairing by ref is possible, and status does not decide."
+
+
+def test_preferred_columns_have_normalisers_and_sides_of_their_own() -> None:
+    left, right = [on(1, 1, " ANN ", currency="EUR")], [on(1, 11, "x", currency="y"), on(3, 12, "z", currency="ann")]
+
+    assert partners(left, right, f"{NEAR}\nprefer: {{left: [status, trim, lower], right: currency}}") == [([1], [12])]
+
+
+def test_every_key_has_the_preference() -> None:
+    text = f"{BY_TEXT}\ntolerance: {{date: {{left: day, right: day, days: 5}}}}\nprefer: currency"
+    left = [memo(1, "none", "A1", currency="CHF")]
+    right = [row(11, "A1", currency="EUR"), row(12, "A1", currency="CHF", day=dt.date(2026, 3, 3))]
+
+    assert partners(left, right, text) == [([1], [12])]
+
+
+def test_partners_that_must_differ_are_still_preferred() -> None:
+    text = f"{NEAR}\ndiffer: status\nprefer: currency"
+    right = [on(1, 11, "A", currency="CHF"), on(1, 12, "B"), on(4, 13, "B", currency="CHF")]
+
+    assert partners([on(1, 1, "A", currency="CHF")], right, text) == [([1], [13])]
+
+
+def test_a_finding_shows_the_preferred_columns_and_the_rule_says_that_it_prefers_them() -> None:
+    text = f"key: ref\n{AMOUNTS}\nprefer: status"
+    [group] = Compared([row(1)], [row(2, amount=99)]).detect(text).groups
+
+    assert isinstance(group, Discrepancy)
+    assert [list(member.values) for member in (*group.left, *group.right)] == [["ref", "status", "amount"]] * 2
+    assert Compared([], []).fitted(text).describe()["prefers"] == ["status: as it is, equal"]
+
+
+def test_a_database_settles_keys_of_a_rule_that_prefers() -> None:
+    floats = replace(Compared([], []), types=TYPES | {"status": Type.FLOAT})
+
+    assert floats.fitted(f"{NEAR}\nprefer: status").obstacle("postgresql") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("key: ref\nprefer: status", "`prefer` chooses between possible partners; add a `tolerance` to a one_to_one"),
+        (f"{NEAR}\nmatch: one_to_many\nprefer: status", "`prefer` chooses between possible partners"),
+        ("totals: {by: ref, sum: {left: amount, right: amount}}\nprefer: status", "cannot be combined with `totals`"),
+        (f"{NEAR}\nprefer: ref", "names `ref`, which is equal in every pair, because it is in the key; remove it"),
+        (f"{NEAR}\ndiffer: status\nprefer: status", "names `status`, which must `differ` in every pair; remove one"),
+        (f"{NEAR}\nprefer: [status, at, status]", "names `status` twice; remove one"),
+        (f"{NEAR}\nprefer: {{left: status}}", "needs both `left` and `right`"),
+    ],
+)
+def test_a_preference_that_means_nothing_is_a_mistake(text: str, sentence: str) -> None:
+    [mistake] = mistakes(text)
+    assert sentence in mistake
+
+
+def test_a_preferred_column_may_be_in_one_of_several_keys() -> None:
+    assert mistakes(f"{BY_TEXT}\ntolerance: {{date: {{left: day, right: day, days: 5}}}}\nprefer: status") == []
+
+
+def test_preferred_columns_exist_and_have_types_that_can_be_equal() -> None:
+    others = replace(Compared([row(1)], [row(2)]), right_types=TYPES | {"status": Type.INTEGER})
+
+    with pytest.raises(DoesNotFit, match="`prefer` compares `status` of `bank`"):
+        others.fitted(f"{NEAR}\nprefer: status")
+    with pytest.raises(DoesNotFit, match="`prefer` names `payer`, but dataset `bank` has no such column"):
+        Compared([row(1)], [row(2)]).fitted(f"{NEAR}\nprefer: payer")
+
+
 # several keys in order of preference
 
 

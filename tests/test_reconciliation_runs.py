@@ -226,6 +226,30 @@ def test_any_two_sources_give_the_same_findings(tmp_path: Path, left: str, right
 
 
 @pytest.mark.slow
+@pytest.mark.server
+@pytest.mark.usefixtures("servers")
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("csv", "parquet"),
+        ("workbook", "postgresql"),
+        ("sqlite", "sqlite"),
+        ("postgresql", "postgresql"),
+        ("mariadb", "mariadb"),
+    ],
+)
+def test_any_two_sources_prefer_the_same_partners(tmp_path: Path, left: str, right: str) -> None:
+    compared = {"left": "id", "right": "id"}  # they always differ, so that every pair is a finding
+    project = Project(tmp_path, key=["currency"], prefer=[{"ref": ["docno"]}], compare=[compared])
+    project.put("bank", [row(1, "INV-7", day=1), row(2, "B 8", day=2), row(3, None, day=3)], left)
+    project.put("ledger", [row(11, "b8", day=1), row(12, "inv 07", day=2), row(13, None, day=3)], right)
+
+    project.run()
+
+    assert shown(project) == [("mismatch", [1], [12]), ("mismatch", [2], [11]), ("mismatch", [3], [13])]
+
+
+@pytest.mark.slow
 def test_a_second_run_tells_nothing_twice_and_a_late_partner_resolves_a_finding(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.put("bank", [row(1, "A"), row(2, "B")])
@@ -417,9 +441,10 @@ def test_the_command_line_runs_explains_and_checks_it(tmp_path: Path) -> None:
         ("amount", {"key": ["ref"], "tolerance": {}}),
         ("amount", {}),
         ("day", {}),
+        ("ref", {"key": ["currency"], "prefer": [{"ref": ["docno"]}]}),
         ("amount", {"match": "many_to_one", "sum": {"left": "amount + 0", "right": "0 + amount"}, "tolerance": {}}),
     ],
-    ids=["compare all", "money", "amount", "date", "sum"],
+    ids=["compare all", "money", "amount", "date", "prefer", "sum"],
 )
 def test_what_one_dataset_masks_the_other_may_not_show(tmp_path: Path, pii: str, rule: dict[str, Any]) -> None:
     project = Project(tmp_path, **rule)

@@ -1,7 +1,8 @@
 """match: one_to_one where dates or amounts tell records of one key apart.
 
-Records without any difference pair off first. Then, inside a key, most pairs count, then fewest days, then least
-money, then fewest fields that differ. What is left has no partner, or it is open which record has none.
+Records without any difference pair off first. Then, inside a key, most pairs count, then most pairs that agree in what
+the rule prefers, fewest days, least money, fewest fields that differ. What is left has no partner, or it is open which
+record has none.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from rules.engines.base import Unanswerable
 from rules.kinds.reconciliation import numbers
 from rules.kinds.reconciliation.assignment import Assignment, assign
 from rules.kinds.reconciliation.network import Candidates
-from rules.kinds.reconciliation.numbers import Flags, Integers
+from rules.kinds.reconciliation.numbers import Amounts, Flags, Integers
 from rules.kinds.reconciliation.optimum import TooMuchWork
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Ranges, Records, Window, exact, linked_ranges, ranges, slices
@@ -81,7 +82,7 @@ def _differing(sides: Sides, chosen: list[Integers]) -> Iterator[tuple[Integers,
     rows, theirs = chosen
     left, right = sides.left, sides.right
     yield left.key[rows], right.key[theirs]
-    yield from ((each.left[rows], each.right[theirs]) for each in sides.fields)
+    yield from ((each.left[rows], each.right[theirs]) for each in (*sides.fields, *sides.prefer))
     if left.day is not None and right.day is not None:
         yield left.day[rows], right.day[theirs]
     if left.amount is not None and right.amount is not None:
@@ -234,7 +235,7 @@ def _candidates(
                 raise TooManyPairs(rule, _records_of(left, right, of_slice), _TOO_MANY)
         ours, theirs = np.concatenate(pairs, axis=1)
         if len(ours):
-            yield Candidates(ours, theirs, *_costs(sides, free, ours, theirs))
+            yield Candidates(ours, theirs, tuple(_costs(sides, free[LEFT][ours], free[RIGHT][theirs])))
 
 
 def _taken(values: Any, rows: Integers) -> Any:
@@ -253,18 +254,13 @@ def _built(near: Ranges, lookups: Integers) -> Iterator[tuple[Integers, Integers
         yield chosen.pairs(begin, end)
 
 
-def _costs(
-    sides: Sides, free: tuple[Integers, Integers], ours: Integers, theirs: Integers
-) -> tuple[Integers, numbers.Amounts]:
-    """Return the days and the money between the records of each pair; fields that differ decide between equal ones."""
-    left, right = free[LEFT][ours], free[RIGHT][theirs]
-    days = np.zeros(len(left), np.int64)
+def _costs(sides: Sides, left: Integers, right: Integers) -> Iterator[Amounts]:
+    """Yield what decides between the partners of each pair of records, the most important first; less is better."""
+    for preferred in sides.prefer:
+        yield preferred.differ(left, right).astype(np.int64)
     if sides.left.rank is not None and sides.right.rank is not None:
-        days = np.abs(sides.left.rank[left] - sides.right.rank[right])
-    money: numbers.Amounts = np.zeros(len(left), np.int64)
+        yield np.abs(sides.left.rank[left] - sides.right.rank[right])
     if sides.left.amount is not None and sides.right.amount is not None:
-        money = np.abs(sides.left.amount[left] - sides.right.amount[right])
+        yield np.abs(sides.left.amount[left] - sides.right.amount[right])
     if sides.fields:
-        most = min(len(np.unique(left)), len(np.unique(right))) * len(sides.fields)
-        money = numbers.times(money, most + 1) + sides.differences(left, right)
-    return days, money
+        yield sides.differences(left, right)

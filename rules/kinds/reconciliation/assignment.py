@@ -1,4 +1,4 @@
-"""Which record of one side belongs to which of the other: most pairs, then least total days, then least total money.
+"""Which record of one side belongs to which of the other: most pairs, then the least totals of their costs.
 
 Records take part as dense numbers, which the caller gives in the order of their ids. The answer depends on the
 candidates alone: not on their order, nor on unrelated candidates in the same call.
@@ -78,17 +78,17 @@ def _distinct(candidates: Candidates, rights: int) -> Candidates:
     pair = candidates.left * rights + candidates.right
     order = np.argsort(pair)
     if (np.diff(pair[order]) == 0).any():
-        order = np.lexsort((candidates.money, candidates.days, pair))
+        order = np.lexsort((*reversed(candidates.costs), pair))
         order = order[starts(pair[order])]
     return candidates[order]
 
 
 def _stars(edges: Candidates, centre: Integers) -> Assignment:
     """Give each centre its nearest record; if several are equally near, they and the centre are undecided."""
-    order = np.lexsort((edges.money, edges.days, centre))
+    order = np.lexsort((*reversed(edges.costs), centre))
     edges, first = edges[order], starts(centre[order])
     nearest = np.repeat(first, np.diff(first, append=len(order)))
-    is_tied = (edges.days == edges.days[nearest]) & (edges.money == edges.money[nearest])
+    is_tied: Flags = np.logical_and.reduce([cost == cost[nearest] for cost in edges.costs])
     ties = np.add.reduceat(is_tied, first, dtype=np.int64) if len(first) else first
     chosen = edges[first[ties == 1]]
     undecided = zip(first[ties > 1].tolist(), ties[ties > 1].tolist(), strict=True)

@@ -61,6 +61,7 @@ class BoundSide:
     keys: tuple[tuple[KeyPart, ...], ...]
     compare: tuple[KeyPart, ...]
     differ: tuple[KeyPart, ...]
+    prefer: tuple[KeyPart, ...]
     date: str | None
     amount: str | None
     money: str | None
@@ -77,6 +78,11 @@ class BoundSide:
     def key_parts(self) -> tuple[KeyPart, ...]:
         """The parts of all keys."""
         return tuple(part for key in self.keys for part in key)
+
+    @property
+    def parts(self) -> tuple[KeyPart, ...]:
+        """The parts of all settings that name a column with its normalisers."""
+        return (*self.key_parts, *self.compare, *self.differ, *self.prefer)
 
     @cached_property
     def conditions(self) -> tuple[BoundExpression | None, BoundExpression | None]:
@@ -102,6 +108,7 @@ class BoundSide:
         values = {f"key_{n}": part for n, part in enumerate(self.key_parts)}
         values |= {f"compare_{n}": part for n, part in enumerate(self.compare)}
         values |= {f"differ_{n}": part for n, part in enumerate(self.differ)}
+        values |= {f"prefer_{n}": part for n, part in enumerate(self.prefer)}
         columns = {"date": self.date, "amount": self.amount, "money": self.money, "currency": self.currency}
         columns["grace"] = self.grace.column if self.grace else None
         columns |= {f"id_{n}": column for n, column in enumerate(self.relation.id)}
@@ -116,7 +123,7 @@ class BoundSide:
     @cached_property
     def deciding(self) -> tuple[str, ...]:
         """The columns that decide which records belong together, and whether they agree."""
-        names = [part.column for part in (*self.key_parts, *self.compare, *self.differ)]
+        names = [part.column for part in self.parts]
         names += [name for bound in self.conditions if bound for name in bound.expression.columns]
         names += [self.date or "", self.amount or "", self.grace.column if self.grace else ""]
         return tuple(dict.fromkeys(filter(None, (*names, self.money, self.currency))))
@@ -124,7 +131,7 @@ class BoundSide:
     @cached_property
     def shown(self) -> tuple[str, ...]:
         """The columns that a finding shows, each once; for a column that the rule adds, its sources."""
-        names = [part.column for part in (*self.key_parts, *self.compare, *self.differ)]
+        names = [part.column for part in self.parts]
         names += [self.date or "", self.grace.column if self.grace else "", self.amount or ""]
         names += [self.money or "", self.currency or ""]
         names += [name for name in PLACE if name in self.relation.schema and not self.relation.id]
@@ -359,6 +366,7 @@ class _Draft:
             tuple(tuple(pair.value(name) for pair in key) for key in keys),
             compare,
             tuple(pair.side(name) for pair in rule.differ),
+            tuple(pair.side(name) for pair in rule.prefer),
             getattr(date, name) if date else None,
             self.amount,
             relation.money.amount if relation.money else None,

@@ -67,6 +67,8 @@ def _mistakes(bound: BoundRule) -> Iterator[str]:
             yield from _unlike(bound, compared, "compare")
     for different in bound.rule.differ:
         yield from _unlike(bound, different, "differ")
+    for preferred in bound.rule.prefer:
+        yield from _unlike(bound, preferred, "prefer")
     yield from _left_out(bound)
     yield from _tolerances(bound)
     yield from _of_money(bound)
@@ -75,7 +77,7 @@ def _mistakes(bound: BoundRule) -> Iterator[str]:
 def _of_side(bound: BoundRule, side: BoundSide) -> Iterator[str]:
     schema, relation = side.columns.schema, side.relation
     yield from fitting.missing(schema, relation, _named(bound, side))
-    for part in (*side.key_parts, *side.compare, *side.differ):
+    for part in side.parts:
         yield from fitting.key_part(schema, part)
     yield from fitting.money(schema, relation)
     if side.grace:
@@ -106,6 +108,7 @@ def _named(bound: BoundRule, side: BoundSide) -> Iterator[tuple[str, str]]:
     )
     yield from (("compare", part.column) for part in side.compare if part.column not in money)
     yield from (("differ", part.column) for part in side.differ)
+    yield from (("prefer", part.column) for part in side.prefer)
     named = {
         "tolerance.date": side.date,
         _amount_setting(bound.rule): None if side.amount in money else side.amount,

@@ -155,6 +155,11 @@ def keys_of(key: AnyPairs | tuple[KeyPair, ...]) -> tuple[tuple[KeyPair, ...], .
     return key.any if isinstance(key, AnyPairs) else (key,)
 
 
+def _equal_parts(key: Iterable[KeyPair]) -> list[tuple[KeyPart, KeyPart]]:
+    """Return the parts of a key that are equal on both sides; a value contained in a text is not."""
+    return [(pair.left, pair.right) for pair in key if pair.contained is None]
+
+
 def _in_words(keys: Iterable[tuple[Pair, ...]]) -> str:
     return ", or ".join(" and ".join(pair.name for pair in key) for key in keys)
 
@@ -216,6 +221,11 @@ class ReconciliationRule(Rule):
         json_schema_extra=_without_default,
         description="Columns that must have different values in a pair, e.g. the account of a transfer.",
     )
+    prefer: Pairs = Field(
+        default=(),
+        json_schema_extra=_without_default,
+        description="Columns that decide, in their order and before days and money, which possible partner is taken.",
+    )
     grace: GraceOfSides = Field(
         default=GraceOfSides(),
         json_schema_extra=_without_default,
@@ -228,7 +238,7 @@ class ReconciliationRule(Rule):
         description="The forms of findings to report; by default all.",
     )
 
-    @field_validator("key", "nulls", "match", "sum", "bundle", "compare", "differ", "grace")
+    @field_validator("key", "nulls", "match", "sum", "bundle", "compare", "differ", "prefer", "grace")
     @classmethod
     def _fits_totals(cls, value: Any, info: ValidationInfo) -> Any:
         if info.data.get("totals") is not None:
@@ -273,13 +283,29 @@ class ReconciliationRule(Rule):
             raise ValueError("`amount` needs its columns; add `left` and `right`")
         return value
 
+    @field_validator("prefer")
+    @classmethod
+    def _can_decide(cls, value: tuple[Pair, ...], info: ValidationInfo) -> tuple[Pair, ...]:
+        keys, differ = keys_of(info.data.get("key", ())), info.data.get("differ", ())
+        for number, pair in enumerate(value):
+            if all((pair.left, pair.right) in _equal_parts(key) for key in keys):
+                raise ValueError(
+                    f"names `{pair.name}`, which is equal in every pair, because it is in the key; remove it"
+                )
+            if pair in differ:
+                raise ValueError(f"names `{pair.name}`, which must `differ` in every pair; remove one of them")
+            if pair in value[:number]:
+                raise ValueError(f"names `{pair.name}` twice; remove one")
+        return value
+
     @model_validator(mode="after")
     def _is_complete(self) -> ReconciliationRule:
         amount = self.tolerance.amount
         if not (self.key or self.totals) and (amount is None or self.match != "one_to_one"):
             raise ValueError("needs `key`, the columns that are equal in both datasets; add it")
-        if self.differ and not self.is_assigned:
-            raise ValueError("`differ` chooses between possible partners; add a `tolerance` to a one_to_one rule")
+        for name, pairs in (("differ", self.differ), ("prefer", self.prefer)):
+            if pairs and not self.is_assigned:
+                raise ValueError(f"`{name}` chooses between possible partners; add a `tolerance` to a one_to_one rule")
         if self.bundle is not None and amount is not None and amount.percent is not None:
             raise ValueError("`bundle` searches for a sum, which a percentage cannot limit; write an amount for `by`")
         if len(self.keys) > 1 and self.is_bundled:
@@ -365,6 +391,7 @@ class ReconciliationRule(Rule):
             ),
             ("compare",): self.compare,
             ("differ",): self.differ,
+            ("prefer",): self.prefer,
             ("totals", "by"): self.totals.by if self.totals else (),
         }
         for path, pairs in settings.items():
@@ -394,7 +421,7 @@ class ReconciliationRule(Rule):
         self, left: DatasetFacts, right: DatasetFacts
     ) -> Iterator[tuple[SettingPath, tuple[str, ...], tuple[str, ...]]]:
         equal = [pair for pair in self.key_pairs if pair.contained is None]
-        settings: dict[str, Iterable[Pair]] = {"key": equal, "compare": self.compared}
+        settings: dict[str, Iterable[Pair]] = {"key": equal, "compare": self.compared, "prefer": self.prefer}
         settings["totals"] = self.totals.by if self.totals else ()
         for name, pairs in settings.items():
             for pair in pairs:
@@ -434,7 +461,8 @@ class ReconciliationRule(Rule):
     @property
     def aligned(self) -> tuple[tuple[str, str], ...]:
         by = self.totals.by if self.totals else ()
-        return (*((pair.left.column, pair.right.column) for pair in (*self.key_pairs, *by)), *self.agreeing)
+        meant = (*self.key_pairs, *by, *self.prefer)
+        return (*((pair.left.column, pair.right.column) for pair in meant), *self.agreeing)
 
     def because(self, form: str) -> str:
         names = _in_words([self.totals.by] if self.totals else self.keys) or "date and amount"
@@ -448,7 +476,8 @@ class ReconciliationRule(Rule):
             case "unbalanced":
                 return f"{self.dataset} and {self.right} have different sums for the same {names}."
             case "ambiguous":
-                return f"More than one pairing by {names} is possible."
+                undecided = f", and {' and '.join(pair.name for pair in self.prefer)} does not decide"
+                return f"More than one pairing by {names} is possible{undecided if self.prefer else ''}."
             case "near_miss":
                 return "Neither record has a partner, but they are similar: they may belong together."
         return f"They are paired by {names}, but differ."

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+
+from rules.kinds.reconciliation.numbers import largest
 
 Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -42,28 +44,27 @@ it may take longer than five minutes."""
 class Candidates:
     """Possible pairs: arrays of equal length, all numbers at least 0.
 
-    `days` is the distance in whole days, or in microseconds for instants; `money` that in the smallest unit.
+    `costs` are what a pair costs, the most important one first: the next one decides only between equal totals.
     """
 
     left: Integers
     right: Integers
-    days: Integers
-    money: Amounts
+    costs: tuple[Amounts, ...]
 
     def __len__(self) -> int:
         return len(self.left)
 
     def __getitem__(self, which: Integers | Flags | slice) -> Candidates:
-        return Candidates(self.left[which], self.right[which], self.days[which], self.money[which])
+        return Candidates(self.left[which], self.right[which], tuple(cost[which] for cost in self.costs))
 
 
 @dataclass(frozen=True)
 class Network:
     """Edges between lefts and rights, sorted by right, then left. The numbers of a component are consecutive.
 
-    Assignments with equally many pairs compare by total `cost` as by total days, then total money. `far` is more than
-    any path costs. `lefts` and `rights` are the caller's numbers, `part_of_…` the components. `solver` is the one of
-    SciPy that proposes an assignment, if any does.
+    Assignments with equally many pairs compare by total `cost` as by the totals of all costs in their order. `far` is
+    more than any path costs. `lefts` and `rights` are the caller's numbers, `part_of_…` the components. `solver` is the
+    one of SciPy that proposes an assignment, if any does, and `parts_of_cost` are the costs that it looks at.
     """
 
     left: Integers
@@ -75,6 +76,7 @@ class Network:
     part_of_left: Integers
     part_of_right: Integers
     solver: Solver | None
+    parts_of_cost: tuple[Amounts, ...]
 
     @property
     def parts(self) -> int:
@@ -88,7 +90,7 @@ def networks(edges: Candidates) -> Iterator[Network]:
     left, right = dense(edges.left)[0], dense(edges.right)[0]
     of_left, of_right = components(left, right, int(left.max()) + 1, int(right.max()) + 1)
     lefts, rights, part = np.bincount(of_left), np.bincount(of_right), of_left[left]
-    day, scale, far = _bounds(edges, part, np.minimum(lefts, rights))
+    units, far = _units(edges, part, np.minimum(lefts, rights))
     is_dense, is_sparse, is_alone = _large(lefts, rights, np.bincount(part), far)
     group = (far >= _WIDEST).astype(np.int64)
     group[is_alone] = 2 + np.arange(is_alone.sum())
@@ -96,9 +98,25 @@ def networks(edges: Candidates) -> Iterator[Network]:
         chosen, of = edges[inside], part[inside]
         widest = int(far[of].max())
         amount = np.int64 if widest < _WIDEST else object
-        cost = (chosen.days // scale[of]).astype(amount) * day[of].astype(amount) + chosen.money.astype(amount)
+        cost = np.zeros(len(of), amount)
+        for each, unit in zip(chosen.costs, units, strict=True):
+            cost += each.astype(amount) * unit[of].astype(amount)
         solver: Solver | None = "dense" if is_dense[of[0]] else "sparse" if is_sparse[of[0]] else None
         yield _network(chosen, dense(of)[0], cost, widest, solver)
+
+
+def as_one(costs: Sequence[Amounts], pairs: int) -> tuple[Amounts, int]:
+    """Return one exact cost that compares as these do, in an assignment of that many pairs, and the most of a pair."""
+    units: list[int] = []
+    most = 0
+    for cost in reversed(costs):
+        units.append(pairs * most + 1)
+        most += largest(cost) * units[-1]
+    amount = np.int64 if most < _WIDEST else object
+    total: Amounts = np.zeros(len(costs[0]), amount)
+    for cost, unit in zip(costs, reversed(units), strict=True):
+        total += cost.astype(amount) * unit
+    return total, most
 
 
 def _large(lefts: Integers, rights: Integers, candidates: Integers, far: Amounts) -> tuple[Flags, Flags, Flags]:
@@ -131,19 +149,20 @@ def starts(ordered: Integers) -> Integers:
     return np.flatnonzero(np.diff(ordered, prepend=-1))
 
 
-def _bounds(edges: Candidates, part: Integers, pairs: Integers) -> tuple[Amounts, Integers, Amounts]:
-    """Return for each component the cost of a day, the days it stands for, and more than any path costs.
+def _units(edges: Candidates, part: Integers, pairs: Integers) -> tuple[list[Amounts], Amounts]:
+    """Return for each component what one of each cost counts, and more than any path costs.
 
-    A day costs more than the money of any assignment. A path has an edge to each matched right and to two open ones.
+    One of a cost counts more than all less important costs of any assignment. A path has an edge to each matched right
+    and to two open ones.
     """
-    days, scale = np.zeros(len(pairs), np.int64), np.zeros(len(pairs), np.int64)
-    money = np.zeros(len(pairs), edges.money.dtype)
-    np.maximum.at(money, part, edges.money)
-    np.gcd.at(scale, part, edges.days)  # instants to the second need fewer digits
-    scale = np.maximum(scale, 1)
-    np.maximum.at(days, part, edges.days // scale[part])
-    day = pairs.astype(object) * money.astype(object) + 1
-    return day, scale, (pairs.astype(object) + 2) * (days.astype(object) * day + money) + 1
+    units: list[Amounts] = []
+    most: Amounts = np.zeros(len(pairs), object)  # of a single pair
+    for cost in reversed(edges.costs):
+        largest = np.zeros(len(pairs), cost.dtype)
+        np.maximum.at(largest, part, cost)
+        units.append(pairs.astype(object) * most + 1)
+        most = most + largest.astype(object) * units[-1]
+    return units[::-1], (pairs.astype(object) + 2) * most + 1
 
 
 def _grouped(group: Integers) -> list[Integers]:
@@ -157,7 +176,8 @@ def _network(edges: Candidates, part: Integers, cost: Amounts, far: int, solver:
     right, rights, part_of_right = _numbered(edges.right, part)
     order = np.argsort(right * len(lefts) + left)
     sides = (lefts, rights, part_of_left, part_of_right)
-    return Network(left[order], right[order], cost[order], far, *sides, solver)
+    costs = tuple(each[order] for each in edges.costs) if solver else ()
+    return Network(left[order], right[order], cost[order], far, *sides, solver, costs)
 
 
 def _numbered(side: Integers, part: Integers) -> tuple[Integers, Integers, Integers]:

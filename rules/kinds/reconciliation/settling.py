@@ -62,6 +62,8 @@ def _of_keys(bound: BoundRule) -> str | None:
 
 def _inexact(side: BoundSide) -> str | None:
     for name, part in side.values.items():
+        if name.startswith("prefer_"):
+            continue  # chooses between partners, and a settled record has only one
         kind = side.held(name).type
         if kind is Type.FLOAT:
             return f"`{part.column}` is a floating-point number, which databases do not compare exactly"

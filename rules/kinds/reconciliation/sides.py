@@ -66,15 +66,21 @@ class Measure:
 
 @dataclass(frozen=True)
 class Field:
-    """A compared pair of columns: a code for each value, and with a tolerance its measure."""
+    """A compared pair of columns: a code for each value, -1 for an empty one, and with a tolerance its measure.
+
+    Empty values agree with each other, or, if `needs_value`, with nothing.
+    """
 
     left: Integers
     right: Integers
     measure: Measure | None = None
+    needs_value: bool = False
 
     def differ(self, left: Integers, right: Integers) -> Flags:
         """Return True for each pair of records in which the field differs by more than its tolerance."""
         differ: Flags = self.left[left] != self.right[right]
+        if self.needs_value:
+            differ |= self.left[left] < 0
         if self.measure is not None:
             differ[differ] = ~self.measure.agree(left[differ], right[differ])
         return differ
@@ -107,6 +113,7 @@ class Sides:
 
     `differ` are codes of the values that must differ in a pair, -1 for an empty one. `links` are given if keys agree
     where a text contains a value; then `key` is the component of each record.
+    `prefer` are the fields in which partners agree if possible.
     """
 
     left: Side
@@ -115,6 +122,7 @@ class Sides:
     within: Within | None
     differ: tuple[tuple[Integers, Integers], ...] = ()
     links: Links | None = None
+    prefer: tuple[Field, ...] = ()
 
     @classmethod
     def of(cls, bound: BoundRule, left: pa.Table, right: pa.Table) -> Sides:
@@ -144,9 +152,12 @@ class Sides:
             for number, table in enumerate((left, right))
         )
         fields = tuple(_field(bound, number, left, right) for number in range(len(bound.compared)))
-        names = [name for name in left.column_names if name.startswith("differ_")]
-        differ = tuple(numbers.codes(left[name], right[name]) for name in names)
-        return cls(next(sides), next(sides), fields, within, differ, links)
+        differ, prefer = (
+            [numbers.codes(left[name], right[name]) for name in left.column_names if name.startswith(setting)]
+            for setting in ("differ_", "prefer_")
+        )
+        preferred = tuple(Field(*codes, needs_value=True) for codes in prefer)
+        return cls(next(sides), next(sides), fields, within, tuple(differ), links, preferred)
 
     def may_pair(self, left: Integers, right: Integers) -> Flags:
         """Return True for each pair of records whose values differ where they must; an empty one does not."""

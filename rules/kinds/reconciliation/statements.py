@@ -62,6 +62,10 @@ class Statements:
         return tuple(self.alike(f"differ_{n}") for n in range(len(self.bound.rule.differ)))
 
     @cached_property
+    def prefer(self) -> tuple[Both, ...]:
+        return tuple(self.alike(f"prefer_{n}") for n in range(len(self.bound.rule.prefer)))
+
+    @cached_property
     def amounts(self) -> Both | None:
         return self.alike("amount") if self.bound.limits else None
 
@@ -72,7 +76,7 @@ class Statements:
     def compile_all(self) -> None:
         """Compile all values, so that the functions they call are known."""
         for each in self.by_each_key:
-            _ = each.keys, each.compared, each.differ, each.amounts, each.days
+            _ = each.keys, each.compared, each.differ, each.prefer, each.amounts, each.days
 
     def alike(self, name: str) -> Both:
         return alike(name, self.tables, self.schemas)
@@ -121,7 +125,7 @@ class Statements:
         if not self.bound.rule.is_assigned:
             return self.keys
         optional = (values for values in (self.days, self.amounts) if values is not None)
-        return (*self.keys, *optional, *self.compared)
+        return (*self.keys, *optional, *self.compared, *self.prefer)
 
     @property
     def _own_side(self) -> Both:
@@ -259,6 +263,7 @@ class Statements:
         columns += [table.value("amount").label("amount")] if self.bound.limits else []
         columns += [values[side].label(f"compare_{n}") for n, values in enumerate(self.compared)]
         columns += [values[side].label(f"differ_{n}") for n, values in enumerate(self.differ)]
+        columns += [values[side].label(f"prefer_{n}") for n, values in enumerate(self.prefer)]
         for n, (name, pair) in enumerate(zip(self.bound.compare_values, self.bound.compared, strict=True)):
             if pair.days is not None:
                 columns.append(self.compared[n][side].label(f"value_{n}"))

@@ -33,6 +33,7 @@ def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
         "compares": list(_keys(bound)),
         "takes part": list(_takes_part(bound)),
         "pairs": list(_pairs(bound)),
+        "prefers": [_part(pair, "equal") for pair in bound.rule.prefer],
         "must differ": [_part(pair, "different") for pair in bound.rule.differ],
         "must agree": [_part(pair, _how(Limits.of(pair), pair.days)) for pair in bound.every_compared],
         "waits": list(_waits(bound)),
@@ -123,8 +124,7 @@ def _sample(side: BoundSide, row: Mapping[str, Value], slot: dt.datetime, datase
         return None
     zone = side.relation.timezone
     compared = tuple(
-        (part.column, record[part.column], chain_function(part.steps, zone)(record[part.column]))
-        for part in (*side.key_parts, *side.compare, *side.differ)
+        (part.column, record[part.column], chain_function(part.steps, zone)(record[part.column])) for part in side.parts
     )
     names = side.relation.id
     record_id = tuple(record[name] for name in names) if names else (grouping.content_digest(record, side.content), 0)
