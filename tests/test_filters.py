@@ -20,6 +20,7 @@ from world_support import World
 from reconcile.app import load
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
+from reconcile.people import tokens
 from reconcile.store import findings as stored
 from reconcile.store import tables
 from reconcile.views import queue
@@ -37,7 +38,10 @@ CONFIG: dict[str, Any] = {
     "sources": {"files": {"type": "files", "root": "."}},
     "datasets": {
         name: {
-            **{"source": "files", "path": f"{name}.csv", "id": "id", "columns": {"amount": "decimal(12,2)"}},
+            "source": "files",
+            "path": f"{name}.csv",
+            "id": "id",
+            "columns": {"amount": "decimal(12,2)"},
             "money": {"amount": "amount", "currency": "EUR"},
         }
         for name in ("ledger", "bank", "paid")
@@ -185,6 +189,7 @@ def test_the_command_filters_and_says_how_many_amounts_it_did_not_compare(listed
         (["--at-most", "-5"], "`-5` is not an amount"),
         (["--older-than", "long"], "`long` is not a duration"),
         (["--since", "yesterday"], "'yesterday' is neither a time like"),
+        (["--since", "0001-01-01T00:00+14:00"], "is neither a time like"),
     ],
 )
 def test_a_filter_that_cannot_be_meant_is_refused_in_a_sentence(
@@ -301,6 +306,24 @@ def test_a_view_is_saved_under_a_name_for_one_person_in_one_browser_and_removed(
     assert "The view was not saved: give it a name" in nameless.text
     assert full[-1] == 422, "a browser keeps no more"
     assert "Overdue" not in browser.get("/review").text
+
+
+def test_programs_filter_alike_and_read_what_is_wrong(site: Site) -> None:
+    with site.store.begin() as tx:
+        token = tokens.add(tx, "of-vic", "vic", by="ada")
+    program = Browser(site.listener.address, {"Authorization": f"Bearer {token}"})
+
+    def ask(query: str) -> Page:
+        return program.get(f"/api/v1/findings?{query}")
+
+    chosen = ask("form=left_only&owner=@books&at_least=1000&at_most=1100&since=2020-01-01T00:00:00Z&assigned_to=")
+
+    assert [finding["money"]["EUR"] for finding in chosen.json["findings"]] == ["1100.00", "1000.00"]
+    assert ask("older_than=1d").json["findings"] == []
+    assert {ask(f"older_than={wrong}").status for wrong in ("long", "99999w", "-1d")} == {422}
+    assert {ask(f"since={wrong}").status for wrong in ("0001-01-01T00:00:00%2B14:00", "2026-01-01", "x")} == {422}
+    assert {ask(f"at_least={wrong}").status for wrong in ("-1", "NaN", "1e400", "x")} == {422}
+    assert "No rule finds the form nope" in ask("form=nope").json["detail"]
 
 
 # Select all of a filter

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reconcile.config.settings import Project
     from reconcile.store import Transaction
 
-MOST_BY_TEXT = 2_000
+MOST_BY_TEXT = 1_000
 """Findings that a text chooses: it is compared with each of them."""
 
 

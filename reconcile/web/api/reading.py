@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from decimal import Decimal
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
-from pydantic import AwareDatetime
+from pydantic import AfterValidator, AwareDatetime
 
 from reconcile.findings.states import IN_HAND, LIVE, State
 from reconcile.people.roles import Person, Role
@@ -21,7 +22,7 @@ from reconcile.web.api import documents
 from reconcile.web.api.description import PATH, answers, description
 from reconcile.web.gate import Anyone, ApiRoute, OfApi
 from reconcile.web.office import At
-from rules.models import Severity, parse_duration
+from rules.models import Duration, Severity
 
 router = APIRouter(prefix="/api/v1", route_class=ApiRoute)
 
@@ -29,7 +30,15 @@ VIEWER = Depends(OfApi(Role.VIEWER))
 Viewer = Annotated[Person, VIEWER]
 Limit = Annotated[int, Query(ge=1, le=200, description="The maximum number of entries on the page.")]
 _Severities = Annotated[str | None, Query(pattern=f"^({'|'.join(Severity.__members__)})$")]
-_DURATION = r"^\d{1,5}(s|m|h|d|w)$"
+
+
+def _checked(since: dt.datetime | None) -> dt.datetime | None:
+    if since is not None and not 1900 <= since.year < 3000:
+        raise ValueError("must be between the years 1900 and 2999")
+    return since
+
+
+_Since = Annotated[AwareDatetime | None, AfterValidator(_checked), Query(description="First seen then or later.")]
 _Amount = Annotated[Decimal | None, Query(ge=0, max_digits=40, description="The size of the largest amount at risk.")]
 _States = Annotated[list[State] | None, Query(description="By default all that have not ended.")]
 
@@ -54,10 +63,8 @@ def list_findings(
     assigned_to: str | None = None,
     form: Annotated[list[str] | None, Query()] = None,
     owner: str | None = None,
-    older_than: Annotated[
-        str | None, Query(pattern=_DURATION, description="First seen this long ago, like 7d.")
-    ] = None,
-    since: Annotated[AwareDatetime | None, Query(description="First seen then or later.")] = None,
+    older_than: Annotated[Duration | None, Query(description="First seen so long ago, like 7d.")] = None,
+    since: _Since = None,
     at_least: _Amount = None,
     at_most: _Amount = None,
     limit: Limit = 50,
@@ -78,7 +85,7 @@ def list_findings(
             least,
             tuple(form or ()),
             assigned_to,
-            older_than=None if older_than is None else parse_duration(older_than),
+            older_than=older_than,
             since=since,
             at_least=at_least,
             at_most=at_most,

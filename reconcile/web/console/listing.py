@@ -16,7 +16,7 @@ from reconcile.store.plans import waiting_plans
 from reconcile.views.findings import of_all
 from reconcile.web.console import filters, saved
 from reconcile.web.console.drawing import page
-from reconcile.web.console.filters import GROUPS, Filter
+from reconcile.web.console.filters import Filter
 from reconcile.web.console.review import MOST, SNOOZES, Reviewer, filter_of, queue_page
 from reconcile.web.console.signing import Viewer
 from reconcile.web.problems import status_of
@@ -59,11 +59,11 @@ def all_findings(visit: Reviewer, request: Request) -> Response:
     """
     wanted = Filter.of(request.query_params)
     with visit.office.application() as application, application.memory.read() as tx:
-        criteria = filters.chosen(application, tx, visit, wanted).criteria
-        number = count(tx, criteria)
-        listed = of_all(application, tx, page_of(tx, criteria, limit=MOST).findings)
+        chosen = filters.chosen(application, tx, visit, wanted)
+        number = count(tx, chosen.criteria)
+        listed = of_all(application, tx, page_of(tx, chosen.criteria, limit=MOST).findings)
         plans = {finding: plan.hash for finding, plan in waiting_plans(tx, [view.id for view in listed]).items()}
-    given: dict[str, Any] = {"filter": wanted, "group": GROUPS[wanted.state][0], "number": number, "most": MOST}
+    given: dict[str, Any] = {"filter": wanted, "number": number, "most": MOST, "is_cut": chosen.is_cut}
     given |= {"items": listed, "plans": plans, "snoozes": SNOOZES, "roles": Role}
     return page(visit, "all.html", "/review", **given)
 
