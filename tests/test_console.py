@@ -472,6 +472,7 @@ def listed_keys(person: Person) -> dict[str, str]:
 def test_the_help_lists_the_keys_that_work_on_the_page(chromium: Browser, site: Site) -> None:
     everywhere = {"/": "search", "?": "show the keys of this page"}
     deciding = {"n": "write a note", "a": "approve", "d": "not a duplicate", "h": "handled", "s": "snooze"}
+    listing = {"f": "filter by a text", "j": "next finding"}
     person, viewer = (Person.at(chromium, site.url).sign_in(name) for name in ("bob", "vic"))
     listed = {}
     for path in ("/account", "/rules", f"/findings/{min(site.world.findings())}", "/review"):
@@ -483,9 +484,9 @@ def test_the_help_lists_the_keys_that_work_on_the_page(chromium: Browser, site: 
 
     assert listed["/account"] == listed["/rules"] == everywhere
     assert listed[f"/findings/{min(site.world.findings())}"] == everywhere | deciding
-    assert listed["/review"] == everywhere | deciding | {"j": "next finding", "x": "select this finding"}
+    assert listed["/review"] == everywhere | deciding | listing | {"x": "select this finding"}
     assert of_many == listed["/review"] | {"n": "write a note for all selected"}
-    assert listed_keys(viewer) == everywhere | {"j": "next finding"}
+    assert listed_keys(viewer) == everywhere | listing
     assert person.violations() == []
 
 
