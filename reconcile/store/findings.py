@@ -23,7 +23,6 @@ from reconcile.findings.states import PlanState, State
 from reconcile.store.bulk import is_one_of
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key, insert_for
-from reconcile.store.json_parts import json_part, largest_of, number_of
 from reconcile.store.judgements import load_pairs
 from reconcile.store.tables import (
     WORST_FIRST,
@@ -208,10 +207,14 @@ def _in_time(criteria: FindingFilter) -> Iterator[sa.ColumnElement[bool]]:
 
 def _form() -> sa.ColumnElement[str]:
     """Return the form, which a duplicate lacks, as JSON text."""
+    from reconcile.store.json_parts import json_part  # noqa: PLC0415 - most lists need no part
+
     return sa.func.coalesce(json_part(findings.c.payload, "form"), f'"{stored_parts.DUPLICATE}"')
 
 
 def _in_range(amount: AmountRange) -> Iterator[sa.ColumnElement[bool]]:
+    from reconcile.store.json_parts import largest_of, number_of  # noqa: PLC0415 - see above
+
     largest = largest_of(findings.c.money)
     if amount.at_least is not None:
         yield largest >= number_of(amount.at_least)
