@@ -1,15 +1,17 @@
-"""`show`, `dismiss`, `handle`, `snooze`, `reopen`, `assign`: findings, and decisions about them."""
+"""`findings`, `show`, `dismiss`, `handle`, `snooze`, `reopen`, `assign`: findings, and decisions about them."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reconcile.cli import people
+from reconcile.cli.columns import Cell, severity_cell
 from reconcile.cli.drawing import draw_plan, draw_records
 from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Note, Output, Quiet, Show
 from reconcile.cli.selecting import (
@@ -18,16 +20,23 @@ from reconcile.cli.selecting import (
     Ids,
     Rules,
     Severity,
+    States,
     Where,
     decide,
     person,
     selection,
+    states,
 )
+from reconcile.cli.selecting import at_least as severity_at_least
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from reconcile.app import Application
     from reconcile.deciding.decisions import Answer
     from reconcile.deciding.selection import Selection
-    from reconcile.views.findings import FindingDetail
+    from reconcile.store.findings import FindingFilter
+    from reconcile.views.findings import FindingDetail, FindingView
 
 
 _FINDING = re.compile(r"F-[0-9A-Z]{6}", re.IGNORECASE)
@@ -35,15 +44,185 @@ _LINKS = 10
 """The most links between records that are shown; those that hold the group together come first."""
 _EVENTS = 5
 """The events of a finding's history that are shown: the last ones."""
+_NOTHING_FITS = "No finding matches. Type a whole record id as it is shown, or part of a key value."
+_HIDDEN_AMOUNT = "finding whose amount is hidden is"
+_HIDDEN_AMOUNTS = "findings whose amounts are hidden are"
+_USUAL = 50
+"""The default number of listed findings."""
 
 
 def register(app: typer.Typer) -> None:
+    app.command(help="List unresolved findings: most severe first, then largest amount, then oldest.")(findings)
     app.command(help="Show one finding with its records and its history.")(show)
     app.command(help="Dismiss a finding: not a duplicate, or accepted as it is.")(dismiss)
     app.command(help="Mark a finding as handled: it is real, and you dealt with it yourself.")(handle)
     app.command(help="Mute a finding until a time, or until it grows.")(snooze)
     app.command(help="Reopen a dismissed, handled, snoozed or undone finding.")(reopen)
     app.command(help="Assign a finding to a person.")(assign)
+
+
+def findings(
+    config: Config = FILE,
+    rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
+    state: States = None,
+    severity: Severity = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            "--search",
+            help="Find findings in any state by their id, a record's id, or part of a key value.",
+            metavar="TEXT",
+        ),
+    ] = None,
+    where: Where = None,
+    form: Annotated[
+        list[str] | None, typer.Option("--form", help="Only this form, like left_only or mismatch; may be repeated.")
+    ] = None,
+    owner: Annotated[str | None, typer.Option("--owner", help="Only rules of this owner.")] = None,
+    assigned_to: Annotated[
+        str | None,
+        typer.Option("--assigned-to", help="Only assigned to them; empty: to nobody.", metavar="NAME"),
+    ] = None,
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", help="First seen this long ago, like 7d.", metavar="DURATION")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="First seen on this day or time, or later.", metavar="TIME")
+    ] = None,
+    at_least: Annotated[
+        str | None, typer.Option("--at-least", help="At least this amount at risk, like 1500.", metavar="AMOUNT")
+    ] = None,
+    at_most: Annotated[
+        str | None, typer.Option("--at-most", help="At most this amount at risk.", metavar="AMOUNT")
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="At most this many; 50 by default.", min=1)] = None,
+    every: Annotated[bool, typer.Option("--all", help="List all of them.")] = False,
+    show: Show = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from notifications.wording.words import plural
+    from reconcile.cli.opening import load_for_state
+    from reconcile.store.findings import with_hidden_amount
+    from reconcile.views.filters import ListFilter
+    from reconcile.views.findings import to_json
+
+    out = Output(json, quiet, no_color)
+    if every and limit is not None:
+        raise typer.BadParameter("cannot be combined with --all", param_hint="--limit")
+    maximum = None if every else limit or _USUAL
+    if where is not None and search is not None:
+        raise typer.BadParameter("cannot be combined with --search", param_hint="--where")
+    chosen = () if search is not None and not state else states(state)
+    wanted = ListFilter(
+        chosen,
+        tuple(rule or ()),
+        owner,
+        severity_at_least(severity),
+        tuple(form or ()),
+        assigned_to,
+        older_than=people.length(older_than, "--older-than"),
+        at_least=_amount(at_least, "--at-least"),
+        at_most=_amount(at_most, "--at-most"),
+    )
+    with load_for_state(config) as application:
+        for name in rule or ():
+            application.require("rule", name, tuple(application.project.rules))
+        if since is not None:
+            wanted = replace(wanted, since=people.past(since, application.project.timezone, "--since"))
+        with application.memory.read() as tx:
+            criteria = wanted.criteria(application, tx, show=show)
+            hidden = with_hidden_amount(tx, criteria)
+        views, more = _Order(criteria, search, where, maximum).listed(application, show=show, members=json)
+    if hidden:
+        out.note(f"{plural(hidden, _HIDDEN_AMOUNT, _HIDDEN_AMOUNTS)} not listed; --show compares them too")
+    if more is not None:
+        out.note(f"{more}; use --all to list all, or --limit N")
+    if json:
+        out.emit(list(map(to_json, views)))
+        return
+    if not views:
+        out.note("No findings." if search is None else _NOTHING_FITS)
+        return
+    _list(out, views)
+    if any(view.is_masked for view in views):
+        out.note(HIDDEN)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """Which findings to list: by a filter, and by a text that is searched for or a condition."""
+
+    criteria: FindingFilter
+    search: str | None
+    where: str | None
+    limit: int | None
+
+    def listed(self, application: Application, *, show: bool, members: bool) -> tuple[list[FindingView], str | None]:
+        """Return the findings, and what to say if there are more."""
+        from reconcile.views.findings import listed
+
+        criteria = self.criteria
+        if self.search is not None:
+            return self._searched(application, criteria, self.search, show=show)
+        if self.where is not None:
+            views, in_all = self._fitting(application, criteria, self.where, show=show, members=members)
+        else:
+            views, in_all = listed(application, replace(criteria, limit=self.limit), show=show, members=members)
+        return views, f"{len(views):,} of {in_all:,} findings" if in_all > len(views) else None
+
+    def _searched(
+        self, application: Application, criteria: FindingFilter, text: str, *, show: bool
+    ) -> tuple[list[FindingView], str | None]:
+        from reconcile.views.search import search
+
+        result = search(application, text, criteria, limit=self.limit, sees_personal=True, show=show)
+        return list(result.findings), "there are more" if result.is_cut else None
+
+    def _fitting(
+        self, application: Application, criteria: FindingFilter, where: str, *, show: bool, members: bool
+    ) -> tuple[list[FindingView], int]:
+        """Return the findings that a decision with this condition would be about, and the number of all of them."""
+        from reconcile.deciding.selection import fitting
+        from reconcile.store.findings import some
+        from reconcile.views.findings import of_all
+
+        with application.memory.read() as tx:
+            names = [finding.id for finding in fitting(application, tx, criteria, where)]
+            shown = some(tx, names[: self.limit], members=members)
+            return of_all(application, tx, shown, show=show), len(names)
+
+
+def _amount(text: str | None, option: str) -> Decimal | None:
+    """Return the amount of an option; raises BadParameter."""
+    from reconcile.views.filters import amount_of
+
+    try:
+        return None if text is None else amount_of(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
+
+
+def _list(out: Output, views: Sequence[FindingView]) -> None:
+    """Print a line per finding, with its form unless all are duplicates, and with approvals if any were given."""
+    headings, rows = ["id", "severity", "rule", "state", "key", "records", "at risk", "since"], list(map(_row, views))
+    if not all(view.is_duplicate for view in views):
+        headings.append("form")
+        rows = [(*row, view.form) for row, view in zip(rows, views, strict=True)]
+    given = [view.approvals.count if view.approvals and view.approvals.by else "" for view in views]
+    if any(given):
+        headings.append("approvals")
+        rows = [(*row, count) for row, count in zip(rows, given, strict=True)]
+    out.table(headings, rows, right=(5, 6))
+
+
+def _row(view: FindingView) -> tuple[Cell, ...]:
+    from notifications.wording.words import local
+
+    key = view.title
+    about = (view.id, severity_cell(view.severity), view.rule, view.state, key)
+    return (*about, str(view.records), view.at_risk, f"{local(view.first_seen, view.timezone):%Y-%m-%d}")
 
 
 def show(
