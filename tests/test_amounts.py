@@ -16,7 +16,7 @@ from reconcile.app import load
 from reconcile.messages import previews
 from reconcile.store import Store, tables
 from reconcile.store import findings as stored_findings
-from reconcile.store.finding_pages import PageFilter
+from reconcile.store.findings import FindingFilter
 from reconcile.tracking import decide
 from reconcile.upkeep.upgrade import without_backup
 from reconcile.views import queue
@@ -90,14 +90,14 @@ def test_pages_of_findings_have_the_order_of_the_list_and_their_addresses_hold_n
 
     with load(bank.folder / "reconcile.yaml") as application:
         for _ in listed:
-            page = queue.listed(application, PageFilter(), limit=1, cursor=cursor)
+            page = queue.listed(application, FindingFilter(), limit=1, cursor=cursor)
             [finding] = page.findings
             amounts.append(finding.money["EUR"])
             decide.dismiss(application.store, finding.id, actor="ada", note=None, seen=None)
             cursor = page.cursor
             cursors += [cursor] if cursor else []
         with pytest.raises(queue.CursorRefused):
-            queue.listed(application, PageFilter(), limit=1, cursor=cursors[0][:-9] + "AAAAAAAA=")
+            queue.listed(application, FindingFilter(), limit=1, cursor=cursors[0][:-9] + "AAAAAAAA=")
 
     assert [Decimal(finding["money"]["EUR"]) for finding in listed] == amounts == [900, 70, 50, 40, 10, 5, 3]
     assert (len(cursors), cursor) == (6, None)

@@ -21,6 +21,7 @@ from world_support import World
 
 from reconcile.people import users
 from reconcile.store import runs
+from reconcile.web.console import review
 
 __all__ = ["cheap_hashes", "chromium"]
 pytestmark = pytest.mark.slow
@@ -220,6 +221,33 @@ def test_all_that_are_selected_are_decided_at_once(chromium: Browser, site: Site
     assert (counted, one_less) == (f"{GROUPS} selected", f"{GROUPS - 1} selected")
     assert f"{GROUPS - 1} findings dismissed: " in person.page.inner_text("[role=status]")
     assert states(site) == ["awaiting_approval"] + ["dismissed"] * (GROUPS - 1)
+
+
+def test_all_that_match_a_filter_are_selected_decided_and_taken_back_by_keys(
+    chromium: Browser, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(review, "SHOWN", 5)
+    person = Person.at(chromium, site.url).sign_in("bob")
+    person.go("/review")
+    person.page.keyboard.press("f")
+    person.page.keyboard.type("@x")
+    person.press("Enter")
+    person.page.keyboard.press("Escape")
+    person.press("A")
+    heading, barred = person.page.inner_text("h1"), person.violations()
+    person.press("d")
+    told = person.page.inner_text("[role=status]")
+    dismissed = set(states(site))
+    with person.page.expect_navigation():
+        person.page.click("text=/Take all/")
+
+    assert heading == f"{GROUPS} findings selected"
+    assert f"{GROUPS} findings dismissed" in told
+    assert "%40x" not in person.page.url
+    assert "@x" not in "".join(person.asked)
+    assert dismissed == {"dismissed"}
+    assert set(states(site)) == {"open"}
+    assert barred == person.trouble == []
 
 
 def test_two_browsers_at_the_same_moment_and_one_that_was_signed_out(chromium: Browser, site: Site) -> None:
@@ -444,6 +472,7 @@ def listed_keys(person: Person) -> dict[str, str]:
 def test_the_help_lists_the_keys_that_work_on_the_page(chromium: Browser, site: Site) -> None:
     everywhere = {"/": "search", "?": "show the keys of this page"}
     deciding = {"n": "write a note", "a": "approve", "d": "not a duplicate", "h": "handled", "s": "snooze"}
+    listing = {"f": "filter by a text", "j": "next finding"}
     person, viewer = (Person.at(chromium, site.url).sign_in(name) for name in ("bob", "vic"))
     listed = {}
     for path in ("/account", "/rules", f"/findings/{min(site.world.findings())}", "/review"):
@@ -455,9 +484,9 @@ def test_the_help_lists_the_keys_that_work_on_the_page(chromium: Browser, site: 
 
     assert listed["/account"] == listed["/rules"] == everywhere
     assert listed[f"/findings/{min(site.world.findings())}"] == everywhere | deciding
-    assert listed["/review"] == everywhere | deciding | {"j": "next finding", "x": "select this finding"}
+    assert listed["/review"] == everywhere | deciding | listing | {"x": "select this finding"}
     assert of_many == listed["/review"] | {"n": "write a note for all selected"}
-    assert listed_keys(viewer) == everywhere | {"j": "next finding"}
+    assert listed_keys(viewer) == everywhere | listing
     assert person.violations() == []
 
 

@@ -22,20 +22,21 @@ from reconcile.cli.selecting import (
     Severity,
     States,
     Where,
-    at_least,
     decide,
     person,
     selection,
     states,
 )
+from reconcile.cli.selecting import at_least as severity_at_least
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from reconcile.app import Application
     from reconcile.deciding.decisions import Answer
     from reconcile.deciding.selection import Selection
     from reconcile.store.findings import FindingFilter
     from reconcile.views.findings import FindingDetail, FindingView
-    from rules.models import Severity as Level
 
 
 _FINDING = re.compile(r"F-[0-9A-Z]{6}", re.IGNORECASE)
@@ -44,6 +45,8 @@ _LINKS = 10
 _EVENTS = 5
 """The events of a finding's history that are shown: the last ones."""
 _NOTHING_FITS = "No finding matches. Type a whole record id as it is shown, or part of a key value."
+_HIDDEN_AMOUNT = "finding whose amount is hidden is"
+_HIDDEN_AMOUNTS = "findings whose amounts are hidden are"
 _USUAL = 50
 """The default number of listed findings."""
 
@@ -72,6 +75,26 @@ def findings(
         ),
     ] = None,
     where: Where = None,
+    form: Annotated[
+        list[str] | None, typer.Option("--form", help="Only this form, like left_only or mismatch; may be repeated.")
+    ] = None,
+    owner: Annotated[str | None, typer.Option("--owner", help="Only rules of this owner.")] = None,
+    assigned_to: Annotated[
+        str | None,
+        typer.Option("--assigned-to", help="Only assigned to them; empty: to nobody.", metavar="NAME"),
+    ] = None,
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", help="First seen this long ago, like 7d.", metavar="DURATION")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="First seen on this day or time, or later.", metavar="TIME")
+    ] = None,
+    at_least: Annotated[
+        str | None, typer.Option("--at-least", help="At least this amount at risk, like 1500.", metavar="AMOUNT")
+    ] = None,
+    at_most: Annotated[
+        str | None, typer.Option("--at-most", help="At most this amount at risk.", metavar="AMOUNT")
+    ] = None,
     limit: Annotated[int | None, typer.Option("--limit", help="At most this many; 50 by default.", min=1)] = None,
     every: Annotated[bool, typer.Option("--all", help="List all of them.")] = False,
     show: Show = False,
@@ -79,7 +102,10 @@ def findings(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
+    from notifications.wording.words import plural
     from reconcile.cli.opening import load_for_state
+    from reconcile.store.findings import with_hidden_amount
+    from reconcile.views.filters import ListFilter
     from reconcile.views.findings import to_json
 
     out = Output(json, quiet, no_color)
@@ -88,12 +114,29 @@ def findings(
     maximum = None if every else limit or _USUAL
     if where is not None and search is not None:
         raise typer.BadParameter("cannot be combined with --search", param_hint="--where")
-    minimum = at_least(severity)
+    chosen = () if search is not None and not state else states(state)
+    wanted = ListFilter(
+        chosen,
+        tuple(rule or ()),
+        owner,
+        severity_at_least(severity),
+        tuple(form or ()),
+        assigned_to,
+        older_than=people.length(older_than, "--older-than"),
+        at_least=_amount(at_least, "--at-least"),
+        at_most=_amount(at_most, "--at-most"),
+    )
     with load_for_state(config) as application:
         for name in rule or ():
             application.require("rule", name, tuple(application.project.rules))
-        order = _Order(rule or [], state, minimum, search, where, maximum)
-        views, more = order.listed(application, show=show, members=json)
+        if since is not None:
+            wanted = replace(wanted, since=people.past(since, application.project.timezone, "--since"))
+        with application.memory.read() as tx:
+            criteria = wanted.criteria(application, tx, show=show)
+            hidden = with_hidden_amount(tx, criteria)
+        views, more = _Order(criteria, search, where, maximum).listed(application, show=show, members=json)
+    if hidden:
+        out.note(f"{plural(hidden, _HIDDEN_AMOUNT, _HIDDEN_AMOUNTS)} not listed; --show compares them too")
     if more is not None:
         out.note(f"{more}; use --all to list all, or --limit N")
     if json:
@@ -111,20 +154,16 @@ def findings(
 class _Order:
     """Which findings to list: by a filter, and by a text that is searched for or a condition."""
 
-    rules: list[str]
-    states: list[str] | None
-    severity: Level | None
+    criteria: FindingFilter
     search: str | None
     where: str | None
     limit: int | None
 
     def listed(self, application: Application, *, show: bool, members: bool) -> tuple[list[FindingView], str | None]:
         """Return the findings, and what to say if there are more."""
-        from reconcile.store.findings import FindingFilter
         from reconcile.views.findings import listed
 
-        chosen = () if self.search is not None and not self.states else states(self.states)
-        criteria = FindingFilter(rules=tuple(self.rules), states=chosen, severity=self.severity)
+        criteria = self.criteria
         if self.search is not None:
             return self._searched(application, criteria, self.search, show=show)
         if self.where is not None:
@@ -153,6 +192,16 @@ class _Order:
             names = [finding.id for finding in fitting(application, tx, criteria, where)]
             shown = some(tx, names[: self.limit], members=members)
             return of_all(application, tx, shown, show=show), len(names)
+
+
+def _amount(text: str | None, option: str) -> Decimal | None:
+    """Return the amount of an option; raises BadParameter."""
+    from reconcile.views.filters import amount_of
+
+    try:
+        return None if text is None else amount_of(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
 
 
 def _list(out: Output, views: Sequence[FindingView]) -> None:

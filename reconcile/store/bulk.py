@@ -65,6 +65,11 @@ def one_of(column: sa.ColumnElement[str], name: str) -> sa.ColumnElement[bool]:
     return _IsOneOf(column, sa.bindparam(name, type_=Words()))
 
 
+def is_one_of(column: sa.ColumnElement[str], texts: Sequence[str]) -> sa.ColumnElement[bool]:
+    """Return the condition that the column holds one of these texts, which are one parameter however many they are."""
+    return _IsOneOf(column, sa.literal(texts, Words()))
+
+
 class _IsNoneOf(sa.sql.functions.GenericFunction[Any]):
     """True if a column holds none of a list."""
 

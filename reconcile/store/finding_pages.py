@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import sqlalchemy as sa
@@ -17,6 +17,7 @@ from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.store import findings as stored
 from reconcile.store.database import Transaction
+from reconcile.store.findings import FindingFilter
 from reconcile.store.tables import findings
 from rules.models import Severity
 
@@ -31,16 +32,6 @@ class Position(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PageFilter:
-    """A filter for findings; what is empty or None does not filter. `severity` means that or worse."""
-
-    states: tuple[State, ...] = ()
-    rules: tuple[str, ...] = ()
-    severity: Severity | None = None
-    assigned_to: str | None = None
-
-
-@dataclass(frozen=True)
 class FindingPage:
     """Findings, and the position after which the next page begins; None after the last one."""
 
@@ -49,7 +40,7 @@ class FindingPage:
 
 
 def page(
-    tx: Transaction, criteria: PageFilter, *, limit: int, after: Position | None = None, members: bool = False
+    tx: Transaction, criteria: FindingFilter, *, limit: int, after: Position | None = None, members: bool = False
 ) -> FindingPage:
     """Return up to `limit` findings after a position."""
     positions = _positions(tx, criteria, limit + 1, after)
@@ -59,7 +50,7 @@ def page(
     return FindingPage(tuple(by_id[position.id] for position in shown if position.id in by_id), end)
 
 
-def _positions(tx: Transaction, criteria: PageFilter, limit: int, after: Position | None) -> list[Position]:
+def _positions(tx: Transaction, criteria: FindingFilter, limit: int, after: Position | None) -> list[Position]:
     positions: list[Position] = []
     worst = max(Severity) if after is None else after.severity
     least = min(Severity) if criteria.severity is None else int(criteria.severity)
@@ -75,7 +66,7 @@ def _positions(tx: Transaction, criteria: PageFilter, limit: int, after: Positio
 
 
 def _of_severity(
-    criteria: PageFilter, severity: int, limit: int, after: Position | None
+    criteria: FindingFilter, severity: int, limit: int, after: Position | None
 ) -> sa.Select[float, dt.datetime, str]:
     """Return the first rows of one severity: the first of each part, merged."""
     columns = (findings.c.amount_rank, findings.c.first_seen, findings.c.id)
@@ -93,22 +84,21 @@ def _of_severity(
     return sa.select(*ordered).order_by(*ordered).limit(limit)
 
 
-def _parts(criteria: PageFilter) -> Iterator[Sequence[sa.ColumnElement[bool]]]:
-    """Yield conditions of which each is answered by an index in order, except for findings assigned to a person."""
-    states = [state.value for state in criteria.states or tuple(State)]
-    if criteria.assigned_to is not None:
-        rules = [findings.c.rule.in_(criteria.rules)] if criteria.rules else []
-        yield [findings.c.assigned_to == criteria.assigned_to, findings.c.state.in_(states), *rules]
+def _parts(criteria: FindingFilter) -> Iterator[Sequence[sa.ColumnElement[bool]]]:
+    """Yield conditions of which each is answered by an index in order, except for findings of a person or a list."""
+    if criteria.assigned_to or criteria.ids is not None:
+        yield list(stored.conditions(replace(criteria, severity=None)))
         return
-    for state in states:
+    common = list(stored.conditions(replace(criteria, states=(), rules=(), severity=None)))
+    for state in criteria.states or tuple(State):
         if not criteria.rules:
-            yield [findings.c.state == state]
+            yield [findings.c.state == state.value, *common]
         for rule in criteria.rules:
-            yield [findings.c.rule == rule, findings.c.state == state]
+            yield [findings.c.rule == rule, findings.c.state == state.value, *common]
 
 
-def numbers(tx: Transaction, rules: Sequence[str] = ()) -> Mapping[State, int]:
-    """Return the number of findings, of these rules or all, in each state that has any."""
+def numbers(tx: Transaction, criteria: FindingFilter) -> Mapping[State, int]:
+    """Return the number of findings that fit, in each state that has any."""
     query = sa.select(findings.c.state, sa.func.count()).group_by(findings.c.state)
-    query = query.where(findings.c.rule.in_(rules)) if rules else query
+    query = query.where(*stored.conditions(criteria))
     return {State(state): number for state, number in tx.connection.execute(query)}

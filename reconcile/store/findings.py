@@ -20,9 +20,10 @@ from reconcile.findings.keeper import as_chosen
 from reconcile.findings.known import NotSame
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import PlanState, State
+from reconcile.store.bulk import is_one_of
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key, insert_for
-from reconcile.store.judgements import load_not_same
+from reconcile.store.judgements import load_pairs
 from reconcile.store.tables import (
     WORST_FIRST,
     audit_bodies,
@@ -58,18 +59,38 @@ class FindingAmbiguous(Wrong):
 
 
 @dataclass(frozen=True)
+class AmountRange:
+    """A range of amounts at risk, without signs; of several currencies the largest number counts, as in the order.
+
+    `hidden` are the rules and datasets of which the person sees no amounts: these findings are in no range, because
+    answers about ranges would tell the amounts.
+    """
+
+    at_least: Decimal | None = None
+    at_most: Decimal | None = None
+    hidden: frozenset[tuple[str, str]] = frozenset()
+
+
+@dataclass(frozen=True)
 class FindingFilter:
-    """A filter for findings; fields that are None or empty do not filter. `severity` means that or worse."""
+    """A filter for findings; fields that are None or empty do not filter. `severity` means that or worse.
+
+    `assigned_to` is a person; empty: nobody. `ids` are the only findings that fit.
+    """
 
     rules: tuple[str, ...] = ()
     states: tuple[State, ...] = ()
     severity: Severity | None = None
     dataset: str | None = None
     assigned_to: str | None = None
+    forms: tuple[str, ...] = ()
+    amount: AmountRange | None = None
+    ids: tuple[str, ...] | None = None
     run: str | None = None  # last seen by this run
     changed_in: str | None = None  # new in this run, or changed by it
     since: dt.datetime | None = None  # in its state since then, or later
     known_by: dt.datetime | None = None  # first seen then, or earlier
+    known_since: dt.datetime | None = None  # first seen then, or later
     seen_since: dt.datetime | None = None  # last seen then, or later
     limit: int | None = None
 
@@ -143,28 +164,96 @@ def some(tx: Transaction, ids: Sequence[str], *, members: bool = True) -> list[F
 
 def filtered(query: sa.Select[Any], criteria: FindingFilter) -> sa.Select[Any]:
     """Return a query on findings with the filter, the order and the limit."""
-    query = query.order_by(*WORST_FIRST).limit(criteria.limit)
-    equal = {findings.c.dataset: criteria.dataset, findings.c.assigned_to: criteria.assigned_to}
-    equal[findings.c.last_run] = criteria.run
-    conditions = [column == value for column, value in equal.items() if value is not None]
+    return query.order_by(*WORST_FIRST).limit(criteria.limit).where(*conditions(criteria))
+
+
+def conditions(criteria: FindingFilter) -> Iterator[sa.ColumnElement[bool]]:
+    """Yield the conditions of a filter on findings."""
+    equal = {findings.c.dataset: criteria.dataset, findings.c.last_run: criteria.run}
+    equal[findings.c.assigned_to] = criteria.assigned_to or None
+    yield from (column == value for column, value in equal.items() if value is not None)
+    if criteria.assigned_to == "":
+        yield findings.c.assigned_to.is_(None)
     if criteria.rules:
-        conditions.append(findings.c.rule.in_(criteria.rules))
+        yield findings.c.rule.in_(criteria.rules)
     if criteria.states:
-        conditions.append(findings.c.state.in_([state.value for state in criteria.states]))
+        yield findings.c.state.in_([state.value for state in criteria.states])
     if criteria.severity is not None:
-        conditions.append(findings.c.severity >= int(criteria.severity))
-    if criteria.since is not None:
-        conditions.append(findings.c.state_since >= criteria.since)
-    if criteria.known_by is not None:
-        conditions.append(findings.c.first_seen <= criteria.known_by)
-    if criteria.seen_since is not None:
-        conditions.append(findings.c.last_seen >= criteria.seen_since)
+        yield findings.c.severity >= int(criteria.severity)
+    if criteria.ids is not None:
+        yield is_one_of(findings.c.id, criteria.ids)
+    if criteria.forms:
+        yield _form().in_([f'"{form}"' for form in criteria.forms])
+    if criteria.amount is not None:
+        yield from _in_range(criteria.amount)
+    yield from _in_time(criteria)
     if criteria.changed_in is not None:
         recorded = sa.select(audit_bodies.c.finding).where(
             audit_bodies.c.run == criteria.changed_in, audit_bodies.c.finding.is_not(None)
         )
-        conditions.append(sa.or_(findings.c.first_run == criteria.changed_in, findings.c.id.in_(recorded)))
-    return query.where(*conditions)
+        yield sa.or_(findings.c.first_run == criteria.changed_in, findings.c.id.in_(recorded))
+
+
+def _in_time(criteria: FindingFilter) -> Iterator[sa.ColumnElement[bool]]:
+    if criteria.since is not None:
+        yield findings.c.state_since >= criteria.since
+    if criteria.known_by is not None:
+        yield findings.c.first_seen <= criteria.known_by
+    if criteria.known_since is not None:
+        yield findings.c.first_seen >= criteria.known_since
+    if criteria.seen_since is not None:
+        yield findings.c.last_seen >= criteria.seen_since
+
+
+def _form() -> sa.ColumnElement[str]:
+    """Return the form, which a duplicate lacks, as JSON text."""
+    from reconcile.store.json_parts import json_part  # noqa: PLC0415 - most lists need no part
+
+    return sa.func.coalesce(json_part(findings.c.payload, "form"), f'"{stored_parts.DUPLICATE}"')
+
+
+def _in_range(amount: AmountRange) -> Iterator[sa.ColumnElement[bool]]:
+    from reconcile.store.json_parts import largest_of, number_of  # noqa: PLC0415 - see above
+
+    largest = largest_of(findings.c.money)
+    if amount.at_least is not None:
+        yield largest >= number_of(amount.at_least)
+    if amount.at_most is not None:
+        yield largest <= number_of(amount.at_most)
+    if amount.hidden:
+        yield sa.not_(_of_hidden(amount))
+
+
+def _of_hidden(amount: AmountRange) -> sa.ColumnElement[bool]:
+    of_rules = defaultdict[str, list[str]](list)
+    for rule, dataset in sorted(amount.hidden):
+        of_rules[dataset].append(rule)
+    return sa.or_(
+        sa.false(),
+        *(sa.and_(findings.c.dataset == name, findings.c.rule.in_(rules)) for name, rules in of_rules.items()),
+    )
+
+
+def with_hidden_amount(tx: Transaction, criteria: FindingFilter) -> int:
+    """Count the findings with an amount that the range of the filter left out because the person does not see it."""
+    if criteria.amount is None or not criteria.amount.hidden:
+        return 0
+    others = replace(criteria, amount=None, limit=None)
+    query = sa.select(sa.func.count()).select_from(findings)
+    query = query.where(*conditions(others), _of_hidden(criteria.amount), findings.c.money != {})
+    return int(tx.connection.execute(query).scalar_one())
+
+
+def kinds_of(tx: Transaction) -> list[tuple[str, str]]:
+    """Return each pair of a rule and a dataset that findings have."""
+    rows = tx.connection.execute(sa.select(findings.c.rule, findings.c.dataset).distinct())
+    return [(rule, dataset) for rule, dataset in rows]
+
+
+def assignees(tx: Transaction) -> list[str]:
+    """Return the people whom findings are assigned to."""
+    query = sa.select(findings.c.assigned_to).where(findings.c.assigned_to.is_not(None)).distinct()
+    return sorted(tx.connection.execute(query).scalars())
 
 
 def get(tx: Transaction, text: str) -> Finding:
@@ -397,16 +486,22 @@ def _streamed(query: sa.Select[Any]) -> sa.Select[Any]:
 def _shown(
     tx: Transaction, query: sa.Select[Any], *, members: bool, keep: Callable[[sa.RowMapping], bool] | None = None
 ) -> Iterator[Finding]:
-    not_same: dict[tuple[str, str], NotSame] = {}
     for partition in tx.connection.execute(query).mappings().partitions(CHUNK):
         rows = [row for row in partition if keep is None or keep(row)]
-        held: Mapping[str, Sequence[sa.RowMapping]] = {}
-        if members:
-            held = _members(tx, [row["id"] for row in rows])
-            rules = {(row["rule"], row["kind"]) for row in rows}.difference(not_same)
-            not_same |= {(rule, kind): load_not_same(tx, [rule], kind) for rule, kind in rules}
+        held = _members(tx, [row["id"] for row in rows]) if members else {}
+        not_same = _not_same(tx, rows, held)
         for row in rows:
             yield _finding(row, held.get(row["id"], ()), not_same.get((row["rule"], row["kind"]), NotSame()))
+
+
+def _not_same(
+    tx: Transaction, rows: Sequence[sa.RowMapping], held: Mapping[str, Sequence[sa.RowMapping]]
+) -> Mapping[tuple[str, str], NotSame]:
+    """Return the judged pairs of these records by rule and kind: they are few of the rule."""
+    records = defaultdict[tuple[str, str], list[str]](list)
+    for row in rows:
+        records[row["rule"], row["kind"]] += [member["record"] for member in held.get(row["id"], ())]
+    return {(rule, kind): load_pairs(tx, rule, kind, names) for (rule, kind), names in records.items() if names}
 
 
 def _members(tx: Transaction, names: list[str]) -> Mapping[str, Sequence[sa.RowMapping]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -27,8 +28,21 @@ def load_not_same(tx: Transaction, rules: Sequence[str], kind: str | None) -> No
 
     Only judgements about findings of this `kind` of rule count; None: of any.
     """
+    pairs = _pairs(tx, sa.select(not_same).where(not_same.c.rule.in_(rules)), kind)
+    merged = load(tx, tx.connection.execute(_CROWDS, {"names": list(rules)}).scalars()).known
+    crowds = [(finding.settled, finding.settled_key) for finding in merged if kind in (finding.kind, None)]
+    return replace(pairs, crowds=crowds)
+
+
+def load_pairs(tx: Transaction, rule: str, kind: str, records: Collection[str]) -> NotSame:
+    """Load the pairs of these records that people judged in a rule, about findings of this `kind`; no crowds."""
+    listed = list(records)
+    among = (bulk.is_one_of(record, listed) for record in (not_same.c.record_a, not_same.c.record_b))
+    return _pairs(tx, sa.select(not_same).where(not_same.c.rule == rule, *among), kind)
+
+
+def _pairs(tx: Transaction, query: sa.Select[Any], kind: str | None) -> NotSame:
     pairs, handled = {}, set()
-    query = sa.select(not_same).where(not_same.c.rule.in_(rules))
     if kind is not None:
         query = query.join(findings, findings.c.id == not_same.c.finding).where(findings.c.kind == kind)
     for row in tx.connection.execute(query):
@@ -36,9 +50,7 @@ def load_not_same(tx: Transaction, rules: Sequence[str], kind: str | None) -> No
         pairs[pair] = (decode_key(row.values_a), decode_key(row.values_b))
         if row.decision == _HANDLED:
             handled.add(pair)
-    merged = load(tx, tx.connection.execute(_CROWDS, {"names": list(rules)}).scalars()).known
-    crowds = [(finding.settled, finding.settled_key) for finding in merged if kind in (finding.kind, None)]
-    return NotSame(pairs, crowds, frozenset(handled))
+    return NotSame(pairs, handled=frozenset(handled))
 
 
 def judged_before(tx: Transaction, names: Iterable[str]) -> set[str]:

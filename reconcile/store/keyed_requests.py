@@ -38,5 +38,11 @@ def forget(tx: Transaction, user: str, key: str) -> None:
     tx.connection.execute(sa.delete(keyed_requests).where(*_of(user, key)))
 
 
+def taken(tx: Transaction, user: str, key: str) -> Any:
+    """Return the answer of a request that was carried out, and forget it; None without one."""
+    delete = sa.delete(keyed_requests).where(*_of(user, key), keyed_requests.c.answer.is_not(None))
+    return tx.connection.execute(delete.returning(keyed_requests.c.answer)).scalar()
+
+
 def _of(user: str, key: str) -> tuple[sa.ColumnElement[bool], ...]:
     return keyed_requests.c.user == user, keyed_requests.c.key == key

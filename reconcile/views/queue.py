@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reconcile.errors import Wrong
-from reconcile.store.finding_pages import PageFilter, Position, page
+from reconcile.store.finding_pages import Position, page
+from reconcile.store.findings import FindingFilter
 from reconcile.store.sealing import RowsUnreadable, Seals
 from reconcile.views.findings import FindingView, of_all
 from rules.values import canonical_instant
@@ -37,7 +38,7 @@ class QueuePage:
 
 
 def listed(
-    application: Application, criteria: PageFilter, *, limit: int, cursor: str | None = None, members: bool = False
+    application: Application, criteria: FindingFilter, *, limit: int, cursor: str | None = None, members: bool = False
 ) -> QueuePage:
     """Return a page of findings, the worst first. Raises CursorRefused, StoreError."""
     with application.memory.read() as tx:

@@ -20,6 +20,7 @@ from reconcile.schedule.slots import slot_text
 from reconcile.store import runs as stored
 from reconcile.store import unchanged_runs
 from reconcile.store.finding_pages import numbers
+from reconcile.store.findings import FindingFilter
 from reconcile.store.runs import RunRow
 from reconcile.store.unchanged_runs import UnchangedRuns
 from reconcile.views.audit import EntryView
@@ -143,7 +144,7 @@ def plans_waiting(application: Application, rules: Sequence[str]) -> int:
     if not rules:
         return 0
     with application.memory.read() as tx:
-        return numbers(tx, rules).get(State.AWAITING, 0)
+        return numbers(tx, FindingFilter(tuple(rules))).get(State.AWAITING, 0)
 
 
 def detail_to_json(application: Application, view: RunView) -> dict[str, Any]:

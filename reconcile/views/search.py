@@ -27,6 +27,7 @@ from rules.values import Type, Value
 if TYPE_CHECKING:
     from reconcile.app import Application
     from reconcile.people.roles import Person
+    from reconcile.store import Transaction
 
 _LONGEST = 200
 _PARTS = 4
@@ -85,19 +86,36 @@ def search(
     Masked values fit only for a person who `sees_personal`; otherwise a search would tell them. Raises SearchRefused,
     StoreError.
     """
-    wanted = _Wanted.of(application, _checked(text))
-    fitting: list[Finding] = []
     with application.memory.read() as tx:
-        records = wanted.records | wanted.of_dataset
-        sight = None if sees_personal else _Sight(application.project)
-        names = candidates(tx, wanted.text, records, wanted.keys, criteria, wanted.amount, sight)
-        while (limit is None or len(fitting) <= limit) and (chunk := list(itertools.islice(names, _READ_AT_ONCE))):
-            for finding in some(tx, chunk):
-                hidden = Hidden() if sees_personal else Hidden.of(application.project, finding.dataset, finding.rule)
-                if wanted.fits(finding, hidden):
-                    fitting.append(finding)
+        fitting = list(matching(application, tx, text, criteria, limit=limit, sees_personal=sees_personal))
         views = of_all(application, tx, fitting[:limit], show=show)
     return SearchResult(tuple(views), is_cut=limit is not None and len(fitting) > limit)
+
+
+def matching(
+    application: Application,
+    tx: Transaction,
+    text: str,
+    criteria: FindingFilter,
+    *,
+    limit: int | None,
+    sees_personal: bool,
+) -> Iterator[Finding]:
+    """Yield the findings that fit a text, as `search`, and one more than `limit` if there are more."""
+    wanted = _Wanted.of(application, _checked(text))
+    records = wanted.records | wanted.of_dataset
+    sight = None if sees_personal else _Sight(application.project)
+    names = candidates(tx, wanted.text, records, wanted.keys, criteria, wanted.amount, sight)
+    masking = dict[tuple[str, str], Hidden]()
+    number = 0
+    while (limit is None or number <= limit) and (chunk := list(itertools.islice(names, _READ_AT_ONCE))):
+        for finding in some(tx, chunk):
+            of_rule = finding.dataset, finding.rule
+            if of_rule not in masking:
+                masking[of_rule] = Hidden() if sees_personal else Hidden.of(application.project, *of_rule)
+            if wanted.fits(finding, masking[of_rule]):
+                number += 1
+                yield finding
 
 
 @dataclass(frozen=True)

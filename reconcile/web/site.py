@@ -17,6 +17,7 @@ from reconcile.service.serve import Server
 from reconcile.web import errors, gate, slack
 from reconcile.web.api import people, reading, writing
 from reconcile.web.console import (
+    listing,
     looking,
     managing,
     overview,
@@ -35,6 +36,7 @@ ROUTERS = (
     signing.router,
     overview.router,
     sheets.router,
+    listing.router,
     review.router,
     searching.router,
     running.router,

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
+from pydantic import AfterValidator, AwareDatetime
 
 from reconcile.findings.states import IN_HAND, LIVE, State
 from reconcile.people.roles import Person, Role
 from reconcile.service import jobs
 from reconcile.store.audit_log import EntryFilter
-from reconcile.store.finding_pages import PageFilter
 from reconcile.store.findings import FindingFilter
 from reconcile.views import audit, effects, findings, queue, rules, runs
+from reconcile.views.filters import ListFilter
 from reconcile.views.search import search_by
 from reconcile.web.api import documents
 from reconcile.web.api.description import PATH, answers, description
 from reconcile.web.gate import Anyone, ApiRoute, OfApi
 from reconcile.web.office import At
-from rules.models import Severity
+from rules.models import Duration, Severity
 
 router = APIRouter(prefix="/api/v1", route_class=ApiRoute)
 
@@ -27,6 +30,16 @@ VIEWER = Depends(OfApi(Role.VIEWER))
 Viewer = Annotated[Person, VIEWER]
 Limit = Annotated[int, Query(ge=1, le=200, description="The maximum number of entries on the page.")]
 _Severities = Annotated[str | None, Query(pattern=f"^({'|'.join(Severity.__members__)})$")]
+
+
+def _checked(since: dt.datetime | None) -> dt.datetime | None:
+    if since is not None and not 1900 <= since.year < 3000:
+        raise ValueError("must be between the years 1900 and 2999")
+    return since
+
+
+_Since = Annotated[AwareDatetime | None, AfterValidator(_checked), Query(description="First seen then or later.")]
+_Amount = Annotated[Decimal | None, Query(ge=0, max_digits=40, description="The size of the largest amount at risk.")]
 _States = Annotated[list[State] | None, Query(description="By default all that have not ended.")]
 
 
@@ -48,15 +61,37 @@ def list_findings(
     rule: Annotated[list[str] | None, Query()] = None,
     severity: _Severities = None,
     assigned_to: str | None = None,
+    form: Annotated[list[str] | None, Query()] = None,
+    owner: str | None = None,
+    older_than: Annotated[Duration | None, Query(description="First seen so long ago, like 7d.")] = None,
+    since: _Since = None,
+    at_least: _Amount = None,
+    at_most: _Amount = None,
     limit: Limit = 50,
     cursor: Annotated[str | None, Query(max_length=400)] = None,
 ) -> JSONResponse:
-    """List findings: the worst, then the largest amount, then the oldest first; `severity` is that or worse."""
+    """List findings: the worst, then the largest amount, then the oldest first; `severity` is that or worse.
+
+    Findings whose amount is masked are in no range of amounts.
+    """
     with office.application() as application:
         for name in rule or ():
             application.require("rule", name, tuple(application.project.rules))
         least = None if severity is None else Severity[severity]
-        criteria = PageFilter(tuple(state or (*LIVE, *IN_HAND)), tuple(rule or ()), least, assigned_to)
+        wanted = ListFilter(
+            tuple(state or (*LIVE, *IN_HAND)),
+            tuple(rule or ()),
+            owner,
+            least,
+            tuple(form or ()),
+            assigned_to,
+            older_than=older_than,
+            since=since,
+            at_least=at_least,
+            at_most=at_most,
+        )
+        with application.memory.read() as tx:
+            criteria = wanted.criteria(application, tx)
         shown = queue.listed(application, criteria, limit=limit, cursor=cursor, members=True)
         listed = [findings.to_json(view) for view in shown.findings]
     return JSONResponse({"findings": listed, "cursor": shown.cursor})

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
@@ -18,17 +17,18 @@ from reconcile.app import Application
 from reconcile.deciding.decisions import DECISIONS, Answer, Wish, decided
 from reconcile.deciding.many import Outcomes, decide_each
 from reconcile.errors import Failed, Refused, Wrong
-from reconcile.findings.states import WAITING, State
 from reconcile.people.roles import Person, Role
 from reconcile.store import Transaction
-from reconcile.store.finding_pages import PageFilter, numbers
-from reconcile.store.findings import get
+from reconcile.store.finding_pages import numbers
+from reconcile.store.findings import assignees, get, standing, with_hidden_amount
 from reconcile.store.plans import waiting_plans
 from reconcile.tracking.decide import FindingChanged
+from reconcile.views import filters as list_filters
 from reconcile.views import findings, queue
 from reconcile.views.decisions import possible
-from reconcile.web.console import carried
+from reconcile.web.console import carried, filters, saved
 from reconcile.web.console.drawing import page
+from reconcile.web.console.filters import GROUPS, Filter
 from reconcile.web.console.signing import Viewer, draft_of, forget_draft
 from reconcile.web.gate import Form, OfConsole, Visit
 from reconcile.web.problems import status_of
@@ -40,22 +40,11 @@ Reviewer = Annotated[Visit, Depends(OfConsole(Role.REVIEWER))]
 
 SHOWN = 50
 """Findings of a page of the queue."""
-MOST = 200
+MOST = 1_000
 """Findings that one form decides."""
 
 _Given = dict[str, Any]
 
-GROUPS: Mapping[str, tuple[str, tuple[State, ...]]] = {
-    "waiting": ("Waiting", WAITING),
-    "progress": ("In progress", (State.APPROVED, State.CLEANING, State.PARTLY)),
-    "snoozed": ("Snoozed", (State.SNOOZED,)),
-    "dismissed": ("Dismissed", (State.DISMISSED,)),
-    "handled": ("Handled", (State.HANDLED,)),
-    "cleaned": ("Cleaned", (State.CLEANED,)),
-    "undone": ("Undone", (State.UNDONE,)),
-    "resolved": ("Resolved", (State.RESOLVED, State.MERGED)),
-}
-"""States as people look for them."""
 _REOPENED = ("dismissed", "handled", "snoozed")
 """What becomes of findings by a decision that opening them again takes back."""
 _TAKE_BACK = "take-back"
@@ -69,54 +58,14 @@ class SnoozeRefused(Wrong):
         super().__init__("This is not a time to snooze until. Nothing was changed; choose one from the list")
 
 
-@dataclass(frozen=True)
-class Filter:
-    """The filter of the queue, as in its address."""
+class TooManySelected(Wrong):
+    """So many findings are decided on the command line."""
 
-    group: str = "waiting"
-    rule: str = ""
-    severity: str = ""
-    mine: bool = False
-    after: str = ""
-
-    @classmethod
-    def of(cls, given: Mapping[str, str]) -> Filter:
-        """Read a filter; what it cannot mean is left out."""
-        group, severity = given.get("state", "waiting"), given.get("severity", "")
-        return cls(
-            group if group in GROUPS else "waiting",
-            given.get("rule", "")[:200],
-            severity if severity in Severity.__members__ else "",
-            given.get("mine", "") == "1",
-            given.get("after", "")[:400],
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"{number:,} findings are selected, and the console decides at most {MOST:,} at once. Nothing was changed; "
+            "select fewer, or use the command line"
         )
-
-    def criteria(self, visit: Visit) -> PageFilter:
-        return PageFilter(
-            states=GROUPS[self.group][1],
-            rules=(self.rule,) if self.rule else (),
-            severity=Severity[self.severity] if self.severity else None,
-            assigned_to=visit.person.name if self.mine else None,
-        )
-
-    def file(self, form: str) -> str:
-        """Return the address of the file with all findings of this filter."""
-        return self.address(after="").replace("/review", f"/review/findings.{form}", 1)
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """The fields of a form that keep this filter."""
-        mine = "1" if self.mine else ""
-        return {"state": self.group, "rule": self.rule, "severity": self.severity, "mine": mine, "after": self.after}
-
-    def address(self, **more: str) -> str:
-        """Return the address of the queue with this filter."""
-        given = {
-            name: value
-            for name, value in (self.fields | more).items()
-            if value and (name, value) != ("state", "waiting")
-        }
-        return "/review" + (f"?{urlencode(given)}" if given else "")
 
 
 @router.get("/review")
@@ -154,10 +103,10 @@ def decide(visit: Reviewer, request: Request, finding: str, decision: str) -> Re
 def decide_many(visit: Reviewer, request: Request) -> Response:
     """Decide about each selected finding; each is checked by itself."""
     form = visit.form
-    decision, selected = form.get("decision", ""), form.every("finding")[:MOST]
+    decision, selected = form.get("decision", ""), list(dict.fromkeys(form.every("finding")))
     try:
-        wishes = [_wish(form, *_shown_in(entry)) for entry in selected]
-    except SnoozeRefused as error:
+        wishes = _wishes(form, selected)
+    except (SnoozeRefused, TooManySelected) as error:
         return queue_page(visit, request, filter_of(form), problem=str(error), status=status_of(error))
     with visit.office.application() as application:
         took_back = partial(_take_back, application, visit.person)
@@ -194,6 +143,12 @@ def _shown_in(entry: str) -> tuple[str, str, str]:
     finding, _, shown = entry.partition(":")
     version, _, plan = shown.partition(":")
     return finding, version, plan
+
+
+def _wishes(form: Form, selected: Sequence[str]) -> list[Wish]:
+    if len(selected) > MOST:
+        raise TooManySelected(len(selected))
+    return [_wish(form, *_shown_in(entry)) for entry in selected]
 
 
 def _wish(form: Form, finding: str, version: str, plan: str) -> Wish:
@@ -248,37 +203,33 @@ def queue_page(
     draft: Mapping[str, str] | None = None,
 ) -> Response:
     """Return the queue with one of its findings; `mistakes` are those of a file that was given back."""
-    chosen = Filter.of(asked)
+    wanted_filter = Filter.of(asked)
     told = carried.carried(request, visit) if request.method == "GET" else None
     with visit.office.application() as application:
-        listed = queue.listed(application, chosen.criteria(visit), limit=SHOWN, cursor=chosen.after or None)
-        names = [view.id for view in listed.findings]
+        listing = _listing(application, visit, wanted_filter)
+        listed, names = listing.page, [view.id for view in listing.page.findings]
         wanted = asked.get("finding", "")
         current = wanted or (names[0] if names else "")
         shown = _shown(application, visit, current) if current else None
         done = _done(application, asked.get("done", ""))
         with application.memory.read() as tx:
-            counted = numbers(tx, (chosen.rule,) if chosen.rule else ())
             plans = {finding: plan.hash for finding, plan in waiting_plans(tx, names).items()}
             taken_back = _taken_back(tx, told.outcomes) if told else []
-        rules = list(application.project.rules)
-    given = {
-        "filter": chosen,
-        "groups": {
-            name: (words, sum(counted.get(state, 0) for state in states)) for name, (words, states) in GROUPS.items()
-        },
-        "rules": rules,
-        "severities": [severity.name for severity in sorted(Severity, reverse=True)],
+        choices = choices_of(application, visit)
+    given = choices | {
+        "filter": wanted_filter,
+        "listing": listing,
+        "views": saved.views(request, visit),
+        "most": MOST,
         "items": listed.findings,
         "plans": plans,
-        "next_page": chosen.address(after=listed.cursor) if listed.cursor else None,
+        "next_page": wanted_filter.address(after=listed.cursor) if listed.cursor else None,
         "current": current,
         "previous": _neighbour(names, current, -1),
         "next": _neighbour(names, current, 1),
         "is_open": bool(wanted),
         "done": done,
         "outcomes": told.outcomes if told else None,
-        "more_not_done": told.more_not_done if told else 0,
         "taken_back": taken_back,
         "mistakes": mistakes,
     }
@@ -289,10 +240,52 @@ def queue_page(
     return answer
 
 
+@dataclass(frozen=True)
+class Listing:
+    """A page of the findings that a filter chooses: how many there are in all, and in each group of states.
+
+    `text` is the one that was typed, None if it cannot be read; with a text, other groups are not counted.
+    `hidden_amounts` are the findings that an amount left out because the person does not see theirs.
+    """
+
+    page: queue.QueuePage
+    number: int
+    groups: Mapping[str, int]
+    text: str | None
+    is_cut: bool
+    hidden_amounts: int
+
+
+def _listing(application: Application, visit: Visit, wanted: Filter) -> Listing:
+    with application.memory.read() as tx:
+        chosen = filters.chosen(application, tx, visit, wanted)
+        counted = numbers(tx, chosen.criteria if chosen.text else replace(chosen.criteria, states=()))
+        hidden = with_hidden_amount(tx, chosen.criteria)
+    page = queue.listed(application, chosen.criteria, limit=SHOWN, cursor=wanted.after or None)
+    groups = {name: sum(counted.get(state, 0) for state in states) for name, (_, states) in GROUPS.items()}
+    known = {wanted.state: groups[wanted.state]} if chosen.text else groups
+    return Listing(page, groups[wanted.state], known, chosen.text, chosen.is_cut, hidden)
+
+
+def choices_of(application: Application, visit: Visit) -> _Given:
+    """Return what the fields of the filter offer."""
+    project = application.project
+    with application.memory.read() as tx:
+        people = [name for name in assignees(tx) if name != visit.person.name]
+    return {
+        "group_names": {name: words for name, (words, _) in GROUPS.items()},
+        "rules": list(project.rules),
+        "severities": [severity.name for severity in sorted(Severity, reverse=True)],
+        "forms": list_filters.forms(project),
+        "owners": list_filters.owners(project),
+        "people": people,
+    }
+
+
 def _taken_back(tx: Transaction, outcomes: Outcomes) -> list[str]:
     """Return the ticks of decided findings that are still as they were left and can be reopened at once."""
     names = [each.finding for each in outcomes.each if each.status == "decided" and each.became in _REOPENED]
-    now = [finding for name in names for finding in [get(tx, name)] if finding.state.value in _REOPENED]
+    now = [finding for finding in standing(tx, names) if finding.state.value in _REOPENED]
     return [f"{finding.id}:{finding.version}:{finding.state.value}" for finding in now]
 
 

@@ -22,8 +22,9 @@ from reconcile.sheets import deciding, exporting, returned
 from reconcile.sheets.exporting import Export
 from reconcile.sheets.formats import FORMATS
 from reconcile.sheets.returned import ReturnedSheet, SheetRefused
-from reconcile.store.findings import FindingFilter, count
-from reconcile.web.console.review import MOST, Filter, filter_of, queue_page, told_next
+from reconcile.store.findings import count
+from reconcile.web.console.filters import Filter, chosen
+from reconcile.web.console.review import MOST, filter_of, queue_page, told_next
 from reconcile.web.console.signing import Viewer
 from reconcile.web.gate import OfConsole, Visit
 from reconcile.web.multipart import Part
@@ -56,7 +57,7 @@ class TooManyDecisions(Wrong):
 
     def __init__(self, number: int) -> None:
         super().__init__(
-            f"The file has {number:,} decisions, and the console takes at most {MOST}. Nothing was changed; use "
+            f"The file has {number:,} decisions, and the console takes at most {MOST:,}. Nothing was changed; use "
             "`reconcile decide`"
         )
 
@@ -83,11 +84,10 @@ def export(visit: Viewer, request: Request, form: str) -> Response:
     """Return the findings of the filter, masked as on every page."""
     if form not in _KINDS:
         raise NotHere(HTTPStatus.NOT_FOUND)
-    chosen = Filter.of(request.query_params).criteria(visit)
-    criteria = FindingFilter(chosen.rules, chosen.states, chosen.severity, assigned_to=chosen.assigned_to)
     content = io.BytesIO()
     with visit.office.application() as application, Scratch() as scratch:
         with application.memory.read() as tx:
+            criteria = chosen(application, tx, visit, Filter.of(request.query_params)).criteria
             number = count(tx, criteria)
         if number > _MOST_EXPORTED:
             raise TooManyFindings(number)
