@@ -11,7 +11,7 @@ from typing import Any
 
 from reconcile.findings.identity import dataset_of, decode, encode, id_of, judged_values, member_name, public
 from rules import distances
-from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Group, Link, Member, Nearby
+from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Failure, Group, Link, Member, Nearby
 from rules.repetition import Repetition
 from rules.values import EXACT, Value
 
@@ -38,6 +38,8 @@ PARTS = (
 """The names that `written` may use; a finding that is found again gets them anew."""
 PEAKS = "peaks"
 """The largest extents of a discrepancy since it was new or came back."""
+MISSING = "@missing"
+"""The name of the extent of a gap: how many numbers are missing."""
 PERSONAL = ("nearby", "differing", "judged", "settled_key", PEAKS)
 """The names of parts that hold values of records, or their ids."""
 
@@ -113,6 +115,16 @@ def extents(at_risk: Mapping[str, Decimal], differences: Sequence[Difference]) -
     return sizes | {each.column: _distance(each.left, each.right) for each in differences}
 
 
+def extents_of(group: Group) -> dict[str, Decimal]:
+    """Return the extents of a group that can become larger without another record; empty for others."""
+    match group:
+        case Discrepancy():
+            return extents(group.at_risk, group.differences)
+        case Failure():
+            return extents(group.at_risk, ()) | ({MISSING: Decimal(group.missing)} if group.missing else {})
+    return {}
+
+
 def apart(left: Value, right: Value) -> str | None:
     """Return how far apart two values are, in words: "by 0.50" or "8 days apart"; None if that is not measured."""
     match left, right:
@@ -152,11 +164,11 @@ def peaks(payload: Mapping[str, Any], money: Mapping[str, str]) -> dict[str, Dec
 
 
 def with_peaks(parts: Mapping[str, Any], group: Group, former: Mapping[str, Decimal]) -> dict[str, Any]:
-    """Return the parts with the peaks of a discrepancy: its extents, or the former ones that are larger."""
-    if not isinstance(group, Discrepancy):
+    """Return the parts with the peaks of a group that has extents: these, or the former ones that are larger."""
+    if not (sizes := extents_of(group)):
         return dict(parts)
     largest = dict(former)
-    for name, size in extents(group.at_risk, group.differences).items():
+    for name, size in sizes.items():
         largest[name] = max(size, former.get(name, size))
     return {**parts, PEAKS: [[name, str(size)] for name, size in sorted(largest.items())]}
 

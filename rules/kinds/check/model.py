@@ -50,9 +50,12 @@ class CheckRule(Rule):
 
     @model_validator(mode="after")
     def _fits_together(self) -> CheckRule:
-        if (self.where is None) == (self.gaps is None):
-            choose = "`where`, the condition that no record may meet, or `gaps`, a column of numbers"
-            raise ValueError(f"a check needs {'either' if self.where else ''} {choose}".replace("  ", " "))
+        if self.where is not None and self.gaps is not None:
+            raise ValueError("write `where` or `gaps`, not both; two rules can read one dataset")
+        if self.where is None and self.gaps is None:
+            raise ValueError(
+                "a check needs `where`, the condition that no record may meet, or `gaps`, a column of numbers"
+            )
         if self.gaps is not None and self.order:
             raise ValueError("gaps orders the records by their numbers; remove order")
         if self.where is None:
@@ -102,8 +105,8 @@ class CheckRule(Rule):
 
     def form_words(self, form: str) -> FormWords:
         if form == GAP:
-            return FormWords("numbers missing", "gap", "gaps")
-        return FormWords(self._phrase, f"record fails {self.name}", f"records fail {self.name}")
+            return FormWords("numbers missing", *self.nouns)
+        return FormWords(self._phrase, *self.nouns)
 
     @property
     def _phrase(self) -> str:

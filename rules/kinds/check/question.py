@@ -80,14 +80,18 @@ def _ordered(bound: BoundCheck, compiler: Compiler) -> Computed:
     places = list(_places(bound, c))
     in_order = sa.and_(c.get("in_dataset", sa.true()), *(has for has, _ in places))
     partition: list[Element] = [sa.case((in_order, _number(1)), else_=_number(0))]
-    partition += [column for name, column in c.items() if name.startswith(("by_", "series_"))]
+    partition += _of(c, "by_", "series_")
     # Records that share an id have no order of their own; without one they would differ in each run.
-    ties = [column for name, column in c.items() if name.startswith(("id_", "value_"))]
-    ties += [] if bound.relation.id else [records.c[name] for name in bound.content]
-    order = [*(column for name, column in c.items() if name.startswith(("order_", "number"))), *ties]
+    content = () if bound.relation.id else (records.c[name] for name in bound.content)
+    order = [*_of(c, "order_", "number", "id_", "value_"), *content]
     if bound.gaps is not None:
         return _with_following(bound, Computed(records, c, places, compiler.python), partition, order)
     return _with_previous(bound, compiler, Computed(records, c, places), partition, order)
+
+
+def _of(c: Mapping[str, Element], *prefixes: str) -> list[Element]:
+    """Return the columns whose names begin with the first prefix, then those of the next."""
+    return [column for prefix in prefixes for name, column in c.items() if name.startswith(prefix)]
 
 
 def _values(bound: BoundCheck, compiler: Compiler) -> dict[str, Element]:
