@@ -119,9 +119,9 @@ def test_a_rule_that_most_records_fail_is_stopped() -> None:
 
 
 CONDITIONS: Mapping[str, Callable[[Any, Any], bool | None]] = {
-    "amount <= 0": lambda amount, charge: None if amount is None else amount <= 0,
+    "amount <= 0": lambda amount, _: None if amount is None else amount <= 0,
     "amount > charge": lambda amount, charge: None if None in (amount, charge) else amount > charge,
-    "amount is null": lambda amount, charge: amount is None,
+    "amount is null": lambda amount, _: amount is None,
     "amount < 0 or charge is null": lambda amount, charge: (
         True if charge is None or (amount is not None and amount < 0) else None if amount is None else False
     ),
