@@ -11,6 +11,10 @@ import pytest
 import sqlalchemy as sa
 from cli_support import Project
 from conftest import MARIADB, POSTGRES, _scratch_database
+from web_support import cheap_hashes, site_of
+from world_support import World
+
+__all__ = ["cheap_hashes"]  # a fixture
 
 RULES = """\
 rules:
@@ -282,3 +286,33 @@ def test_an_unchanged_file_is_not_read_again(shop: Shop) -> None:
     out = shop.run(22)
 
     assert "unchanged" in out
+
+
+@pytest.mark.slow
+def test_the_console_shows_the_record_and_why_it_fails(tmp_path: Path) -> None:
+    rule = {"where": "name <> 'Anna' and id > previous(id)", "order": ["id"]}
+    world = World(tmp_path / "w", {}, {"rules": {"not-anna": {"kind": "check", "dataset": "customers", **rule}}})
+    world.folder.mkdir()
+    world.shop.sql("CREATE TABLE customers (id INTEGER PRIMARY KEY, email VARCHAR(60), name VARCHAR(60))")
+    world.add((1, "a@x", "Anna"), (2, "b@x", "Bob"))
+    world.run()
+
+    with site_of(world) as site:
+        page = site.browser("rita").get("/review").text
+
+    assert "customers must have no record where name is not 'Anna' and id is more than previous(id)." in page
+    assert "Accept as it is" in page
+    assert not re.search(r"keeper|surplus|missing in|partner", page.partition("not-anna")[2], re.IGNORECASE)
+
+
+def test_an_erasure_reaches_the_findings_that_show_a_record_as_the_previous_or_following_one(shop: Shop) -> None:
+    shop.write((HEAD + RULES).replace("    money:", "    pii: [number, charge]\n    money:"))
+    shop.run()
+    assert "INV-0002" in shop("findings", "--json", "--show").out
+
+    assert shop("erase", "payments", "--id", "p2").code == 0
+
+    [carried] = shop.findings("balance-carried", "--show")
+    [gap] = shop.findings("missing-payments", "--show")
+    assert (carried["key"], gap["key"]) == ({}, {})
+    assert "INV-0002" not in shop("findings", "--json", "--show").out

@@ -33,6 +33,7 @@ PARTS = (
     "links",
     "judged",
     "repetition",
+    "beside",
     HANDLED_MONEY,
 )
 """The names that `written` may use; a finding that is found again gets them anew."""
@@ -40,7 +41,7 @@ PEAKS = "peaks"
 """The largest extents of a discrepancy since it was new or came back."""
 MISSING = "@missing"
 """The name of the extent of a gap: how many numbers are missing."""
-PERSONAL = ("nearby", "differing", "judged", "settled_key", PEAKS)
+PERSONAL = ("nearby", "differing", "judged", "settled_key", "beside", PEAKS)
 """The names of parts that hold values of records, or their ids."""
 
 _NOTHING = Decimal(0)
@@ -78,6 +79,8 @@ def written(group: Group, datasets: Sequence[str]) -> dict[str, Any]:
             for each in group.differences
         ]
         parts["form_reason"] = group.reason
+    if isinstance(group, Failure) and group.beside:
+        parts["beside"] = [[member_name(record), encoded(record.values)] for record in group.beside]
     return parts
 
 

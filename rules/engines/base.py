@@ -255,12 +255,13 @@ class Failure(Group):
     """A record that fails a check. `form` is condition, or gap for the record before one.
 
     `key` holds the values that fail, those of the previous record among them. `missing` counts the numbers that a gap
-    lacks. `money` is the record's own.
+    lacks. `money` is the record's own. `beside` are the records whose values the key shows under other names.
     """
 
     form: str
     record: Member
     missing: int = 0
+    beside: tuple[Member, ...] = field(default=(), compare=False)
 
     @property
     def roles(self) -> tuple[tuple[str, Member], ...]:

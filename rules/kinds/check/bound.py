@@ -57,6 +57,11 @@ class BoundCheck:
         return {name: value.bind(schema, relation.timezone, relation.calendar) for name, value in values.items()}
 
     @cached_property
+    def following_id(self) -> Mapping[str, str]:
+        """The columns of the id, by the names of the answer's columns for the record after a gap."""
+        return {} if self.gaps is None else {f"the following {name}": name for name in self.relation.id}
+
+    @cached_property
     def ordered_columns(self) -> Columns:
         """The columns that the condition can name: those of a record, and the values of the previous one."""
         own = (column for column in self.columns.schema if column.name not in self.previous)
@@ -164,7 +169,7 @@ def _misfits(bound: BoundCheck) -> Iterator[str]:
         yield from fitting.key_part(schema, part)
     yield from fitting.money(schema, relation)
     yield from _unordered(bound)
-    for name in (FOLLOWING, *(rule.condition.previous if rule.condition else ())):
+    for name in (FOLLOWING, *bound.following_id, *(rule.condition.previous if rule.condition else ())):
         if name in schema:
             yield f"Dataset `{relation.dataset}` has a column `{name}`, a name that a check needs; rename it in a view."
     facts = DatasetFacts(relation.id, relation.where, relation.derived)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from rules import grouping
 from rules.engines.base import Failure, Member
+from rules.expressions.previous import previous_of
 from rules.kinds.check import numbers
 from rules.kinds.check.bound import FOLLOWING, BoundCheck
 from rules.kinds.check.model import CONDITION, GAP, gap_name, part_name
@@ -49,7 +50,7 @@ class Failures:
                 yield self._gap(record, member, gaps)
             else:
                 money = grouping.money_at_risk([record], self.bound.relation)
-                yield Failure(self._key(record), CONDITION, member, money=money)
+                yield Failure(self._key(record), CONDITION, member, beside=self._previous(record), money=money)
 
     def _key(self, record: grouping.Record) -> Mapping[str, Value]:
         """Return the id, and the values that fail: those of the record, then those of the previous one."""
@@ -58,6 +59,13 @@ class Failures:
         own = {name: record.values[name] for name in self.bound.relation.id}
         return {**own, **self._run_of(record), **{name: record.values[name] for name in names}}
 
+    def _previous(self, record: grouping.Record) -> tuple[Member, ...]:
+        """Return the previous record with its values of columns, if there is one."""
+        names = {previous_of(name): name for name in (*self.bound.relation.id, *self.bound.relation.schema.names)}
+        values = {column: record.values[name] for name, column in names.items() if name in self.bound.previous}
+        name = tuple(values.get(column) for column in self.bound.relation.id)
+        return () if None in name or not name else (Member(name, values),)
+
     def _gap(self, record: grouping.Record, member: Member, gaps: KeyPart) -> Failure:
         value = self._value(record, gaps)
         first, following = numbers.numbered(value), record.values[FOLLOWING]
@@ -65,7 +73,9 @@ class Failures:
         assert first is not None  # noqa: S101 - it has a place in the order of the numbers
         assert last is not None  # noqa: S101 - see above
         key = {**self._run_of(record), gap_name(gaps): numbers.in_words(first, value, following)}
-        return Failure(key, GAP, member, missing=last.number - first.number - 1)
+        next_id = tuple(record.values[name] for name in self.bound.following_id)
+        beside = (member, Member(next_id, {gaps.column: following})) if next_id else (member,)
+        return Failure(key, GAP, member, missing=last.number - first.number - 1, beside=beside)
 
     def _run_of(self, record: grouping.Record) -> dict[str, Value]:
         """Return the values of `by`."""

@@ -61,7 +61,7 @@ def question(bound: BoundCheck, table: sa.FromClause, dialect: str, slot: dt.dat
 
 def answered(bound: BoundCheck) -> tuple[str, ...]:
     """Return the answer's columns beside those of the dataset: values of the previous record, or of the following."""
-    return (FOLLOWING,) if bound.gaps is not None else tuple(bound.previous)
+    return (FOLLOWING, *bound.following_id) if bound.gaps is not None else tuple(bound.previous)
 
 
 def _judged(bound: BoundCheck, compiler: Compiler) -> Computed:
@@ -145,9 +145,10 @@ def _with_previous(
 
 
 def _with_following(bound: BoundCheck, computed: Computed, partition: list[Element], order: list[Element]) -> Computed:
+    values = {FOLLOWING: "value_0", "next": "number"} | {name: f"id_{n}" for n, name in enumerate(bound.following_id)}
     after = {
         name: sa.func.lead(computed.c[value]).over(partition_by=partition, order_by=order)
-        for name, value in ((FOLLOWING, "value_0"), ("next", "number"))
+        for name, value in values.items()
     }
     records, c = _again(bound, computed, after)
     last = sa.case((c["next"].is_(None), _number(1)))
