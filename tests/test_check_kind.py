@@ -18,6 +18,7 @@ from rules_support import Rows, databases, pushed
 
 from rules.engines.base import Detection, Failure, MoneyColumns, Records
 from rules.errors import RuleError
+from rules.expressions import parse
 from rules.expressions.previous import parse_ordered
 from rules.kinds.base import DatasetFacts, DoesNotFit
 from rules.kinds.check import Check, CheckRule
@@ -408,6 +409,11 @@ def test_an_order_needs_an_id() -> None:
 def test_previous_takes_one_value_of_the_record(text: str, sentence: str) -> None:
     with pytest.raises(RuleError, match=re.escape(sentence)):
         parse_ordered(text)
+
+
+def test_previous_elsewhere_is_refused_with_where_it_can_be_used() -> None:
+    with pytest.raises(RuleError, match="the `where` of a rule of kind check can use previous"):
+        parse("amount < previous(amount)")
 
 
 def test_a_condition_that_no_record_can_meet_is_told_where_it_is_written() -> None:
