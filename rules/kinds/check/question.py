@@ -24,13 +24,11 @@ _UNKNOWN_OUTSIDE = "the dataset's condition is unknown: a value in it is null"
 
 @dataclass(frozen=True)
 class Computed:
-    """The records of a statement, `c` with what is computed of each, and `places`: what a record needs to have a place
-    in the order, with the reason why it has none.
-    """
+    """The records of a statement, and `c` with what is computed of each. `is_ordered`: some may have no place."""
 
     records: sa.FromClause
     c: Mapping[str, Element]
-    places: Sequence[tuple[Element, tuple[str, str]]] = ()
+    is_ordered: bool = False
     python: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -42,7 +40,7 @@ def question(bound: BoundCheck, table: sa.FromClause, dialect: str, slot: dt.dat
     """Compile the rule for one dialect; one that compares records in an order only for DuckDB."""
     compiler = Compiler(bound.columns, table, dialect, slot, bound.relation.timezone)
     computed = _ordered(bound, compiler) if bound.rule.is_ordered else _judged(bound, compiler)
-    has_place = sa.and_(sa.true(), *(has for has, _ in computed.places))
+    has_place = _has_place(bound, computed.c) if computed.is_ordered else sa.true()
     fails = sa.and_(computed.in_dataset, has_place, computed.c["fails"])
     relation = bound.relation
     return Repeats(
@@ -50,7 +48,7 @@ def question(bound: BoundCheck, table: sa.FromClause, dialect: str, slot: dt.dat
         columns=(*bound.needed, *answered(bound)),
         key=(_number(1),),
         takes_part=fails,
-        state=_state(computed, fails),
+        state=_state(bound, computed, fails),
         minimum=1,
         id=relation.id if set(relation.id).isdisjoint(relation.derived) else (),
         ids=_ids(bound, compiler) if relation.id else None,
@@ -77,16 +75,15 @@ def _ordered(bound: BoundCheck, compiler: Compiler) -> Computed:
     values = _values(bound, compiler)
     computed = values | _in_dataset(bound, compiler)
     records, c = _select(compiler.table, bound.needed, computed, "valued")
-    places = list(_places(bound, c))
-    in_order = sa.and_(c.get("in_dataset", sa.true()), *(has for has, _ in places))
+    in_order = sa.and_(c.get("in_dataset", sa.true()), _has_place(bound, c))
     partition: list[Element] = [sa.case((in_order, _number(1)), else_=_number(0))]
     partition += _of(c, "by_", "series_")
     # Records that share an id have no order of their own; without one they would differ in each run.
     content = () if bound.relation.id else (records.c[name] for name in bound.content)
     order = [*_of(c, "order_", "number", "id_", "value_"), *content]
     if bound.gaps is not None:
-        return _with_following(bound, Computed(records, c, places, compiler.python), partition, order)
-    return _with_previous(bound, compiler, Computed(records, c, places), partition, order)
+        return _with_following(bound, Computed(records, c, is_ordered=True, python=compiler.python), partition, order)
+    return _with_previous(bound, compiler, Computed(records, c, is_ordered=True), partition, order)
 
 
 def _of(c: Mapping[str, Element], *prefixes: str) -> list[Element]:
@@ -112,16 +109,18 @@ def _values(bound: BoundCheck, compiler: Compiler) -> dict[str, Element]:
     return values | {f"id_{n}": compiler.whole(name) for n, name in enumerate(bound.relation.id)}
 
 
-def _places(bound: BoundCheck, c: Mapping[str, Element]) -> Iterator[tuple[Element, tuple[str, str]]]:
-    """Yield what a record needs to have a place in the order, with the reason why it has none."""
+def _places(bound: BoundCheck) -> Iterator[tuple[str, tuple[str, str] | None]]:
+    """Yield the computed columns that a record needs for a place in the order, and its column with the reason if it has
+    none; no reason for a part of the id, which is counted with the ids.
+    """
     for n, name in enumerate(bound.rule.order):
-        yield c[f"order_{n}"].is_not(None), (name, "null, or has no place in an order")
+        yield f"order_{n}", (name, "null, or has no place in an order")
     for n, part in enumerate(bound.rule.by):
-        yield c[f"by_{n}"].is_not(None), (part_name(part), "null or empty after normalising")
+        yield f"by_{n}", (part_name(part), "null or empty after normalising")
     if bound.gaps is not None:
-        yield c["number"].is_not(None), (bound.gaps.column, "null or without a whole number")
+        yield "number", (bound.gaps.column, "null or without a whole number")
     for n, _ in enumerate(bound.relation.id):
-        yield c[f"id_{n}"].is_not(None), ("", "")
+        yield f"id_{n}", None
 
 
 def _with_previous(
@@ -141,7 +140,7 @@ def _with_previous(
     names = (*bound.needed, *bound.previous)
     kept = {name: c[name] for name in c if not name.startswith("value_") and name not in bound.previous}
     records, c = _select(records, names, kept | {"fails": beside.condition(bound.condition)}, "judged")
-    return Computed(records, c, list(_places(bound, c)), {**compiler.python, **beside.python})
+    return Computed(records, c, is_ordered=True, python={**compiler.python, **beside.python})
 
 
 def _with_following(bound: BoundCheck, computed: Computed, partition: list[Element], order: list[Element]) -> Computed:
@@ -153,7 +152,7 @@ def _with_following(bound: BoundCheck, computed: Computed, partition: list[Eleme
     records, c = _again(bound, computed, after)
     last = sa.case((c["next"].is_(None), _number(1)))
     fails = {"fails": c["next"] - c["number"] > _number(1), "first": last}
-    return Computed(records, c | fails, list(_places(bound, c)), computed.python)
+    return Computed(records, c | fails, is_ordered=True, python=computed.python)
 
 
 def _again(
@@ -192,13 +191,17 @@ def _ids(bound: BoundCheck, compiler: Compiler) -> sa.Select[Any]:
     return every_id if condition is None else every_id.where(compiler.condition(condition))
 
 
-def _state(computed: Computed, fails: Element) -> sa.ColumnElement[int]:
+def _has_place(bound: BoundCheck, c: Mapping[str, Element]) -> Element:
+    return sa.and_(sa.true(), *(c[name].is_not(None) for name, _ in _places(bound)))
+
+
+def _state(bound: BoundCheck, computed: Computed, fails: Element) -> sa.ColumnElement[int]:
     """0 for a record that fails, or the reason why it does not; each record counts once."""
     whens: list[tuple[Element, int]] = [(fails, 0)]
     if "in_dataset" in computed.c:
         whens += [(computed.in_dataset.is_(None), OUTSIDE_UNKNOWN), (sa.not_(computed.in_dataset), OUTSIDE)]
-    for n, (has, (column, _)) in enumerate(computed.places):
-        whens.append((sa.not_(has), _FIRST_PLACE + n if column else NAMELESS))
+    for n, (name, reason) in enumerate(_places(bound)) if computed.is_ordered else ():
+        whens.append((computed.c[name].is_(None), NAMELESS if reason is None else _FIRST_PLACE + n))
     if "first" in computed.c:
         whens.append((computed.c["first"].is_not(None), PASSES))
     whens.append((computed.c["fails"].is_(None), UNKNOWN))
@@ -217,8 +220,7 @@ def scanned(tally: RecordCounts) -> int:
 def skipped(bound: BoundCheck, tally: RecordCounts) -> tuple[Skipped, ...]:
     """Put in words how many records could not be judged."""
     reasons = {OUTSIDE_UNKNOWN: ("where", _UNKNOWN_OUTSIDE), UNKNOWN: ("where", _UNKNOWN)}
-    columns = {f"{kind}_{n}": sa.null() for kind in ("order", "by", "id") for n in range(100)} | {"number": sa.null()}
-    reasons |= {_FIRST_PLACE + n: reason for n, (_, reason) in enumerate(_places(bound, columns)) if reason[0]}
+    reasons |= {_FIRST_PLACE + n: reason for n, (_, reason) in enumerate(_places(bound)) if reason is not None}
     return tuple(
         Skipped(*reasons[state], records, scanned=state != OUTSIDE_UNKNOWN)
         for state, records in sorted(tally.states.items())
