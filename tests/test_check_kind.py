@@ -379,6 +379,7 @@ def test_settings_that_do_not_go_together_are_refused(settings: dict[str, Any], 
         ({"where": "amount < previous(amount)", "order": "at"}, "`order` names `at`, but dataset `things` has no such"),
         ({"where": "amount < 0 and amount > 1"}, "no record can meet this condition"),
         ({"gaps": "nummer"}, "`gaps` names `nummer`, but dataset `things` has no such column"),
+        ({"gaps": {"rate": {"round": "0"}}}, "but `rate` is of type float; declare `rate` as text or integer"),
         ({"gaps": "booked"}, "`gaps` needs whole numbers, or texts with a number, but `booked` is of type date"),
         (
             {"where": "id < previous(id)", "order": "flag"},
@@ -387,7 +388,7 @@ def test_settings_that_do_not_go_together_are_refused(settings: dict[str, Any], 
     ],
 )
 def test_a_rule_that_does_not_fit_its_dataset_is_refused(settings: dict[str, Any], sentence: str) -> None:
-    relation = Rows(TYPES | {"booked": Type.DATE, "flag": Type.BOOLEAN}, []).relation()
+    relation = Rows(TYPES | {"booked": Type.DATE, "flag": Type.BOOLEAN, "rate": Type.FLOAT}, []).relation()
 
     with pytest.raises(DoesNotFit, match=re.escape(sentence)):
         Check().fit(rule(**settings), {"things": relation})

@@ -105,8 +105,10 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 def test_a_database_has_the_findings_of_a_file(shop: Shop, database: str) -> None:
     amounts = sa.Numeric(12, 2)
-    kinds = (sa.String(20), sa.String(20), amounts, amounts, sa.Date(), sa.String(20))
-    columns = [sa.Column(name, kind, primary_key=name == "id") for name, kind in zip(NAMES, kinds, strict=True)]
+    kinds: tuple[Any, ...] = (sa.String(20), sa.String(20), amounts, amounts, sa.Date(), sa.String(20))
+    columns: list[sa.Column[Any]] = [
+        sa.Column(name, kind, primary_key=name == "id") for name, kind in zip(NAMES, kinds, strict=True)
+    ]
     table, engine = sa.Table("payments", sa.MetaData(), *columns), sa.create_engine(database)
     with engine.begin() as connection:
         table.create(connection)

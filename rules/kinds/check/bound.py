@@ -210,7 +210,8 @@ def _unordered(bound: BoundCheck) -> Iterator[str]:
     if part is None or part.column not in schema:
         return
     try:
-        kind = bound.type_of(part).value
+        own = schema[part.column].type
+        kind = (own if own is Type.FLOAT else bound.type_of(part)).value  # no normaliser makes a float exact
     except RuleError:
         return  # told with its normalisers
     if kind not in ("text", "integer", "decimal"):
