@@ -104,7 +104,8 @@ class GroupNotice:
     known.
 
     A discrepancy has records on the `left` and `right` side instead, named with their dataset, and the `differences`
-    between them. `form` is what is wrong with them, also `in_words`, and `form_reason` explains it.
+    between them. A finding about a single record has that `record` alone. `form` is what is wrong with them, also
+    `in_words`, and `form_reason` explains it.
 
     `joined` are the records of a grown finding that the channel's last message about it did not have, and `added` their
     money. `version` counts what was reported of the finding. With a `proof` the message may have buttons: a press
@@ -146,6 +147,7 @@ class GroupNotice:
     kept_by: Ours[str | None] = None
     display: tuple[RecordNotice, ...] = ()
     approvals: Ours[str | None] = None
+    record: str = ""
 
 
 @dataclass(frozen=True)

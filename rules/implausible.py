@@ -9,6 +9,9 @@ from rules.document.mistakes import short
 from rules.engines.base import Unanswerable
 from rules.values import Value
 
+FEW = 10_000
+"""Records that the findings of any rule may hold: a person can go through so many."""
+
 
 @dataclass(frozen=True)
 class LargeGroup:

@@ -188,6 +188,7 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "in_words",
         "left",
         "right",
+        "record",
         "differences",
         "form_reason",
         "joined",

@@ -65,6 +65,8 @@ def _roles(group: GroupNotice) -> Iterator[tuple[str, Sequence[str]]]:
     if group.keeper:
         yield "keeper" if group.surplus else "record", (group.keeper,)
     yield "surplus", group.surplus
+    if group.record:
+        yield "record", (group.record,)
     yield "left", group.left
     yield "right", group.right
 

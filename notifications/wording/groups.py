@@ -72,7 +72,7 @@ def _displayed(record: RecordNotice) -> Line:
 
 
 def _records(group: GroupNotice) -> Iterator[str]:
-    """Yield the keeper with the surplus, or what is wrong with both sides."""
+    """Yield the keeper with the surplus, or what is wrong with both sides or the only record."""
     if group.left or group.right:
         reason = f" ({words.visible(group.form_reason, 80)})" if group.form_reason else ""
         yield f"{words.visible(group.in_words, 80)}{reason}"
@@ -80,6 +80,9 @@ def _records(group: GroupNotice) -> Iterator[str]:
     elif group.surplus:
         by = f" (chosen by {words.visible(group.kept_by, 40)})" if group.kept_by else ""
         yield f"keep {words.visible(group.keeper, 40)}{by}, surplus {_listed(group.surplus, len(group.surplus))}"
+    elif group.record:
+        yield words.visible(group.in_words, 80)
+        yield words.visible(group.record, 40)
     else:
         yield words.visible(group.keeper, 40)
 

@@ -236,9 +236,11 @@ def _sentence(rule: RuleNotice, notice: Notice) -> str:
 
 
 def _detail(rule: RuleNotice) -> str:
-    """Like "3 surplus records", or the forms of discrepancies; empty if there is neither."""
+    """Like "3 surplus records", or the forms of discrepancies; empty if there is neither, or if they say no more than
+    the number of findings."""
     surplus = words.plural(rule.records, "surplus record", "surplus records") if rule.records else ""
-    return surplus or ", ".join(words.visible(form, 80) for form in rule.in_words)
+    forms = ", ".join(words.visible(form, 80) for form in rule.in_words)
+    return surplus or ("" if forms == words.plural(rule.news, *rule.nouns) else forms)
 
 
 def _in_brackets(rule: RuleNotice) -> str:
@@ -294,7 +296,9 @@ def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[st
     sections: dict[str, Section] = {}
     room_left, places = room.units - _MARGIN, room.details
     for rule in rules[:_RULES]:
-        section = Section("rule", ((TextSpan(words.visible(rule.rule, 80), "bold"), TextSpan(": more groups")),))
+        section = Section(
+            "rule", ((TextSpan(words.visible(rule.rule, 80), "bold"), TextSpan(f": more {_nouns(rule)[1]}")),)
+        )
         room_left -= section.size() + _MARGIN
         for group in rule.largest[room.groups : min(rule.news, room.groups + places)]:
             more = replace(section, groups=(*section.groups, groups.lines(group, notice)))
@@ -312,4 +316,10 @@ def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[st
 def _remaining(rule: RuleNotice, shown: int) -> Iterator[Line]:
     if (rest := rule.news - shown) > 0:
         command = TextSpan(f"reconcile findings --rule {_argument(rule.rule)}", "code")
-        yield (TextSpan(f"And {words.plural(rest, 'more group', 'more groups')}: "), command)
+        singular, plural = _nouns(rule)
+        yield (TextSpan(f"And {words.plural(rest, f'more {singular}', f'more {plural}')}: "), command)
+
+
+def _nouns(rule: RuleNotice) -> tuple[str, str]:
+    """Return what the rule finds, one and several."""
+    return ("finding", "findings") if rule.forms else ("group", "groups")

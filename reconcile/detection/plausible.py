@@ -208,7 +208,10 @@ def _refuse_far_fewer(
 
 def _reasons(detected: Detected) -> str:
     skipped = [entry for entry in detected.detection.skipped if entry.scanned]
-    reasons = [f"{entry.column} is {entry.reason} in {plural(entry.records, 'record', 'records')}" for entry in skipped]
+    whys = (entry.reason if entry.column == "where" else f"{entry.column} is {entry.reason}" for entry in skipped)
+    reasons = [
+        f"{why} in {plural(entry.records, 'record', 'records')}" for why, entry in zip(whys, skipped, strict=True)
+    ]
     return "; ".join((*reasons, *(entry.sentence for entry in detected.unreadable)))
 
 

@@ -14,9 +14,9 @@ from decimal import Decimal
 from reconcile.findings.handled import decisions_by_finding, without_handled
 from reconcile.findings.identity import RuleIdentity, judged_values
 from reconcile.findings.known import Known, Match, NotSame, match
-from reconcile.findings.payload import extents
+from reconcile.findings.payload import MISSING, extents_of
 from reconcile.findings.states import IN_HAND, LIVE, Event, State
-from rules.engines.base import Discrepancy, DuplicateGroup, Group
+from rules.engines.base import DuplicateGroup, Group
 
 
 class FindingChange(enum.Enum):
@@ -74,6 +74,7 @@ NEW_VALUES = "values changed since it was decided"
 FOUND_AGAIN = "its records match again"
 NOT_CLEAN = "its records match again after they were cleaned"
 LARGER = "its amount or difference is larger than before"
+MORE_MISSING = "more numbers are missing than before"
 ANOTHER_FIELD = "another field differs"
 OTHER_FIELDS = "other fields differ"
 SNOOZE_OVER = "its snooze is over"
@@ -189,7 +190,7 @@ def _is_in_hand(finding: Known, read_at: dt.datetime) -> bool:
 def _on_live(matched: Match, finding: Known, at: dt.datetime) -> Verdict:
     if any(record not in finding.members and record not in finding.former for record in matched.records):
         return Verdict(FindingChange.GROWN, finding.id, matched.group, Event.GREW)
-    if isinstance(matched.group, Discrepancy) and (why := _why_larger(matched.group, finding)):
+    if why := _why_larger(matched.group, finding):
         return Verdict(FindingChange.GROWN, finding.id, matched.group, Event.GREW, reason=why)
     if finding.state is State.SNOOZED and finding.snoozed_until is not None and finding.snoozed_until <= at:
         return Verdict(FindingChange.WOKEN, finding.id, matched.group, Event.WOKE, reason=SNOOZE_OVER)
@@ -198,14 +199,15 @@ def _on_live(matched: Match, finding: Known, at: dt.datetime) -> Verdict:
     return Verdict(FindingChange.KNOWN, finding.id, matched.group)
 
 
-def _why_larger(group: Discrepancy, finding: Known) -> str | None:
-    """Return the reason if the discrepancy is larger than it ever was since it was new or came back.
+def _why_larger(group: Group, finding: Known) -> str | None:
+    """Return the reason if a group with extents is larger than it ever was since it was new or came back.
 
     One that shrinks and grows again is no news until it exceeds its peak.
     """
-    sizes = extents(group.at_risk, group.differences)
-    if any(size > finding.peaks.get(name, 0) for name, size in sizes.items()):
-        return LARGER
+    sizes = extents_of(group)
+    larger = [name for name, size in sizes.items() if size > finding.peaks.get(name, 0)]
+    if larger:
+        return MORE_MISSING if larger == [MISSING] else LARGER
     fields = len(sizes.keys() - finding.peaks.keys())
     return None if not fields else ANOTHER_FIELD if fields == 1 else OTHER_FIELDS
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from reconcile.findings.identity import dataset_of, decode, encode, id_of, judged_values, member_name, public
 from rules import distances
-from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Group, Link, Member, Nearby
+from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Failure, Group, Link, Member, Nearby
 from rules.repetition import Repetition
 from rules.values import EXACT, Value
 
@@ -33,12 +33,15 @@ PARTS = (
     "links",
     "judged",
     "repetition",
+    "beside",
     HANDLED_MONEY,
 )
 """The names that `written` may use; a finding that is found again gets them anew."""
 PEAKS = "peaks"
 """The largest extents of a discrepancy since it was new or came back."""
-PERSONAL = ("nearby", "differing", "judged", "settled_key", PEAKS)
+MISSING = "@missing"
+"""The name of the extent of a gap: how many numbers are missing."""
+PERSONAL = ("nearby", "differing", "judged", "settled_key", "beside", PEAKS)
 """The names of parts that hold values of records, or their ids."""
 
 _NOTHING = Decimal(0)
@@ -76,6 +79,8 @@ def written(group: Group, datasets: Sequence[str]) -> dict[str, Any]:
             for each in group.differences
         ]
         parts["form_reason"] = group.reason
+    if isinstance(group, Failure) and group.beside:
+        parts["beside"] = [[member_name(record), encoded(record.values)] for record in group.beside]
     return parts
 
 
@@ -111,6 +116,16 @@ def extents(at_risk: Mapping[str, Decimal], differences: Sequence[Difference]) -
     """
     sizes = {f"@at risk {currency}": amount for currency, amount in at_risk.items()}
     return sizes | {each.column: _distance(each.left, each.right) for each in differences}
+
+
+def extents_of(group: Group) -> dict[str, Decimal]:
+    """Return the extents of a group that can become larger without another record; empty for others."""
+    match group:
+        case Discrepancy():
+            return extents(group.at_risk, group.differences)
+        case Failure():
+            return extents(group.at_risk, ()) | ({MISSING: Decimal(group.missing)} if group.missing else {})
+    return {}
 
 
 def apart(left: Value, right: Value) -> str | None:
@@ -152,11 +167,11 @@ def peaks(payload: Mapping[str, Any], money: Mapping[str, str]) -> dict[str, Dec
 
 
 def with_peaks(parts: Mapping[str, Any], group: Group, former: Mapping[str, Decimal]) -> dict[str, Any]:
-    """Return the parts with the peaks of a discrepancy: its extents, or the former ones that are larger."""
-    if not isinstance(group, Discrepancy):
+    """Return the parts with the peaks of a group that has extents: these, or the former ones that are larger."""
+    if not (sizes := extents_of(group)):
         return dict(parts)
     largest = dict(former)
-    for name, size in extents(group.at_risk, group.differences).items():
+    for name, size in sizes.items():
         largest[name] = max(size, former.get(name, size))
     return {**parts, PEAKS: [[name, str(size)] for name, size in sorted(largest.items())]}
 

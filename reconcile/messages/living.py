@@ -20,6 +20,7 @@ from notifications.errors import ChannelError, DeliveryReaction
 from notifications.wording import words
 from reconcile.config.settings import Project
 from reconcile.coordination.lease import Owner, is_dead
+from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.journal import approvals
@@ -173,7 +174,8 @@ def current(tx: Transaction, project: Project, notice: Notice, show: Collection[
             return replace(group, proof=None, outcome="no longer kept", approvals=None)
         plan = waiting.get(group.finding)
         group = replace(group, **kept.get(group.finding, {}))
-        changed = replace(group, version=finding.version, outcome=_outcome(finding, project), **plan_facts(plan))
+        outcome = _outcome(finding, group.form, project)
+        changed = replace(group, version=finding.version, outcome=outcome, **plan_facts(plan))
         changed = replace(changed, approvals=in_words(given.get(group.finding)))
         if group.proof is None or changed.outcome is not None:
             return replace(changed, proof=None)
@@ -192,9 +194,11 @@ def _kept(project: Project, finding: Finding, show: Collection[str]) -> dict[str
     return {"keeper": next(iter(names), ""), "surplus": tuple(names[1:]), "kept_by": finding.kept_by} | shown
 
 
-def _outcome(finding: Standing, project: Project) -> str | None:
+def _outcome(finding: Standing, form: str, project: Project) -> str | None:
     """Like "not a duplicate, says maria (21 Nov 09:12)"; None if it still waits for a decision."""
     past = _PAST.get(finding.state)
+    if finding.state is State.DISMISSED and form != DUPLICATE:
+        past = "accepted as it is"
     if past is None:
         return f"assigned to {finding.assigned_to}" if finding.assigned_to else None
     by = f", says {finding.decided_by}" if finding.decided_by and finding.state is State.DISMISSED else ""

@@ -97,9 +97,11 @@ class RuleNews:
                 self._repeats = Repeats({part.column for _, part in rule.key_parts()}, filter(None, times))
             self._repeats.add([member.values for member in finding.members if member.dataset is None])
             return
+        left, right = ([member.values for member in finding.in_role(role)] for role in ("left", "right"))
+        if not left and not right:
+            return  # nothing is compared
         if self._disagreements is None:
             self._disagreements = Disagreements((rule.member_datasets[0], rule.member_datasets[-1]), rule.agreeing)
-        left, right = ([member.values for member in finding.in_role(role)] for role in ("left", "right"))
         self._disagreements.add(finding.key, left, right, finding.differences)
 
     def largest(self) -> list[Finding]:

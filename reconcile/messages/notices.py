@@ -131,7 +131,7 @@ def _trend(result: RuleResult) -> str | None:
     before = result.groups_before or ()
     if len(before) < 2:
         return None
-    groups = plural(result.groups, "group", "groups")
+    groups = plural(result.groups, *(("finding", "findings") if result.forms else ("group", "groups")))
     return f"{groups} in all; earlier runs found {', '.join(f'{n:,}' for n in before)}"
 
 
@@ -175,6 +175,7 @@ def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         in_words=rule.phrase(finding.form, finding.differences),
         left=tuple(by_role["left"]),
         right=tuple(by_role["right"]),
+        record=next(iter(by_role["record"]), ""),
         differences=tuple(_differences(finding, hidden)),
         form_reason=finding.form_reason,
         version=finding.version,

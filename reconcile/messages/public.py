@@ -19,6 +19,7 @@ from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Nearby
 from rules.values import Value
 
 Roles = Sequence[tuple[str, Named]]
+_SIDES = ("left", "right")
 
 
 def outcome_json(outcome: Outcome, hidden: Hidden) -> dict[str, Any]:
@@ -106,14 +107,15 @@ def _optional(finding: Finding, hidden: Hidden) -> Iterator[tuple[str, Any]]:
 
 
 def _group(roles: Roles, dataset: str, form: str, hidden: Hidden) -> dict[str, Any]:
-    """Return the form and the records: keeper and surplus, or those of each side with their dataset."""
+    """Return the form and the records: keeper and surplus, or those of each role with their dataset, both sides of a
+    comparison."""
     by_role: dict[str, list[Named]] = {}
     for role, member in roles:
         by_role.setdefault(role, []).append(member)
     if form != DUPLICATE:
-        sides = dict.fromkeys(("left", "right", *by_role))
+        named = _SIDES if by_role.keys() <= set(_SIDES) else tuple(by_role)
         return {"form": form} | {
-            role: [_record(member, dataset, hidden) for member in by_role.get(role, ())] for role in sides
+            role: [_record(member, dataset, hidden) for member in by_role.get(role, ())] for role in named
         }
     keeper = next(iter(by_role.get("keeper", ())), None)
     shown: dict[str, Any] = {

@@ -341,6 +341,8 @@ class _Erasure:
         self._findings: set[str] = set()
         self._near: set[str] = set()
         """Findings that only list such a record as near to their group."""
+        self._beside: set[str] = set()
+        """Findings whose key shows values of such a record under other names."""
         self._plans: set[str] = set()
         self._counts: Counter[str] = Counter()
         self._counted = False
@@ -364,6 +366,10 @@ class _Erasure:
             nearest = finding.payload.get("nearby", {}).get("nearest", ())
             if any(self._is_wanted(record, list(_texts(values))) for record, values, _ in nearest):
                 self._near.add(finding.id)
+            beside = finding.payload.get("beside", ())
+            if any(self._is_wanted(record, list(_texts(values))) for record, values in beside):
+                self._findings.add(finding.id)
+                self._beside.add(finding.id)
 
     def _add_needles(self, texts: Sequence[tuple[str, str]]) -> None:
         self._needles |= {text for name, text in texts if name in self.wanted.columns and len(text) >= _SHORTEST}
@@ -424,7 +430,8 @@ class _Erasure:
             personal = stored_parts.PERSONAL if is_mine and "judged" in payload else ("nearby",)
             if any(name in payload for name in personal):
                 values["payload"] = {name: value for name, value in payload.items() if name not in personal}
-            if is_mine and (self._is_personal(finding.key) or self._is_of_another_dataset(finding.id)):
+            is_beside = finding.id in self._beside
+            if is_mine and (is_beside or self._is_personal(finding.key) or self._is_of_another_dataset(finding.id)):
                 shortened = {name: payload[name] for name in _KEPT_OF_PAYLOAD if name in payload}
                 values |= {"key": [], "payload": shortened | {"reason": None, "span": None}}
                 values["fingerprint"] = self._tombstone(finding.fingerprint)

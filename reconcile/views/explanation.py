@@ -103,8 +103,11 @@ class ExplanationView:
     def _found(self) -> Iterator[str]:
         detection = self.explanation.answer.detection
         records = sum(len(group.members) for group in detection.groups)
-        groups = plural(len(detection.groups), "group", "groups")
-        yield f"{groups} with {plural(records, 'record', 'records')}, of {detection.read:,} read"
+        rule, number = self.explanation.rule, len(detection.groups)
+        has_nouns = rule.nouns[0] != "finding"
+        counted = plural(number, *(rule.nouns if has_nouns else ("group", "groups")))
+        held = "" if has_nouns and records == number else f" with {plural(records, 'record', 'records')}"
+        yield f"{counted}{held}, of {detection.read:,} read"
         if self.explanation.outside:
             yield f"{plural(self.explanation.outside, 'record is', 'records are')} outside `where`"
         for dataset, pairs in detection.listed.items():

@@ -251,6 +251,28 @@ class Discrepancy(Group):
 
 
 @dataclass(frozen=True)
+class Failure(Group):
+    """A record that fails a check. `form` is condition, or gap for the record before one.
+
+    `key` holds the values that fail, those of the previous record among them. `missing` counts the numbers that a gap
+    lacks. `money` is the record's own. `beside` are the records whose values the key shows under other names.
+    """
+
+    form: str
+    record: Member
+    missing: int = 0
+    beside: tuple[Member, ...] = field(default=(), compare=False)
+
+    @property
+    def roles(self) -> tuple[tuple[str, Member], ...]:
+        return (("record", self.record),)
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        return (self.record,)
+
+
+@dataclass(frozen=True)
 class BalanceLine:
     """The balance of two datasets in one currency: `left` - `right` is what the other amounts explain, exactly.
 
@@ -398,6 +420,11 @@ class Repeats:
     plain: tuple[str, ...] = ()
     over: Callable[[sa.FromClause], Repeats] | None = None
     python: Mapping[str, tuple[Callable[..., str | None], int]] = field(default_factory=dict)
+
+    @property
+    def is_of_every_record(self) -> bool:
+        """True if every record that takes part is in the answer, whatever its key."""
+        return self.minimum == 1 and not self.keys and self.near is None and self.differ is None
 
     @property
     def handle(self) -> tuple[str, ...]:

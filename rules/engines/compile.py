@@ -129,16 +129,17 @@ class Compiler:
     def column(self, name: str) -> sa.ColumnElement[Any]:
         """Return a column of the dataset or a derived one, null where it is empty; every column use starts here."""
         bound = self.columns.derived.get(name)
-        return self._sql(bound) if bound else self.given(name, self.table.c[name])
+        return self.value(bound) if bound else self.given(name, self.table.c[name])
 
     def given(self, name: str, element: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
         """Return a column of the dataset, null where it is empty; `element` is the source's value."""
         return filled(element) if self.columns.schema[name].type is Type.TEXT else element
 
     def condition(self, bound: BoundExpression) -> sa.ColumnElement[bool]:
-        return self._sql(bound)
+        return self.value(bound)
 
-    def _sql(self, bound: BoundExpression) -> sa.ColumnElement[Any]:
+    def value(self, bound: BoundExpression) -> sa.ColumnElement[Any]:
+        """Return the value of an expression."""
         exactness = self.columns.exactness(bound, self.dialect)
         if self.dialect == "duckdb" and exactness == "never":
             return self._evaluated(bound)

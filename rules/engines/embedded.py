@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,6 +117,8 @@ class Embedded(Session):
         return str(type_) in hashed.WHOLE_NUMBERS
 
     def _find(self, question: Repeats) -> pa.Table:
+        if question.is_of_every_record:
+            return self.query(windowed.repeated(question))
         if not question.most:  # otherwise `tally` did it
             self._repeat(question)
         if not question.handle or question.over is None:
@@ -198,8 +200,11 @@ class Embedded(Session):
 def statements(question: Repeats, table: sa.FromClause, several: Several | None = None) -> tuple[str, ...]:
     """Return the SQL for display."""
     texts = {} if several is None else {"records of several datasets": _together(several)}
+    texts["marks"] = "create temp table marks as\n" + _text(hashed.marks(question))
+    if question.is_of_every_record:
+        texts["members"] = _text(windowed.repeated(question))
+        return _named(texts)
     texts |= {
-        "marks": "create temp table marks as\n" + _text(hashed.marks(question)),
         "repeated, where hashes are the key hashes that repeat among the marks, found by sorting": (
             "create temp table repeated as\n" + _text(hashed.repeated(question))
         ),
@@ -209,6 +214,10 @@ def statements(question: Repeats, table: sa.FromClause, several: Several | None 
         texts["candidates"] = f"create temp table {hashed.CANDIDATES} as\n{candidates}"
         question = question.over(_candidates(table))
     texts["members"] = _text(hashed.members(question))
+    return _named(texts)
+
+
+def _named(texts: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"-- {name}\n{text}" for name, text in texts.items())
 
 

@@ -172,7 +172,7 @@ class Pushdown:
     def ask(self, question: Repeats, marked: Marked | None) -> SourceAnswer:
         """Return counts and members; by marks, if given and the server supports them."""
         if marked is None or self._version() < OLDEST:
-            return SourceAnswer(self._states(question), self._whole(windowed.repeated(question)))
+            return SourceAnswer(self.states(question), self.members(question))
         repeats = self._whole(repeating(marked, question.minimum)).to_pydict()
         records = self._row(every_record(marked))["records"]
         counts = mark_counts(zip(repeats["mark"], repeats["records"], strict=True), records)
@@ -184,11 +184,11 @@ class Pushdown:
         """Return counts and members under any of several keys; by the marks of each key, if they can be used."""
         joining = self._joining(question, marks) if marks and self._version() >= OLDEST else None
         if joining is None:
-            members, left_out = self._whole(windowed.repeated(question)), self._crowded(question, question.keys)
+            members, left_out = self.members(question), self._crowded(question, question.keys)
         else:
             members = self._whole(any_alike(question, marks, [constant(each.marks) for each in joining]))
             left_out = tuple(each.left_out for each in joining)
-        return SourceAnswer(self._states(question), members, crowded=left_out)
+        return SourceAnswer(self.states(question), members, crowded=left_out)
 
     def _joining(self, question: Repeats, marks: Sequence[Marked]) -> list[JoiningMarks] | None:
         """Return the marks that join records under each key; None if they are too many, or one may have two values."""
@@ -206,6 +206,10 @@ class Pushdown:
                 return None
             joining.append(JoiningMarks(few, many))
         return joining
+
+    def members(self, question: Repeats) -> pa.Table:
+        """Return the records of the answer."""
+        return self._whole(windowed.repeated(question))
 
     def identity(self, question: Repeats) -> IdentityProblem:
         """Count the ids that are empty or repeat; skipped where the database itself prevents that."""
@@ -232,7 +236,8 @@ class Pushdown:
     def _version(self) -> int:
         return int(self._whole(prepare()).column("version")[0].as_py())
 
-    def _states(self, question: Repeats) -> dict[int, int]:
+    def states(self, question: Repeats) -> dict[int, int]:
+        """Count all records by state."""
         rows = self._whole(windowed.states(question)).to_pylist()
         return {int(row["state"]): int(row["records"]) for row in rows}
 

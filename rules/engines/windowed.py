@@ -12,6 +12,8 @@ from rules.engines.neighbours import is_near, neighbours
 
 def repeated(question: Repeats) -> sa.Select[Any]:
     """Select records whose key has at least `minimum` records, if required near ones and with different values."""
+    if question.is_of_every_record:
+        return sa.select(*(question.keyed.c[name] for name in question.columns)).where(question.takes_part)
     if question.keys:
         return _repeated_under_any(question)
     keyed, key = question.keyed, question.key

@@ -57,6 +57,11 @@ def group_in_words(text: str) -> str:
     return _words(parse_group(text).root, of_group=True)
 
 
+def node_in_words(node: Node) -> str:
+    """Return a part of an expression on a record in words."""
+    return _words(node)
+
+
 def duration_in_words(length: dt.timedelta) -> str:
     """Return a duration in its largest whole unit: "15 minutes"."""
     micros = length // dt.timedelta(microseconds=1)

@@ -4,4 +4,5 @@ KINDS: dict[str, str] = {
     "duplicates": "rules.kinds.duplicates:Duplicates",
     "reconciliation": "rules.kinds.reconciliation:Reconciliation",
     "sql": "rules.kinds.custom_sql:CustomSql",
+    "check": "rules.kinds.check:Check",
 }

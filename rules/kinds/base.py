@@ -74,9 +74,6 @@ class Rule(Strict):
     """Settings that hold an expression, or a mapping of them, with the function that parses it; `a.b` is b inside a."""
     roles: ClassVar[Mapping[str, str]] = {"keep": "keeper", "surplus": "surplus"}
     """The words for the records of a group in `expect` of an example, and the role that each of them names."""
-    nouns: ClassVar[tuple[str, str]] = ("finding", "findings")
-    """The singular and plural noun for the rule's findings."""
-
     name: str = Field(exclude=True)
     kind: str = Field(description="The kind of rule.")
     dataset: str = Field(description="The dataset whose records the rule reads.")
@@ -211,6 +208,11 @@ class Rule(Strict):
     def keep_columns(self) -> tuple[str, ...]:
         """The columns that choose which record of a group stays."""
         return ()
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """The singular and plural noun for the rule's findings."""
+        return "finding", "findings"
 
     @property
     def agreeing(self) -> tuple[tuple[str, str], ...]:

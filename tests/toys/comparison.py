@@ -47,13 +47,16 @@ class MirroredRule(Rule):
     """kind: mirrored."""
 
     dataset_settings: ClassVar[tuple[str, ...]] = ("dataset", "right")
-    nouns: ClassVar[tuple[str, str]] = ("discrepancy", "discrepancies")
 
     kind: Literal["mirrored"] = "mirrored"
     dataset: str = Field(alias="left", description="The dataset on the left.")
     right: str = Field(description="The dataset that should mirror it.")
     reference: Sides = Field(description="The columns that are matched.")
     amount: Sides = Field(description="The columns that must agree.")
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        return "discrepancy", "discrepancies"
 
     @property
     def by_records(self) -> bool:

@@ -22,7 +22,7 @@ from rules.engines.scope import Changed, KnownGroup, KnownGroups, Scope, Unscope
 from rules.expressions import parse, parse_group
 from rules.expressions.falling import falls
 from rules.expressions.tree import Call, walk
-from rules.kinds.duplicates import share
+from rules.implausible import FEW as MOST_FINDINGS
 from rules.kinds.duplicates.bound import BoundRule
 from rules.kinds.duplicates.groups import DatasetGrouping, Key
 from rules.values import RecordId, Type, Value, sameness
@@ -160,7 +160,7 @@ class _Search:
         for part in self._parts_of_keys():
             groups += self._grouping.of_rows(self._repeated(part))
             records = sum(len(group.members) for group in groups)
-            if records > share.FEW:
+            if records > MOST_FINDINGS:
                 raise Unscoped(f"the groups that may have changed hold {records:,} records, and `max_share` counts all")
             if self._bound.rule.by_records:
                 self._add_rivals(groups)

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rules.engines.base import DuplicateGroup, Positions
-from rules.implausible import KeyTooCommon, LargeGroup
+from rules.implausible import FEW, KeyTooCommon, LargeGroup
 from rules.kinds.duplicates.bound import Criteria
 from rules.values import Value
 
-FEW = 10_000
-"""Records that the groups of any rule may hold: a person can go through so many findings."""
 _SHOWN = 3
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from rules.expressions.words import condition_in_words, group_in_words, name_in_words
+from rules.implausible import FEW
 from rules.keeper import criteria_in_words, kept_in_words
 from rules.kinds.duplicates.bound import BoundRule, Criteria
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.kinds.duplicates.reasons import distance_in_words, order_in_words
-from rules.kinds.duplicates.share import FEW
 from rules.kinds.duplicates.sides import SeveralBound
 from rules.models import KeyPart
 from rules.normalise.words import in_words

@@ -183,8 +183,6 @@ class ReconciliationRule(Rule):
         "totals.sum": parse,
     }
 
-    nouns: ClassVar[tuple[str, str]] = ("discrepancy", "discrepancies")
-
     kind: Literal["reconciliation"] = "reconciliation"
     dataset: str = Field(alias="left", description="The dataset that is compared.")
     right: str = Field(description="The dataset it is compared with.")
@@ -463,6 +461,10 @@ class ReconciliationRule(Rule):
         by = self.totals.by if self.totals else ()
         meant = (*self.key_pairs, *by, *self.prefer)
         return (*((pair.left.column, pair.right.column) for pair in meant), *self.agreeing)
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        return "discrepancy", "discrepancies"
 
     def because(self, form: str) -> str:
         names = _in_words([self.totals.by] if self.totals else self.keys) or "date and amount"
