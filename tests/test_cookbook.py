@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 
@@ -35,6 +36,25 @@ def test_the_cookbook_has_thirty_situations_each_with_one_recipe() -> None:
 
     assert len(sections) >= 30
     assert [section.count("```yaml recipe\n") for section in sections] == [1] * len(sections)
+
+
+def test_the_recipe_of_first_digits_finds_the_digit_that_is_too_frequent(tmp_path: Path) -> None:
+    draw = random.Random(7)
+    amounts = [10 ** draw.uniform(1, 4) for _ in range(1000)]
+    invented = [draw.uniform(470, 499) for _ in range(80)]
+    lines = [f"{line},2026-03-02,{amount:.2f},EUR" for line, amount in enumerate((*amounts, *invented), 1)]
+    (tmp_path / "exports").mkdir()
+    (tmp_path / "exports" / "bank-1.csv").write_text("line,booked,amount,currency\n" + "\n".join(lines[:1000]) + "\n")
+    [recipe] = [block for block in recipes() if block.body.startswith("unusual-first-digit")]
+    project = Project(tmp_path).write(configuration(recipe) + "jobs: {digits: {rules: [unusual-first-digit]}}\n")
+
+    honest = project("run", "digits", "--json")
+    (tmp_path / "exports" / "bank-2.csv").write_text("line,booked,amount,currency\n" + "\n".join(lines[1000:]) + "\n")
+    doubtful = project("run", "digits", "--json")
+
+    assert (honest.code, doubtful.code) == (0, 0), (honest.said, doubtful.said)
+    assert honest.json["findings"] == []
+    assert [finding["key"] for finding in doubtful.json["findings"]] == [{"group_key": 4}]
 
 
 def test_a_recipe_whose_rule_is_wrong_fails(tmp_path: Path) -> None:
