@@ -562,3 +562,23 @@ def test_tables_fit_a_terminal_break_no_word_and_leave_out_what_says_nothing(sho
     assert sum(bool(re.search(r"\x1b\[31mhigh *\x1b\[0m", line)) for line in coloured) == 3
     assert not any("\x1b[31m" in line for line in on_terminal(shop, "rules", "--no-color"))
     assert "\x1b" not in shop("rules").out
+
+
+def test_a_narrow_terminal_leaves_out_since_and_records_before_it_breaks_a_word(tmp_path: Path) -> None:
+    iban = "DE89370400440532013000"
+    (tmp_path / "payments.csv").write_text(f"id,iban,amount\n1,{iban},1234567.50\n2,{iban},1234567.50\n")
+    project = Project(tmp_path).write(
+        "version: 1\nsources: {files: {type: files}}\n"
+        "datasets: {payments: {source: files, path: payments.csv, id: id, columns: {amount: decimal},"
+        " money: {amount: amount, currency: EUR}}}\n"
+        "rules: {paid-twice: {kind: duplicates, dataset: payments, key: [iban], severity: critical}}\n"
+    )
+    project("run")
+
+    drawn = [plain(line) for line in on_terminal(project, "findings")]
+
+    assert max(map(len, drawn)) <= 80
+    assert "since" not in drawn[0]
+    for word in ("critical", "paid-twice", iban, "1,234,567.50"):
+        assert any(word in line for line in drawn), word
+    assert "since" in project("findings").out.splitlines()[0]

@@ -139,6 +139,37 @@ def test_a_queue_is_cleared_by_keys_with_the_focus_on_what_comes_next(chromium: 
     assert person.trouble == []
 
 
+@pytest.mark.parametrize(("keys", "dismissed"), [("jd", 0), ("ja", 0), ("dd", 1), ("dj", 1), ("jjd", 0)])
+def test_a_key_never_decides_about_a_finding_that_the_person_left(
+    keys: str, dismissed: int, chromium: Browser, site: Site
+) -> None:
+    """All keys arrive before the next page does."""
+    person = Person.at(chromium, site.url).sign_in("otto")
+    person.go("/review")
+    person.press("j")
+
+    with person.page.expect_navigation():
+        person.page.evaluate(
+            "keys => { for (const key of keys) document.body.dispatchEvent(new KeyboardEvent('keydown', "
+            "{key, bubbles: true, cancelable: true})); }",
+            keys,
+        )
+    person.press("k")  # keys work again
+
+    assert states(site) == ["awaiting_approval"] * (GROUPS - dismissed) + ["dismissed"] * dismissed
+    assert person.trouble == []
+
+
+def test_the_decision_bar_leaves_the_page_to_the_plan(chromium: Browser, site: Site) -> None:
+    person = Person.at(chromium, site.url, viewport={"width": 1280, "height": 800}).sign_in("otto")
+    person.go("/review")
+
+    box = person.page.locator(".decide").bounding_box()
+
+    assert box is not None
+    assert box["height"] <= 135
+
+
 def test_one_and_many_are_handled_with_a_key(chromium: Browser, site: Site) -> None:
     person = Person.at(chromium, site.url).sign_in("bob")
     person.go("/review")
@@ -409,7 +440,11 @@ def test_enter_in_a_field_decides_nothing_but_assigns_where_a_person_is_named(
 ) -> None:
     person = Person.at(chromium, site.url, java_script_enabled=has_script).sign_in("bob")
     person.go("/review")
-    fields = [("#note", None), ("#to", ".assign summary"), ("#many-note", ".items li:nth-child(2) input")]
+    fields = [
+        ("#note", None),
+        ("#to", ".assign summary"),
+        ("#many-note", ".items li:nth-child(2) input"),
+    ]
     for field, shown_by in fields:
         if has_script or field != "#to":
             if shown_by is not None:

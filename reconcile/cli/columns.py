@@ -51,6 +51,22 @@ def without_usual(
     return [headings[place] for place in places], cells, [n for n, place in enumerate(places) if place in right]
 
 
+def without_spare(
+    headings: Sequence[str], rows: Sequence[Sequence[Cell]], right: Sequence[int], spare: Sequence[str], width: int
+) -> tuple[list[str], list[list[Cell]], list[int]]:
+    """Leave out one column of `spare` headings after another, until no word has to be broken."""
+    left_out: set[int] = set()
+    for heading in spare:
+        places = [place for place in range(len(headings)) if place not in left_out]
+        kept = [[row[place] for place in places] for row in (headings, *rows)]
+        if word_widths(kept, width) is not None:
+            break
+        left_out |= {place for place in places if headings[place] == heading}
+    places = [place for place in range(len(headings)) if place not in left_out]
+    cells = [[row[place] for place in places] for row in rows]
+    return [headings[place] for place in places], cells, [n for n, place in enumerate(places) if place in right]
+
+
 def word_widths(rows: Sequence[Sequence[Cell]], width: int) -> list[int] | None:
     """Return widths of columns at which no word is broken, the narrow ones unfolded; None if there are none."""
     columns = list(zip(*rows, strict=True))

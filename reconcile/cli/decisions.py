@@ -214,7 +214,7 @@ def _list(out: Output, views: Sequence[FindingView]) -> None:
     if any(given):
         headings.append("approvals")
         rows = [(*row, count) for row, count in zip(rows, given, strict=True)]
-    out.table(headings, rows, right=(5, 6))
+    out.table(headings, rows, right=(5, 6), spare=("since", "records"))
 
 
 def _row(view: FindingView) -> tuple[Cell, ...]:

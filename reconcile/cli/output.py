@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 import typer
 
 from reconcile.cli import exits
-from reconcile.cli.columns import BETWEEN, Cell, Styled, cell_width, visible_cell, without_usual, word_widths
+from reconcile.cli.columns import (
+    BETWEEN,
+    Cell,
+    Styled,
+    cell_width,
+    visible_cell,
+    without_spare,
+    without_usual,
+    word_widths,
+)
 from reconcile.errors import Failed
 from reconcile.telemetry import visible
 
@@ -160,15 +169,18 @@ class Output:
         right: Sequence[int] = (),
         fit: bool = False,
         usual: Mapping[int, str] | None = None,
+        spare: Sequence[str] = (),
     ) -> None:
         """Print aligned columns; cells are plain text, never markup. With `fit`, cells are folded into `width`.
 
         Without it, so are those for a terminal, where columns without any value are left out; any other output gets
-        one line per row and all columns. `usual` has a value for some columns that is no news either.
+        one line per row and all columns. `usual` has a value for some columns that is no news either. `spare` are the
+        headings of columns that a narrow terminal leaves out, the first one first, before it breaks a word.
         """
         names, cells = list(map(visible.line, headings)), [[visible_cell(cell) for cell in row] for row in rows]
         if sys.stdout.isatty() and not fit:
             names, cells, right = without_usual(names, cells, right, usual or {})
+            names, cells, right = without_spare(names, cells, right, spare, self.width)
         width = self.width if fit or sys.stdout.isatty() else _ENDLESS
         if not self._lined_up(names, cells, right, width):
             self._folded(names, cells, right, width)

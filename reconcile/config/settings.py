@@ -59,6 +59,15 @@ if TYPE_CHECKING:
 DEFAULT_STATE = "sqlite:///reconcile.db"
 DEFAULT_MEMORY = 2_000_000_000
 COLUMN_TYPES = ("text", "integer", "decimal", "float", "boolean", "date", "instant")
+OTHER_NAMES = {
+    **dict.fromkeys(("datetime", "timestamp", "timestamptz", "time"), "instant"),
+    **dict.fromkeys(("string", "str", "varchar", "char"), "text"),
+    **dict.fromkeys(("int", "bigint", "long"), "integer"),
+    **dict.fromkeys(("number", "numeric", "money", "currency"), "decimal"),
+    **dict.fromkeys(("double", "real"), "float"),
+    "bool": "boolean",
+}
+"""What other programs call a type of columns, and our name of it."""
 EPOCHS = ("epoch s", "epoch ms", "epoch us")
 """The formats of instants that are numbers since 1970."""
 
@@ -220,7 +229,9 @@ def _column(value: Any) -> Any:
     if not word:
         raise ValueError("declare a column by its type, like decimal, or by {is: expression}")
     if word not in COLUMN_TYPES and not _SIZED_DECIMAL.fullmatch(word):
-        raise ValueError(f"`{short(word)}` is not a type; {suggestion(word, COLUMN_TYPES)}")
+        meant = OTHER_NAMES.get(word.lower())
+        advice = suggestion(word, COLUMN_TYPES) if meant is None else f"write `{meant}`"
+        raise ValueError(f"`{short(word)}` is not a type; {advice}")
     if form and word not in ("date", "instant"):
         raise ValueError(f"only date and instant take a format; write `{word}` alone")
     if form.split()[:1] == ["epoch"]:

@@ -10,7 +10,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from connectors.coerce import Coercion
 from connectors.declared import Notation, declared
 from reconcile.detection import epochs, unseen
 from reconcile.detection.subject import Subject
+from rules.document.mistakes import listed
 from rules.values import PLACE
 
 SAMPLE = 1_000
@@ -43,10 +44,14 @@ Columns = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Proposals:
-    """Remarks with settings to copy to the dataset; `wrong` holds sentences about declared types that read no value."""
+    """Remarks with settings to copy to the dataset; `wrong` holds sentences about declared types that read no value.
+
+    `types` are those of undeclared columns whose texts are all numbers or times.
+    """
 
     remarks: tuple[str, ...] = ()
     wrong: tuple[str, ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,20 @@ def proposals(subject: Subject) -> Proposals:
     remarks = _remarks(forms.types, forms.marks, forms.settings, forms.nulls, forms.values)
     texts = {name: counts for name, counts in forms.cells.items() if forms.columns.get(name, "text") == "text"}
     more = (*_questions(forms.unclear), *partial, *_mixtures(forms), *unseen.sentences(texts))
-    return Proposals((*remarks, *more), wrong)
+    undeclared = {name: word for name, word in forms.types.items() if name not in forms.settings.columns}
+    return Proposals((*remarks, *more), wrong, undeclared)
+
+
+def compared_as_text(dataset: str, named: Iterable[str], types: Mapping[str, str]) -> str:
+    """Return a sentence about the columns that a rule names though their texts are numbers or times; or nothing."""
+    texts = {name: word for name, word in types.items() if name in set(named)}
+    if not texts:
+        return ""
+    lines = ", ".join(f"{_quoted(name)}: {_quoted(word)}" for name, word in texts.items())
+    return (
+        f"compares {listed(texts)} of `{dataset}` as text, character by character; to compare values, declare "
+        f"`columns: {{{lines}}}`"
+    )
 
 
 def _mixtures(forms: Forms) -> Iterator[str]:

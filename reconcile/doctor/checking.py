@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from connectors.base import Replicated
@@ -17,7 +17,7 @@ from reconcile.app import Application
 from reconcile.detection import blocks, detect, increments, subtotals, titles, without_effect
 from reconcile.detection.detect import RuleDoesNotFit
 from reconcile.detection.examples import example_mistakes
-from reconcile.detection.proposals import proposals
+from reconcile.detection.proposals import compared_as_text, proposals
 from reconcile.detection.subject import Subject, Subjects
 from reconcile.errors import Failed, Wrong
 from reconcile.journal import ownership
@@ -75,24 +75,25 @@ def look(application: Application, source: str | None = None) -> Iterator[Look]:
     looks = {name: _source(application, name) for name in (project.sources if source is None else (source,))}
     yield from looks.values()
     subjects: dict[str, Subject] = {}
+    undeclared: dict[str, Mapping[str, str]] = {}
     for dataset in project.datasets.values():
         if dataset.source in looks and looks[dataset.source].wrong:
             sentence = f"skipped: source {dataset.source} is unavailable"
             yield Look(f"dataset {dataset.name}", sentence, looks[dataset.source].code)
         elif dataset.source in looks:
-            yield _dataset(application, dataset.name, subjects)
-    yield from _rules(application, subjects)
+            yield _dataset(application, dataset.name, subjects, undeclared)
+    yield from _rules(application, subjects, undeclared)
     if source is None:
         for name in project.channels:
             yield _channel(application, name)
 
 
-def _rules(application: Application, subjects: Subjects) -> Iterator[Look]:
+def _rules(application: Application, subjects: Subjects, undeclared: Mapping[str, Mapping[str, str]]) -> Iterator[Look]:
     """Check every rule whose datasets are all among these, and the owner of what it cleans."""
     owners: set[str] = set()
     for rule in application.project.rules.values():
         if subjects.keys() >= set(rule.datasets):
-            rule_look = _rule(application, rule, {name: subjects[name] for name in rule.datasets})
+            rule_look = _rule(application, rule, {name: subjects[name] for name in rule.datasets}, undeclared)
             yield rule_look
             if not rule_look.wrong:
                 yield from _examples(application, rule, subjects)
@@ -114,7 +115,10 @@ def _source(application: Application, name: str) -> Look:
     return Look(f"source {name}", f"{sentence}; runs read its replica at {replica}" if replica else sentence)
 
 
-def _dataset(application: Application, name: str, subjects: dict[str, Subject]) -> Look:
+def _dataset(
+    application: Application, name: str, subjects: dict[str, Subject], undeclared: dict[str, Mapping[str, str]]
+) -> Look:
+    """Check a dataset; add it to `subjects`, and the likely types of its columns of texts to `undeclared`."""
     warnings = _titles(application, name)
     settings = application.project.datasets[name].settings
     warnings += tuple(f"dataset {name}: {remark}" for remark in without_effect.remarks(settings))
@@ -122,6 +126,7 @@ def _dataset(application: Application, name: str, subjects: dict[str, Subject]) 
         subject = subjects[name] = application.subject(name)
         warnings += tuple(f"dataset {name}: {problem.first}: {problem.reason}" for problem in subject.warnings())
         proposed = proposals(subject)
+        undeclared[name] = proposed.types
         warnings += tuple(f"dataset {name}: {remark}" for remark in proposed.remarks)
         if repeated := blocks.written_once(subject):
             warnings += (f"dataset {name}: {blocks.remark(repeated)}",)
@@ -146,15 +151,21 @@ def _titles(application: Application, name: str) -> tuple[str, ...]:
     return () if remark is None else (f"dataset {name}: {remark}",)
 
 
-def _rule(application: Application, rule: Rule, subjects: Subjects) -> Look:
+def _rule(
+    application: Application, rule: Rule, subjects: Subjects, undeclared: Mapping[str, Mapping[str, str]]
+) -> Look:
     try:
         fitted = detect.fit(rule, subjects)
         choice = detect.choose(rule, fitted, subjects)
     except RuleDoesNotFit as error:
         sentence = application.project.at_setting(rule.name, str(error), error.mistakes[0])
         return Look(f"rule {rule.name}", sentence, _WRONG)
+    named = fitted.named
+    remarks = (compared_as_text(name, named.get(name, ()), undeclared.get(name, {})) for name in rule.datasets)
     result = Look(
-        f"rule {rule.name}", f"fits; {choice.engine}, because {choice.reason}{_increments(rule, fitted, subjects)}"
+        f"rule {rule.name}",
+        f"fits; {choice.engine}, because {choice.reason}{_increments(rule, fitted, subjects)}",
+        warnings=tuple(f"rule {rule.name}: it {remark}" for remark in remarks if remark),
     )
     return result if rule.clean is None else _cleaning(application, rule, fitted, subjects, result)
 
@@ -197,7 +208,7 @@ def _cleaning(application: Application, rule: Rule, fitted: Fitted, subjects: Su
     if mistakes:
         placed = (_at_setting(application, rule, mistake) for mistake in mistakes)
         return Look(result.subject, "; ".join(placed), _WRONG)
-    return Look(result.subject, f"{result.sentence}; {_conditions(rule, catalogue)}")
+    return replace(result, sentence=f"{result.sentence}; {_conditions(rule, catalogue)}")
 
 
 def _at_setting(application: Application, rule: Rule, mistake: str) -> str:

@@ -144,12 +144,7 @@ class Binder:
             return left, self.as_time(node, right, left.type)
         if right.type in _TIMES and left.constant:
             return self.as_time(node, left, right.type), right
-        notation = (
-            "text is written in single"
-            if (left if left.constant else right).type.is_number
-            else "number is written without"
-        )
-        advice = f"a {notation} quotes" if Type.TEXT in (left.type, right.type) else ""
+        advice = _quotes(left, right) if Type.TEXT in (left.type, right.type) else ""
         if {left.type, right.type} == set(_TIMES):
             advice = "compare columns of one of the two types"
         raise self.error(node, f"Cannot compare {left.type.value} with {right.type.value}", advice)
@@ -240,6 +235,16 @@ def _day(value: Value, zone: ZoneInfo) -> dt.date | None:
 
 def _times(kind: Type) -> str:
     return "write '2026-01-31'" if kind is Type.DATE else "write '2026-01-31', or '2026-01-31T12:00:00+01:00'"
+
+
+def _quotes(left: Typed, right: Typed) -> str:
+    """Return how to compare a text with something else."""
+    constant, column = (left, right) if left.constant else (right, left)
+    if not constant.type.is_number:
+        return "a number is written without quotes"
+    is_column = column.type is Type.TEXT and not column.constant
+    declare = "declare a column of numbers as decimal or integer under columns:; " if is_column else ""
+    return f"{declare}a text is written in single quotes"
 
 
 def _declare(kind: Type) -> str:

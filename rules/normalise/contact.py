@@ -71,10 +71,15 @@ def _check_region(argument: Any) -> None:
         raise ValueError("takes the region of numbers without a country code, in two capital letters, like `phone: DE`")
 
 
+SHORTEST_PHONE = 7
+"""The digits of the shortest number that subscribers have, with its country's code; `12` or `000` is a placeholder."""
+
+
 def phone(value: str, region: str | None) -> str | None:
     """Return the number as E.164, by default of that region; None if it is not a number.
 
-    Letters are never read as digits, and a number with an extension differs from the one without: both give None.
+    Letters are never read as digits, and a number with an extension differs from the one without: both give None. So
+    does a number of fewer than SHORTEST_PHONE digits.
     Without a region only numbers with a country code are read.
     """
     numbers = library()
@@ -87,7 +92,8 @@ def phone(value: str, region: str | None) -> str | None:
         return None
     if number.extension or not numbers.is_possible_number(number):
         return None
-    return str(numbers.format_number(number, numbers.PhoneNumberFormat.E164))
+    international = str(numbers.format_number(number, numbers.PhoneNumberFormat.E164))
+    return international if len(international) > SHORTEST_PHONE else None
 
 
 CONTACT = (
@@ -112,7 +118,7 @@ CONTACT = (
         lambda value, argument, _timezone: phone(value, argument),
         _TEXT,
         _check_region,
-        version=3,
+        version=4,
         words="as an international phone number, by default of {}",
     ),
 )

@@ -21,6 +21,27 @@
     return elements;
   };
 
+  // What a person sees is decided about: once a key or a click asks for the next page, keys of this one do nothing.
+  // A page that was asked for and never came, such as a download, gives them back.
+  const WAIT = 10_000;
+  let isLeaving = false;
+  const leave = (is) => {
+    isLeaving = is;
+    if (is) document.documentElement.setAttribute("aria-busy", "true");
+    else document.documentElement.removeAttribute("aria-busy");
+  };
+  const asksForPage = (link) => link !== null && link.origin === location.origin && !link.target && !link.hash && !link.hasAttribute("download");
+  const leaveSoon = () => { leave(true); setTimeout(() => leave(false), WAIT); };
+  addEventListener("pageshow", () => leave(false));
+  document.addEventListener("submit", (event) => {
+    if (isLeaving) event.preventDefault();
+    else if (!event.defaultPrevented && event.target.method !== "dialog") leaveSoon();
+  });
+  document.addEventListener("click", (event) => {
+    const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+    if (isPlain && !event.defaultPrevented && event.target instanceof Element && asksForPage(event.target.closest("a[href]"))) leaveSoon();
+  });
+
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape" && isTyping(event.target)) event.target.blur();
@@ -28,6 +49,7 @@
     const wanted = keyed().get(event.key);
     if (!wanted) return;
     event.preventDefault();
+    if (isLeaving) return;
     if (wanted.matches("input:not([type=checkbox]), select, textarea")) wanted.focus();
     else wanted.click();
   });
