@@ -177,15 +177,20 @@ def _refuse_unreadable(dataset: str, identity: RuleIdentity, detected: Detected,
     """Raise MuchUnreadable if a column can't be read in more than half of the records, or in FEW and over a tenth.
 
     Records that were left out for such a cell count too. What an earlier run could not read either, a person has
-    accepted.
+    accepted, if it was so much that the run was refused: a smaller share was never shown to anybody, and would let the
+    next run pass with a tenth more.
     """
     left_out = sum(cells.records for cells in detected.unreadable if cells.read_as == "" and cells.column != "*")
     read = detected.detection.read - detected.detection.unread + left_out
-    accepted = 0.0 if before is None else before.skipped / max(before.read, 1)
+    is_accepted = before is not None and _is_much(before.skipped, before.read)
+    accepted = before.skipped / max(before.read, 1) if before is not None and is_accepted else 0.0
     for cells in detected.unreadable:
-        is_many = cells.records * 2 > read or cells.records >= FEW
-        if is_many and cells.records / max(read, 1) - accepted > _MANY_MORE:
+        if _is_much(cells.records, read) and cells.records / max(read, 1) - accepted > _MANY_MORE:
             raise MuchUnreadable(dataset, _counts(detected), identity.name, cells, read)
+
+
+def _is_much(records: int, read: int) -> bool:
+    return records * 2 > read or (records >= FEW and records / max(read, 1) > _MANY_MORE)
 
 
 def _refuse_far_fewer(
