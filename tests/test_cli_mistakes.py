@@ -120,7 +120,11 @@ def test_a_name_that_stands_twice_in_a_header_is_told_by_check_and_by_the_runs_o
 @pytest.mark.parametrize(
     ("written", "instead", "sentence"),
     [
-        ("status = 'ok'", "status = 5", "Cannot compare text with integer at column 8 of `status = 5`; declare a column"),
+        (
+            "status = 'ok'",
+            "status = 5",
+            "Cannot compare text with integer at column 8 of `status = 5`; declare a column",
+        ),
         ("status = 'ok'", "id = '5'", "Cannot compare integer with text at column 4 of `id = '5'`; a number is"),
         ("status = 'ok'", "5 = status", "; a text is written in single quotes."),
         ("currency: currency", "currency: euro", "write a column, or a currency as three capitals like EUR; known"),
