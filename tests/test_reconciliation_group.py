@@ -170,6 +170,44 @@ def test_a_document_agrees_in_a_column_as_a_bundle_does(
     assert [form for form, _, _ in shown(detection)] == ([] if agrees else ["mismatch"])
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "second"),
+    [
+        (Type.BYTES, b"ab", b"c"),
+        (Type.BOOLEAN, True, None),
+        (Type.FLOAT, 1.5, 2.5),
+        (Type.INTEGER, 1, 2),
+        (Type.DECIMAL, Decimal("1.50"), Decimal("2.5")),
+        (Type.DATE, dt.date(2026, 3, 1), dt.date(2026, 3, 2)),
+        (Type.INSTANT, dt.datetime(2026, 3, 1, 1, tzinfo=dt.UTC), dt.datetime(2026, 3, 1, 2, tzinfo=dt.UTC)),
+    ],
+)
+def test_values_of_every_type_agree_or_differ(kind: Type, value: Value, second: Value) -> None:
+    bank = [line(1, 150, extra=value)]
+    ledger = [line(11, 100, extra=value), line(12, 50, extra=value)]
+    text = f"{GROUP}{AMOUNTS}compare: extra"
+    types = {**COLUMNS, "extra": kind}
+
+    same = Compared(bank, ledger, types=types).detect(text)
+    differ = Compared(bank, [ledger[0], ledger[1] | {"extra": second}], types=types).detect(text)
+
+    assert (shown(same), same.matched) == ([], 1)
+    [finding] = differ.groups
+    assert isinstance(finding, Discrepancy)
+    assert [(each.column, each.left, each.right) for each in finding.differences] == [("extra", value, second)]
+
+
+def test_equal_records_without_an_id_are_counted_apart() -> None:
+    ledger = [line(0, 50), line(0, 50), line(0, 7, "D-2")]
+
+    detection = Compared([line(1, 100)], ledger, types=COLUMNS, money=MONEY, id=()).detect(GROUP + AMOUNTS)
+
+    assert detection.matched == 1
+    [finding] = detection.groups
+    assert isinstance(finding, Discrepancy)
+    assert [member.values["amount"] for member in finding.right] == [7]
+
+
 def test_documents_that_repeat_the_key_are_shown_whole() -> None:
     finding = only([line(1, 150)], [line(11, 100), line(12, 50), line(13, 7, "D-2")], GROUP)
 

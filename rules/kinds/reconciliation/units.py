@@ -101,7 +101,16 @@ class UnitTable(SideTable):
         """Return a value of a record; those of a group and those to compare as texts, equal for equal values."""
         value = self.records.value(name)
         is_text = name.startswith(("group_", "compare_")) and not self._is_added(name)
-        return self.records.canonical(name, value) if is_text else value
+        return self._text(name, value) if is_text else value
+
+    def _text(self, name: str, value: Element) -> Element:
+        """Return a value as a text that equal values of both sides have; only floats need Python for it."""
+        held = self.records.held(name)
+        if held.is_text or held.type.is_number:
+            return self.records.canonical(name, value)
+        if held.type is Type.BYTES:
+            return sa.func.hex(value)
+        return sa.cast(sa.func.epoch_us(value) if held.type is Type.INSTANT else value, sa.Text())
 
     def _united(self) -> sa.Select[Any]:
         records, places, labels = self.records, self.places, self.labels
