@@ -17,6 +17,7 @@ from reconciliation_support import MONEY, TYPES, Compared
 from test_reconciliation_oracle import datasets, found, rules, seeds
 
 from rules.engines.base import Discrepancy
+from rules.kinds.reconciliation import assigning, matching
 from rules.values import Type
 
 pytestmark = pytest.mark.slow
@@ -107,6 +108,16 @@ def test_the_answer_is_that_of_the_oracle_in_any_order(rule: tuple[str, Case], s
 def test_keys_that_contain_a_value_have_groups_too(drawn: tuple[str, Case, int], seed: int) -> None:
     text, case, side = drawn
     assert_agrees(text, case, *texts(seed, side))
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(grouped(), seeds)
+def test_it_does_not_depend_on_the_parts_in_which_keys_are_matched(rule: tuple[str, Case], seed: int) -> None:
+    text, case = rule
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(matching, "RECORDS_OF_A_PART", 3)
+        patched.setattr(assigning, "AT_ONCE", 2)
+        assert_agrees(text, case, *documents(seed))
 
 
 def assert_agrees(text: str, case: Case, left: Sequence[Row], right: Sequence[Row]) -> None:
