@@ -43,6 +43,8 @@ class Case:
 
     `parts` names the columns of the key, whose normalised values `key` returns. `others` are the same rule with its
     other keys.
+    `documents` are the columns of `group`, whose normalised values `document` returns; `part` returns that of a part
+    of the key.
     """
 
     key: Callable[[Row], Any]
@@ -67,6 +69,9 @@ class Case:
     money: bool = False
     others: tuple[Case, ...] = ()
     contained: Contained | None = None
+    documents: tuple[str | None, str | None] = (None, None)
+    document: Callable[[Any], Any] = lambda value: value
+    part: Callable[[str, Row], Any] = lambda name, row: row[name]
 
     @property
     def every_key(self) -> tuple[Case, ...]:
@@ -95,7 +100,7 @@ class Answer:
     alone: list[Alone] = field(default_factory=list, compare=False)
 
     def add(self, form: str, left: Sequence[Row], right: Sequence[Row], reason: str | None = None) -> None:
-        ids = [tuple(sorted(row["id"] for row in rows)) for rows in (left, right)]
+        ids = [tuple(sorted(number for row in rows for number in _ids(row))) for rows in (left, right)]
         self.findings.append((form, ids[0], ids[1], reason))
 
 
@@ -105,9 +110,7 @@ def answer(case: Case, left: Sequence[Row], right: Sequence[Row]) -> Answer:
     keyed = _nothing_keyed()
     complete: list[tuple[int, Row]] = []
     for side, rows in enumerate((left, right)):
-        for row in sorted(rows, key=lambda row: row["id"]):
-            if case.where(row) is not True:
-                continue
+        for row in _units(case, side, [row for row in rows if case.where(row) is True]):
             reason = _lacks(case, row, side)
             if reason is None:
                 complete.append((side, row))
@@ -127,6 +130,48 @@ def answer(case: Case, left: Sequence[Row], right: Sequence[Row]) -> Answer:
         _tell_alone(given, each.side, [each.row], each.reason, is_due=each.is_due)
     given.findings.sort(key=repr)
     return given
+
+
+def _units(case: Case, side: int, rows: Sequence[Row]) -> list[Row]:
+    """The records in order, those of one document as one."""
+    column, alone = case.documents[side], itertools.count()
+    documents: dict[Any, list[Row]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: row["id"]):
+        value = None if column is None else case.document(row[column])
+        documents[next(alone) if value is None else (value,)].append(row)
+    return [_unit(case, column or "", members) if len(members) > 1 else members[0] for members in documents.values()]
+
+
+def _unit(case: Case, column: str, members: list[Row]) -> Row:
+    """Several records as one, with the values of the first where all must be alike."""
+    values = {name: [row[name] for row in members] for name in members[0]}
+
+    def combined(name: str, combine: Callable[[list[Any]], Any]) -> Any:
+        return None if None in values[name] else combine(values[name])
+
+    added = {"amount": combined("amount", sum)} if case.amounts or case.money else {}
+    alike = {name: each[0] if each == each[:1] * len(each) else None for name, each in values.items()}
+    unit = {**members[0], **added, "ids": tuple(values["id"]), "all": values, "alike": {**alike, **added}}
+    unit["waits"] = combined("at", min)
+    if case.date:
+        unit[case.date] = combined(case.date, min)
+    names = [name for each in case.every_key for name in each.parts] + ["currency"] * case.money
+    unlike = [name for name in names if len({case.part(name, row) for row in members}) > 1]
+    unit["unlike"] = f"records of one {column} differ in {unlike[0]}" if unlike else None
+    return unit
+
+
+def _ids(row: Row) -> tuple[int, ...]:
+    return tuple(row.get("ids", (row["id"],)))
+
+
+def _alike(row: Row, name: str) -> Any:
+    """The value that all records of a row have, or None."""
+    return row["alike"][name] if "alike" in row else row[name]
+
+
+def _records(rows: Iterable[Row]) -> int:
+    return sum(len(_ids(row)) for row in rows)
 
 
 def _open_records(case: Case, given: Answer, complete: Sequence[tuple[int, Row]]) -> None:
@@ -204,6 +249,8 @@ def _adds_currency(case: Case) -> bool:
 
 
 def _lacks(case: Case, row: Row, side: int) -> str | None:
+    if row.get("unlike"):
+        return str(row["unlike"])
     key = next((key for key in (each.key(row) for each in case.every_key) if key is not None), None)
     if key is None or (case.totals and None in key) or (_adds_currency(case) and row["currency"] is None):
         return "no key"
@@ -229,7 +276,8 @@ def _of_key(case: Case, given: Answer, left: list[Row], right: list[Row]) -> Non
 
 def _alone(case: Case, given: Answer, side: int, rows: list[Row], reason: str | None = None) -> None:
     is_due = any(_is_due(case, side, row) for row in rows)
-    if (len(rows) == 1 and (reason or "") not in _INCOMPLETE) or reason == "no records add up to it":
+    is_whole = (reason or "") not in _INCOMPLETE and not (reason or "").startswith("records of one")
+    if (len(rows) == 1 and is_whole) or reason == "no records add up to it":
         given.alone.append(Alone(side, rows[0], is_due, reason))
     else:
         _tell_alone(given, side, rows, reason, is_due=is_due)
@@ -242,7 +290,7 @@ def _tell_alone(given: Answer, side: int, rows: list[Row], reason: str | None, *
     if is_due:
         given.add(("left_only", "right_only")[side], *_sided(side, rows), reason)
     else:
-        given.waiting += len(rows)
+        given.waiting += _records(rows)
 
 
 def _near_misses(case: Case, rule: Case, given: Answer, complete: Sequence[Sequence[Row]]) -> None:
@@ -379,9 +427,8 @@ def _sided(side: int, rows: list[Row]) -> tuple[list[Row], list[Row]]:
 
 def _is_due(case: Case, side: int, row: Row) -> bool:
     grace = case.grace.get(("left", "right")[side])
-    if grace is None or row["at"] is None:
-        return True
-    return bool(row["at"] + grace <= case.slot)
+    moment = row["waits"] if "waits" in row else row["at"]
+    return grace is None or moment is None or bool(moment + grace <= case.slot)
 
 
 def _day(case: Case, side: int, row: Row) -> dt.date:
@@ -424,7 +471,15 @@ def _differing(case: Case, left: Row, right: Row) -> list[str]:
         names += ["currency"]
         if not case.amounts and case.many == (False, False):
             names += ["amount"]
-    return [name for name in names if left[name] != right[name]]
+    return [name for name in names if not _values_agree(name, left, right)]
+
+
+def _values_agree(name: str, left: Row, right: Row) -> bool:
+    """Whether each value of one agrees with each of the other, or the values of both can be paired."""
+    if name == "amount":
+        return bool(left[name] == right[name])
+    ours, theirs = (row["all"][name] if "all" in row else [row[name]] for row in (left, right))
+    return len({*ours, *theirs}) == 1 or Counter(ours) == Counter(theirs)
 
 
 def _same(case: Case, left: Row, right: Row) -> bool:
@@ -456,7 +511,7 @@ def _assigned(case: Case, given: Answer, left: list[Row], right: list[Row]) -> N
         if any(_is_due(case, side, row) for side, rows in longer for row in rows):
             given.add("ambiguous", lefts, rights)
         else:
-            given.waiting += len(lefts) + len(rights)
+            given.waiting += _records([*lefts, *rights])
     inside = {id(row) for group in merged for rows in group for row in rows}
     for side, rows in enumerate(open_rows):
         for row in rows:
@@ -469,7 +524,8 @@ def _assigned(case: Case, given: Answer, left: list[Row], right: list[Row]) -> N
 
 
 def _may_pair(case: Case, left: Row, right: Row) -> bool:
-    return all(None not in (left[name], right[name]) and left[name] != right[name] for name in case.differ)
+    values = [(_alike(left, name), _alike(right, name)) for name in case.differ]
+    return all(None not in both and both[0] != both[1] for both in values)
 
 
 def _like(case: Case, side: int, row: Row, other_side: int, other: Row) -> bool:
@@ -480,12 +536,13 @@ def _like(case: Case, side: int, row: Row, other_side: int, other: Row) -> bool:
 
 
 def _wanted(case: Case, row: Row) -> list[Any]:
-    return [row[name] for name in case.prefer]
+    return [_alike(row, name) for name in case.prefer]
 
 
 def _missed(case: Case, left: Row, right: Row) -> list[int]:
     """For each column that decides between partners, whether the two do not agree in it: an empty value never does."""
-    return [int(left[name] is None or left[name] != right[name]) for name in case.prefer]
+    values = [(_alike(left, name), _alike(right, name)) for name in case.prefer]
+    return [int(ours is None or ours != theirs) for ours, theirs in values]
 
 
 Group = tuple[list[Row], list[Row]]
@@ -572,7 +629,7 @@ def _bundled(case: Case, given: Answer, left: list[Row], right: list[Row]) -> No
 
 
 def _paired_off(name: str, left: list[Row], right: list[Row]) -> bool:
-    return Counter(row[name] for row in left) == Counter(row[name] for row in right)
+    return max(len(left), len(right)) > 1 and Counter(row[name] for row in left) == Counter(row[name] for row in right)
 
 
 def _searched(case: Case, given: Answer, left: list[Row], right: list[Row]) -> None:

@@ -19,6 +19,10 @@ def reasons(rule: ReconciliationRule, datasets: Mapping[str, DatasetFacts]) -> I
     for path, part in rule.key_parts():
         if path[0] != "compare" and (step := emptying_step(part.steps)) is not None:
             yield (*path, part.column), f"`{step.name}` empties every text; remove a normaliser"
+    for side, dataset in zip(SIDES, (rule.dataset, rule.right), strict=True):
+        columns = {part.column for part in rule.group.of(side) if not part.steps} if rule.group else set()
+        if datasets[dataset].id and columns >= set(datasets[dataset].id):
+            yield ("group", side), "it names the whole `id`, so each record is alone; name the column of a document"
     texts = [getattr(rule.where, side) if rule.where else None for side in SIDES]
     if rule.dataset == rule.right and texts[0] == texts[1]:
         yield ("right",), "a dataset always agrees with itself; name another one, or give each side its own `where`"

@@ -50,6 +50,7 @@ class BoundSide:
     """One side of a rule.
 
     `keys` are in order of preference: a record that finds no partner by the first is matched by the next.
+    `group` are the values that are equal in the records of one partner; without any, each record is one.
     `amount` is the column of the amounts that the rule compares, `money` and `currency` those of the dataset's money.
     `made` are columns that the rule adds for these: an expression, or a currency that is the same for all records.
     """
@@ -62,6 +63,7 @@ class BoundSide:
     compare: tuple[KeyPart, ...]
     differ: tuple[KeyPart, ...]
     prefer: tuple[KeyPart, ...]
+    group: tuple[KeyPart, ...]
     date: str | None
     amount: str | None
     money: str | None
@@ -82,7 +84,7 @@ class BoundSide:
     @property
     def parts(self) -> tuple[KeyPart, ...]:
         """The parts of all settings that name a column with its normalisers."""
-        return (*self.key_parts, *self.compare, *self.differ, *self.prefer)
+        return (*self.key_parts, *self.compare, *self.differ, *self.prefer, *self.group)
 
     @cached_property
     def conditions(self) -> tuple[BoundExpression | None, BoundExpression | None]:
@@ -109,10 +111,15 @@ class BoundSide:
         values |= {f"compare_{n}": part for n, part in enumerate(self.compare)}
         values |= {f"differ_{n}": part for n, part in enumerate(self.differ)}
         values |= {f"prefer_{n}": part for n, part in enumerate(self.prefer)}
+        values |= {f"group_{n}": part for n, part in enumerate(self.group)}
         columns = {"date": self.date, "amount": self.amount, "money": self.money, "currency": self.currency}
         columns["grace"] = self.grace.column if self.grace else None
         columns |= {f"id_{n}": column for n, column in enumerate(self.relation.id)}
         return values | {name: KeyPart(column=column) for name, column in columns.items() if column is not None}
+
+    def is_added(self, part: KeyPart) -> bool:
+        """Return True if the values of a column are amounts, which are added up in a group."""
+        return not part.steps and part.column in (self.amount, self.money)
 
     def held(self, name: str) -> Held:
         part = self.values[name]
@@ -367,6 +374,7 @@ class _Draft:
             compare,
             tuple(pair.side(name) for pair in rule.differ),
             tuple(pair.side(name) for pair in rule.prefer),
+            rule.group.of(name) if rule.group else (),
             getattr(date, name) if date else None,
             self.amount,
             relation.money.amount if relation.money else None,

@@ -24,7 +24,7 @@ from rules.engines.compile import Columns
 from rules.engines.pushdown import Pushdown
 from rules.errors import RuleError
 from rules.kinds.base import Rows, Sample
-from rules.kinds.reconciliation import matching, members, near_misses, pulling, settling, totals, words
+from rules.kinds.reconciliation import matching, members, near_misses, pulling, settling, totals, units, words
 from rules.kinds.reconciliation.accounts import Account, Sums, accounts, proven
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide
 from rules.kinds.reconciliation.findings import Reporter
@@ -221,6 +221,7 @@ class _Run:
         workspace = self.workspace
         matched = matching.matched(workspace, statements, self.bound, states)
         outcomes = near_misses.joined(workspace, statements, self.bound, matched.outcomes)
+        outcomes = outcomes.with_records(lambda side, rows: units.records(workspace, statements.tables[side], rows))
         waiting = int((outcomes.forms[outcomes.members.number] == CODES[NOT_YET_DUE]).sum())
         for agreed, sums in zip(matched.agreed, self.settled.sums if self.settled else (), strict=False):
             agreed.plus(sums)

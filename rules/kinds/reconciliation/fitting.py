@@ -69,6 +69,8 @@ def _mistakes(bound: BoundRule) -> Iterator[str]:
         yield from _unlike(bound, different, "differ")
     for preferred in bound.rule.prefer:
         yield from _unlike(bound, preferred, "prefer")
+    for side in bound.sides:
+        yield from _of_group(side) if side.group else ()
     yield from _left_out(bound)
     yield from _tolerances(bound)
     yield from _of_money(bound)
@@ -109,6 +111,7 @@ def _named(bound: BoundRule, side: BoundSide) -> Iterator[tuple[str, str]]:
     yield from (("compare", part.column) for part in side.compare if part.column not in money)
     yield from (("differ", part.column) for part in side.differ)
     yield from (("prefer", part.column) for part in side.prefer)
+    yield from (("group", part.column) for part in side.group)
     named = {
         "tolerance.date": side.date,
         _amount_setting(bound.rule): None if side.amount in money else side.amount,
@@ -141,6 +144,22 @@ def _unsearchable(bound: BoundRule, pair: KeyPair) -> Iterator[str]:
             yield (
                 f"`contained` needs {names}, but `{part.column}` of `{side.relation.dataset}` is of type {kind.value}; "
                 "declare its type under `columns:`."
+            )
+
+
+def _of_group(side: BoundSide) -> Iterator[str]:
+    """Yield a sentence for each amount that a group cannot add up, or that is added up where it must be alike."""
+    dataset, schema = side.relation.dataset, side.columns.schema
+    for column in dict.fromkeys(part.column for part in side.key_parts if side.is_added(part)):
+        yield (
+            f"`key` names `{column}` of `{dataset}`, which `group` adds up; compare it with `tolerance: {{amount: …}}` "
+            "instead."
+        )
+    for amount in dict.fromkeys(name for name in (side.amount, side.money) if name in schema):
+        if schema[str(amount)].type is Type.FLOAT:
+            yield (
+                f"`group` adds up `{amount}` of `{dataset}`, which is a floating-point number; declare it as decimal "
+                "under `columns:`."
             )
 
 

@@ -17,6 +17,7 @@ from rules.kinds.reconciliation.links import name_each_other
 from rules.kinds.reconciliation.members import Record, Sides
 from rules.kinds.reconciliation.pairs import SIDES, ComparedPair
 from rules.kinds.reconciliation.texts import size
+from rules.models import KeyPart
 from rules.normalise import chain_function
 from rules.values import EXACT, Value, canonical, order_key
 
@@ -59,22 +60,21 @@ class Judge:
             yield from self._field(number, pair, sides)
 
     def kept_apart(self, sides: Sides) -> tuple[tuple[str, ...], tuple[Difference, ...]]:
-        """Return what is the same in two records that were not paired, by name, and what differs."""
-        [left], [right] = sides
+        """Return what is the same in two records, or groups, that were not paired, by name, and what differs."""
         same: list[str] = []
         differ: list[Difference] = []
-        for columns, is_same in self._paired_by(left, right):
+        for columns, values, is_same in self._paired_by(sides):
             if is_same:
                 same.append(columns[0] if columns[0] == columns[1] else " / ".join(columns))
             else:
-                differ.append(self.difference(*columns, left.values[columns[0]], right.values[columns[1]]))
+                differ.append(self.difference(*columns, *values))
         for number, pair in enumerate(self.bound.compared):
             differ += self._field(number, pair, sides)
         return tuple(same), tuple(differ)
 
-    def _paired_by(self, left: Record, right: Record) -> Iterator[tuple[tuple[str, str], bool]]:
-        """Yield the columns by which records are paired, and whether both records agree in them."""
-        date = self.bound.date
+    def _paired_by(self, sides: Sides) -> Iterator[tuple[tuple[str, str], tuple[Value, Value], bool]]:
+        """Yield the columns by which records are paired, what each side has there, and whether both agree."""
+        date, (left, right) = self.bound.date, (side[0] for side in sides)
         both = zip(self.bound.pairs, self.key_of(0, left), self.key_of(1, right), strict=True)
         for pair, ours, theirs in both:
             is_same = (
@@ -82,15 +82,23 @@ class Judge:
                 if pair.contained is None
                 else name_each_other(pair, [ours], [theirs])
             )
-            yield (pair.left.column, pair.right.column), is_same
+            columns = pair.left.column, pair.right.column
+            yield columns, (left.values[columns[0]], right.values[columns[1]]), is_same
         if date is not None:
+            first = _earliest(sides[0], date.left), _earliest(sides[1], date.right)
             zones = [side.relation.timezone for side in self.bound.sides]
-            days = day_of(left.values[date.left], zones[0]), day_of(right.values[date.right], zones[1])
-            yield (date.left, date.right), days[0] == days[1]
+            yield (date.left, date.right), first, day_of(first[0], zones[0]) == day_of(first[1], zones[1])
         left_amount, right_amount = (side.amount for side in self.bound.sides)
         if self.bound.limits is not None and left_amount is not None and right_amount is not None:
-            amounts = distances.number(left.values[left_amount]), distances.number(right.values[right_amount])
-            yield (left_amount, right_amount), canonical(amounts[0]) == canonical(amounts[1])
+            amounts = self._amount(sides[0], left_amount), self._amount(sides[1], right_amount)
+            yield (left_amount, right_amount), amounts, canonical(amounts[0]) == canonical(amounts[1])
+
+    def _amount(self, records: Sequence[Record], column: str) -> Value:
+        """Return an amount of one record as it is, or the sum of several; None if one is empty."""
+        values = [record.values[column] for record in records]
+        if len(values) == 1:
+            return values[0]
+        return None if None in values else _total(records, column)
 
     def key_of(self, side: int, record: Record) -> Sequence[Value]:
         """Return the normalised key of a record."""
@@ -202,8 +210,8 @@ class Judge:
         """
         columns = pair.left.column, pair.right.column
         lefts, rights = (
-            [(chain(record.values[column]), record.values[column]) for record in records]
-            for records, column, chain in zip(sides, columns, self._chains[number], strict=True)
+            self._values(side, pair.side(side.name), chain, records)
+            for side, chain, records in zip(self.bound.sides, self._chains[number], sides, strict=True)
         )
         differing = self._differing(pair, lefts, rights)
         if differing is None or self._paired_off(pair, lefts, rights):
@@ -211,6 +219,13 @@ class Judge:
         shared = {str(canonical(value)) for value, _ in lefts} & {str(canonical(value)) for value, _ in rights}
         own = ([each for each in side if str(canonical(each[0])) not in shared] for side in (lefts, rights))
         yield self.difference(*columns, *(self._differing(pair, *own) or differing))
+
+    def _values(self, side: BoundSide, part: KeyPart, chain: Chain, records: Sequence[Record]) -> Values:
+        """Return the values of a compared field; amounts of a group are added up."""
+        if self.bound.rule.group and side.is_added(part):
+            total = self._amount(records, part.column)
+            return [(total, total)]
+        return [(chain(record.values[part.column]), record.values[part.column]) for record in records]
 
     def _differing(self, pair: ComparedPair, lefts: Values, rights: Values) -> tuple[Value, Value] | None:
         """Return the first two values that do not agree, as they are shown."""
@@ -241,6 +256,15 @@ class Judge:
             days = day_of(left, zones[0]), day_of(right, zones[1])
             return None not in days and abs((days[0] - days[1]).days) <= pair.days  # type: ignore[operator]
         return within(distances.number(left), distances.number(right), Limits.of(pair))
+
+
+def _earliest(records: Sequence[Record], column: str) -> Value:
+    return min((record.values[column] for record in records), key=_moment)
+
+
+def _moment(value: Value) -> dt.date:
+    assert isinstance(value, dt.date)  # noqa: S101 - a record without date matches nothing
+    return value
 
 
 def _total(records: Sequence[Record], column: str | None) -> Decimal:

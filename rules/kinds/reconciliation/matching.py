@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from rules.kinds.reconciliation import assigning, bundles, searching
+from rules.kinds.reconciliation import assigning, bundles, searching, units
 from rules.kinds.reconciliation.accounts import Sums, summed_by_code
 from rules.kinds.reconciliation.bound import BoundRule
 from rules.kinds.reconciliation.numbers import Integers
@@ -16,7 +16,7 @@ from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Window
 from rules.kinds.reconciliation.sides import Sides
 from rules.kinds.reconciliation.statements import PICKED, UNSETTLED, Select, Statements
-from rules.kinds.reconciliation.stored import PARTS, REASONS, UNMATCHED
+from rules.kinds.reconciliation.stored import LATER_KEY, PARTS, SideTable
 from rules.kinds.reconciliation.workspace import Workspace
 
 RECORDS_OF_A_PART = 250000
@@ -49,8 +49,9 @@ def matched(
         screen = _match_part(workspace, statements, bound, matching, part, screen=screen)
         number += together
     for side, of_side in enumerate(states):
-        if any(map(of_side.get, UNMATCHED)):
-            _add_unmatched(matching.outcomes, side, workspace, statements.unmatched(side))
+        table = statements.tables[side]
+        if bound.rule.group or any(map(of_side.get, (LATER_KEY, *table.reasons))):
+            _add_unmatched(matching.outcomes, side, workspace, table, statements.unmatched(side))
     for by_key in statements.by_each_key[1:]:
         _match_alone(workspace, by_key, matching)
     return matching
@@ -59,12 +60,12 @@ def matched(
 def _match_alone(workspace: Workspace, statements: Statements, matching: Matching) -> None:
     """Match the single records without a partner by another key."""
     outcomes = matching.outcomes
-    alone = [outcomes.alone(side, without=tuple(REASONS.values())) for side in (LEFT, RIGHT)]
+    alone = [outcomes.alone(side, without=statements.tables[side].reasons.values()) for side in (LEFT, RIGHT)]
     if not all(len(rows) for _, rows in alone):
         return
     left, right = (picked(workspace, statements, side, rows) for side, (_, rows) in enumerate(alone))
     matched = match(Sides.of(statements.bound, left, right), statements.bound)
-    _add_agreeing(workspace, matching, matched)
+    _add_agreeing(workspace, statements, matching, matched)
     resolved, still_alone = [], []
     for side, ((numbers, rows), table) in enumerate(zip(alone, (left, right), strict=True)):
         numbers_alone, rows_alone = matched.alone(side, without=())
@@ -76,7 +77,9 @@ def _match_alone(workspace: Workspace, statements: Statements, matching: Matchin
 
 def prepared(workspace: Workspace, bound: BoundRule) -> Statements:
     """Return the statements for the types and the days that the tables have."""
-    statements = Statements(bound, workspace.tables, workspace.schemas())
+    tables = units.tables(bound, workspace.tables)
+    units.fill(workspace, tables)
+    statements = Statements(bound, tables, workspace.schemas(tables))
     for side, name in statements.instants():
         statements.utc_days[side, name] = workspace.query(statements.days_of(side, name))["day"].to_pylist()
     statements.compile_all()
@@ -98,7 +101,7 @@ def _match_part(
     settled = _screened(workspace, statements, bound, matching, part) if screen else 0
     left, right = (workspace.query(statements.left_over(side, *part, screened=screen)) for side in (LEFT, RIGHT))
     outcomes = match(Sides.of(bound, left, right), bound)
-    _add_agreeing(workspace, matching, outcomes)
+    _add_agreeing(workspace, statements, matching, outcomes)
     matching.outcomes.extend(outcomes)
     return settled > len(left) + len(right)
 
@@ -138,17 +141,18 @@ def picked(workspace: Workspace, statements: Statements, side: int, rows: Intege
         return workspace.query(statements.picked(side))
 
 
-def _add_agreeing(workspace: Workspace, matching: Matching, outcomes: Outcomes) -> None:
+def _add_agreeing(workspace: Workspace, statements: Statements, matching: Matching, outcomes: Outcomes) -> None:
     """Add the sums of the records that agree with their partners."""
     for side, sums in enumerate(matching.agreed):
-        for summed in summed_by_code(workspace, side, outcomes.agreeing(side)).values():
+        _, rows = units.records(workspace, statements.tables[side], outcomes.agreeing(side))
+        for summed in summed_by_code(workspace, side, rows).values():
             sums.plus(summed)
 
 
-def _add_unmatched(outcomes: Outcomes, side: int, workspace: Workspace, statement: Select) -> None:
+def _add_unmatched(outcomes: Outcomes, side: int, workspace: Workspace, table: SideTable, statement: Select) -> None:
     """Add the records that the first key cannot match, each with the reason."""
     records = workspace.query(statement)
     rows, due, states = (records[name].to_numpy() for name in ("row", "due", "state"))
-    for state, reason in UNMATCHED.items():
+    for state, reason in {LATER_KEY: "", **table.reasons}.items():
         chosen = np.flatnonzero(states == state)
         outcomes.add_alone(side, rows[chosen], due[chosen], reason)

@@ -14,6 +14,7 @@ from rules.document.mistakes import listed, suggestion
 from rules.expressions import parse
 from rules.forms import FormWords
 from rules.kinds.base import DatasetFacts, Rule, SettingPath
+from rules.kinds.reconciliation import groups
 from rules.kinds.reconciliation.pairs import (
     AllColumns,
     AnyPairs,
@@ -190,6 +191,9 @@ class ReconciliationRule(Rule):
         default=None, description="The records that take part, a condition for each dataset."
     )
     totals: Totals | None = Field(default=None, description="Compare only sums per key: `by` and `sum`.")
+    group: groups.GroupOfSides | None = Field(
+        default=None, description="The columns of each side whose records are one partner, e.g. {right: document}."
+    )
     key: KeyPairs = Field(
         default=(),
         description="The columns, with normalisers, that are equal in a pair; or `any` of several keys, "
@@ -236,7 +240,7 @@ class ReconciliationRule(Rule):
         description="The forms of findings to report; by default all.",
     )
 
-    @field_validator("key", "nulls", "match", "sum", "bundle", "compare", "differ", "prefer", "grace")
+    @field_validator("group", "key", "nulls", "match", "sum", "bundle", "compare", "differ", "prefer", "grace")
     @classmethod
     def _fits_totals(cls, value: Any, info: ValidationInfo) -> Any:
         if info.data.get("totals") is not None:
@@ -306,6 +310,8 @@ class ReconciliationRule(Rule):
                 raise ValueError(f"`{name}` chooses between possible partners; add a `tolerance` to a one_to_one rule")
         if self.bundle is not None and amount is not None and amount.percent is not None:
             raise ValueError("`bundle` searches for a sum, which a percentage cannot limit; write an amount for `by`")
+        if self.group is not None and (sentence := groups.mistake(self.compared, is_bundled=self.is_bundled)):
+            raise ValueError(sentence)
         if len(self.keys) > 1 and self.is_bundled:
             raise ValueError("`key` has several keys, which only `match: one_to_one` tries in turn; write one key")
         if any(sum(pair.contained is not None for pair in key) > 1 for key in self.keys):
@@ -399,10 +405,13 @@ class ReconciliationRule(Rule):
                 yield (*path, index, "left"), pair.left
                 if pair.right != pair.left:
                     yield (*path, index, "right"), pair.right
+        yield from self.group.parts() if self.group else ()
 
     def columns_of(self, path: SettingPath, part: KeyPart) -> Mapping[str, str]:
-        paths = [each for each, _ in self.key_parts()]
         sides = {"left": self.dataset, "right": self.right}
+        if path[0] == "group":
+            return {sides[str(path[1])]: part.column}
+        paths = [each for each, _ in self.key_parts()]
         is_of_both = (*path[:-1], "right") not in paths
         return {dataset: part.column for side, dataset in sides.items() if is_of_both or path[-1] == side}
 
@@ -474,7 +483,8 @@ class ReconciliationRule(Rule):
                 return f"{missing_in} has {self._nothing_like_it}."
             case "duplicate_left" | "duplicate_right":
                 repeated_in = self.dataset if form == "duplicate_left" else self.right
-                return f"{repeated_in} has several records with the same {names}."
+                repeated = self._units(form.removeprefix("duplicate_"))
+                return f"{repeated_in} has several {repeated} with the same {names}."
             case "unbalanced":
                 return f"{self.dataset} and {self.right} have different sums for the same {names}."
             case "ambiguous":
@@ -483,6 +493,11 @@ class ReconciliationRule(Rule):
             case "near_miss":
                 return "Neither record has a partner, but they are similar: they may belong together."
         return f"They are paired by {names}, but differ."
+
+    def _units(self, side: str) -> str:
+        """What is paired, in words."""
+        parts = self.group.of(side) if self.group else ()
+        return f"values of {' and '.join(part.column for part in parts)}" if parts else "records"
 
     @property
     def _nothing_like_it(self) -> str:

@@ -20,7 +20,6 @@ from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Ranges, Records, Window, exact, linked_ranges, ranges, slices
 from rules.kinds.reconciliation.sides import Side, Sides, Within
 from rules.kinds.reconciliation.statements import KEYS, Statements
-from rules.kinds.reconciliation.stored import REASONS
 from rules.kinds.reconciliation.workspace import Workspace
 from rules.normalise import chain_type
 from rules.values import Type
@@ -65,7 +64,7 @@ def joined(workspace: Workspace, statements: Statements, bound: BoundRule, outco
 
 
 def _joined(workspace: Workspace, statements: Statements, outcomes: Outcomes) -> Outcomes:
-    alone = [outcomes.alone(side, without=tuple(REASONS.values())) for side in (LEFT, RIGHT)]
+    alone = [outcomes.alone(side, without=statements.tables[side].reasons.values()) for side in (LEFT, RIGHT)]
     if not all(len(rows) for _, rows in alone):
         return outcomes
     tables = [matching.picked(workspace, statements, side, rows) for side, (_, rows) in enumerate(alone)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -131,6 +131,15 @@ class Outcomes:
         places = np.arange(len(left[1]))
         joined.add("near_miss", (places, left[1]), (places, right[1]), len(places))
         return joined
+
+    def with_records(self, records: Callable[[int, Integers], tuple[Integers, Integers]]) -> Outcomes:
+        """Return the discrepancies with the rows that `records` gives for a side's rows, each with its row's place."""
+        members, whole = self.members, []
+        for side in (LEFT, RIGHT):
+            of_side = members.side == side
+            places, rows = records(side, members.row[of_side])
+            whole.append((members.number[of_side][places], side, rows))
+        return replace(self, _members=whole)
 
     def only(self, codes: Collection[int]) -> Outcomes:
         """Return the discrepancies of these forms, numbered anew."""

@@ -37,6 +37,8 @@ def obstacle(bound: BoundRule, dialect: str) -> str | None:
         return "sums of `totals` are compared in DuckDB"
     if rule.is_bundled:
         return f"bundles (`match: {rule.match}`) are added up in DuckDB"
+    if rule.group:
+        return "records of a `group` are gathered in DuckDB"
     if rule.nulls:
         return "empty values of `nulls` are matched in DuckDB"
     if rule.differ:

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from rules.expressions.typed import constant_sql
 from rules.functions import render
+from rules.kinds.reconciliation import units
 from rules.kinds.reconciliation.alike import alike, places
 from rules.kinds.reconciliation.bound import BoundRule
 from rules.kinds.reconciliation.days import local_day
@@ -141,7 +142,8 @@ class Statements:
 
     @property
     def can_screen(self) -> bool:
-        return self.bound.rule.bundle is None and not self.bound.rule.differ and self.bound.contained is None
+        rule = self.bound.rule
+        return not (rule.bundle or rule.differ or rule.group) and self.bound.contained is None
 
     def unsettled(self, number: int, parts: int) -> Select:
         """Select the `screened` values of records that may not agree."""
@@ -319,12 +321,13 @@ def _days(first: Element, last: Element) -> Element:
 
 def texts(bound: BoundRule, tables: Sequence[SideTable]) -> tuple[str, ...]:
     """Return the SQL for display, as if the numbers of both sides had the same types."""
+    fillings = {table.name: table.filled.select for table in tables}
+    tables = units.tables(bound, tables)
+    for table in tables:
+        fillings |= table.selects() if isinstance(table, units.UnitTable) else {}
     empty = [pa.schema([(column.name, pa.decimal128(18, 2)) for column in table.table.c]) for table in tables]
     statements = Statements(bound, tables, empty)
-    shown = {
-        f"{table.table.name}": f"create temp table {table.table.name} as\n{_text(table.filled.select)}"
-        for table in tables
-    }
+    shown = {name: f"create temp table {name} as\n{_text(select)}" for name, select in fillings.items()}
     if not bound.rule.totals and statements.can_screen:
         shown["keys that may not agree"] = f"create temp table {UNSETTLED} as\n{_text(statements.unsettled(0, 1))}"
     if not bound.rule.totals:

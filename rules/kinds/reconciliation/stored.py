@@ -35,8 +35,6 @@ from rules.values import Type
 in its id takes no part, because no finding could name it. One without the first of several keys waits for a later."""
 LEFT_OUT = (OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, NO_ID)
 REASONS = {NO_KEY: "no key", TOO_SHORT: "key too short", NO_DATE: "no date", NO_AMOUNT: "no amount"}
-UNMATCHED = {LATER_KEY: "", **REASONS}
-"""The states of records that the first key cannot match."""
 PARTS = 256
 """Parts of the first key: a record's part is the hash of its key, modulo this number."""
 _DAY = dt.timedelta(days=1)
@@ -95,13 +93,22 @@ class SideTable:
 
     @cached_property
     def table(self) -> sa.TableClause:
-        computed = [sa.column(self.labels[name], self._type(name)) for name in self.computed]
+        computed = [sa.column(self.labels[name], self.type_of(name)) for name in self.computed]
         read = [sa.column(column.name, column.type) for column in self.source.c]
         numbers = [sa.column(self.labels[name], sa.SmallInteger()) for name in ("state", "part")]
         row = sa.column("rowid", sa.BigInteger())
-        return sa.table(f"{self.side.name}_records", *read, *computed, *numbers, row)
+        return sa.table(self.name, *read, *computed, *numbers, row)
 
-    def _type(self, name: str) -> sa.types.TypeEngine[Any]:
+    @property
+    def name(self) -> str:
+        return f"{self.side.name}_records"
+
+    @property
+    def reasons(self) -> Mapping[int, str]:
+        """The states of records that no key can match, each with the reason."""
+        return REASONS
+
+    def type_of(self, name: str) -> sa.types.TypeEngine[Any]:
         held = self.held(name)
         return column_type(Type.TEXT if held.is_text else held.type)
 
@@ -175,7 +182,7 @@ class SideTable:
                 whens.append((sa.not_(sa.or_(*has_key)), TOO_SHORT))
             for name, state in (("date", NO_DATE), ("amount", NO_AMOUNT)):
                 if name in self.parts:
-                    whens.append((_is_missing(values[name], self.held(name)), state))
+                    whens.append((is_missing(values[name], self.held(name)), state))
             if len(has_key) > 1:
                 whens.append((sa.not_(has_key[0]), LATER_KEY))
         cases: list[tuple[Element, Element]] = [(when, sa.literal_column(str(state))) for when, state in whens]
@@ -197,7 +204,7 @@ class SideTable:
     def _has_values(self, bound: BoundRule, values: Mapping[str, Element]) -> Element:
         """Return that condition whatever the length; a part whose empty values match each other is not needed."""
         names = [name for n, name in enumerate(bound.key_values) if not bound.matches_null(n)]
-        return sa.and_(sa.true(), *(sa.not_(_is_missing(values[name], self.held(name))) for name in names))
+        return sa.and_(sa.true(), *(sa.not_(is_missing(values[name], self.held(name))) for name in names))
 
     def given(self, column: str) -> Element:
         """Return a column that was read, null where it is empty."""
@@ -245,7 +252,7 @@ class SideTable:
     @property
     def is_unmatched(self) -> Element:
         """The condition that a record takes part but lacks a value that matching by the first key needs."""
-        return self.state.in_([sa.literal_column(str(state)) for state in UNMATCHED])
+        return self.state.in_([sa.literal_column(str(state)) for state in (LATER_KEY, *self.reasons)])
 
     @property
     def can_match(self) -> Element:
@@ -310,9 +317,9 @@ class SideTable:
         if "money" not in self.parts:
             nothing: list[Element] = [sa.literal_column("0"), sa.literal_column("0")]
             return sa.select(*nothing)
-        is_missing = _is_missing(self.value("money"), self.held("money"))
-        no_currency = sa.and_(sa.not_(is_missing), self.value("currency").is_(None))
-        counts: list[Element] = [sa.func.count().filter(condition) for condition in (is_missing, no_currency)]
+        no_amount = is_missing(self.value("money"), self.held("money"))
+        no_currency = sa.and_(sa.not_(no_amount), self.value("currency").is_(None))
+        counts: list[Element] = [sa.func.count().filter(condition) for condition in (no_amount, no_currency)]
         return sa.select(*counts).where(self.is_scanned)
 
     def skipped(self, states: Mapping[int, int]) -> list[Skipped]:
@@ -329,7 +336,7 @@ class SideTable:
         ]
 
 
-def _is_missing(value: Element, held: Held) -> Element:
+def is_missing(value: Element, held: Held) -> Element:
     """Return the condition that a value is empty; for floats also that it is not a number."""
     if held.type is Type.FLOAT and not held.is_text:
         return sa.func.coalesce(value - value != 0, sa.true())

@@ -81,6 +81,9 @@ def _pairs(bound: BoundRule) -> Iterator[str]:
         yield f"no records: only the sums of {amounts[0]} and {amounts[1]} are compared"
     else:
         yield _MATCHES_ALONE[rule.match] if rule.bundle else _MATCHES[rule.match]
+    for side in bound.sides:
+        for part in side.group:
+            yield f"{side.name}: grouped by {name_in_words(part.column)}, {in_words(part.steps) or 'as it is'}"
     if bound.date:
         yield f"{bound.date.left} and {bound.date.right}: {_days(bound.date)}"
     if limits:

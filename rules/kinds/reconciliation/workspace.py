@@ -108,6 +108,6 @@ class Workspace(Session):
     def text(self, statement: sa.ClauseElement) -> str:
         return render(statement, self.dialect)
 
-    def schemas(self) -> Sequence[pa.Schema]:
+    def schemas(self, tables: Sequence[SideTable]) -> Sequence[pa.Schema]:
         """Return the Arrow types of both tables."""
-        return [self.query(sa.select(table.table).limit(0)).schema for table in self.tables]
+        return [self.query(sa.select(table.table).limit(0)).schema for table in tables]
