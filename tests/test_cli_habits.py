@@ -463,6 +463,11 @@ def test_help_of_a_command_is_its_help_option(orders: Project) -> None:
         assert orders("help", *words).out == orders(*words, "--help").out, words
 
 
+def test_the_summary_of_every_command_is_shown_whole(orders: Project) -> None:
+    for words in leaves(program):
+        assert "..." not in orders(*words, "--help").out.partition("Commands:")[2], words
+
+
 @pytest.mark.parametrize("topic", topics.TOPICS)
 def test_a_topic_fits_on_a_screen(orders: Project, topic: str) -> None:
     answer = orders("help", topic)

@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
     app.command(help="Undo the cleaning of a finding, a plan or a whole run.")(undo)
     app.command(help="Retry a failed or waiting cleaning now.")(retry)
     app.command(help="List cleanings with an unknown outcome, or settle one.")(quarantine)
-    app.command(help="Let a rule clean again after its data looked wrong.")(allow)
+    app.command(help="Let a rule continue after its data looked wrong.")(allow)
 
 
 def approve(
@@ -206,7 +206,7 @@ def undo(
     ] = None,
     plan: Annotated[str | None, typer.Option("--plan", help="One plan, by its id.", metavar="PLAN")] = None,
     confirm: Confirm = None,
-    partial: Annotated[bool, typer.Option("--partial", help="Skip rows that changed since.")] = False,
+    partial: Annotated[bool, typer.Option("--partial", help="Skip values that changed since.")] = False,
     with_later: Annotated[
         bool, typer.Option("--with-later", help="First undo later cleanings of the same records.")
     ] = False,

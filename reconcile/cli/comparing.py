@@ -18,7 +18,7 @@ _RELEASE = "A release, its first characters, `active`, or a configuration file."
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Run the rules of two releases on the same records, and show which findings differ.")(diff)
+    app.command(help="Compare the findings of two releases on the same records.")(diff)
 
 
 def diff(

@@ -13,7 +13,7 @@ from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
 def register(app: typer.Typer) -> None:
     app.command(help="Create a small, runnable project with sample data.")(init)
-    app.command(help="Validate the configuration, connect to every source, and compare columns and types.")(check)
+    app.command(help="Check the configuration, sources, columns and types.")(check)
     app.command(help="Print the JSON Schema of the configuration, for editors.")(schema)
     app.command(help="Run a demo in a temporary folder: no network, ten seconds.")(demo)
     app.command(help="Print the version.")(version)

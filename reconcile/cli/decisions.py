@@ -52,10 +52,10 @@ _USUAL = 50
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="List unresolved findings: most severe first, then largest amount, then oldest.")(findings)
+    app.command(help="List unresolved findings. Most severe first, then largest amount, then oldest.")(findings)
     app.command(help="Show one finding with its records and its history.")(show)
     app.command(help="Dismiss a finding: not a duplicate, or accepted as it is.")(dismiss)
-    app.command(help="Mark a finding as handled: it is real, and you dealt with it yourself.")(handle)
+    app.command(help="Mark a finding as handled. It is real, and you dealt with it yourself.")(handle)
     app.command(help="Mute a finding until a time, or until it grows.")(snooze)
     app.command(help="Reopen a dismissed, handled, snoozed or undone finding.")(reopen)
     app.command(help="Assign a finding to a person.")(assign)
@@ -81,7 +81,7 @@ def findings(
     owner: Annotated[str | None, typer.Option("--owner", help="Only rules of this owner.")] = None,
     assigned_to: Annotated[
         str | None,
-        typer.Option("--assigned-to", help="Only assigned to them; empty: to nobody.", metavar="NAME"),
+        typer.Option("--assigned-to", help='Only findings assigned to NAME, or with "" to nobody.', metavar="NAME"),
     ] = None,
     older_than: Annotated[
         str | None, typer.Option("--older-than", help="First seen this long ago, like 7d.", metavar="DURATION")
@@ -96,7 +96,7 @@ def findings(
         str | None, typer.Option("--at-most", help="At most this amount at risk.", metavar="AMOUNT")
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", help="At most this many; 50 by default.", min=1)] = None,
-    every: Annotated[bool, typer.Option("--all", help="List all of them.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="List all findings.")] = False,
     show: Show = False,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -374,7 +374,7 @@ def reopen(
 def assign(
     ids: Ids = None,
     *,
-    to: Annotated[str, typer.Argument(help="The person's name; empty to unassign.", metavar="NAME")],
+    to: Annotated[str, typer.Argument(help='The person\'s name, or "" to unassign.', metavar="NAME")],
     config: Config = FILE,
     rule: Rules = None,
     severity: Severity = None,

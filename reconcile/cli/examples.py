@@ -11,11 +11,13 @@ from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Run the examples of rules on every available engine; changes nothing.")(test)
+    app.command(help="Run the examples of rules on every available engine. Change nothing.")(test)
 
 
 def test(
-    rules: Annotated[list[str] | None, typer.Argument(help="Rules; default: all.", metavar="RULE")] = None,
+    rules: Annotated[
+        list[str] | None, typer.Argument(help="The rules; by default all of them.", metavar="RULE")
+    ] = None,
     config: Config = FILE,
     json: AsJson = False,
     quiet: Quiet = False,

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Explain in words what a rule compares, keeps and skips, with sample records.")(explain)
+    app.command(help="Explain what a rule compares, keeps and skips. Show samples.")(explain)
 
 
 def explain(
     rule: Annotated[str, typer.Argument(help="The rule's name.", metavar="RULE")],
     config: Config = FILE,
-    sql: Annotated[bool, typer.Option("--sql", help="Show the engine and its SQL instead; reads no records.")] = False,
+    sql: Annotated[bool, typer.Option("--sql", help="Show the engine and its SQL instead; read no records.")] = False,
     show: Show = False,
     json: AsJson = False,
     quiet: Quiet = False,

@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
     about = "List, verify or export the audit log."
     group = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
     group.callback()(listing)
-    group.command(help="Verify the log, its signatures, its anchors and the state; exit with 1 at the first problem.")(
+    group.command(help="Verify the log, its signatures, its anchors and the state. Exit with 1 at the first problem.")(
         verify
     )
     group.command(help="Export the whole log and a verifier to a new folder or .zip file.")(export)
@@ -37,7 +37,9 @@ def listing(
     config: Config = FILE,
     finding: Annotated[str | None, typer.Option("--finding", help="Only entries about this finding.")] = None,
     run: Annotated[str | None, typer.Option("--run", help="Only entries of this run.")] = None,
-    event: Annotated[str | None, typer.Option("--event", help="Only events like finding or run.started.")] = None,
+    event: Annotated[
+        str | None, typer.Option("--event", help="Only this event, like run.finished, or this kind, like finding.")
+    ] = None,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,

@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
 
 def preview(
     channel: Annotated[
-        list[str] | None, typer.Argument(help="Channels; by default all that the job notifies.", metavar="CHANNEL")
+        list[str] | None, typer.Argument(help="The channels; by default all that the job notifies.", metavar="CHANNEL")
     ] = None,
     job: Annotated[str | None, typer.Option("--job", help="The job; required if there are several.")] = None,
     dry_run: Annotated[

@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
     group.callback()(messages)
     group.command(help="Send a held message now, or one whose delivery is unknown.")(requeue)
-    group.command(help="Drop a message that failed or is held, or whose delivery is unknown.")(drop)
+    group.command(help="Drop a message that is held, failed or unknown.")(drop)
     app.add_typer(group, name="messages")
 
 

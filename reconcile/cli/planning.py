@@ -19,11 +19,13 @@ _REASONS = 20
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Show every row and field that cleaning would change, before and after; changes nothing.")(plan)
+    app.command(help="Show the rows and fields that cleaning would change. Change nothing.")(plan)
 
 
 def plan(
-    rules: Annotated[list[str] | None, typer.Argument(help="Rules; by default all that clean.", metavar="RULE")] = None,
+    rules: Annotated[
+        list[str] | None, typer.Argument(help="The rules; by default all that clean.", metavar="RULE")
+    ] = None,
     config: Config = FILE,
     rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
     finding: Annotated[list[str] | None, typer.Option("--finding", help="Only this finding; repeatable.")] = None,

@@ -139,7 +139,7 @@ def hold(
 def promote(
     release: Asked = None,
     config: Config = FILE,
-    no_diff: Annotated[bool, typer.Option("--no-diff", help="Do not compare the findings first.")] = False,
+    no_diff: Annotated[bool, typer.Option("--no-diff", help="Don't compare the findings first.")] = False,
     note: Note = None,
     json: AsJson = False,
     quiet: Quiet = False,

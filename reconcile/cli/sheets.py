@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Export findings to a new .csv, .xlsx or .parquet file, to decide about them there.")(export)
+    app.command(help="Export findings to a new .csv, .xlsx or .parquet file.")(export)
     app.command(help="Apply the decisions in a filled-in export file.")(decide)
 
 
@@ -44,7 +44,8 @@ def export(
     where: Where = None,
     show: Show = False,
     records: Annotated[
-        bool, typer.Option("--records", help="A row for each record, not for each finding; for .csv and .parquet.")
+        bool,
+        typer.Option("--records", help="Write a row for each record, not for each finding; for .csv and .parquet."),
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
     json: AsJson = False,

@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
     app.command(help="Replace the state with a backup; active runs stop.")(restore)
     app.command(help="Upgrade the state to the schema of this version.")(migrate)
     app.command(help="Delete data older than `retention`.")(compact)
-    app.command(help="Encrypt the rows of plans that were stored before `encryption_key` was set.")(seal)
+    app.command(help="Encrypt plans stored before `encryption_key` was set.")(seal)
 
 
 def backup(

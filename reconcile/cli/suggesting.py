@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Profile a dataset, a source or a file, and print settings and rules for it as YAML.")(suggest)
+    app.command(help="Profile data, and print settings and rules for it as YAML.")(suggest)
 
 
 def suggest(

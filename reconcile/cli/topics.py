@@ -79,7 +79,8 @@ Personal data are the values of columns listed in `pii` of a dataset, and
 values computed from them. They are printed as ••• in tables, JSON and CSV,
 also inside keys, ids and times.
 
-  --show                    show them: run, findings, show, plan, explain, diff
+  --show                    show them: run, findings, export, show, plan,
+                            explain, diff
   show: [column]            in a channel: columns that its messages show
   reconcile erase DATASET   erase the personal data of a record from the state
 

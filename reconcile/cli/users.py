@@ -22,9 +22,9 @@ def register(app: typer.Typer) -> None:
     about = "List the users of the console, or change them."
     group = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
     group.callback()(users)
-    group.command(help="Add a user; asks for the password.")(add)
+    group.command(help="Add a user and ask for the password.")(add)
     group.command(help="Change a user's role.")(role)
-    group.command(help="Set a user's password; ends their sessions.")(password)
+    group.command(help="Set a user's password and end their sessions.")(password)
     group.command(help="Disable a user: refuse sign-ins and tokens.")(disable)
     group.command(help="Let a disabled user sign in again.")(enable)
     app.add_typer(group, name="users")
@@ -63,7 +63,7 @@ def add(
     name: User,
     config: Config = FILE,
     role: Annotated[str, typer.Option("--role", help=f"The role: {_ROLES}.", metavar="ROLE")] = "viewer",
-    personal: Annotated[bool, typer.Option("--personal-data", help="May see personal data unmasked.")] = False,
+    personal: Annotated[bool, typer.Option("--personal-data", help="The user may see personal data unmasked.")] = False,
     no_password: Annotated[
         bool, typer.Option("--no-password", help="The user has no password: a proxy signs them in, or they use tokens.")
     ] = False,
@@ -91,8 +91,8 @@ def role(
     name: User,
     new_role: Annotated[str | None, typer.Argument(help=f"The role: {_ROLES}.", metavar="ROLE")] = None,
     config: Config = FILE,
-    personal: Annotated[bool, typer.Option("--personal-data", help="May see personal data unmasked.")] = False,
-    masked: Annotated[bool, typer.Option("--no-personal-data", help="May not see personal data.")] = False,
+    personal: Annotated[bool, typer.Option("--personal-data", help="The user may see personal data unmasked.")] = False,
+    masked: Annotated[bool, typer.Option("--no-personal-data", help="The user sees personal data masked.")] = False,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -198,7 +198,7 @@ def add_token(
         typer.Option("--role", help="A lower role than the user's; by default the same role.", metavar="ROLE"),
     ] = None,
     expires: Annotated[
-        str | None, typer.Option("--expires", help="A duration like 90d, or a time; default: never.", metavar="WHEN")
+        str | None, typer.Option("--expires", help="A duration like 90d, or a time; by default never.", metavar="WHEN")
     ] = None,
     json: AsJson = False,
     quiet: Quiet = False,
