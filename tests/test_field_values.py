@@ -362,6 +362,22 @@ def test_a_record_that_leaves_and_returns_gives_its_value_again_with_approval(tm
     assert intact(world)
 
 
+def test_a_choice_goes_with_its_record_into_another_finding(world: World) -> None:
+    world.shop.sql(_insert((10, "b@x", "Bobby", "10", None, None)))
+    world.run()
+    other = next(name for name in world.findings() if "Bobby" in world.command("plan", "--finding", name, "--show").out)
+    with world.decisions("ada") as decisions:
+        keeping.keep(decisions, other, (), {"name": ("9",)})
+
+    world.shop.sql("UPDATE customers SET email = 'a@x' WHERE email = 'b@x'")
+    world.run()
+
+    with world.open() as application, application.store.read() as tx:
+        [joined] = [finding for finding in stored_findings.find(tx) if finding.records == 5]
+    assert {column: member.id for column, (member, _) in chosen_values(joined).items()} == {"name": (9,)}
+    assert intact(world)
+
+
 def test_a_rule_that_no_longer_merges_the_field_asks(world: World) -> None:
     choose(world, phone=3)
     world.rules["twins"]["clean"] = MERGE | {"fields": {"name": "longest"}}

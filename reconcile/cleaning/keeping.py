@@ -62,13 +62,13 @@ class RecordsChanged(Refused):
 
     def __init__(self, finding: Finding, reason: Stale) -> None:
         super().__init__(
-            f"The keeper of {finding.id} was not changed. {reason} Run its job, look at the finding again "
+            f"Nothing was changed for {finding.id}. {reason} Run its job, look at the finding again "
             f"(`reconcile show {finding.id}`), then choose"
         )
 
 
 class FieldNotChosen(Wrong):
-    """The rule's `clean` does not write the field, or writes it together with others."""
+    """The rule's `clean` does not write the field."""
 
     def __init__(self, rule: Rule, column: str) -> None:
         fields = [name for columns in _cleaning(rule).choosable for name in columns]

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from connectors.target import Cell
 from rules.values import canonical_instant
 
 if TYPE_CHECKING:
+    from connectors.target import Cell
     from reconcile.findings.shown import Finding, FindingMember
 
 
