@@ -86,6 +86,15 @@ class Clean(Strict):
         return ()
 
     @property
+    def choosable(self) -> tuple[tuple[str, ...], ...]:
+        """The keeper's fields that a person may take from a record of their choice; those together come from one."""
+        return ()
+
+    def together(self, column: str) -> tuple[str, ...]:
+        """Return the fields that come from one record with this one, itself included; empty if nobody may choose it."""
+        return next((columns for columns in self.choosable if column in columns), ())
+
+    @property
     def in_words(self) -> str:
         """What the action does, as a verb with its object, for people."""
         return f"runs the action `{self.action}` on {self.records_in_words}"

@@ -203,13 +203,22 @@ def _unordered(field: str, strategy: Strategy, kind: Type) -> list[str]:
 
 
 def choose(
-    records: Sequence[FieldSource], fields: Mapping[str, Strategy], linked: Sequence[Sequence[str]]
+    records: Sequence[FieldSource],
+    fields: Mapping[str, Strategy],
+    linked: Sequence[Sequence[str]],
+    given: Mapping[str, int] | None = None,
 ) -> tuple[Chosen, ...]:
-    """Choose the origin of every field; a linked group has one origin. The first record is the keeper."""
+    """Choose the origin of every field; a linked group has one origin. The first record is the keeper.
+
+    `given` are positions of records that a person chose to take fields from; for a linked group, the first field's.
+    """
+    given = given or {}
     grouped = [tuple(group) for group in linked]
     inside = {name for group in grouped for name in group}
-    choices = [_group(records, group, _of_group(fields, group)) for group in grouped]
-    choices += [_single(records, name, strategy) for name, strategy in fields.items() if name not in inside]
+    singles = [(name,) for name in fields if name not in inside]
+    choices = [Chosen(columns, (given[columns[0]],)) for columns in (*grouped, *singles) if columns[0] in given]
+    choices += [_group(records, group, _of_group(fields, group)) for group in grouped if group[0] not in given]
+    choices += [_single(records, name, fields[name]) for (name,) in singles if name not in given]
     return tuple(sorted(choices, key=lambda chosen: chosen.columns))
 
 

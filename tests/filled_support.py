@@ -457,6 +457,7 @@ ROWS: Mapping[str, Rows] = {
     "0017": {
         "record_ids": [{"dataset": "orders", "columns": '["id"]', "types": '["integer"]', "at": AT}],
     },
+    "0018": {},
 }
 
 REVISIONS = tuple(

@@ -339,7 +339,8 @@ def test_a_refused_request_leaves_its_key_and_an_interrupted_one_does_not(site: 
 
 
 def _body() -> Json:
-    return dict.fromkeys(("version", "plan_hash", "note", "until", "to", "keeper"))
+    empty = dict.fromkeys(("version", "plan_hash", "note", "until", "to", "keeper"))
+    return {**empty, "values": {}}
 
 
 def test_the_same_key_at_the_same_moment_is_carried_out_once(site: Site) -> None:

@@ -434,6 +434,26 @@ def test_another_record_is_kept_at_a_press_and_the_new_plan_is_shown(chromium: B
     assert f"id = {chosen}" in person.page.inner_text(".operation:has-text('kept')")
 
 
+def test_a_value_of_another_record_is_taken_at_a_press_without_javascript(chromium: Browser, tmp_path: Path) -> None:
+    clean = {"action": "merge", "fields": {"name": "longest"}, "surplus": "delete"}
+    world = World.at(tmp_path / "w", (1, "a@x", "Anna"), (2, "a@x", "Ann"), twins={"clean": clean})
+    world.config["datasets"] = {"customers": {"source": "shop", "table": "customers", "id": "id", "display": ["name"]}}
+    world.run()
+    with site_of(world) as site:
+        person = Person.at(chromium, site.url, java_script_enabled=False).sign_in("bob")
+        person.go("/review")
+        person.page.fill("#why", "she signs so")
+        person.page.focus("button.keep:text('Use this value') >> nth=1")
+        with person.page.expect_navigation():
+            person.page.keyboard.press("Enter")
+
+        assert "values chosen: name from 2 (bob)" in person.page.inner_text("main")
+        assert person.page.locator("td .chosen").inner_text() == "chosen by bob"
+        person.page.click(".decide button:text('Approve')")
+        site.clean()
+    assert world.shop.rows() == [(1, "a@x", "Ann")]
+
+
 @pytest.mark.parametrize("has_script", [True, False])
 def test_enter_in_a_field_decides_nothing_but_assigns_where_a_person_is_named(
     has_script: bool, chromium: Browser, site: Site

@@ -41,7 +41,10 @@ KINDS: Mapping[str, tuple[Covered, ...]] = {
         Covered(
             "finding_members",
             "finding",
-            (*("record", "position", "role", "values", "first_seen", "settled_at"), *("chosen_by", "chosen_at")),
+            (
+                *("record", "position", "role", "values", "first_seen", "settled_at"),
+                *("chosen_by", "chosen_at", "gives"),
+            ),
         ),
         Covered("finding_aliases", "finding", ("fingerprint", "since")),
         Covered(

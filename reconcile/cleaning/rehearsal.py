@@ -106,7 +106,9 @@ def _findings(
 def _finding(rule: Rule, group: Group, earlier: Finding | None, change: FindingChange, slot: dt.datetime) -> Finding:
     came_back = earlier is not None and earlier.state is State.CLEANED and change is FindingChange.REOPENED
     settled = {} if earlier is None or came_back else {(m.dataset, m.id): m.settled_at for m in earlier.members}
-    chosen = {} if earlier is None else {(m.dataset, m.id): (m.chosen_by, m.chosen_at) for m in earlier.members}
+    chosen = (
+        {} if earlier is None else {(m.dataset, m.id): (m.chosen_by, m.chosen_at, m.gives) for m in earlier.members}
+    )
     mark = earlier.fingerprint if earlier else fingerprint(rule.name, rule.kind, group.key)
     detected = Finding(
         id=earlier.id if earlier else short_id(mark),
@@ -128,7 +130,7 @@ def _finding(rule: Rule, group: Group, earlier: Finding | None, change: FindingC
         members=tuple(
             FindingMember(
                 *(role, member.id, member.values, slot, settled.get(name), member.dataset),
-                *chosen.get(name, (None, None)),
+                *chosen.get(name, (None, None, {})),
             )
             for role, member in group.roles
             for name in [(member.dataset, member.id)]

@@ -105,8 +105,19 @@ def reject(
 def keep(
     finding: Finding_,
     keeper: Annotated[
-        list[str], typer.Argument(help="The id of the record to keep, as `show` prints it.", metavar="RECORD")
-    ],
+        list[str] | None,
+        typer.Argument(
+            help="The id of the record to keep, as `show` prints it; not needed with --field.", metavar="RECORD"
+        ),
+    ] = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--field",
+            help="Take this field of the keeper from this record; without one, as the rule says.",
+            metavar="COLUMN=RECORD",
+        ),
+    ] = None,
     config: Config = FILE,
     note: Note = None,
     json: AsJson = False,
@@ -117,15 +128,29 @@ def keep(
     from reconcile.deciding.decisions import Wish, decided
     from reconcile.views.findings import named, to_json
 
-    out = Output(json, quiet, no_color)
+    out, values = Output(json, quiet, no_color), _values(field or [])
     with load(config) as application:
-        answer = decided(application, person(), "keep", Wish(finding, note=note, keeper=tuple(keeper)))
+        wish = Wish(finding, note=note, keeper=tuple(keeper or ()), values=values)
+        answer = decided(application, person(), "keep", wish)
         application.anchor()
         shown = to_json(named(application, finding)) if json else None
     if shown is not None:
         out.emit({"changed": answer.changed, "sentence": answer.sentence, "finding": shown})
     else:
         out.say(answer.sentence)
+
+
+def _values(fields: list[str]) -> dict[str, tuple[str, ...]]:
+    """Return the record that is named for each field, none to leave it to the rule. Raises BadParameter."""
+    values: dict[str, tuple[str, ...]] = {}
+    for text in fields:
+        column, equals, record = text.partition("=")
+        if not equals or not column:
+            raise typer.BadParameter(f"`{text}` is not COLUMN=RECORD, like phone=17", param_hint="--field")
+        if column in values:
+            raise typer.BadParameter(f"names `{column}` twice; a field comes from one record", param_hint="--field")
+        values[column] = (record,) if record else ()
+    return values
 
 
 def retry(

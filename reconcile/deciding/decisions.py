@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from notifications.wording import words
 from reconcile.app import Application
@@ -44,7 +44,8 @@ class Wish:
     """What a person decides about one finding, as they saw it: its `version`, and the hash of its plan.
 
     `until` ends a snooze, None when the finding grows; `to` is whom it is assigned to, None for nobody. `keeper` is the
-    id of the record to keep, in parts or as one text, or its handle. `later` leaves the execution of an approved plan
+    id of the record to keep, in parts or as one text, or its handle; `values` are those of the records that give fields
+    of it, by column, empty for the rule's choice. `later` leaves the execution of an approved plan
     to `serve` or the next run.
     """
 
@@ -55,6 +56,7 @@ class Wish:
     until: dt.datetime | None = None
     to: str | None = None
     keeper: tuple[str, ...] = ()
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     later: bool = True
 
 
@@ -143,9 +145,15 @@ def _keep(application: Application, person: Person, wish: Wish) -> Answer:
     decisions = application.decisions(person.name, person.origin)
     sees_personal = person.sees_personal
     result = keeping.keep(
-        decisions, wish.finding, wish.keeper, seen=wish.version, note=wish.note, sees_personal=sees_personal
+        decisions,
+        wish.finding,
+        wish.keeper,
+        wish.values,
+        seen=wish.version,
+        note=wish.note,
+        sees_personal=sees_personal,
     )
-    return Answer.of(result, "with another keeper")
+    return Answer.of(result, "with another keeper" if wish.keeper else "with other values")
 
 
 def _undo(application: Application, person: Person, wish: Wish) -> Answer:

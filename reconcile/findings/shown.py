@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol
 
+from reconcile.findings.chosen_values import GivenValue, chosen_values
 from reconcile.findings.judgement import FindingChange
 from reconcile.findings.states import State
 from rules.engines.base import Difference, Group, Link, Nearby
@@ -20,7 +21,8 @@ from rules.values import RecordId, Value
 class FindingMember:
     """A record of a finding in its role. `settled_at`: the time of a decision on it; only records without one can be
     surplus. `dataset` is None for a record of the finding's `dataset`. `chosen_by`: who chose it as the keeper,
-    at `chosen_at`; before `first_seen` it was chosen in another finding.
+    at `chosen_at`; before `first_seen` it was chosen in another finding. `gives`: the fields that the keeper takes from
+    it, as people chose.
     """
 
     role: str
@@ -31,11 +33,17 @@ class FindingMember:
     dataset: str | None = None
     chosen_by: str | None = None
     chosen_at: dt.datetime | None = None
+    gives: Mapping[str, GivenValue] = field(default_factory=dict)
 
     @property
     def is_chosen_elsewhere(self) -> bool:
         """True if it was chosen in another finding, which it belonged to then."""
         return self.chosen_at is not None and self.chosen_at < self.first_seen
+
+    @property
+    def gives_from_elsewhere(self) -> bool:
+        """True if a field of it was chosen in another finding, which it belonged to then."""
+        return any(value.at < self.first_seen for value in self.gives.values())
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,16 @@ class Finding:
     def kept_by(self) -> str | None:
         """Who chose the keeper; None if the rule did."""
         return None if self.keeper is None else self.keeper.chosen_by
+
+    @property
+    def choosers(self) -> tuple[str, ...]:
+        """Who chose the keeper or a field of it, each once; empty if the rule chose all."""
+        return tuple(dict.fromkeys((*((self.kept_by,) if self.kept_by else ()), *self.value_choosers)))
+
+    @property
+    def value_choosers(self) -> tuple[str, ...]:
+        """Who chose fields of the keeper, each once."""
+        return tuple(dict.fromkeys(value.by for _, value in chosen_values(self).values()))
 
     @property
     def keeper(self) -> FindingMember | None:

@@ -16,6 +16,7 @@ from reconcile.store.approvals import Approval, Decision
 from reconcile.store.plans import StoredPlan
 
 KEEPER_CHOSEN = "finding.keeper_chosen"
+VALUES_CHOSEN = "finding.values_chosen"
 """The event of a person's choice of the keeper."""
 Holders = dict[str, set[str]]
 """For each person who approved a plan, everybody who held their credential at that moment."""
@@ -135,14 +136,19 @@ def may_approve_again(tx: Transaction, plan: StoredPlan, by: str, system: str | 
     return plan.policy == "two_person" and len(before) > 1 and not makers(tx, by, system)
 
 
-def chose_keeper(tx: Transaction, finding: Finding, by: str, system: str | None) -> bool:
-    """Return True if somebody who holds the credential of this approval also held the one that the keeper was chosen
-    with."""
-    if finding.kept_by is None:
+def has_chosen(tx: Transaction, finding: Finding, by: str, system: str | None) -> bool:
+    """Return True if somebody who holds the credential of this approval also held one with which the keeper, or a field
+    of it, was chosen."""
+    if not finding.choosers:
         return False
-    entry = log.last_of(tx, finding.id, (KEEPER_CHOSEN,))
-    others = named_in(entry) if entry is not None and entry.actor == finding.kept_by else frozenset()
-    choosers = {person(finding.kept_by), *map(person, others)}
+    events = ((KEEPER_CHOSEN, (finding.kept_by,)), (VALUES_CHOSEN, finding.value_choosers))
+    last = {
+        (event, entry.actor): named_in(entry)
+        for event, actors in events
+        for entry in log.entries(tx, event=event, subject=finding.id)
+        if entry.actor in actors
+    }
+    choosers = {person(name) for name in finding.choosers}.union(*(map(person, others) for others in last.values()))
     return not choosers.isdisjoint(_holding(tx, by, system)[person(by)])
 
 

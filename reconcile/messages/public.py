@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from notifications.base import MASK
+from reconcile.findings.chosen_values import by_record
 from reconcile.findings.identity import is_of_content, public
 from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.results import Outcome, RuleResult, to_json
@@ -93,6 +94,7 @@ def _optional(finding: Finding, hidden: Hidden) -> Iterator[tuple[str, Any]]:
         "rule_keeper",
         next(iter(_records([finding.rule_keeper] if finding.rule_keeper else [], finding, hidden)), None),
     )
+    yield "chosen_values", chosen_values(finding, hidden) or None
     settled = [member for member in finding.members if member.settled_at]
     yield "settled", _records(settled, finding, hidden) or None
     for name in ("settled_pairs", "handled_pairs"):
@@ -104,6 +106,14 @@ def _optional(finding: Finding, hidden: Hidden) -> Iterator[tuple[str, Any]]:
     yield from _comparison(finding.differences, finding.form_reason, finding.datasets, hidden).items()
     yield from _places(finding.members, hidden).items()
     yield from _nearby(finding.nearby, finding.nearby_records, finding.datasets, hidden).items()
+
+
+def chosen_values(finding: Finding, hidden: Hidden) -> list[dict[str, Any]]:
+    """Return the columns whose value a person chose, by the record that gives it and the person."""
+    return [
+        {"columns": columns, "record": hidden.side(member.dataset).record(member.id), "by": by}
+        for member, by, columns in by_record(finding)
+    ]
 
 
 def _group(roles: Roles, dataset: str, form: str, hidden: Hidden) -> dict[str, Any]:

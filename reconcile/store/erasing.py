@@ -142,8 +142,11 @@ def forget_digests(tx: Transaction, ids: Collection[str]) -> None:
 
 
 def set_member(tx: Transaction, finding: str, record: str, new_record: str, values: Sequence[Any]) -> None:
+    """Rename a record and write its values. What people chose to take from it ends: proofs are digests of values."""
     this = (finding_members.c.finding == finding, finding_members.c.record == record)
-    tx.connection.execute(sa.update(finding_members).where(*this).values({"record": new_record, "values": values}))
+    tx.connection.execute(
+        sa.update(finding_members).where(*this).values({"record": new_record, "values": values, "gives": None})
+    )
 
 
 def delete_judgement(tx: Transaction, pair: JudgedPair) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
 
+from reconcile.findings.chosen_values import GivenValue, written
 from reconcile.findings.identity import beginning, dataset_of, without_dataset
 from reconcile.findings.payload import DECIDED, DECIDED_MONEY, HANDLED_MONEY, amount_rank
 from reconcile.findings.states import State
@@ -152,19 +153,42 @@ def assign(tx: Transaction, finding: str, to: str | None, *, note: str | None) -
     _write(tx, finding, {"assigned_to": to}, note)
 
 
-def choose_keeper(
-    tx: Transaction, finding: str, record: str | None, *, by: str, version: int, note: str | None
-) -> None:
-    """Mark the record, or none, as the keeper that this person chose; the finding gets this version.
+def choose_keeper(tx: Transaction, finding: str, record: str | None, *, by: str) -> None:
+    """Mark the record, or none, as the keeper that this person chose.
 
     Earlier choices among the finding's present records end, also in the findings of `chosen_with`.
     """
     tx.connection.execute(_END_CHOICES, {"the_finding": finding})
-    renew(tx, [finding])
-    this = (finding_members.c.finding == finding, finding_members.c.record == record)
     if record is not None:
-        tx.connection.execute(sa.update(finding_members).where(*this).values(chosen_by=by, chosen_at=tx.now))
+        _set_choice(tx, finding, record, {"chosen_by": by, "chosen_at": tx.now})
+
+
+def choose_values(tx: Transaction, finding: str, wanted: Mapping[str, tuple[str, GivenValue] | None]) -> None:
+    """Let records give these fields, by column; None takes the choice of a field back.
+
+    Earlier choices of these fields among the finding's present records end, also in the findings of `chosen_with`.
+    """
+    rows = tx.connection.execute(_GIVING_WITH, {"the_finding": finding}).all()
+    gives = {(row.finding, row.record): dict(row.gives) for row in rows}
+    for fields in gives.values():
+        for column in wanted:
+            fields.pop(column, None)
+    for column, choice in wanted.items():
+        if choice is not None:
+            gives.setdefault((finding, choice[0]), {})[column] = written(choice[1])
+    for (name, record), fields in gives.items():
+        _set_choice(tx, name, record, {"gives": fields or None})
+
+
+def mark_chosen(tx: Transaction, finding: str, *, version: int, note: str | None) -> None:
+    """Give the finding this version after a choice, and let messages show it as it is since now."""
+    renew(tx, [finding])
     _write(tx, finding, {"version": version}, note)
+
+
+def _set_choice(tx: Transaction, finding: str, record: str, values: Mapping[str, Any]) -> None:
+    this = (finding_members.c.finding == finding, finding_members.c.record == record)
+    tx.connection.execute(sa.update(finding_members).where(*this).values(values))
 
 
 def renew(tx: Transaction, names: Sequence[str]) -> None:
@@ -173,30 +197,46 @@ def renew(tx: Transaction, names: Sequence[str]) -> None:
 
 
 def chosen_with(tx: Transaction, finding: str) -> list[str]:
-    """Return the findings of the rule in which a person chose to keep one of the finding's present records."""
+    """Return the findings of the rule in which a person chose one of the finding's present records: as the keeper, or
+    for a field."""
+    of_values = tx.connection.execute(_GIVING_WITH, {"the_finding": finding})
     query = sa.select(finding_members.c.finding).distinct().where(*_is_chosen_with("the_finding"))
-    return list(tx.connection.execute(query, {"the_finding": finding}).scalars())
+    of_keepers = tx.connection.execute(query, {"the_finding": finding}).scalars()
+    return sorted({*of_keepers, *(row.finding for row in of_values)})
 
 
-def choices(tx: Transaction, rule: str, records: Iterable[str]) -> dict[str, tuple[str, dt.datetime]]:
-    """Return who chose to keep which of these records in any finding of the rule, and when; the last choice counts."""
+def choices(tx: Transaction, rule: str, records: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return what people chose of these records in any finding of the rule, by record: the columns of their rows.
+
+    The last choice of a record as the keeper counts, and the last one of each field.
+    """
     query = (
-        sa.select(finding_members.c.record, finding_members.c.chosen_by, finding_members.c.chosen_at)
+        sa.select(*_columns("record", "chosen_by", "chosen_at", "gives"))
         .join(findings, findings.c.id == finding_members.c.finding)
-        .where(bulk.one_of(finding_members.c.record, "records"), finding_members.c.chosen_by.is_not(None))
+        .where(bulk.one_of(finding_members.c.record, "records"), _IS_CHOSEN)
         .where(findings.c.rule == rule)
-        .order_by(finding_members.c.chosen_at)
+        .order_by(finding_members.c.chosen_at, finding_members.c.finding)
     )
     names = sorted(set(records))
     chunks = (names[at : at + CHUNK] for at in range(0, len(names), CHUNK))
-    rows = (row for chunk in chunks for row in tx.connection.execute(query, {"records": chunk}))
-    return {row.record: (row.chosen_by, row.chosen_at) for row in rows}
+    chosen: dict[str, dict[str, Any]] = {}
+    for row in (row for chunk in chunks for row in tx.connection.execute(query, {"records": chunk})):
+        choice = chosen.setdefault(row.record, {"chosen_by": None, "chosen_at": None, "gives": None})
+        if row.chosen_by is not None:
+            choice |= {"chosen_by": row.chosen_by, "chosen_at": row.chosen_at}
+        earlier = choice["gives"] or {}
+        newer = {
+            name: each
+            for name, each in (row.gives or {}).items()
+            if name not in earlier or earlier[name]["at"] < each["at"]
+        }
+        choice["gives"] = {**earlier, **newer} or None
+    return chosen
 
 
-def carry_choice(tx: Transaction, finding: str, record: str, by: str, at: dt.datetime) -> None:
-    """Mark a record of the finding as chosen by this person at that time, as it is in another finding."""
-    this = (finding_members.c.finding == finding, finding_members.c.record == record)
-    tx.connection.execute(sa.update(finding_members).where(*this).values(chosen_by=by, chosen_at=at))
+def carry_choice(tx: Transaction, finding: str, record: str, choice: Mapping[str, Any]) -> None:
+    """Write what people chose of a record, as it is in another finding."""
+    _set_choice(tx, finding, record, choice)
 
 
 def chosen_records(tx: Transaction, records: Mapping[str, Collection[str]]) -> set[tuple[str, str]]:
@@ -243,15 +283,25 @@ _FORGET_DIGESTS = sa.update(findings).where(bulk.one_of(findings.c.id, "ids")).v
 _RENEW = sa.update(findings).where(bulk.one_of(findings.c.id, "ids")).values(state_since=_now)
 
 
-def _is_chosen_with(finding: str) -> tuple[sa.ColumnElement[bool], ...]:
+def _columns(*names: str) -> Iterator[sa.Column[Any]]:
+    return (finding_members.c[name] for name in names)
+
+
+_IS_KEPT = finding_members.c.chosen_by.is_not(None)
+_GIVES = finding_members.c.gives.is_not(None)
+_IS_CHOSEN = _IS_KEPT | _GIVES
+
+
+def _is_chosen_with(finding: str, how: sa.ColumnElement[bool] = _IS_KEPT) -> tuple[sa.ColumnElement[bool], ...]:
     of: sa.BindParameter[str] = sa.bindparam(finding)
     member, same = sa.alias(finding_members), sa.alias(findings)
     present = sa.select(member.c.record).where(member.c.finding == of, member.c.role != FORMER)
     rule = sa.select(findings.c.rule).where(findings.c.id == of).scalar_subquery()
     of_rule = sa.exists().where(same.c.id == finding_members.c.finding, same.c.rule == rule)
-    return finding_members.c.record.in_(present), finding_members.c.chosen_by.is_not(None), of_rule
+    return finding_members.c.record.in_(present), how, of_rule
 
 
+_GIVING_WITH = sa.select(*_columns("finding", "record", "gives")).where(*_is_chosen_with("the_finding", _GIVES))
 _END_CHOICES = sa.update(finding_members).where(*_is_chosen_with("the_finding")).values(chosen_by=None, chosen_at=None)
 _SETTLE = (
     sa.update(finding_members)

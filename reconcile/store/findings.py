@@ -13,6 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from reconcile.errors import Wrong
+from reconcile.findings import chosen_values
 from reconcile.findings import payload as stored_parts
 from reconcile.findings.identity import dataset_of, id_of, read_id
 from reconcile.findings.judgement import FindingChange
@@ -556,7 +557,7 @@ def _member(row: sa.RowMapping) -> FindingMember:
     values = decode_key(row["values"])
     dataset = dataset_of(record)
     stored = row["role"], id_of(record), values, row["first_seen"], row["settled_at"]
-    return FindingMember(*stored, dataset, row["chosen_by"], row["chosen_at"])
+    return FindingMember(*stored, dataset, row["chosen_by"], row["chosen_at"], chosen_values.read(row["gives"]))
 
 
 _PLAIN = (

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0017"
+REVISION = "0018"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 
 metadata = sa.MetaData(
@@ -355,10 +355,12 @@ finding_members = sa.Table(
     sa.Column("settled_at", Instant),
     sa.Column("chosen_by", Word),
     sa.Column("chosen_at", Instant),
+    sa.Column("gives", Json),
 )
 """The records of a finding, keeper first. `settled_at`: a decision covers this record already.
 
-`chosen_by`: who chose this record as the keeper; `role` and `position` stay what the rule says.
+`chosen_by`: who chose this record as the keeper; `role` and `position` stay what the rule says. `gives`: the fields
+that a person chose to take from this record, see `findings.chosen_values`.
 """
 
 not_same = sa.Table(

@@ -114,22 +114,24 @@ class NotYours(Refused):
 
 
 class ChoseKeeper(Refused):
-    """The rule needs two people, and this person chose the keeper: the plan is their proposal."""
+    """The rule needs two people, and this person chose the keeper or a value: the plan is their proposal."""
 
     def __init__(self, finding: Finding, actor: str) -> None:
+        choice = "the keeper" if finding.kept_by else "values"
         super().__init__(
-            f"{actor} chose the keeper of {finding.id}, and its rule needs two people: two other people must approve "
+            f"{actor} chose {choice} of {finding.id}, and its rule needs two people: two other people must approve "
             "the plan. Nothing was changed"
         )
 
 
 class PlanNotNamed(Refused):
-    """Somebody else chose the keeper, and the approval does not say that the person saw the plan of that choice."""
+    """Somebody else chose the keeper or a value, and the approval does not name the plan of that choice."""
 
     def __init__(self, finding: Finding, plan: StoredPlan) -> None:
         start = plan.plan_hash[: 2 * SHORTEST_PLAN]
+        choice = "another keeper than its rule" if finding.kept_by else "values of the keeper"
         super().__init__(
-            f"{finding.id} was not approved: {finding.kept_by} chose another keeper than its rule. Nothing was "
+            f"{finding.id} was not approved: {words.listed(finding.choosers)} chose {choice}. Nothing was "
             f"changed. Look at its plan (`reconcile show {finding.id}`), then approve exactly that one: "
             f"`reconcile approve {finding.id} --plan-hash {start}`"
         )
@@ -312,9 +314,9 @@ def approve(
         is_given = person(actor) in map(person, approvals_given)
         if is_given and not approvals.may_approve_again(tx, plan, actor, system):
             raise NotYours(finding, actor)
-        if finding.kept_by is not None:
-            is_own_choice = _is_same(actor, finding.kept_by)
-            if plan.policy == "two_person" and approvals.chose_keeper(tx, finding, actor, system):
+        if finding.choosers:
+            is_own_choice = all(_is_same(actor, name) for name in finding.choosers)
+            if plan.policy == "two_person" and approvals.has_chosen(tx, finding, actor, system):
                 raise ChoseKeeper(finding, actor)
             if plan_hash is None and not is_own_choice:
                 raise PlanNotNamed(finding, plan)

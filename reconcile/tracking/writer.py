@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from reconcile.audit import facts, log
@@ -49,7 +49,7 @@ class Writer:
         self._new_members: list[Row] = []
         self._changed_members: list[Row] = []
         self._returning: list[Row] = []
-        self._choices: dict[str, str] = {}
+        self._choices: dict[tuple[str, str], list[str] | None] = {}
         numbered = enumerate(judgement.verdicts)
         for number, verdict in sorted(numbered, key=lambda item: names.ids.get(item[0]) or item[1].finding or ""):
             mark = names.marks.get(number, "")
@@ -65,7 +65,7 @@ class Writer:
         self._log_choices()
 
     def _carry_choices(self) -> None:
-        """Let records that people chose to keep in other findings of the rule be kept where they are now."""
+        """Let what people chose of records in other findings of the rule count where the records are now."""
         if not self._has_history:
             return
         joining = [*self._members_of_new, *self._new_members]
@@ -73,20 +73,26 @@ class Writer:
         chosen = finding_states.choices(self._tx, self._rule.name, records)
         for row in (*joining, *self._returning):
             if row["record"] in chosen:
-                row["chosen_by"], row["chosen_at"] = chosen[row["record"]]
-                self._choices[row["finding"]] = "finding.keeper_returned"
+                row.update(chosen[row["record"]])
+                if row["chosen_by"] is not None:
+                    self._choices[row["finding"], "finding.keeper_returned"] = None
+                self._note_values(row["finding"], "finding.values_returned", row["gives"])
         for row in self._returning:
             if row["record"] in chosen:
-                finding_states.carry_choice(self._tx, row["finding"], row["record"], *chosen[row["record"]])
+                finding_states.carry_choice(self._tx, row["finding"], row["record"], chosen[row["record"]])
+
+    def _note_values(self, finding: str, event: str, gives: Collection[str] | None) -> None:
+        if gives:
+            self._choices[finding, event] = sorted({*(self._choices.get((finding, event)) or ()), *gives})
 
     def _log_choices(self) -> None:
-        """Log, and show in messages, where a record that a person chose to keep left a finding, or is in it again."""
+        """Log, and show in messages, where a record that a person chose left a finding, or is in it again."""
         if not self._choices:
             return
-        finding_states.renew(self._tx, list(self._choices))
-        for finding, event in self._choices.items():
+        finding_states.renew(self._tx, sorted({finding for finding, _ in self._choices}))
+        for (finding, event), columns in self._choices.items():
             body = {"finding": finding, "rule": self._rule.name, "run": self._run}
-            log.append(self._tx, ACTOR, event, finding, body)
+            log.append(self._tx, ACTOR, event, finding, body | ({"columns": columns} if columns else {}))
 
     def _add_new(self) -> None:
         """Write the new findings. The digest of each is computed from the rows that are written; its entry has it."""
@@ -230,7 +236,8 @@ class Writer:
             if name not in wanted and before["role"] != memory.FORMER:
                 self._changed_members.append(before | {"role": memory.FORMER})
                 if before["chosen_by"] is not None:
-                    self._choices[finding] = "finding.keeper_left"
+                    self._choices[finding, "finding.keeper_left"] = None
+                self._note_values(finding, "finding.values_left", before["gives"])
 
 
 _SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "amount_rank", "records", "digest")
@@ -247,4 +254,4 @@ def _member_rows(group: Group) -> Iterator[Row]:
 
 def _member(finding: str, position: int, written: Row, now: dt.datetime) -> Row:
     fixed = {"finding": finding, "position": position, "first_seen": now}
-    return fixed | dict.fromkeys(("settled_at", "chosen_by", "chosen_at")) | written
+    return fixed | dict.fromkeys(("settled_at", "chosen_by", "chosen_at", "gives")) | written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from notifications.base import MASK
 from notifications.wording import words
 from reconcile.errors import Refused
 from reconcile.findings.approval import GivenApprovals, person
+from reconcile.findings.chosen_values import by_record, chosen_values
 from reconcile.findings.identity import public
 from reconcile.findings.keeper import CHOOSABLE, handle_of
 from reconcile.findings.payload import DUPLICATE, apart
@@ -169,8 +170,9 @@ class FindingView:
             return None
         if self.approvals.has(name):
             return "You have approved this plan; another person must approve it too."
-        if self._finding.kept_by is not None and person(name) == person(self._finding.kept_by):
-            return "You chose the keeper, so two other people must approve this plan."
+        if person(name) in map(person, self._finding.choosers):
+            choice = "the keeper" if self._finding.kept_by else "values"
+            return f"You chose {choice}, so two other people must approve this plan."
         return None
 
     @property
@@ -338,6 +340,18 @@ class ExecutedView:
 
 
 @dataclass(frozen=True)
+class FieldChoice:
+    """A field that a person may take from another record, `beside` the columns that come from the same one.
+
+    `place` is that of the record chosen for it, `by` this person; None if the rule chooses.
+    """
+
+    beside: tuple[str, ...] = ()
+    place: int | None = None
+    by: str | None = None
+
+
+@dataclass(frozen=True)
 class FindingDetail(FindingView):
     """A finding with its records, its history, its undo, and the next command for a person, if any. `undone` is the
     undo that it is left with, if its cleaning was undone, and `executed` its last cleaning that was done.
@@ -361,6 +375,8 @@ class FindingDetail(FindingView):
     """The match keys in words, if one of several is enough."""
     handles: tuple[str, ...] = ()
     """A handle for each record that a person may keep instead; empty if nobody may choose."""
+    field_choices: Mapping[str, FieldChoice] = field(default_factory=dict)
+    """The fields side by side that differ and that the keeper may take from another record; empty as `handles`."""
 
     @property
     def reason(self) -> str | None:
@@ -411,15 +427,12 @@ class FindingDetail(FindingView):
 
     @property
     def remarks(self) -> Iterator[str]:
-        """Who approved its plan and chose the keeper, the end of a snooze, the records nearby, the reason of its state,
-        the note on it, and the finding it became part of."""
+        """Who approved its plan and chose the keeper and values, the end of a snooze, the records nearby, the reason
+        of its state, the note on it, and the finding it became part of."""
         finding = self._finding
         if self.approvals is not None:
             yield self.approvals.sentence
-        if finding.kept_by:
-            yield f"keeper chosen by {finding.kept_by}{self._instead()}"
-        elif finding.rule_keeper is not None:
-            yield f"keeper: one of the records that were handled{self._instead()}"
+        yield from self._choices()
         if finding.state is State.SNOOZED and finding.snoozed_until is not None:
             yield f"snoozed until {words.to_the_minute(finding.snoozed_until, self.timezone)}, or until it grows"
         if finding.repetition is not None:
@@ -432,6 +445,16 @@ class FindingDetail(FindingView):
             yield f"note: {finding.note}"
         if finding.merged_into:
             yield f"part of {finding.merged_into}"
+
+    def _choices(self) -> Iterator[str]:
+        """Yield who chose the keeper and its values."""
+        finding = self._finding
+        if finding.kept_by:
+            yield f"keeper chosen by {finding.kept_by}{self._instead()}"
+        elif finding.rule_keeper is not None:
+            yield f"keeper: one of the records that were handled{self._instead()}"
+        if sentence := values_in_words(finding, self._hidden):
+            yield sentence
 
     def _instead(self) -> str:
         """Return the record that the rule would keep, in words; empty if it is the same one."""
@@ -500,9 +523,10 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
     plan, prospect = _prospect(application, finding, stored, view.approvals, show=show)
     waiting = stored.plan_hash if stored is not None and stored.state is PlanState.AWAITING else None
     rule = rule_of(project, finding)
+    table = records.side_by_side(project, finding, hidden)
     return FindingDetail(
         *(finding, hidden, view.form, view.timezone, view.periods, view.approvals, view.named),
-        side_by_side=records.side_by_side(project, finding, hidden),
+        side_by_side=table,
         history=tuple(map(EventView.of, entries)),
         undo=undo_view,
         undone=_undone(finding, done, entries),
@@ -514,6 +538,7 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
         can_take_back=can_take_back,
         alternatives=() if rule is None else rule.alternatives,
         handles=_handles(application, finding),
+        field_choices=_field_choices(application, finding, table),
     )
 
 
@@ -546,6 +571,33 @@ def _executed(
     except RowsUnreadable as error:
         return ExecutedView(plan.ended_at, approved_by, None, str(error), undo)
     return ExecutedView(plan.ended_at, approved_by, shown, undo=undo)
+
+
+def values_in_words(finding: Finding, hidden: Hidden) -> str:
+    """Return who chose which values of the keeper from which records; empty if nobody did."""
+    parts = [
+        f"{words.listed(columns)} from {name} ({by})"
+        for member, by, columns in by_record(finding)
+        for name in hidden.names([member], finding.datasets)
+    ]
+    return f"values chosen: {', '.join(parts)}" if parts else ""
+
+
+def _field_choices(application: Application, finding: Finding, table: SideBySide) -> dict[str, FieldChoice]:
+    rule = application.project.rules.get(finding.rule)
+    if rule is None or rule.clean is None or not _handles(application, finding):
+        return {}
+    chosen = chosen_values(finding)
+    choices = {}
+    for name in table.fields:
+        together = rule.clean.together(name)
+        differs = any(record.cells[name].differs for record in table.records if name in record.cells)
+        if together and (differs or name in chosen):
+            giver, value = chosen.get(name, (None, None))
+            place = None if giver is None else finding.members.index(giver)
+            beside = tuple(column for column in together if column != name)
+            choices[name] = FieldChoice(beside, place, None if value is None else value.by)
+    return choices
 
 
 def _handles(application: Application, finding: Finding) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from notifications.wording.words import listed
 from reconcile.audit import facts, log
 from reconcile.findings.states import PlanState
 from reconcile.store.audit_log import LogEntry
@@ -16,7 +17,8 @@ from reconcile.store.audit_log import LogEntry
 class EventView:
     """An event of a finding. `note` is a person's, unless it was erased; `system` is their user there.
 
-    `story` is what the event means for the finding, if the event is of its plan; else it is the event.
+    `story` is what the event means for the finding, if the event is of its plan; else it is the event. `columns` are
+    those that a choice of values is about.
     """
 
     seq: int
@@ -26,15 +28,18 @@ class EventView:
     note: str | None
     system: str | None
     story: str
+    columns: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, entry: LogEntry) -> EventView:
         body = entry.body or {}
-        return cls(entry.seq, entry.at, entry.actor, entry.event, body.get("note"), body.get("system"), _story(entry))
+        columns = body.get("values", body.get("columns", ())) if entry.event.startswith("finding.values_") else ()
+        of_entry = (entry.seq, entry.at, entry.actor, entry.event, body.get("note"), body.get("system"))
+        return cls(*of_entry, _story(entry), tuple(sorted(columns)))
 
     @property
     def words(self) -> str:
-        return in_words(self.story)
+        return ": ".join([in_words(self.story), *filter(None, [listed(self.columns)])])
 
 
 def _story(entry: LogEntry) -> str:
@@ -79,6 +84,9 @@ IN_WORDS: Mapping[str, str] = {
     "finding.keeper_by_rule": "keeper chosen by the rule again",
     "finding.keeper_left": "chosen keeper left; the rule's keeper counts",
     "finding.keeper_returned": "chosen keeper is in the finding again",
+    "finding.values_chosen": "values chosen",
+    "finding.values_left": "chosen values left with their record",
+    "finding.values_returned": "chosen values are back with their record",
     "finding.keeper_ended": "choice of the keeper ended with the finding",
     "finding.proposed": "awaiting approval",
     "finding.approved": "approved for cleaning",

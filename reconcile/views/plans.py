@@ -26,11 +26,12 @@ from reconcile.findings.states import PlanState, State
 from reconcile.journal import approvals, limits
 from reconcile.messages import records
 from reconcile.messages.personal import Hidden
+from reconcile.messages.public import chosen_values
 from reconcile.messages.records import SideBySide
 from reconcile.store import findings as stored_findings
 from reconcile.store import plans as stored_plans
 from reconcile.store.plans import STANDING, StoredPlan
-from reconcile.views.findings import approvals_to_json
+from reconcile.views.findings import approvals_to_json, values_in_words
 from rules import values
 from rules.cleaning import Caps
 from rules.kinds.base import Rule
@@ -122,6 +123,8 @@ class PlanView:
         """What a person should know before the approval, one sentence each."""
         if self._finding.kept_by:
             yield f"keeper: chosen by {self._finding.kept_by}"
+        if sentence := values_in_words(self._finding, self._hidden):
+            yield sentence
         for record, reason in shown.uncounted(self._plan, self._hidden):
             yield f"Limits cannot count the amount of record {record}: it has {reason}."
         if self.state == PlanState.COMPENSATED.value:
@@ -184,6 +187,8 @@ def to_json(view: PlanView | NotPlanned) -> dict[str, Any]:
     money = {currency: hidden.value(hidden.amount, amount) for currency, amount in sorted(plan.money.items())}
     kept_by = view._finding.kept_by  # noqa: SLF001 - the view's own JSON
     chosen: dict[str, Any] = {"kept_by": kept_by} if kept_by else {}
+    values_chosen = chosen_values(view._finding, hidden)  # noqa: SLF001 - the view's own JSON
+    chosen |= {"chosen_values": values_chosen} if values_chosen else {}
     chosen |= {"waits": view.waits} if view.waits else {}
     chosen |= {"doubt": view.doubt} if view.doubt else {}
     chosen |= {"expires": view.expires.isoformat()} if view.expires else {}

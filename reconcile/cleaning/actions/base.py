@@ -30,6 +30,16 @@ class AsksPerson(NotPlannable):
     """Only a person can decide about the group."""
 
 
+class ValueChanged(AsksPerson):
+    """A value that a person chose to take is no longer there, or can no longer be taken."""
+
+    def __init__(self, finding: str, column: str, problem: str) -> None:
+        super().__init__(
+            f"A person chose the record for `{column}`, but {problem}. Choose again with `reconcile keep {finding} "
+            f"--field {column}=RECORD`, or leave the choice to the rule with `--field {column}=`."
+        )
+
+
 class TooManyRows(AsksPerson):
     """One group would change more rows than a plan may have."""
 
@@ -57,13 +67,15 @@ class Members:
     """A group to clean: the `keeper` stays; `surplus` is in the order of `keep`.
 
     A discrepancy has no keeper; its records to clean are `surplus`. Only actions without `needs_keeper` get one.
-    `settled` are records with an earlier decision: they must not change. `evidence`: see `Plan`.
+    `settled` are records with an earlier decision: they must not change. `evidence`: see `Plan`. `given` names the
+    record that a person chose to take each of these fields from, by column.
     """
 
     keeper: CurrentRecord | None
     surplus: tuple[CurrentRecord, ...]
     settled: tuple[CurrentRecord, ...] = ()
     evidence: str = ""
+    given: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def staying(self) -> tuple[CurrentRecord, ...]:

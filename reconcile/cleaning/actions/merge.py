@@ -87,6 +87,11 @@ class MergeSettings(Clean):
         return tuple(dict.fromkeys((*self.fields, *(column for group in self.linked for column in group))))
 
     @property
+    def choosable(self) -> tuple[tuple[str, ...], ...]:
+        linked = {column for group in self.linked for column in group}
+        return (*self.linked, *((column,) for column in self.fields if column not in linked))
+
+    @property
     def reads(self) -> frozenset[str]:
         """The columns whose values decide the written values."""
         by = {way.column for way in self.fields.values() if way.column is not None}
@@ -123,7 +128,9 @@ class Merge:
     def changes(self, group: Members, settings: MergeSettings, place: ActionTable) -> ActionPlan:
         assert group.keeper is not None  # noqa: S101 - merge needs one
         records = (group.keeper, *group.surplus)
-        choices = choose(records, settings.fields, settings.linked)
+        positions = {record.name: position for position, record in enumerate(records)}
+        given = {column: positions[name] for column, name in group.given.items()}
+        choices = choose(records, settings.fields, settings.linked, given)
         new_cells = {column: cell for choice in choices for column, cell in _news(records, choice)}
         sources = {n for choice in choices if set(choice.columns) & new_cells.keys() for n in choice.origins}
         changes = []
@@ -147,7 +154,7 @@ class Merge:
                 for c in choice.columns
                 if choice.origins
             },
-            reads=settings.reads,
+            reads=settings.reads | group.given.keys(),
         )
 
 

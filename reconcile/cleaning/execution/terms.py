@@ -215,7 +215,8 @@ class Terms:
 def _with_chosen_records(tx: Transaction, findings: Sequence[Finding]) -> set[str]:
     """Return the findings with a record that a person chose to keep, in any rule, and that they would not keep.
 
-    Also those whose keeper was chosen in another finding: nobody saw it beside the records that would go.
+    Also those whose keeper, or a field of it, was chosen in another finding: nobody saw it beside the records that
+    would go.
     """
     not_kept = {
         finding.id: {
@@ -230,6 +231,7 @@ def _with_chosen_records(tx: Transaction, findings: Sequence[Finding]) -> set[st
         by_dataset[dataset].add(name)
     chosen = finding_states.chosen_records(tx, by_dataset)
     elsewhere = {finding.id for finding in findings if finding.keeper and finding.keeper.is_chosen_elsewhere}
+    elsewhere |= {each.id for each in findings if any(member.gives_from_elsewhere for member in each.members)}
     return elsewhere | {name for name, records in not_kept.items() if not records.isdisjoint(chosen)}
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from connectors.target import Row
-from reconcile.cleaning.actions.base import AsksPerson, CurrentRecord, Members, NothingToDo, Stale
+from reconcile.cleaning.actions.base import AsksPerson, CurrentRecord, Members, NothingToDo, Stale, ValueChanged
 from reconcile.cleaning.planning.asking import Answer
+from reconcile.findings.chosen_values import chosen_values, proof_of
 from reconcile.findings.handled import dealt_with
 from reconcile.findings.identity import member_name, record_of
 from reconcile.findings.shown import Finding, FindingMember
@@ -77,7 +79,27 @@ def _of_duplicates(finding: Finding, rows: Sequence[Row], groups: Sequence[Group
     surplus = tuple(record for record in surplus_records if record.name not in settled)
     if not surplus:
         raise NothingToDo("Decisions cover every record except the keeper; there is nothing to do.")
-    return Members(records[names[0]], surplus, tuple(record for record in surplus_records if record.name in settled))
+    settled_records = tuple(record for record in surplus_records if record.name in settled)
+    members = Members(records[names[0]], surplus, settled_records)
+    return replace(members, given=_given(finding, members, tools))
+
+
+def _given(finding: Finding, members: Members, tools: PlanningContext) -> dict[str, str]:
+    """Return the record that a person chose for each field. Raises ValueChanged if a choice is void."""
+    records = {record.name: record for record in (members.keeper, *members.surplus) if record is not None}
+    chosen = {column: (record_of(member.id), value) for column, (member, value) in chosen_values(finding).items()}
+    for column, (name, value) in chosen.items():
+        together = tools.settings.together(column)
+        if not together:
+            raise ValueChanged(finding.id, column, "the rule no longer merges that column")
+        if any(each not in chosen or chosen[each][0] != name for each in together):
+            raise ValueChanged(finding.id, column, f"the rule now takes {listed(together)} from one record")
+        if name not in records:
+            raise ValueChanged(finding.id, column, "a decision covers that record")
+        proof = proof_of(tools.secret, name, column, records[name].row.cells.get(column))
+        if not hmac.compare_digest(proof, value.proof):
+            raise ValueChanged(finding.id, column, "its value there changed since")
+    return {column: name for column, (name, _) in chosen.items()}
 
 
 def _of_discrepancy(finding: Finding, rows: Sequence[Row], groups: Sequence[Group], tools: PlanningContext) -> Members:

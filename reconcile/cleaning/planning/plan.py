@@ -321,6 +321,14 @@ def _read_rows(
         yield finding, None if member_ids is None else [None if key is None else next(rows) for key in member_ids]
 
 
+def read_rows(finding: Finding, tools: PlanningContext) -> Sequence[Row | None]:
+    """Return the current rows of the finding's records in the cleaned dataset. Raises TooManyRows, ConnectorError."""
+    [(_, rows)] = _read_rows([finding], tools)
+    if rows is None:
+        raise TooManyRows(tools.settings.plan_rows)
+    return rows
+
+
 def _to_clean(finding: Finding, rule: Rule) -> int:
     return len(finding.surplus if finding.keeper else cleaned_members(finding, rule))
 
@@ -469,4 +477,5 @@ __all__ = [
     "make_many",
     "mistakes",
     "place",
+    "read_rows",
 ]

@@ -9,12 +9,12 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from connectors.target import Target
+from connectors.target import Cells, Target
 from reconcile.cleaning.actions.base import NotPlannable
 from reconcile.cleaning.chunks import in_chunks
 from reconcile.cleaning.planning.binding import binding_of
 from reconcile.cleaning.planning.members import cleaned_members
-from reconcile.cleaning.planning.plan import CHUNK, PlanningContext, make, make_many
+from reconcile.cleaning.planning.plan import CHUNK, PlanningContext, make, make_many, read_rows
 from reconcile.config.settings import Project
 from reconcile.detection.detect import Budget
 from reconcile.detection.subject import Subject, subjects_of
@@ -81,6 +81,13 @@ class RulePlanner:
     def plan(self, finding: Finding) -> Plan:
         """Return the plan for one finding. Raises NotPlannable with the reason if there is none; ConnectorError."""
         return make(finding, self.tools)
+
+    def cells(self, finding: Finding) -> dict[str, Cells]:
+        """Return the current cells of the finding's records, by name, without missing ones. Raises NotPlannable if they
+        are too many; ConnectorError."""
+        rows = read_rows(finding, self.tools)
+        names = (record_of(member.id) for member in cleaned_members(finding, self.tools.rule))
+        return {name: row.cells for name, row in zip(names, rows, strict=True) if row is not None}
 
     def knows(self, plan: Plan) -> bool:
         """Return True if the journal may know the plan's keeper; most records are unknown to it."""

@@ -65,13 +65,18 @@ IdPart = str | int | float | bool | None
 """A part of a record's id."""
 
 
+RecordName = Annotated[list[IdPart], Field(max_length=50)] | IdPart
+"""A record's id: its parts, or one text or number."""
+
+
 class Decision(_Request):
     """A decision about a finding as it was shown: a finding or plan that changed since is not decided.
 
     `version` is the finding's, `plan_hash` that of its plan, which `approve` needs. `until` ends a snooze, by
     default when the finding grows. `to` is whom the finding is assigned to, null for nobody. `keeper` is the id of the
     record to keep, as the finding's `surplus` has it, or as people see it: one text like `A-1 / 7`, or one number.
-    A number may be given as a text, and the reverse.
+    A number may be given as a text, and the reverse. `values` names in the same way, by column, the records that give
+    the keeper these values; null leaves the value to the rule.
     """
 
     version: int | None = None
@@ -79,7 +84,8 @@ class Decision(_Request):
     note: Text | None = None
     until: Instant | None = None
     to: Name | None = None
-    keeper: Annotated[list[IdPart], Field(max_length=50)] | IdPart = None
+    keeper: RecordName = None
+    values: Annotated[dict[Name, RecordName], Field(max_length=500)] = Field(default_factory=dict)
 
 
 class Shown(_Request):

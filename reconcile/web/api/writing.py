@@ -18,7 +18,7 @@ from reconcile.service import triggers
 from reconcile.views.findings import named
 from reconcile.web.api import documents
 from reconcile.web.api.description import answers
-from reconcile.web.api.documents import Decision, IdempotencyKey, ManyDecisions, PauseRequest
+from reconcile.web.api.documents import Decision, IdempotencyKey, ManyDecisions, PauseRequest, RecordName
 from reconcile.web.gate import ApiRoute, OfApi
 from reconcile.web.office import At, Office
 
@@ -40,7 +40,9 @@ def decide(
     def act() -> dict[str, Any]:
         with office.application() as application:
             name = named(application, finding).id
-            wish = Wish(name, wanted.note, wanted.version, wanted.plan_hash, wanted.until, wanted.to, _keeper(wanted))
+            values = {column: _parts(record) for column, record in wanted.values.items()}
+            seen = (wanted.version, wanted.plan_hash)
+            wish = Wish(name, wanted.note, *seen, wanted.until, wanted.to, _parts(wanted.keeper), values)
             answer = decided(application, person, decision, wish)
         return {"finding": name, "changed": answer.changed, "sentence": answer.sentence}
 
@@ -101,11 +103,11 @@ def resume(person: Operator, office: At, job: str) -> JSONResponse:
     return JSONResponse({"job": job, "changed": changed})
 
 
-def _keeper(wanted: Decision) -> tuple[str, ...]:
-    """Return the parts of the record's id as texts, as a terminal gives them."""
-    if wanted.keeper is None:
+def _parts(record: RecordName) -> tuple[str, ...]:
+    """Return the parts of a record's id as texts, as a terminal gives them."""
+    if record is None:
         return ()
-    parts = wanted.keeper if isinstance(wanted.keeper, list) else [wanted.keeper]
+    parts = record if isinstance(record, list) else [record]
     return tuple("" if part is None else str(part) for part in parts)
 
 

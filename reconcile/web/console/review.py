@@ -164,13 +164,20 @@ def _wish(form: Form, finding: str, version: str, plan: str) -> Wish:
         until=dt.datetime.now(dt.UTC) + parse_duration(until) if until else None,
         to=form.text("to"),
         keeper=tuple(form.every("keeper")[:1]),
+        values=dict(map(_value, form.every("value"))),
     )
+
+
+def _value(pressed: str) -> tuple[str, tuple[str, ...]]:
+    """Return the column of a button, and the handle of its record; without one, the rule chooses."""
+    handle, _, column = pressed.partition(" ")
+    return column, (handle,) if handle else ()
 
 
 def _after(finding: str, form: Form, *, stays: bool) -> str:
     """Return where to go after a decision: to the next finding of the queue, or back to the one page.
 
-    After a choice of the keeper the same finding stays, with its new plan.
+    After a choice of the keeper or a value the same finding stays, with its new plan.
     """
     if form.get("back", "").startswith("/review"):
         after = {"finding": finding} if stays else {"finding": form.get("next", ""), "done": finding}
