@@ -185,6 +185,6 @@ def test_fish_offers_what_a_word_means_and_no_error_for_a_program_that_is_not_th
     _installed("fish")
 
     assert _by_fish("reconcile findi", home) == (
-        "findings\tList unresolved findings: most severe first, then largest amount, then oldest.\n"
+        "findings\tList unresolved findings. Most severe first, then largest amount, then oldest.\n"
     )
     assert _by_fish("../nowhere/reconcile show F-", home) == ""
