@@ -110,6 +110,7 @@ def test_every_text_of_the_state_is_searched_or_named() -> None:
         *("breakers.reason", "limits.reason", "pauses.reason", "slots.reason", "troubles.sentence"),
         *("promotion.note", "runs.summary", "anchors.problem", "failures.sentence", "findings.payload"),
         *("findings.note", "outbox.problem", "run_rules.outcome", "plans.reason", "plans.summary"),
+        "finding_members.gives",
         *(
             "unchanged_runs.summary",
             "not_same.note",

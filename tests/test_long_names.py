@@ -32,7 +32,7 @@ CONFIGURATIONS: Mapping[str, tuple[str, int, str]] = {
         "version: 1\nsources: {shop: {type: workbook, path: LONG.xlsx}}\n"
         "datasets: {orders: {source: shop, sheet: t, id: id}}\n" + RULES,
         3,
-        "LONG.xlsx: file name too long",
+        "LONG.xlsx is not read: no file has a name of more than 255 bytes; correct `path`",
     ),
     "a channel": (
         FILES + "channels: {c: {type: file, path: LONG.jsonl}}\njobs: {nightly: {rules: all, notify: [c]}}\n",
