@@ -219,7 +219,7 @@ def _where(consulted: Consulted, rows: _Rows, totals: Sequence[int], slot: dt.da
             )
             left_out = [number for number, row in enumerate(rows.typed) if condition.evaluate(row, slot) is not True]
         except RuleError:
-            continue
+            continue  # the columns have types that this proposal does not compare
         if left_out == list(totals):
             return proposed if existing is None else f"({existing}) and ({proposed})"
     return None

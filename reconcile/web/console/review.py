@@ -270,8 +270,8 @@ def _listing(application: Application, visit: Visit, wanted: Filter) -> Listing:
         hidden = with_hidden_amount(tx, chosen.criteria)
     page = queue.listed(application, chosen.criteria, limit=SHOWN, cursor=wanted.after or None)
     groups = {name: sum(counted.get(state, 0) for state in states) for name, (_, states) in GROUPS.items()}
-    known = {wanted.state: groups[wanted.state]} if chosen.text else groups
-    return Listing(page, groups[wanted.state], known, chosen.text, chosen.is_cut, hidden)
+    shown_groups = {wanted.state: groups[wanted.state]} if chosen.text else groups
+    return Listing(page, groups[wanted.state], shown_groups, chosen.text, chosen.is_cut, hidden)
 
 
 def choices_of(application: Application, visit: Visit) -> _Given:

@@ -53,7 +53,8 @@ def save(answer: Response, request: Request, visit: Visit, name: str, wanted: Fi
 
 
 def remove(answer: Response, request: Request, visit: Visit, name: str) -> None:
-    _keep(answer, request, visit, {other: view for other, view in views(request, visit).items() if other != name})
+    kept = {saved: view for saved, view in views(request, visit).items() if saved != name}
+    _keep(answer, request, visit, kept)
 
 
 def _keep(answer: Response, request: Request, visit: Visit, saved: Mapping[str, Filter]) -> None:

@@ -91,10 +91,10 @@ class Occurrences:
         cores = [core(value) if value is not None else None for value in distinct.to_pylist()]
         of_distinct = [-1 if each is None else codes.setdefault(each, len(codes)) for each in cores]
         distinct_texts, text_of = _encoded(texts)
-        found = _found(distinct_texts, codes, pair.by_words)
-        places, order = _expanded(found[0], text_of)
+        texts_with, codes_in = _occurring(distinct_texts, codes, pair.by_words)
+        places, order = _expanded(texts_with, text_of)
         value_of = np.array([*of_distinct, -1], np.int64)[value_of_distinct]
-        return cls(contained, places, found[1][order], value_of)
+        return cls(contained, places, codes_in[order], value_of)
 
     def links(self, equal: Codes) -> Links:
         """Return the links of records that also have the same code in `equal`, that of the other parts of the key."""
@@ -143,7 +143,7 @@ def _encoded(column: pa.ChunkedArray) -> tuple[pa.Array, Integers]:
     return encoded.dictionary, encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _found(texts: pa.Array, codes: dict[str, int], by_words: str | None) -> Codes:
+def _occurring(texts: pa.Array, codes: dict[str, int], by_words: str | None) -> Codes:
     """Return the place of each text and the code of each value that occurs in it, each pair once, by place."""
     finder = Finder(codes, by_words)
     places: list[Integers] = []
