@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -59,6 +59,26 @@ class UnreadableCells:
     records: int
     first: str
     skipped: bool = False
+
+
+def unreadable_cells(
+    read: Iterable[UnreadableCells], reread: Iterable[UnreadableCells] = ()
+) -> tuple[UnreadableCells, ...]:
+    """Add up the unreadable cells of several answers by column and reason.
+
+    Cells of `reread` records may be among those of the others: only the larger of the two numbers counts.
+    """
+    total: dict[tuple[str, str], UnreadableCells] = {}
+    again: dict[tuple[str, str], UnreadableCells] = {}
+    for sums, problems in ((total, read), (again, reread)):
+        for problem in problems:
+            earlier = sums.get((problem.column, problem.reason))
+            more = replace(earlier, records=earlier.records + problem.records) if earlier else problem
+            sums[problem.column, problem.reason] = more
+    for which, problem in again.items():
+        if which not in total or total[which].records < problem.records:
+            total[which] = problem
+    return tuple(total.values())
 
 
 @dataclass
@@ -167,7 +187,10 @@ class Snapshot(Protocol):
     """One consistent, read-only view of a database."""
 
     def query(self, statement: sa.Select[Any]) -> pa.RecordBatchReader:
-        """Stream the answer; Arrow types as in `Scan`. Raises a ConnectorError."""
+        """Stream the answer; Arrow types as in `Scan`. Raises a ConnectorError.
+
+        The execution option `rereads` marks a statement whose records may be in other answers, too.
+        """
 
     def whole(self, statement: sa.Select[Any]) -> pa.Table:
         """The whole answer at once, for few records: a database may compute it faster than a stream."""
@@ -176,7 +199,7 @@ class Snapshot(Protocol):
         """Return True if the database itself keeps these columns unique and not null; False if it does not say."""
 
     def problems(self) -> tuple[UnreadableCells, ...]:
-        """Cells of the answers that could not be read as the dataset declares them."""
+        """Cells of the answers that could not be read as the dataset declares them; see `unreadable_cells`."""
 
 
 @runtime_checkable

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
 
-from connectors.base import UnreadableCells
+from connectors.base import UnreadableCells, unreadable_cells
 from connectors.declared import Notation
 from connectors.sql.address import Deadline
 from connectors.sql.columns import Base, regclass
@@ -116,6 +115,7 @@ class SqlSnapshot:
         self._deadline = Deadline(connection, seconds)
         self._open: list[Rows] = []
         self._readings: list[Reading] = []
+        self._rereadings: list[Reading] = []
         self._booleans: set[str] = set()
 
     def query(self, statement: sa.Select[Any]) -> pa.RecordBatchReader:
@@ -149,12 +149,11 @@ class SqlSnapshot:
 
     def problems(self) -> tuple[UnreadableCells, ...]:
         """The cells so far that could not be read as declared."""
-        by_column: dict[tuple[str, str], UnreadableCells] = {}
-        for problem in (problem for reading in self._readings for problem in reading.problems()):
-            earlier = by_column.get((problem.column, problem.reason))
-            more = replace(earlier, records=earlier.records + problem.records) if earlier else problem
-            by_column[problem.column, problem.reason] = more
-        return tuple(by_column.values())
+        read, reread = (
+            [problem for reading in readings for problem in reading.problems()]
+            for readings in (self._readings, self._rereadings)
+        )
+        return unreadable_cells(read, reread)
 
     def end(self) -> None:
         """Discard unread answers."""
@@ -168,7 +167,8 @@ class SqlSnapshot:
         declaring = (column.type.notation for column in columns if isinstance(column.type, AsDeclared))
         notation = next(declaring, Notation(timezone=wall_zone([column.kind for column in asked_columns])))
         reading = Reading(asked_columns, notation, self._place)
-        self._readings.append(reading)
+        rereads = statement.get_execution_options().get("rereads")
+        (self._rereadings if rereads else self._readings).append(reading)
         return pa.RecordBatchReader.from_batches(reading.schema, self._batches(rows, reading))
 
     def _batches(self, rows: Rows, reading: Reading) -> Iterator[pa.RecordBatch]:

@@ -344,7 +344,7 @@ def guarded(source: Pushdown, embedded: Embedded, guard: Guard, answer: SourceAn
     if counted.states.get(0):
         part, values = _most_selective(embedded, question, guard.lookups)
         for statement in _lookups(guard, part, values):
-            embedded.append(source.stream(statement))
+            embedded.append(source.stream(statement.execution_options(rereads=True)))
     states = (RecordCounts(answer.states) + RecordCounts(counted.states)).states
     return RecordCounts(states, source.identity(guard.everything)), embedded.members(question)
 
