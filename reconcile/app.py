@@ -451,6 +451,7 @@ class Application:
             stop=self._stop,
             source=self.sources.__getitem__,
             target=self.target,
+            version=__version__,
         )
 
     def _equipment(

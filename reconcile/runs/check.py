@@ -70,7 +70,8 @@ class Order:
 class Readers:
     """The resources of a run that only reads.
 
-    `watch` gets (rule, records read so far) and may raise to stop the run; `stop` ends the reads of a dataset's source.
+    `version` is that of Reconcile. `watch` gets (rule, records read so far) and may raise to stop the run; `stop` ends
+    the reads of a dataset's source.
     """
 
     project: Project
@@ -82,6 +83,7 @@ class Readers:
     """Return the source of that name."""
     target: Callable[[str], Target] | None = None
     """Return the source of that name as a Target, whose records can be changed; None: nothing is cleaned."""
+    version: str = ""
 
 
 def check(

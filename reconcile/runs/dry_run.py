@@ -12,7 +12,7 @@ from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.judgement import FindingChange, Verdict
 from reconcile.findings.results import Outcome, RuleFailure, RuleResult
 from reconcile.findings.shown import Foreseen
-from reconcile.runs import renaming
+from reconcile.runs import recognition, renaming
 from reconcile.runs.check import Order, Readers, check, result_of
 from reconcile.runs.listing import Lists
 from reconcile.runs.renaming import Named
@@ -36,15 +36,15 @@ def rehearse(order: Order, tools: Readers, store: Store | None, lists: Lists = L
     with SharedReads.of(order, tools) as share:
         for name in order.chosen:
             rule = tools.project.rules[name]
-            checked = check(dry_run.keeping_apart(rule), order, tools, dry_run.judge, share=share)
+            checked = check(dry_run.prepared(rule, lists), order, tools, dry_run.judge, share=share)
             if isinstance(checked, Renamed):
-                checked = check(dry_run.keeping_apart(rule), order, tools, dry_run.judge, share=share)
+                checked = check(dry_run.prepared(rule, lists), order, tools, dry_run.judge, share=share)
             assert not isinstance(checked, Renamed)  # noqa: S101 - only the first call of `judge` renames
             if isinstance(checked, RuleFailure):
                 outcomes.append(checked)
                 continue
             outcomes.append(dry_run.cleaned(rule, *checked))
-            if any(_is_open(verdict) for verdict in checked[-1]):
+            if checked[0].findings.known or any(_is_open(verdict) for verdict in checked[-1]):
                 worst_open = max(rule.severity, worst_open or rule.severity)
             for finding in _foreseen(rule, checked[-1], lists):
                 findings.append(finding)
@@ -76,11 +76,17 @@ class _DryRun:
     renamings: dict[str, tuple[Named, Renaming]] = field(default_factory=dict)
     """Datasets whose records a run would rename."""
 
-    def keeping_apart(self, rule: Rule) -> Rule:
+    def prepared(self, rule: Rule, lists: Lists) -> Rule:
+        """Return the rule for a detection that keeps apart what people judged different. It may leave known groups
+        unbuilt, unless the report lists all of them."""
         if self.store is None:
             return rule
         with self._renamed(self.store, rule) as (tx, _):
-            return apart.keeping_apart(tx, rule)
+            kept_apart = apart.keeping_apart(tx, rule)
+            if lists is Lists.ALL:
+                return kept_apart
+            tools = self.tools
+            return recognition.recognising(tx, tools.project, kept_apart, self.order.slot, tools.version)
 
     def judge(self, rule: Rule, identity: RuleIdentity, answer: Detected) -> _Judged | Renamed:
         groups, sentences = answer.detection.groups, list[str]()

@@ -57,13 +57,12 @@ LATER = dt.timedelta(minutes=1)
 class Equipment(Readers):
     """The resources of a run.
 
-    `version` is that of Reconcile. `sleep` waits seconds. Without `delivers` another process empties the outbox;
-    `lists` says which findings the report lists.
+    `sleep` waits seconds. Without `delivers` another process empties the outbox; `lists` says which findings the report
+    lists.
     """
 
     store: Store
     channels: Mapping[str, Channel]
-    version: str = ""
     sleep: Callable[[float], None] = time.sleep
     delivers: bool = True
     lists: Lists = Lists.ALL

@@ -51,18 +51,20 @@ def digests(tx: Transaction, rule: str) -> Digests:
     return Digests(content)
 
 
-def recognise(tx: Transaction, rule: str, digests: Digests, judged: Collection[str]) -> Recognised:
+def recognise(
+    tx: Transaction, rule: str, digests: Digests, judged: Collection[str], *, lock: bool = True
+) -> Recognised:
     """Recognise the findings that have, alone, one of these digests, and that an unchanged group leaves as they are.
 
-    Those that hold one of the `judged` records are none of them. All findings of the rule, except merged ones, are
-    locked against decisions of people until the transaction ends.
+    Those that hold one of the `judged` records are none of them. `lock` blocks decisions of people about all findings
+    of the rule, except merged ones, until the transaction ends.
     """
     holding = _holding(tx, judged)
     counts = np.zeros(len(digests), np.int64)
     others: list[str] = []
     money: dict[str, Decimal] = {}
     query = _FINDINGS.where(findings.c.rule == rule, findings.c.state != State.MERGED.value).order_by(findings.c.id)
-    rows = tx.connection.execute(query.with_for_update().execution_options(yield_per=CHUNK))
+    rows = tx.connection.execute((query.with_for_update() if lock else query).execution_options(yield_per=CHUNK))
     for partition in rows.partitions():
         plain = [row for row in partition if row[1] in _PLAIN and row[2] is not None]
         others += [row[0] for row in partition if row[1] not in _PLAIN or row[2] is None]

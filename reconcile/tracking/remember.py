@@ -160,7 +160,10 @@ def _judgeable(
 def preview(
     tx: Transaction, rule: RuleIdentity, groups: Sequence[Group], *, complete: bool = True
 ) -> tuple[RuleOutcome, Sequence[Verdict]]:
-    """Return what `record` would, with the verdict on each finding, in a read-only transaction: a dry run."""
+    """Return what `record` would, with the verdict on each finding, in a read-only transaction: a dry run.
+
+    Findings that are recognised as unchanged have no verdict; they are counted as known.
+    """
     entered = memory.standing(tx, rule)
     former = memory.former_name(tx, rule)
     names = (rule.name, former) if former else (rule.name,)
@@ -173,9 +176,15 @@ def preview(
             stored = tuple(replace(finding, kind=rule.kind) for finding in stored)
         return judge(followed, part_groups, stored, not_same, tx.now, edited=entered.edited, complete=complete)
 
-    followed = _followed(rule, entered)
-    outlines = memory.outlines(tx, names, by_records=followed.by_records, lock=False)
-    tally, verdicts = _judged_in_parts(followed, groups, outlines, judged)
+    followed, tally = _followed(rule, entered), _Tally()
+    if isinstance(groups, PartlyBuilt) and _are_comparable(followed, entered, complete=complete):
+        findings = recognised.recognise(tx, rule.name, groups.unbuilt, not_same.records, lock=False)
+        tally.add_unchanged(findings)
+        groups = groups.without(findings.is_unchanged)
+        outlines = memory.outlines_of(tx, findings.others)
+    else:
+        outlines = memory.outlines(tx, names, by_records=followed.by_records, lock=False)
+    verdicts = _judged_in_parts(followed, groups, outlines, judged, tally)
     return tally.outcome(rule, entered), verdicts
 
 
@@ -194,7 +203,8 @@ def of_the_first_run(
     rule: RuleIdentity, groups: Sequence[Group], at: dt.datetime
 ) -> tuple[RuleOutcome, Sequence[Verdict]]:
     """Return what `preview` would if there is no store yet."""
-    tally, verdicts = _judged_in_parts(rule, groups, (), lambda part, _: judge(rule, part, (), NotSame(), at))
+    tally = _Tally()
+    verdicts = _judged_in_parts(rule, groups, (), lambda part, _: judge(rule, part, (), NotSame(), at), tally)
     return tally.outcome(rule, Entered(first=True, edited=False, renamed=0)), verdicts
 
 
@@ -203,14 +213,16 @@ def _judged_in_parts(
     groups: Sequence[Group],
     outlines: Iterable[Outline],
     judge_part: Callable[[Sequence[Group], Sequence[str]], Judgement],
-) -> tuple[_Tally, Sequence[Verdict]]:
-    tally, verdicts = _Tally(), Packed[Verdict]()
+    tally: _Tally,
+) -> Sequence[Verdict]:
+    """Return the verdicts, and add them to the tally."""
+    verdicts = Packed[Verdict]()
     for part in parts(groups, outlines, by_records=rule.by_records):
         judgement = judge_part([groups[number] for number in part.groups], part.findings)
         tally.add(judgement)
         for verdict in judgement.verdicts:
             verdicts.append(verdict)
-    return tally, verdicts
+    return verdicts
 
 
 class _Tally:
