@@ -25,9 +25,9 @@ demo: $(RUNTIME) ## build a small shop with duplicates, find them, show what peo
 
 # Three processes on two cores: a third of the time tests wait for locks, leases and servers that they slow down.
 test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), up to 45 minutes on two cores
-	@$(IN_MEMORY) $(BIN)/pytest -q -m "not spark" -n 3 --dist loadfile --no-loadscope-reorder --ignore tests/test_soak.py \
+	@$(IN_MEMORY) $(BIN)/pytest -q -m "not spark" -n 3 --dist loadfile --no-loadscope-reorder --ignore tests/product/chaos/test_soak.py \
 		--hypothesis-profile test -o tmp_path_retention_policy=failed
-	@$(BIN)/pytest -q tests/test_soak.py # alone: what it sees of others' load it would take for its own
+	@$(BIN)/pytest -q tests/product/chaos/test_soak.py # alone: what it sees of others' load it would take for its own
 
 quick: $(DEV) ## the inner loop: no servers, about two minutes on two cores
 	@$(IN_MEMORY) $(BIN)/pytest -q -m "not server and not slow and not chaos and not spark" -n 2 --dist worksteal \
@@ -37,7 +37,7 @@ spark: $(DEV) ## rules in Spark, on clusters and servers that it starts and stop
 	@$(BIN)/python -c 'import grpc_status, pyspark' 2>/dev/null || \
 		if command -v uv >/dev/null; then uv pip install -q --python $(BIN)/python --no-deps --require-hashes -r requirements-spark.lock; \
 		else $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r requirements-spark.lock; fi
-	@for file in cluster jdbc connect; do $(BIN)/pytest -q -n 0 -m spark tests/test_spark_$$file.py; done # a process has one kind of session
+	@for file in cluster jdbc connect; do $(BIN)/pytest -q -n 0 -m spark tests/connectors/spark/test_$$file.py; done # a process has one kind of session
 
 check: $(DEV) ## formatting, lint, security, types, layers
 	$(BIN)/ruff format --check .
@@ -54,10 +54,10 @@ bench: $(DEV) ## compare with scripts by hand: SQL, polars, pandas, networkx; wr
 	$(BIN)/python -m bench
 
 chaos: $(DEV) ## the long tier of the kill tests, with a table of what it came to: SEED=… SECONDS=… (1200, for its random part)
-	@$(BIN)/python tests/chaos_run.py --seconds $(or $(SECONDS),1200) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python tests/product/chaos/run.py --seconds $(or $(SECONDS),1200) $(if $(SEED),--seed $(SEED))
 
 soak: $(DEV) ## serve with everything around it failing now and then: SEED=… SECONDS=… (600)
-	RECONCILE_SOAK_SECONDS=$(or $(SECONDS),600) RECONCILE_SEED=$(SEED) $(BIN)/pytest -q -s -n 0 tests/test_soak.py
+	RECONCILE_SOAK_SECONDS=$(or $(SECONDS),600) RECONCILE_SEED=$(SEED) $(BIN)/pytest -q -s -n 0 tests/product/chaos/test_soak.py
 
 lock: ## resolve the dependencies anew into the three lock files (needs uv)
 	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links \

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from pathlib import Path
 
 from bench import data
 from bench.measure import Contender, common, interleave, reconcile, table
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from spark_support import cluster
+from tests.support.spark import cluster
 
 CONFIGURATION = """
 version: 1

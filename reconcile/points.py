@@ -1,7 +1,7 @@
 """Named places where a crash test can end the process; `reach(label)` does nothing unless a test armed it.
 
-Only `tests/crash_points.py` arms them, in its own process or in a child of `tests/fork_server.py`. No setting
-and no environment variable can, so nobody can make the installed program die between two commits.
+Only `tests/support/crash_points.py` arms them, in its own process or in a child of `tests/support/fork_server.py`. No
+setting and no environment variable can, so nobody can make the installed program die between two commits.
 """
 
 from __future__ import annotations

@@ -18,11 +18,9 @@ from hypothesis import HealthCheck, settings
 from pymysql.connections import Connection
 
 from reconcile.store import key
-
-POSTGRES = os.environ.get("RECONCILE_TEST_POSTGRES", "postgresql+psycopg://root@127.0.0.1:5432/postgres")
-MARIADB = os.environ.get("RECONCILE_TEST_MARIADB", "mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4")
-STATE = "sqlite:///reconcile.db"
-SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
+from tests.support.folders import SHARED
+from tests.support.former_paths import FORMER
+from tests.support.servers import MARIADB, POSTGRES, STATE, scratch_database
 
 settings.register_profile(
     "reconcile",
@@ -41,7 +39,8 @@ def keys_of_states() -> Iterator[None]:
     made = Counter[str]()
 
     def token_bytes(size: int) -> bytes:
-        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+        path, *names = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0].split("::")
+        test = "::".join([FORMER.get(path, path), *names])
         made[test] += 1
         return hashlib.shake_256(f"{test}|{made[test]}".encode()).digest(size)
 
@@ -89,55 +88,28 @@ def certificates_read_once() -> Iterator[None]:
         yield
 
 
-def _letters(count: int) -> str:
-    """A random name without digits and a to f: a test that looks for a number or a word in a message never meets it."""
-    return "".join(secrets.choice("ghjkmpqrstvwxyz") for _ in range(count))
-
-
-def _scratch_database(server: str) -> Iterator[str]:
-    """A database of its own on that server, dropped afterwards. No server: a skip here, a failure in CI."""
-    engine = sa.create_engine(
-        server, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool, connect_args={"connect_timeout": 5}
-    )
-    name = f"reconcile_{_letters(12)}"
-    try:
-        with engine.connect() as connection:
-            connection.execute(sa.text(f"create database {name}"))
-    except sa.exc.OperationalError as error:
-        message = f"no database server at {engine.url.render_as_string()}: {error.orig}"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
-    try:
-        yield sa.make_url(server).set(database=name).render_as_string(hide_password=False)
-    finally:
-        force = " with (force)" if engine.dialect.name == "postgresql" else ""
-        with engine.connect() as connection:
-            connection.execute(sa.text(f"drop database {name}{force}"))
-
-
 @pytest.fixture
 def postgres_url() -> Iterator[str]:
     """A fresh PostgreSQL database."""
-    yield from _scratch_database(POSTGRES)
+    yield from scratch_database(POSTGRES)
 
 
 @pytest.fixture
 def mariadb_url() -> Iterator[str]:
     """A fresh MariaDB database with the server's default collation."""
-    yield from _scratch_database(MARIADB)
+    yield from scratch_database(MARIADB)
 
 
 @pytest.fixture(scope="module")
 def postgres_server() -> Iterator[str]:
     """A PostgreSQL database for all tests of a module, which empty it."""
-    yield from _scratch_database(POSTGRES)
+    yield from scratch_database(POSTGRES)
 
 
 @pytest.fixture(scope="module")
 def mariadb_server() -> Iterator[str]:
     """A MariaDB database for all tests of a module, which empty it."""
-    yield from _scratch_database(MARIADB)
+    yield from scratch_database(MARIADB)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])

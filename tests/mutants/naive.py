@@ -33,7 +33,8 @@ MUTANTS = (
         ),
         (
             _at(
-                "test_connectors_target_errors", "test_a_commit_whose_answer_is_lost_is_ambiguous_and_the_receipt_tells"
+                "tests/connectors/sql/test_target_errors",
+                "test_a_commit_whose_answer_is_lost_is_ambiguous_and_the_receipt_tells",
             ),
         ),
     ),
@@ -47,7 +48,7 @@ MUTANTS = (
                 "    if owner.boot:",
             ),
         ),
-        (_at("test_naive", "test_a_worker_that_takes_long_but_lives_is_left_alone"),),
+        (_at("product/chaos/test_naive", "test_a_worker_that_takes_long_but_lives_is_left_alone"),),
     ),
     Mutant(
         "a lease without a fence",
@@ -64,7 +65,7 @@ MUTANTS = (
                 '{"id": name} for name, _ in plans',
             ),
         ),
-        (_at("test_effects_races", "test_a_stolen_plan_is_written_by_the_thief_alone"),),
+        (_at("reconcile/journal/test_effects_races", "test_a_stolen_plan_is_written_by_the_thief_alone"),),
     ),
     Mutant(
         "a new key per attempt",
@@ -76,7 +77,12 @@ MUTANTS = (
                 '    import os\n\n    fields = {"pid": os.getpid(), "v": VERSION, "namespace": namespace, ',
             ),
         ),
-        (_at("test_naive", "test_the_same_work_has_the_same_keys_however_often_it_is_begun_anew"),),
+        (
+            _at(
+                "tests/product/chaos/test_naive",
+                "test_the_same_work_has_the_same_keys_however_often_it_is_begun_anew",
+            ),
+        ),
     ),
     Mutant(
         "a key for ever per id",
@@ -90,7 +96,7 @@ MUTANTS = (
         ),
         (
             _at(
-                "test_naive",
+                "tests/product/chaos/test_naive",
                 "test_an_id_that_another_record_got_is_cleaned_and_a_record_that_came_back_is_a_persons",
             ),
         ),
@@ -106,8 +112,14 @@ MUTANTS = (
             ),
         ),
         (
-            _at("test_clean_execute", "test_whatever_differs_from_the_plan_by_a_byte_leaves_everything_as_it_is"),
-            _at("test_naive", "test_an_approval_is_of_what_was_shown_and_void_once_the_record_changed"),
+            _at(
+                "tests/reconcile/cleaning/test_execute",
+                "test_whatever_differs_from_the_plan_by_a_byte_leaves_everything_as_it_is",
+            ),
+            _at(
+                "tests/product/chaos/test_naive",
+                "test_an_approval_is_of_what_was_shown_and_void_once_the_record_changed",
+            ),
         ),
     ),
     Mutant(
@@ -121,8 +133,11 @@ MUTANTS = (
             ),
         ),
         (
-            _at("test_naive", "test_an_approval_is_void_once_the_rule_does_something_else"),
-            _at("test_naive", "test_a_plan_approved_for_one_database_is_not_carried_out_in_another"),
+            _at("product/chaos/test_naive", "test_an_approval_is_void_once_the_rule_does_something_else"),
+            _at(
+                "tests/product/chaos/test_naive",
+                "test_a_plan_approved_for_one_database_is_not_carried_out_in_another",
+            ),
         ),
     ),
     Mutant(
@@ -135,7 +150,7 @@ MUTANTS = (
                 "for name in changed}",
             ),
         ),
-        (_at("test_naive", "test_an_undo_leaves_alone_what_somebody_edited_since"),),
+        (_at("product/chaos/test_naive", "test_an_undo_leaves_alone_what_somebody_edited_since"),),
     ),
     Mutant(
         "limits per run only",
@@ -147,7 +162,7 @@ MUTANTS = (
                 'in [(self.in_run, "in a run")] if self.run else []:',
             ),
         ),
-        (_at("test_naive", "test_limits_hold_over_many_runs_of_a_day"),),
+        (_at("product/chaos/test_naive", "test_limits_hold_over_many_runs_of_a_day"),),
     ),
     Mutant(
         "a cascade that is not captured",
@@ -159,7 +174,7 @@ MUTANTS = (
                 'all_links = [y for x in reached for y in by_parent.get(x, ()) if y.on_delete != "CASCADE"]',
             ),
         ),
-        (_at("test_clean_references", "test_cascade_not_captured"),),
+        (_at("reconcile/cleaning/test_references", "test_cascade_not_captured"),),
     ),
     Mutant(
         "the catalogue is read before the transaction only",
@@ -171,7 +186,7 @@ MUTANTS = (
                 "if False and work.hold(tables) !=",
             ),
         ),
-        ("tests/test_clean_references.py", "-k", "born_since_the_plan_deletes and sqlite"),
+        ("tests/reconcile/cleaning/test_references", "-k", "born_since_the_plan_deletes and sqlite"),
     ),
     Mutant(
         "a mass match after a schema change",
@@ -183,13 +198,13 @@ MUTANTS = (
                 "None)",
             ),
         ),
-        (_at("test_clean_shape", "test_mass_match_after_a_schema_change"),),
+        (_at("reconcile/cleaning/test_shape", "test_mass_match_after_a_schema_change"),),
     ),
     Mutant(
         "tables without transactions are taken",
         "any engine of MariaDB is good enough",
         (("connectors/sql/catalogue/mysql.py", 'if str(listed.engine).lower() != "innodb":', "if False:"),),
-        (_at("test_connectors_catalogue", "test_of_mariadb_is_refused"),),
+        (_at("connectors/sql/test_catalogue", "test_of_mariadb_is_refused"),),
     ),
     Mutant(
         "two stores, one target",
@@ -201,7 +216,7 @@ MUTANTS = (
                 "    if False:\n        raise AnotherOwner",
             ),
         ),
-        (_at("test_naive", "test_a_second_store_cleans_nothing_in_a_target_that_has_an_owner"),),
+        (_at("product/chaos/test_naive", "test_a_second_store_cleans_nothing_in_a_target_that_has_an_owner"),),
     ),
     Mutant(
         "mark it done before the call",
@@ -213,7 +228,12 @@ MUTANTS = (
                 "moved += _refence(tx, sent, PlanState.SUCCEEDED, why)",
             ),
         ),
-        (_at("test_naive", "test_the_same_work_has_the_same_keys_however_often_it_is_begun_anew"),),
+        (
+            _at(
+                "tests/product/chaos/test_naive",
+                "test_the_same_work_has_the_same_keys_however_often_it_is_begun_anew",
+            ),
+        ),
     ),
     Mutant(
         "delete the key on an exception",
@@ -225,6 +245,6 @@ MUTANTS = (
                 "moved += _refence(tx, sent, PlanState.SKIPPED, why)",
             ),
         ),
-        (_at("test_chaos_crash", "test_killed_at_any_named_place_it_is_finished_once[a recovery]"),),
+        (_at("product/chaos/test_crash", "test_killed_at_any_named_place_it_is_finished_once[a recovery]"),),
     ),
 )

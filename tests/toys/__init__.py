@@ -14,14 +14,14 @@ from reconcile import plugins
 
 ENTRY_POINTS = """\
 [reconcile.connectors]
-memory_sheet = toys.sheet:MemorySheet
+memory_sheet = tests.toys.sheet:MemorySheet
 [reconcile.rules]
-overcounted = toys.kind:Overcounted
-mirrored = toys.comparison:Mirrored
+overcounted = tests.toys.kind:Overcounted
+mirrored = tests.toys.comparison:Mirrored
 [reconcile.channels]
-letterbox = toys.channel:Letterbox
+letterbox = tests.toys.channel:Letterbox
 [reconcile.actions]
-stamp = toys.action:Stamp
+stamp = tests.toys.action:Stamp
 """
 
 

@@ -1,0 +1,150 @@
+"""What documentation is held to: the settings of the schema, and the blocks of a Markdown page."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from connectors import KINDS as CONNECTORS
+from notifications import KINDS as CHANNELS
+from reconcile.config.schema import json_schema
+from rules.kinds import KINDS
+from tests.support.folders import ROOT
+
+TOP = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+PAGES = tuple(sorted([*(ROOT / name for name in TOP), *ROOT.glob("docs/*.md")]))
+_FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block: the words after the fence, the text, and where it begins."""
+
+    page: Path
+    line: int
+    info: str
+    body: str
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def blocks(page: Path, language: str) -> Iterator[Block]:
+    """The blocks of a page in one language."""
+    text = page.read_text(encoding="utf-8")
+    for found in _FENCE.finditer(text):
+        info = found["info"].strip()
+        if info.split(" ")[0] == language:
+            yield Block(page, text.count("\n", 0, found.start()) + 1, info, found["body"])
+
+
+def all_blocks(language: str) -> list[Block]:
+    return [block for page in PAGES for block in blocks(page, language)]
+
+
+def rows(page: Path, heading: str) -> list[list[str]]:
+    """The cells of the first table below a heading, without its head."""
+    below = page.read_text(encoding="utf-8").split(f"\n{heading}\n", 1)[1]
+    lines = below[below.index("\n| ") :].strip().splitlines()
+    table = []
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        table.append([cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+    return table[2:]
+
+
+Setting = tuple[str, str, str, str]
+"""Place, name, type, default."""
+
+
+def settings() -> set[Setting]:
+    """Every setting a configuration of the built-in kinds can have."""
+    schema = json_schema()["properties"]
+    sections = ("sources", "datasets", "rules", "jobs", "channels")
+    found = {_setting("top", name, said) for name, said in schema.items() if name not in sections}
+    by_section = {name: _alternatives(schema[name]["additionalProperties"]) for name in sections}
+    found |= _of("sources", dict(zip(CONNECTORS, by_section["sources"], strict=False)))
+    found |= _of("datasets", dict(zip(CONNECTORS, by_section["datasets"], strict=False)))
+    found |= _of("channels", dict(zip(CHANNELS, by_section["channels"], strict=False)))
+    found |= _of("rules", dict(zip(KINDS, by_section["rules"], strict=False)))
+    found |= _of("rules", {"preset": next(one for one in by_section["rules"] if one.get("title") == "preset")})
+    actions = _alternatives(by_section["rules"][0]["properties"]["clean"])
+    found |= _of("clean", {one["properties"]["action"]["const"]: one for one in actions})
+    return found | _of("jobs", {"": by_section["jobs"][0]})
+
+
+def _alternatives(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [schema] if "properties" in schema else list(schema.get("anyOf", [schema]))
+
+
+def _of(section: str, kinds: Mapping[str, Mapping[str, Any]]) -> set[Setting]:
+    """Settings that every kind of the section has are listed once, the others under their kind."""
+    every = [set(_said(schema)) for schema in kinds.values()]
+    common = set.intersection(*every) if len(every) > 1 else set()
+    found: set[Setting] = set()
+    for kind, schema in kinds.items():
+        for name, said in schema["properties"].items():
+            shared = name in {name for name, _ in common} or not kind
+            required = name in schema.get("required", ()) and name != "type"
+            found.add(_setting(section if shared else f"{section}: {kind}", name, said, required=required))
+    return found
+
+
+def _said(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, said in schema["properties"].items():
+        yield name, json.dumps({k: v for k, v in said.items() if k not in ("const", "description")}, sort_keys=True)
+
+
+def _setting(place: str, name: str, said: Mapping[str, Any], *, required: bool = False) -> Setting:
+    return (
+        place,
+        name,
+        _type(said),
+        "required" if required or name in ("type", "kind", "action") else _default(name, said),
+    )
+
+
+_WORDS = {"array": "list", "object": "mapping", "integer": "number", "number": "number", "string": "text"}
+
+
+def _type(said: Mapping[str, Any]) -> str:
+    """What an author writes there, in words; a scalar may always be written as text, which is not said."""
+    if "enum" in said:
+        return "one of " + ", ".join(said["enum"])
+    if "const" in said and not isinstance(said["const"], str):
+        return str(said["const"])
+    return " or ".join(sorted(_kinds(said) or {"text"}))
+
+
+def _kinds(said: Mapping[str, Any]) -> set[str]:
+    if "anyOf" in said:
+        kinds = set().union(*(_kinds(one) for one in said["anyOf"]))
+        scalars = {"number", "true or false"} & kinds
+        return kinds - {"text"} if scalars else kinds
+    if "const" in said:
+        return {"word"}
+    written = said.get("type", [])
+    if isinstance(written, list):
+        return {"text"} if written else set()
+    return {"true or false"} if written == "boolean" else {_WORDS[written]}
+
+
+def _default(name: str, said: Mapping[str, Any]) -> str:
+    if "default" not in said:
+        return "the project's" if name == "timezone" else ""
+    value = said["default"]
+    if name == "severity":
+        return "medium"
+    if value in ([], ""):
+        return ""
+    return json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
+
+
+if __name__ == "__main__":
+    for one in sorted(settings()):
+        print("| " + " | ".join(cell.replace("|", "\\|") for cell in one) + " |")
