@@ -30,8 +30,6 @@ Clock = Callable[[], dt.datetime]
 
 _LOCK = 0x7265636F6E63696C  # "reconcil": the advisory lock under which a PostgreSQL store is created or upgraded
 _META = sa.select(tables.meta.c.store_id, tables.meta.c.epoch, tables.meta.c.revision, tables.meta.c.key_check)
-_BEFORE_THE_FIRST_SCHEMA = "told"
-"""A table of every development version, and of no released schema."""
 _ADMITTED = sa.select(tables.meta.c.revision, tables.meta.c.epoch)
 _ADMITTED_AT = _ADMITTED.add_columns(sa.func.clock_timestamp())
 
@@ -344,11 +342,11 @@ class Store:
         if not ours or "audit_head" not in names:
             shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
             raise errors.StoreForeign(self.where, f"the tables {shown}" if len(names) > 1 else f"the table {shown}")
-        if _BEFORE_THE_FIRST_SCHEMA in names:
-            raise errors.StoreUnreleased(self.where)
         row = connection.execute(_META).one_or_none()
         if row is None:
             raise errors.StoreReplaced(self.where)
+        if row.revision < tables.FIRST_REVISION:
+            raise errors.StoreUnreleased(self.where)
         return row
 
     def _tables(self, connection: sa.Connection) -> list[str]:

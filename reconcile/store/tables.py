@@ -9,8 +9,10 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0018"
+REVISION = "0019"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
+FIRST_REVISION = "0019"
+"""The first schema whose states migrate; states of earlier ones were made by development versions."""
 
 metadata = sa.MetaData(
     naming_convention={

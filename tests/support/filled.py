@@ -142,7 +142,7 @@ PLANS = ("awaiting_approval", "approved", "claimed", "skipped", *SENT)
 STATES = {"F-OPEN": "open", "F-SNOOZED": "snoozed", "F-DISMISSED": "dismissed", "F-RESOLVED": "resolved"}
 
 ROWS: Mapping[str, Rows] = {
-    "0001": {
+    "0019": {
         "releases": [
             {"hash": RELEASE, "config": '{"jobs":{}}', "first_seen": AT},
             {"hash": "cd" * 32, "config": "{}", "first_seen": LATER, "files": '{"reconcile.yaml":"version: 1"}'},
@@ -206,10 +206,11 @@ ROWS: Mapping[str, Rows] = {
         ],
         "findings": [
             finding_row("F-MERGED", "merged_into", into="F-OPEN"),
+            finding_row("F-HANDLED", "handled"),
             *(finding_row(name, state) for name, state in STATES.items()),
         ],
         "finding_aliases": [{"fingerprint": f"mark-{name}", "finding": name, "since": AT} for name in STATES],
-        "finding_members": [row for name in STATES for row in _members(name)],
+        "finding_members": [row for name in (*STATES, "F-HANDLED") for row in _members(name)],
         "not_same": [
             {
                 "rule": "old-rule",
@@ -221,7 +222,19 @@ ROWS: Mapping[str, Rows] = {
                 "decided_by": "eve",
                 "decided_at": AT,
                 "note": None,
-            }
+            },
+            {
+                "rule": "old-rule",
+                "record_a": '[["t","c"]]',
+                "record_b": '[["t","d"]]',
+                "values_a": "[]",
+                "values_b": "[]",
+                "finding": "F-HANDLED",
+                "decided_by": "eve",
+                "decided_at": AT,
+                "note": "refunded",
+                "decision": "handled",
+            },
         ],
         "outbox": [
             message_row("m-queued", "queued"),
@@ -346,8 +359,6 @@ ROWS: Mapping[str, Rows] = {
             {"id": "E-1", "at": AT, "by": "eve", "seq": 1, "subjects": _json(["aa" * 32]), "reached": _json({})}
         ],
         "facts": [{"kind": "rule", "name": "twin", "digest": "aa" * 16}],
-    },
-    "0002": {
         "watermarks": [
             {
                 "rule": "old-rule",
@@ -359,9 +370,6 @@ ROWS: Mapping[str, Rows] = {
                 "missed": 1,
             }
         ],
-    },
-    "0003": {},
-    "0004": {
         "users": [
             {
                 "name": "ada",
@@ -385,9 +393,6 @@ ROWS: Mapping[str, Rows] = {
         ],
         "sessions": [{"id": "cd" * 32, "user": "ada", "started_at": AT, "seen_at": AT, "ends_at": LATER}],
         "attempts": [{"scope": "ef" * 32, "count": 3, "since": AT}],
-    },
-    "0005": {},
-    "0006": {
         "shown_findings": [{"message": "m-sent", "finding": "F-OPEN"}],
         "presses": [
             {
@@ -405,40 +410,10 @@ ROWS: Mapping[str, Rows] = {
                 "answer": "F-OPEN is dismissed",
             }
         ],
-    },
-    "0007": {},
-    "0008": {
         "keyed_requests": [
             {"user": "ada", "key": "key-1", "digest": "ab" * 32, "received_at": AT, "answer": _json({"changed": True})}
-        ]
-    },
-    "0009": {},
-    "0010": {
-        "findings": [finding_row("F-HANDLED", "handled")],
-        "finding_members": _members("F-HANDLED"),
-        "not_same": [
-            {
-                "rule": "old-rule",
-                "record_a": '[["t","c"]]',
-                "record_b": '[["t","d"]]',
-                "values_a": "[]",
-                "values_b": "[]",
-                "finding": "F-HANDLED",
-                "decided_by": "eve",
-                "decided_at": AT,
-                "note": "refunded",
-                "decision": "handled",
-            }
         ],
-    },
-    "0011": {},
-    "0012": {},
-    "0013": {},
-    "0014": {
         "cleaning_news": [{"plan": "P-approved", "rule": "old-rule", "what": "waiting", "run": None, "at": AT}],
-    },
-    "0015": {},
-    "0016": {
         "unchanged_runs": [
             {
                 "job": "nightly",
@@ -452,12 +427,9 @@ ROWS: Mapping[str, Rows] = {
                 "finished": AT,
                 "summary": summary("run1_same", "2020-11-19T00:01:00.000000Z"),
             }
-        ]
-    },
-    "0017": {
+        ],
         "record_ids": [{"dataset": "orders", "columns": '["id"]', "types": '["integer"]', "at": AT}],
     },
-    "0018": {},
 }
 
 REVISIONS = tuple(

@@ -33,6 +33,21 @@ def upgrade():
 '''
 
 
+def program(folder: Path) -> tuple[str, ...]:
+    """Return the command line of the next version; its migration is written to the folder."""
+    lines = (
+        "from pathlib import Path",
+        "from reconcile.cli import main",
+        "from tests.support import next_version",
+        f"next_version.install(Path({str(folder)!r}))",
+        "main()",
+    )
+    return sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); " + "; ".join(lines)
+
+
+ROOT = Path(__file__).parents[2]
+
+
 def install(folder: Path, put: Callable[[object, str, object], None] = setattr) -> None:
     """Make this process the next version; its migration is written to the folder. `put` sets attributes."""
     before, config_of_this_version = tables.REVISION, migrations._config

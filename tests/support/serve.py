@@ -101,14 +101,16 @@ def runs_of(pid: int) -> list[int]:
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str, environ: dict[str, str] | None = None) -> Iterator[Serving]:
+def serving(
+    folder: Path, *arguments: str, environ: dict[str, str] | None = None, program: tuple[str, ...] = PROGRAM
+) -> Iterator[Serving]:
     """A server that is ready, and gone with all its children afterwards."""
-    one = Serving(folder, *arguments, environ=environ)
+    server = Serving(folder, *arguments, environ=environ, program=program)
     try:
-        yield one.ready()
+        yield server.ready()
     finally:
-        if one.process.poll() is None:
-            one.kill()
+        if server.process.poll() is None:
+            server.kill()
 
 
 def until(true: Callable[[], bool], seconds: float = 60, why: Callable[[], str] = str) -> None:

@@ -28,6 +28,8 @@ from reconcile.cli.completion import SCRIPTS
 from reconcile.cli.formats import LISTS
 from reconcile.deciding import terms
 from reconcile.findings.states import State
+from reconcile.store import tables
+from tests.support import next_version
 from tests.support.cli import FILES, ORDERS, Answer, Project, in_words, sqlite
 from tests.support.docs import ROOT, rows
 from tests.support.kept import KeptFolder
@@ -379,15 +381,14 @@ def test_completion_reads_a_state_that_is_being_written_and_leaves_no_file(shop:
     assert sorted(file.name for file in shop.folder.iterdir()) == before
 
 
-def test_an_older_state_is_read_and_not_upgraded(shop: Project) -> None:
-    name = finding_of(shop)
-    with sqlite(shop.folder / "reconcile.db") as db:
-        db.execute("update meta set revision = '0000'")
+def test_an_older_state_is_read_and_not_upgraded(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, older = finding_of(shop), tables.REVISION
+    next_version.install(shop.folder / "versions", monkeypatch.setattr)
 
     assert completed(shop, "show", "") == [name]
 
     with sqlite(shop.folder / "reconcile.db") as db:
-        assert db.execute("select revision from meta").fetchall() == [("0000",)]
+        assert db.execute("select revision from meta").fetchall() == [(older,)]
 
 
 @pytest.mark.server

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from reconcile.store import tables
 from tests.reconcile.cli.test_broken_configuration import FROM_THE_STATE, NEEDS_THE_FILE, SET, TEXT
-from tests.support import filled
+from tests.support import filled, next_version
 from tests.support.cli import ORDERS, Answer, Project, sqlite
 from tests.support.runs import ChargesProject, twice
 from tests.support.serve import serving
 
-OLDER = filled.REVISIONS[-2]
+OLDER = filled.REVISIONS[-1]
+"""The schema of this version: a state of it is an older one for the next version."""
 COMMANDS = {name: words for name, words in (FROM_THE_STATE | NEEDS_THE_FILE).items() if name != "serve"} | {
     "export": ("export", "new.csv")
 }
@@ -94,10 +94,12 @@ def shop(tmp_path: Path) -> Stateful:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["older", "newer", "foreign"])
 def test_a_state_that_a_command_cannot_use_is_refused_in_one_sentence_and_stays_as_it_is(
-    kind: str, shop: Stateful
+    kind: str, shop: Stateful, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make, refusal = STATES[kind]
     make(shop)
+    if kind == "older":
+        next_version.install(shop.folder / "versions", monkeypatch.setattr)
     before = shop.bytes()
     answered = []
     for command in COMMANDS:
@@ -132,16 +134,16 @@ READING = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("revision", [filled.REVISIONS[0], OLDER])
-def test_migrate_backs_an_older_state_up_as_it_is_and_says_where(revision: str, url: str, tmp_path: Path) -> None:
+def test_migrate_backs_an_older_state_up_as_it_is_and_says_where(url: str, tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop", url)
-    filled.build(url, shop.folder, revision)
+    filled.build(url, shop.folder, OLDER)
+    shop.environ |= next_version.ENVIRON
     before = filled.stored(url, shop.folder)
 
     done = shop.cli("migrate", "--json")
     copy = Path(done.json["backup"])
 
-    assert (done.json["from"], done.json["to"], done.json["upgraded"]) == (revision, tables.REVISION, True)
+    assert (done.json["from"], done.json["to"], done.json["upgraded"]) == (OLDER, next_version.REVISION, True)
     assert filled.stored(f"sqlite:///{copy.name}", copy.parent) == before
     assert copy.with_name(f"{copy.name}.key").read_text().strip() == filled.KEY.hex()
     assert shop.cli("restore", str(copy), "--yes").code == 0
@@ -152,6 +154,7 @@ def test_migrate_backs_an_older_state_up_as_it_is_and_says_where(revision: str, 
 def test_backup_copies_an_older_state_as_it_is(url: str, tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop", url)
     filled.build(url, shop.folder, OLDER)
+    shop.environ |= next_version.ENVIRON
     before = filled.stored(url, shop.folder)
 
     done = shop.cli("backup", "copy.db", "--json")
@@ -165,6 +168,7 @@ def test_backup_copies_an_older_state_as_it_is(url: str, tmp_path: Path) -> None
 def test_a_backup_that_cannot_be_written_leaves_the_older_state_as_it_is(tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop")
     filled.build(shop.state, shop.folder, OLDER)
+    shop.environ |= next_version.ENVIRON
     with sqlite3.connect(shop.folder / "state.db") as database:
         database.execute("update audit set head = 'forged' where seq = 1")
     before = filled.stored(shop.state, shop.folder)
@@ -174,18 +178,20 @@ def test_a_backup_that_cannot_be_written_leaves_the_older_state_as_it_is(tmp_pat
     assert refused.code == 3
     assert "verification failed" in refused.err
     assert before["meta"][0]["revision"] == OLDER
-    assert done.out == f"upgraded from schema {OLDER} to {tables.REVISION}\n"
+    assert done.out == f"upgraded from schema {OLDER} to {next_version.REVISION}\n"
 
 
 @pytest.mark.slow
 def test_run_and_serve_back_an_older_state_up_first_and_say_where(tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop").add(*twice(1, "A-1"))
     filled.build(shop.state, shop.folder, OLDER)
+    shop.environ |= next_version.ENVIRON
     again = tmp_path / "again"
     shutil.copytree(shop.folder, again)
 
     ran = shop.cli("run", "--quiet")
-    with serving(again, environ=dict(shop.environ)) as server:
+    program = next_version.program(tmp_path / "versions")
+    with serving(again, environ=dict(shop.environ), program=program) as server:
         [line] = server.hear("store.upgraded")
 
     assert "backed up to" in ran.err

@@ -26,6 +26,7 @@ from reconcile.store import slots as stored
 from reconcile.store.slots import NewSlot, ScheduleRow
 from reconcile.store.tables import audit_head, slots
 from reconcile.store.tables import outbox as messages
+from tests.support import next_version
 from tests.support.docs import ROOT, rows
 from tests.support.docs_console import Terminal
 from tests.support.store import NOON, FixedClock
@@ -177,15 +178,15 @@ def test_a_check_that_fails_is_said_and_stops_no_other(place: Place, monkeypatch
     assert len(others) > 5
 
 
-def test_an_older_state_is_not_upgraded(place: Place) -> None:
+def test_an_older_state_is_not_upgraded(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     place.store().close()
-    with sqlite3.connect(place.folder / "reconcile.db") as connection:
-        connection.execute("UPDATE meta SET revision = '0000'")
+    older = tables.REVISION
+    next_version.install(place.folder / "versions", monkeypatch.setattr)
 
     assert place.said("state").state == "warning"
     assert "`reconcile migrate`" in place.said("state").sentence
     with sqlite3.connect(place.folder / "reconcile.db") as connection:
-        assert connection.execute("SELECT revision FROM meta").fetchone() == ("0000",)
+        assert connection.execute("SELECT revision FROM meta").fetchone() == (older,)
 
 
 def test_a_damaged_state_is_broken(place: Place) -> None:

@@ -12,13 +12,10 @@ import sqlalchemy as sa
 from notifications.wording import words
 from reconcile.app import load
 from reconcile.messages import previews
-from reconcile.store import Store, tables
-from reconcile.store import findings as stored_findings
+from reconcile.store import tables
 from reconcile.store.findings import FindingFilter
 from reconcile.tracking import decide
-from reconcile.upkeep.upgrade import without_backup
 from reconcile.views import queue
-from tests.support import filled
 from tests.support.cli import Project
 
 TEXT = """\
@@ -102,21 +99,6 @@ def test_pages_of_findings_have_the_order_of_the_list_and_their_addresses_hold_n
     assert [Decimal(finding["money"]["EUR"]) for finding in listed] == amounts == [900, 70, 50, 40, 10, 5, 3]
     assert (len(cursors), cursor) == (6, None)
     assert not any(base64.urlsafe_b64decode(text.rsplit(".", 1)[1]).count(b"900") for text in cursors)
-
-
-@pytest.mark.slow
-def test_an_upgraded_state_lists_the_findings_it_had_by_their_amounts(url: str, tmp_path: Path) -> None:
-    filled.build(url, tmp_path, "0010")
-    with filled.connected(url, tmp_path) as connection:
-        money = {"F-SNOOZED": {"EUR": "-1000.00"}, "F-DISMISSED": {"EUR": "1", "JPY": "300"}, "F-RESOLVED": {}}
-        for finding, amounts in money.items():
-            row = sa.update(tables.findings).where(tables.findings.c.id == finding)
-            connection.execute(row.values(money=amounts))
-
-    with Store.open(url, tmp_path, upgrade=without_backup) as store, store.read() as tx:
-        names = stored_findings.names(tx)
-
-    assert names == ["F-SNOOZED", "F-DISMISSED", "F-HANDLED", "F-MERGED", "F-OPEN", "F-RESOLVED"]
 
 
 @pytest.mark.slow

@@ -317,11 +317,15 @@ def test_another_programs_sqlite_file_is_left_as_it_is(tmp_path: Path) -> None:
     assert file.read_bytes() == before
 
 
+DEVELOPMENT = "UPDATE {meta} SET revision = '0018'"
+"""Makes a state one of the last schema whose states do not migrate."""
+
+
 def test_a_state_of_a_development_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     Store.open(STATE, tmp_path).close()
     file = tmp_path / "reconcile.db"
     with sqlite3.connect(file) as earlier:
-        earlier.execute("ALTER TABLE notified RENAME TO told")
+        earlier.execute(DEVELOPMENT.format(meta="meta"))
     before = file.read_bytes()
 
     with pytest.raises(errors.StoreUnreleased, match="created by a development version of Reconcile"):
@@ -336,7 +340,7 @@ def test_a_postgresql_state_of_a_development_version_is_refused(postgres_url: st
     Store.open(postgres_url, tmp_path).close()
     admin = sa.create_engine(postgres_url)
     with admin.begin() as connection:
-        connection.execute(sa.text("ALTER TABLE reconcile.notified RENAME TO told"))
+        connection.execute(sa.text(DEVELOPMENT.format(meta="reconcile.meta")))
     admin.dispose()
 
     with pytest.raises(errors.StoreUnreleased):

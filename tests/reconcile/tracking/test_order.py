@@ -11,12 +11,7 @@ from typing import Any
 
 import pytest
 
-from reconcile.app import load
 from reconcile.people import tokens
-from reconcile.store import Store, tables
-from reconcile.upkeep.upgrade import without_backup
-from tests.support import filled
-from tests.support.runs import ChargesProject, twice
 from tests.support.web import Browser, Site, cheap_hashes, site_of
 from tests.support.world import World
 
@@ -154,25 +149,3 @@ def test_masked_amounts_order_nothing_and_count_again_once_they_are_shown(url: s
     assert (ids[:6], ids[6:]) == (sorted(ids[:6]), sorted(ids[6:]))
     assert shown == ORDER
     assert [finding["id"] for finding in masked_again] == ids
-
-
-def test_an_upgrade_ranks_all_findings_but_those_whose_amounts_are_masked(url: str, tmp_path: Path) -> None:
-    shop = ChargesProject.at(tmp_path / "shop", url).add(*twice(1, "A-1"))
-    filled.build(url, shop.folder, "0010")
-
-    with Store.open(url, shop.folder, upgrade=without_backup) as store:
-        ranked = _ranks(store)
-
-    filled_again = ChargesProject.at(tmp_path / "again", "sqlite:///state.db").add(*twice(1, "A-1"))
-    filled.build("sqlite:///state.db", filled_again.folder, "0010")
-    with load(filled_again.folder / "reconcile.yaml", filled_again.environ) as application:
-        application.upgrade = without_backup
-        masked = _ranks(application.store)
-
-    assert ranked == {-20.0}
-    assert masked == {0.0}  # its rule is in no configuration, so nothing says that its amounts may be shown
-
-
-def _ranks(store: Store) -> set[float]:
-    with store.read() as tx:
-        return {row.amount_rank for row in tx.connection.execute(tables.findings.select())}

@@ -61,7 +61,7 @@ def _run(number: int, name: str) -> filled.Row:
 
 
 def _outcome(name: str) -> filled.Row:
-    [sample] = [row for row in filled.ROWS["0001"]["run_rules"] if row["run"] == "run1_good"]
+    [sample] = [row for row in filled.ROWS[tables.FIRST_REVISION]["run_rules"] if row["run"] == "run1_good"]
     return sample | {"run": name}
 
 

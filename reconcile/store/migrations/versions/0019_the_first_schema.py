@@ -1,4 +1,4 @@
-"""The first schema."""
+"""The first schema whose states migrate."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ from alembic import op
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-revision = "0001"
+revision = "0019"
 down_revision = None
 
 
 def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
+    op.create_table(
+        "attempts",
+        sa.Column("scope", Word(), nullable=False),
+        sa.Column("count", sa.Integer(), nullable=False),
+        sa.Column("since", Instant(), nullable=False),
+        sa.PrimaryKeyConstraint("scope", name=op.f("pk_attempts")),
+    )
+    op.create_index(op.f("ix_attempts_since"), "attempts", ["since"], unique=False)
     op.create_table(
         "audit",
         sa.Column("seq", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -46,10 +54,10 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("state", Word(), nullable=False),
         sa.Column("failures", sa.Integer(), nullable=False),
         sa.Column("requests", Json(), nullable=False),
-        sa.Column("opened_at", Instant(), nullable=True),
-        sa.Column("probe_at", Instant(), nullable=True),
+        sa.Column("opened_at", Instant()),
+        sa.Column("probe_at", Instant()),
         sa.Column("fence", sa.BigInteger(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("reason", sa.Text()),
         sa.PrimaryKeyConstraint("target", name=op.f("pk_breakers")),
     )
     op.create_table(
@@ -58,8 +66,8 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("wall", Instant(), nullable=False),
         sa.Column("boot", Word(), nullable=False),
         sa.Column("boot_ns", sa.BigInteger(), nullable=False),
-        sa.Column("held_since", Instant(), nullable=True),
-        sa.Column("held_from", Instant(), nullable=True),
+        sa.Column("held_since", Instant()),
+        sa.Column("held_from", Instant()),
         sa.CheckConstraint("id = 1", name=op.f("ck_clock_one_row")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_clock")),
     )
@@ -75,7 +83,7 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
     op.create_table(
         "expectations",
         sa.Column("job", Word(), nullable=False),
-        sa.Column("since", Instant(), nullable=True),
+        sa.Column("since", Instant()),
         sa.PrimaryKeyConstraint("job", name=op.f("pk_expectations")),
     )
     op.create_table(
@@ -86,9 +94,19 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.PrimaryKeyConstraint("kind", "name", name=op.f("pk_facts")),
     )
     op.create_table(
+        "keyed_requests",
+        sa.Column("user", Word(), nullable=False),
+        sa.Column("key", Word(), nullable=False),
+        sa.Column("digest", Word(), nullable=False),
+        sa.Column("received_at", Instant(), nullable=False),
+        sa.Column("answer", Json()),
+        sa.PrimaryKeyConstraint("user", "key", name=op.f("pk_keyed_requests")),
+    )
+    op.create_index(op.f("ix_keyed_requests_received_at"), "keyed_requests", ["received_at"], unique=False)
+    op.create_table(
         "leases",
         sa.Column("name", Word(), nullable=False),
-        sa.Column("owner", Json(), nullable=True),
+        sa.Column("owner", Json()),
         sa.Column("fence", sa.BigInteger(), nullable=False),
         sa.Column("lease_until", Instant(), nullable=False),
         sa.Column("taken_at", Instant(), nullable=False),
@@ -97,12 +115,12 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
     op.create_table(
         "limits",
         sa.Column("scope", Word(), nullable=False),
-        sa.Column("stopped_at", Instant(), nullable=True),
-        sa.Column("reason", sa.Text(), nullable=True),
-        sa.Column("counted_at", Instant(), nullable=True),
+        sa.Column("stopped_at", Instant()),
+        sa.Column("reason", sa.Text()),
+        sa.Column("counted_at", Instant()),
         sa.Column("day_records", sa.BigInteger(), nullable=False),
         sa.Column("day_money", Json(), nullable=False),
-        sa.Column("run", Word(), nullable=True),
+        sa.Column("run", Word()),
         sa.Column("run_records", sa.BigInteger(), nullable=False),
         sa.Column("run_money", Json(), nullable=False),
         sa.PrimaryKeyConstraint("scope", name=op.f("pk_limits")),
@@ -124,15 +142,41 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("by", Word(), nullable=False),
         sa.Column("since", Instant(), nullable=False),
-        sa.Column("until", Instant(), nullable=True),
+        sa.Column("until", Instant()),
         sa.PrimaryKeyConstraint("subject", name=op.f("pk_pauses")),
+    )
+    op.create_table(
+        "presses",
+        sa.Column("id", Word(), nullable=False),
+        sa.Column("channel", Word(), nullable=False),
+        sa.Column("press", Json(), nullable=False),
+        sa.Column("signature", Word()),
+        sa.Column("received_at", Instant(), nullable=False),
+        sa.Column("status", Word(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("next_at", Instant(), nullable=False),
+        sa.Column("fence", sa.BigInteger(), nullable=False),
+        sa.Column("owner", Json()),
+        sa.Column("lease_until", Instant(), nullable=False),
+        sa.Column("answer", sa.Text()),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_presses")),
+    )
+    op.create_index(op.f("ix_presses_received_at"), "presses", ["received_at"], unique=False)
+    op.create_index(op.f("ix_presses_status_next_at"), "presses", ["status", "next_at"], unique=False)
+    op.create_table(
+        "record_ids",
+        sa.Column("dataset", Word(), nullable=False),
+        sa.Column("columns", Json(), nullable=False),
+        sa.Column("types", Json(), nullable=False),
+        sa.Column("at", Instant(), nullable=False),
+        sa.PrimaryKeyConstraint("dataset", name=op.f("pk_record_ids")),
     )
     op.create_table(
         "releases",
         sa.Column("hash", Word(), nullable=False),
         sa.Column("config", Json(), nullable=False),
         sa.Column("first_seen", Instant(), nullable=False),
-        sa.Column("files", Json(), nullable=True),
+        sa.Column("files", Json()),
         sa.PrimaryKeyConstraint("hash", name=op.f("pk_releases")),
     )
     op.create_table(
@@ -148,18 +192,18 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("job", Word(), nullable=False),
         sa.Column("slot", Instant(), nullable=False),
         sa.Column("cause", Word(), nullable=False),
-        sa.Column("tzdata", Word(), nullable=True),
+        sa.Column("tzdata", Word()),
         sa.Column("status", Word(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("reason", sa.Text()),
         sa.Column("priority", sa.Integer(), nullable=False),
         sa.Column("start_at", Instant(), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("sources", Json(), nullable=False),
-        sa.Column("owner", Json(), nullable=True),
+        sa.Column("owner", Json()),
         sa.Column("fence", sa.BigInteger(), nullable=False),
         sa.Column("lease_until", Instant(), nullable=False),
         sa.Column("created_at", Instant(), nullable=False),
-        sa.Column("ended_at", Instant(), nullable=True),
+        sa.Column("ended_at", Instant()),
         sa.PrimaryKeyConstraint("job", "slot", name=op.f("pk_slots")),
         sa.UniqueConstraint("job", "cause", name=op.f("uq_slots_job_cause")),
     )
@@ -178,29 +222,50 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
     op.create_table(
         "troubles",
         sa.Column("subject", Word(), nullable=False),
-        sa.Column("job", Word(), nullable=True),
+        sa.Column("job", Word()),
         sa.Column("sentence", sa.Text(), nullable=False),
         sa.Column("since", Instant(), nullable=False),
         sa.Column("channels", Json(), nullable=False),
         sa.PrimaryKeyConstraint("subject", name=op.f("pk_troubles")),
     )
     op.create_table(
+        "users",
+        sa.Column("name", Word(), nullable=False),
+        sa.Column("role", Word(), nullable=False),
+        sa.Column("password", Word()),
+        sa.Column("sees_personal", sa.Boolean(), nullable=False),
+        sa.Column("disabled_at", Instant()),
+        sa.Column("created_at", Instant(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_users")),
+    )
+    op.create_table(
         "watches",
         sa.Column("job", Word(), nullable=False),
         sa.Column("dataset", Word(), nullable=False),
-        sa.Column("digest", Word(), nullable=True),
+        sa.Column("digest", Word()),
         sa.Column("seen_at", Instant(), nullable=False),
-        sa.Column("pending", Word(), nullable=True),
-        sa.Column("pending_since", Instant(), nullable=True),
+        sa.Column("pending", Word()),
+        sa.Column("pending_since", Instant()),
         sa.PrimaryKeyConstraint("job", "dataset", name=op.f("pk_watches")),
+    )
+    op.create_table(
+        "watermarks",
+        sa.Column("rule", Word(), nullable=False),
+        sa.Column("version", Word(), nullable=False),
+        sa.Column("mark", Json(), nullable=False),
+        sa.Column("run", Word(), nullable=False),
+        sa.Column("full_slot", Instant(), nullable=False),
+        sa.Column("increments", sa.Integer(), nullable=False),
+        sa.Column("missed", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("rule", name=op.f("pk_watermarks")),
     )
     op.create_table(
         "audit_bodies",
         sa.Column("seq", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("salt", Word(), nullable=False),
         sa.Column("body", Json(), nullable=False),
-        sa.Column("finding", Word(), nullable=True),
-        sa.Column("run", Word(), nullable=True),
+        sa.Column("finding", Word()),
+        sa.Column("run", Word()),
         sa.ForeignKeyConstraint(["seq"], ["audit.seq"], name=op.f("fk_audit_bodies_seq")),
         sa.PrimaryKeyConstraint("seq", name=op.f("pk_audit_bodies")),
     )
@@ -235,7 +300,7 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("held", sa.Boolean(), nullable=False),
         sa.Column("since", Instant(), nullable=False),
         sa.Column("by", Word(), nullable=False),
-        sa.Column("note", sa.Text(), nullable=True),
+        sa.Column("note", sa.Text()),
         sa.CheckConstraint("id = 1", name=op.f("ck_promotion_one_row")),
         sa.ForeignKeyConstraint(["release"], ["releases.hash"], name=op.f("fk_promotion_release")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_promotion")),
@@ -251,13 +316,57 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("fence", sa.BigInteger(), nullable=False),
         sa.Column("started", Instant(), nullable=False),
-        sa.Column("finished", Instant(), nullable=True),
-        sa.Column("summary", Json(), nullable=True),
+        sa.Column("finished", Instant()),
+        sa.Column("summary", Json()),
         sa.ForeignKeyConstraint(["release"], ["releases.hash"], name=op.f("fk_runs_release")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_runs")),
         sa.UniqueConstraint("job", "slot", name=op.f("uq_runs_job_slot")),
     )
+    op.create_index(op.f("ix_runs_job_started"), "runs", ["job", "started"], unique=False)
     op.create_index(op.f("ix_runs_job_status_fence"), "runs", ["job", "status", "fence"], unique=False)
+    op.create_index(op.f("ix_runs_started"), "runs", ["started"], unique=False)
+    op.create_table(
+        "sessions",
+        sa.Column("id", Word(), nullable=False),
+        sa.Column("user", Word(), nullable=False),
+        sa.Column("started_at", Instant(), nullable=False),
+        sa.Column("seen_at", Instant(), nullable=False),
+        sa.Column("ends_at", Instant(), nullable=False),
+        sa.Column("seal", Word()),
+        sa.ForeignKeyConstraint(["user"], ["users.name"], name=op.f("fk_sessions_user")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_sessions")),
+    )
+    op.create_index(op.f("ix_sessions_ends_at"), "sessions", ["ends_at"], unique=False)
+    op.create_index(op.f("ix_sessions_user"), "sessions", ["user"], unique=False)
+    op.create_table(
+        "tokens",
+        sa.Column("name", Word(), nullable=False),
+        sa.Column("id", Word(), nullable=False),
+        sa.Column("user", Word(), nullable=False),
+        sa.Column("role", Word(), nullable=False),
+        sa.Column("created_at", Instant(), nullable=False),
+        sa.Column("expires_at", Instant()),
+        sa.Column("used_at", Instant()),
+        sa.ForeignKeyConstraint(["user"], ["users.name"], name=op.f("fk_tokens_user")),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_tokens")),
+        sa.UniqueConstraint("id", name=op.f("uq_tokens_id")),
+    )
+    op.create_index(op.f("ix_tokens_user"), "tokens", ["user"], unique=False)
+    op.create_table(
+        "unchanged_runs",
+        sa.Column("job", Word(), nullable=False),
+        sa.Column("day", Word(), nullable=False),
+        sa.Column("release", Word(), nullable=False),
+        sa.Column("runs", sa.Integer(), nullable=False),
+        sa.Column("slots", Json(), nullable=False),
+        sa.Column("first_slot", Instant(), nullable=False),
+        sa.Column("last_slot", Instant(), nullable=False),
+        sa.Column("started", Instant(), nullable=False),
+        sa.Column("finished", Instant(), nullable=False),
+        sa.Column("summary", Json(), nullable=False),
+        sa.ForeignKeyConstraint(["release"], ["releases.hash"], name=op.f("fk_unchanged_runs_release")),
+        sa.PrimaryKeyConstraint("job", "day", "release", name=op.f("pk_unchanged_runs")),
+    )
     op.create_table(
         "anchors",
         sa.Column("anchor", Word(), nullable=False),
@@ -265,9 +374,9 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("status", Word(), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("next_at", Instant(), nullable=False),
-        sa.Column("at", Instant(), nullable=True),
-        sa.Column("receipt", Json(), nullable=True),
-        sa.Column("problem", sa.Text(), nullable=True),
+        sa.Column("at", Instant()),
+        sa.Column("receipt", Json()),
+        sa.Column("problem", sa.Text()),
         sa.ForeignKeyConstraint(["seq"], ["checkpoints.seq"], name=op.f("fk_anchors_seq")),
         sa.PrimaryKeyConstraint("anchor", "seq", name=op.f("pk_anchors")),
     )
@@ -317,24 +426,38 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("last_run", Word(), nullable=False),
         sa.Column("last_seen", Instant(), nullable=False),
         sa.Column("state_since", Instant(), nullable=False),
-        sa.Column("snoozed_until", Instant(), nullable=True),
-        sa.Column("assigned_to", Word(), nullable=True),
-        sa.Column("decided_by", Word(), nullable=True),
-        sa.Column("note", sa.Text(), nullable=True),
-        sa.Column("merged_into", Word(), nullable=True),
+        sa.Column("snoozed_until", Instant()),
+        sa.Column("assigned_to", Word()),
+        sa.Column("decided_by", Word()),
+        sa.Column("note", sa.Text()),
+        sa.Column("merged_into", Word()),
+        sa.Column("digest", Word()),
+        sa.Column("amount_rank", sa.Double(), server_default=sa.text("0"), nullable=False),
         sa.ForeignKeyConstraint(["first_run"], ["runs.id"], name=op.f("fk_findings_first_run")),
         sa.ForeignKeyConstraint(["last_run"], ["runs.id"], name=op.f("fk_findings_last_run")),
         sa.ForeignKeyConstraint(["merged_into"], ["findings.id"], name=op.f("fk_findings_merged_into")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_findings")),
     )
+    op.create_index(op.f("ix_findings_assigned_to"), "findings", ["assigned_to"], unique=False)
     op.create_index(op.f("ix_findings_fingerprint"), "findings", ["fingerprint"], unique=False)
-    op.create_index(op.f("ix_findings_rule_state_severity"), "findings", ["rule", "state", "severity"], unique=False)
+    op.create_index(
+        op.f("ix_findings_rule_state_severity_amount_rank_first_seen_id"),
+        "findings",
+        ["rule", "state", "severity", "amount_rank", "first_seen", "id"],
+        unique=False,
+    )
+    op.create_index(
+        op.f("ix_findings_state_severity_amount_rank_first_seen_id"),
+        "findings",
+        ["state", "severity", "amount_rank", "first_seen", "id"],
+        unique=False,
+    )
     op.create_table(
         "outbox",
         sa.Column("message", Word(), nullable=False),
         sa.Column("channel", Word(), nullable=False),
         sa.Column("job", Word(), nullable=False),
-        sa.Column("run", Word(), nullable=True),
+        sa.Column("run", Word()),
         sa.Column("notice", OrderedJson(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("status", Word(), nullable=False),
@@ -343,12 +466,16 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("next_at", Instant(), nullable=False),
         sa.Column("give_up_at", Instant(), nullable=False),
         sa.Column("fence", sa.BigInteger(), nullable=False),
-        sa.Column("owner", Json(), nullable=True),
+        sa.Column("owner", Json()),
         sa.Column("lease_until", Instant(), nullable=False),
         sa.Column("outcome_unknown", sa.Boolean(), nullable=False),
-        sa.Column("problem", sa.Text(), nullable=True),
-        sa.Column("receipt", Json(), nullable=True),
-        sa.Column("sent_at", Instant(), nullable=True),
+        sa.Column("problem", sa.Text()),
+        sa.Column("receipt", Json()),
+        sa.Column("sent_at", Instant()),
+        sa.Column("held", Word()),
+        sa.Column("shown", Word()),
+        sa.Column("shown_at", Instant()),
+        sa.Column("updates", sa.Integer()),
         sa.ForeignKeyConstraint(["run"], ["runs.id"], name=op.f("fk_outbox_run")),
         sa.PrimaryKeyConstraint("message", name=op.f("pk_outbox")),
     )
@@ -362,8 +489,8 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("first_run_at", Instant(), nullable=False),
         sa.Column("last_run", Word(), nullable=False),
         sa.Column("last_run_at", Instant(), nullable=False),
-        sa.Column("renamed_from", Word(), nullable=True),
-        sa.Column("cleaning", Word(), nullable=True),
+        sa.Column("renamed_from", Word()),
+        sa.Column("cleaning", Word()),
         sa.ForeignKeyConstraint(["first_run"], ["runs.id"], name=op.f("fk_rule_state_first_run")),
         sa.ForeignKeyConstraint(["last_run"], ["runs.id"], name=op.f("fk_rule_state_last_run")),
         sa.PrimaryKeyConstraint("rule", name=op.f("pk_rule_state")),
@@ -395,7 +522,10 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("role", Word(), nullable=False),
         sa.Column("values", Json(), nullable=False),
         sa.Column("first_seen", Instant(), nullable=False),
-        sa.Column("settled_at", Instant(), nullable=True),
+        sa.Column("settled_at", Instant()),
+        sa.Column("chosen_by", Word()),
+        sa.Column("chosen_at", Instant()),
+        sa.Column("gives", Json()),
         sa.ForeignKeyConstraint(["finding"], ["findings.id"], name=op.f("fk_finding_members_finding")),
         sa.PrimaryKeyConstraint("finding", "record", name=op.f("pk_finding_members")),
     )
@@ -410,12 +540,14 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("finding", Word(), nullable=False),
         sa.Column("decided_by", Word(), nullable=False),
         sa.Column("decided_at", Instant(), nullable=False),
-        sa.Column("note", sa.Text(), nullable=True),
+        sa.Column("note", sa.Text()),
+        sa.Column("decision", Word()),
         sa.CheckConstraint("record_a < record_b", name=op.f("ck_not_same_ordered")),
         sa.ForeignKeyConstraint(["finding"], ["findings.id"], name=op.f("fk_not_same_finding")),
         sa.PrimaryKeyConstraint("rule", "record_a", "record_b", name=op.f("pk_not_same")),
     )
     op.create_index(op.f("ix_not_same_finding"), "not_same", ["finding"], unique=False)
+    op.create_index(op.f("ix_not_same_rule_record_b"), "not_same", ["rule", "record_b"], unique=False)
     op.create_table(
         "notified",
         sa.Column("finding", Word(), nullable=False),
@@ -423,6 +555,9 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("message", Word(), nullable=False),
         sa.Column("at", Instant(), nullable=False),
+        sa.Column("before_version", sa.Integer()),
+        sa.Column("before_message", Word()),
+        sa.Column("before_at", Instant()),
         sa.ForeignKeyConstraint(["finding"], ["findings.id"], name=op.f("fk_notified_finding")),
         sa.ForeignKeyConstraint(["message"], ["outbox.message"], name=op.f("fk_notified_message")),
         sa.PrimaryKeyConstraint("finding", "channel", name=op.f("pk_notified")),
@@ -436,14 +571,14 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("source", Word(), nullable=False),
         sa.Column("target", Word(), nullable=False),
         sa.Column("action", Word(), nullable=False),
-        sa.Column("run", Word(), nullable=True),
+        sa.Column("run", Word()),
         sa.Column("release", Word(), nullable=False),
         sa.Column("plan_hash", Word(), nullable=False),
-        sa.Column("undoes", Word(), nullable=True),
+        sa.Column("undoes", Word()),
         sa.Column("state", Word(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=True),
-        sa.Column("content", sa.Text(), nullable=True),
-        sa.Column("outcome", sa.Text(), nullable=True),
+        sa.Column("reason", sa.Text()),
+        sa.Column("content", sa.Text()),
+        sa.Column("outcome", sa.Text()),
         sa.Column("summary", Json(), nullable=False),
         sa.Column("records", sa.Integer(), nullable=False),
         sa.Column("rows", sa.Integer(), nullable=False),
@@ -452,16 +587,16 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("policy", Word(), nullable=False),
         sa.Column("proposed_by", Word(), nullable=False),
         sa.Column("created_at", Instant(), nullable=False),
-        sa.Column("expires_at", Instant(), nullable=True),
+        sa.Column("expires_at", Instant()),
         sa.Column("fence", sa.BigInteger(), nullable=False),
-        sa.Column("owner", Json(), nullable=True),
+        sa.Column("owner", Json()),
         sa.Column("lease_until", Instant(), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("next_at", Instant(), nullable=False),
-        sa.Column("give_up_at", Instant(), nullable=True),
-        sa.Column("transaction", Word(), nullable=True),
-        sa.Column("sent_at", Instant(), nullable=True),
-        sa.Column("ended_at", Instant(), nullable=True),
+        sa.Column("give_up_at", Instant()),
+        sa.Column("transaction", Word()),
+        sa.Column("sent_at", Instant()),
+        sa.Column("ended_at", Instant()),
         sa.ForeignKeyConstraint(["finding"], ["findings.id"], name=op.f("fk_plans_finding")),
         sa.ForeignKeyConstraint(["release"], ["releases.hash"], name=op.f("fk_plans_release")),
         sa.ForeignKeyConstraint(["run"], ["runs.id"], name=op.f("fk_plans_run")),
@@ -476,17 +611,36 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
     )
     op.create_index(op.f("ix_plans_undoes"), "plans", ["undoes"], unique=False)
     op.create_table(
+        "shown_findings",
+        sa.Column("message", Word(), nullable=False),
+        sa.Column("finding", Word(), nullable=False),
+        sa.ForeignKeyConstraint(["finding"], ["findings.id"], name=op.f("fk_shown_findings_finding")),
+        sa.ForeignKeyConstraint(["message"], ["outbox.message"], name=op.f("fk_shown_findings_message")),
+        sa.PrimaryKeyConstraint("message", "finding", name=op.f("pk_shown_findings")),
+    )
+    op.create_index(op.f("ix_shown_findings_finding"), "shown_findings", ["finding"], unique=False)
+    op.create_table(
         "approvals",
         sa.Column("plan", Word(), nullable=False),
         sa.Column("by", Word(), nullable=False),
         sa.Column("decision", Word(), nullable=False),
         sa.Column("plan_hash", Word(), nullable=False),
         sa.Column("at", Instant(), nullable=False),
-        sa.Column("note", sa.Text(), nullable=True),
+        sa.Column("note", sa.Text()),
         sa.ForeignKeyConstraint(["plan"], ["plans.id"], name=op.f("fk_approvals_plan")),
         sa.PrimaryKeyConstraint("plan", "by", name=op.f("pk_approvals")),
     )
     op.create_index(op.f("ix_approvals_plan_hash"), "approvals", ["plan_hash"], unique=False)
+    op.create_table(
+        "cleaning_news",
+        sa.Column("plan", Word(), nullable=False),
+        sa.Column("rule", Word(), nullable=False),
+        sa.Column("what", Word(), nullable=False),
+        sa.Column("run", Word()),
+        sa.Column("at", Instant(), nullable=False),
+        sa.ForeignKeyConstraint(["plan"], ["plans.id"], name=op.f("fk_cleaning_news_plan")),
+        sa.PrimaryKeyConstraint("plan", name=op.f("pk_cleaning_news")),
+    )
     op.create_table(
         "effects",
         sa.Column("key", Word(), nullable=False),
@@ -499,10 +653,11 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("state", Word(), nullable=False),
         sa.Column("outcome_unknown", sa.Boolean(), nullable=False),
         sa.Column("sent_at", Instant(), nullable=False),
-        sa.Column("ended_at", Instant(), nullable=True),
+        sa.Column("ended_at", Instant()),
         sa.ForeignKeyConstraint(["plan"], ["plans.id"], name=op.f("fk_effects_plan")),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_effects")),
     )
+    op.create_index(op.f("ix_effects_ended_at"), "effects", ["ended_at"], unique=False)
     op.create_index(op.f("ix_effects_plan"), "effects", ["plan"], unique=False)
     op.create_index(op.f("ix_effects_record_target_effect"), "effects", ["record", "target", "effect"], unique=False)
     op.create_table(
@@ -521,7 +676,7 @@ def upgrade() -> None:  # noqa: PLR0915 - one statement for each table and index
         sa.Column("plan", Word(), nullable=False),
         sa.Column("rule", Word(), nullable=False),
         sa.Column("target", Word(), nullable=False),
-        sa.Column("run", Word(), nullable=True),
+        sa.Column("run", Word()),
         sa.Column("at", Instant(), nullable=False),
         sa.Column("records", sa.Integer(), nullable=False),
         sa.Column("money", Json(), nullable=False),
