@@ -28,9 +28,8 @@ from reconcile.cli.completion import SCRIPTS
 from reconcile.cli.formats import LISTS
 from reconcile.deciding import terms
 from reconcile.findings.states import State
-from tests.support.cli import FILES, ORDERS, Answer, Project, in_words, sqlite
+from tests.support.cli import FILES, ORDERS, Answer, KeptFolder, Project, in_words, sqlite
 from tests.support.docs import ROOT, rows
-from tests.support.kept import KeptFolder
 
 CLEANED = """\
 version: 1
