@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench import data
 from bench.measure import Contender, common, interleave, reconcile, table
-from tests.support.spark import cluster
+from tests.connectors.spark.cluster import cluster
 
 CONFIGURATION = """
 version: 1

@@ -18,8 +18,8 @@ from notifications import conformance
 from notifications.errors import ChannelRefused, ChannelUnreachable, DeliveryUnknown, PartlySent, RefusedForNow
 from notifications.mail.channel import EmailChannel, EmailSettings
 from notifications.wording.headline import headline
+from tests.notifications.mail import PASSWORD, Mails, certificates, mail_server
 from tests.support.folders import NAUGHTY_STRINGS
-from tests.support.mail import PASSWORD, Mails, certificates, mail_server
 from tests.support.notifications import HOSTILE, LATE, double_charges, group, night, trouble
 
 PEOPLE = ["Jörg Müller <joerg@bücher.example>", "finance@example.com"]

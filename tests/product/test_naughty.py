@@ -13,7 +13,7 @@ from playwright.sync_api import Browser
 from reconcile.people import tokens
 from reconcile.store.findings import FindingFilter
 from reconcile.views.search import SearchRefused, search
-from tests.support.chromium import Person, chromium
+from tests.reconcile.web.chromium import Person, chromium
 from tests.support.folders import NAUGHTY_STRINGS
 from tests.support.web import Site, cheap_hashes, site_of
 from tests.support.world import DELETE, World

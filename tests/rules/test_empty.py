@@ -20,8 +20,7 @@ from rules.kinds.duplicates import DuplicatesRule
 from rules.models import Step
 from rules.normalise import normalise
 from rules.values import Type
-from tests.support.duplicates import detect, pushdown_obstacle
-from tests.support.rules import Rows, databases, pushed
+from tests.support.rules import Rows, databases, detect, pushdown_obstacle, pushed
 
 __all__ = ["databases"]
 SLOT = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import gc
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -148,3 +150,38 @@ def _default(name: str, said: Mapping[str, Any]) -> str:
 if __name__ == "__main__":
     for one in sorted(settings()):
         print("| " + " | ".join(cell.replace("|", "\\|") for cell in one) + " |")
+
+
+# The cookbook as one configuration: its datasets and the rules of all recipes.
+
+COOKBOOK = ROOT / "docs" / "cookbook.md"
+
+
+def recipes() -> list[Block]:
+    return [block for block in blocks(COOKBOOK, "yaml") if block.info == "yaml recipe"]
+
+
+def configuration(*recipe: Block) -> str:
+    """The datasets of the cookbook with the rules of these recipes."""
+    [head] = [block.body for block in blocks(COOKBOOK, "yaml") if block.info == "yaml cookbook"]
+    lines = (line for block in recipe for line in block.body.splitlines())
+    return f"{head}rules:\n" + "".join(f"  {line}\n" for line in lines)
+
+
+# Python code as a tree, for tests that look at how something is written.
+
+
+def tree_of(source: str) -> ast.Module:
+    """The tree of this code.
+
+    No garbage is collected meanwhile: what another test left unclosed warns as it is collected, the warning's traceback
+    parses code in its turn, and Python 3.11 then takes the outer parse for broken ("AST constructor recursion depth
+    mismatch", CPython issue 106905).
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return ast.parse(source)
+    finally:
+        if collecting:
+            gc.enable()

@@ -105,7 +105,7 @@ FORMER = {
     "tests/reconcile/audit/test_verifier_hostile.py": "tests/test_verifier_hostile.py",
     "tests/reconcile/chat/test_chat.py": "tests/test_chat.py",
     "tests/reconcile/cleaning/test_actions.py": "tests/test_clean_actions.py",
-    "tests/reconcile/cleaning/test_any_schema.py": "tests/test_clean_any_schema.py",
+    "tests/reconcile/cleaning/any_schema/test_any_schema.py": "tests/test_clean_any_schema.py",
     "tests/reconcile/cleaning/test_attempts.py": "tests/test_attempts.py",
     "tests/reconcile/cleaning/test_binding.py": "tests/test_binding.py",
     "tests/reconcile/cleaning/test_check.py": "tests/test_check_cleaning.py",
@@ -311,6 +311,6 @@ FORMER = {
     "tests/rules/test_empty.py": "tests/test_rules_empty.py",
     "tests/rules/test_values.py": "tests/test_rules_values.py",
     "tests/support/test_crash_points.py": "tests/test_testing.py",
-    "tests/support/test_table_witness.py": "tests/test_table_witness.py",
+    "tests/product/chaos/test_table_witness.py": "tests/test_table_witness.py",
     "tests/support/test_tcp_proxy.py": "tests/test_tcp_proxy.py",
 }

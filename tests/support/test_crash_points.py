@@ -14,9 +14,9 @@ import pytest
 
 from reconcile import points
 from tests.support.crash_points import Crashed, Fault, LabelUnknown, arm, disarm
+from tests.support.docs import tree_of
 from tests.support.folders import ROOT
 from tests.support.fork_server import Warm
-from tests.support.syntax import tree_of
 
 PACKAGES = ("reconcile", "connectors", "rules", "notifications")
 REACH = "reconcile.points:reach"

@@ -29,7 +29,7 @@ from reconcile.store import findings as stored_findings
 from reconcile.store import plans as stored
 from reconcile.store.plans import StoredPlan
 from tests.support import cli
-from tests.support.kept import KeptFolder
+from tests.support.cli import KeptFolder
 from tests.support.shop import LOCAL, Shop
 
 DELETE = {"clean": {"action": "delete"}}

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, example, given, note, seed, settings
 from hypothesis import strategies as st
 
 from connectors.errors import ConnectorError
-from tests.support.chaos import SEED
+from tests.support.chance import SEED
 from tests.support.files import by_duckdb, records
 
 SECONDS = int(os.environ.get("RECONCILE_CHAOS_SECONDS") or 0)

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from connectors.files.source import FilesDataset
-from tests.support.chaos import SEED
+from tests.support.chance import SEED
 from tests.support.files import by_duckdb, records, source
 
 SECONDS = int(os.environ.get("RECONCILE_CHAOS_SECONDS") or 0)

@@ -16,8 +16,8 @@ from connectors.errors import Reaction
 from connectors.lake.delta import DeltaDataset
 from connectors.lake.errors import FilesGone
 from connectors.lake.iceberg import IcebergDataset
+from tests.connectors.lake.tables import Delta, Iceberg, read
 from tests.support.cli import Project
-from tests.support.lake import Delta, Iceberg, read
 
 ORDERS = DeltaDataset(path="orders")
 SHOP_ORDERS = IcebergDataset(table="shop.orders")

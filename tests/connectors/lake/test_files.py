@@ -14,8 +14,8 @@ from connectors.errors import FileRefused
 from connectors.files.connector import FilesConnector, FilesDataset, FilesSettings
 from connectors.files.source import FilesSource
 from connectors.lake.delta import DeltaDataset, DeltaSettings, DeltaSource
+from tests.connectors.lake.tables import Delta, Iceberg, read
 from tests.support.cli import Project
-from tests.support.lake import Delta, Iceberg, read
 
 ROWS = pa.table({"id": [1, 2, 3], "day": ["mon", "mon", "tue"]})
 BECAUSE = "so its rows may be deleted or outdated"

@@ -33,8 +33,8 @@ from connectors.lake.errors import FilesGone, TableRefused
 from connectors.lake.iceberg import IcebergDataset
 from reconcile.app import Application, load
 from reconcile.findings.results import RuleResult
+from tests.connectors.lake.tables import Delta, Iceberg, data_file, deletes, read
 from tests.support.cli import Project
-from tests.support.lake import Delta, Iceberg, data_file, deletes, read
 
 SECRET = "hunter2-hunter2"
 ORDERS = DeltaDataset(path="orders")

@@ -24,9 +24,9 @@ from connectors.errors import AccessDenied, ConnectorError, DatasetMissing, Sour
 from connectors.lake.delta import DeltaDataset, DeltaSettings, DeltaSource
 from connectors.lake.errors import FilesGone, TableRefused
 from connectors.lake.iceberg import IcebergDataset, IcebergSettings, IcebergSource
+from tests.connectors.lake.tables import read
+from tests.connectors.spark.cluster import free_port
 from tests.support.cli import Project
-from tests.support.lake import read
-from tests.support.spark import free_port
 
 KEY, SECRET = "AKIA0123456789", "hunter2/hunter2+=#ä"
 ORDERS = DeltaDataset(path="orders of 2026")

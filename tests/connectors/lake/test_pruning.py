@@ -25,8 +25,8 @@ from rules.engines.base import Detection
 from rules.expressions import parse
 from rules.expressions.comparisons import comparisons
 from rules.values import schema_from_arrow
+from tests.connectors.lake.tables import Delta, Iceberg, read
 from tests.support.cli import Project
-from tests.support.lake import Delta, Iceberg, read
 
 pytestmark = pytest.mark.slow
 

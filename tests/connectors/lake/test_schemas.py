@@ -18,7 +18,7 @@ from connectors.files.source import FilesDataset, FilesSettings, FilesSource
 from connectors.lake.delta import DeltaDataset
 from connectors.lake.errors import TableRefused
 from connectors.lake.iceberg import IcebergDataset
-from tests.support.lake import Delta, Iceberg, read
+from tests.connectors.lake.tables import Delta, Iceberg, read
 
 ORDERS = DeltaDataset(path="orders")
 SHOP_ORDERS = IcebergDataset(table="shop.orders")

@@ -24,8 +24,8 @@ from connectors.lake.delta import DeltaDataset
 from connectors.lake.errors import TableRefused
 from connectors.lake.iceberg import IcebergDataset
 from connectors.lake.inexact import ColumnRefused
+from tests.connectors.lake.tables import Delta, Iceberg, data_file, read
 from tests.support.cli import Project
-from tests.support.lake import Delta, Iceberg, data_file, read
 
 ORDERS = DeltaDataset(path="orders")
 SHOP_ORDERS = IcebergDataset(table="shop.orders")

@@ -17,10 +17,10 @@ import sqlalchemy as sa
 from connectors.errors import DatasetMissing, QueryRefused, ReadStopped
 from connectors.spark.source import SparkSource
 from rules.functions import dialect
-from tests.support.oracle_check import compare
-from tests.support.oracle_engines import Home
-from tests.support.oracle_random import random_case
-from tests.support.spark import cluster
+from tests.connectors.spark.cluster import cluster
+from tests.product.oracle.check import compare
+from tests.product.oracle.engines import Home
+from tests.product.oracle.random_pairs import random_case
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 PAIRS = int(os.environ.get("RECONCILE_ORACLE_PAIRS") or 40)

@@ -19,11 +19,11 @@ from connectors.errors import DatasetMissing, QueryRefused, ReadStopped, SourceU
 from connectors.spark.errors import JdbcDriverMissing
 from connectors.spark.source import SparkSource
 from rules.functions import dialect
-from tests.support.oracle_check import compare
-from tests.support.oracle_engines import Home
-from tests.support.oracle_random import random_case
-from tests.support.spark import connect, driver
-from tests.support.sql import emptied, execute
+from tests.connectors.spark.cluster import connect, driver
+from tests.product.oracle.check import compare
+from tests.product.oracle.engines import Home
+from tests.product.oracle.random_pairs import random_case
+from tests.support.servers import emptied, execute
 
 pytest.importorskip("grpc", reason="Spark Connect needs grpcio")
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]

@@ -17,9 +17,9 @@ from connectors.spark.errors import PlaceUnsuitable
 from connectors.spark.source import SparkSource
 from connectors.sql.source import SqlSource
 from rules.functions import dialect
+from tests.connectors.spark.cluster import cluster, driver
 from tests.support.cli import Project, in_words
-from tests.support.spark import cluster, driver
-from tests.support.sql import emptied, execute
+from tests.support.servers import emptied, execute
 
 pytestmark = [pytest.mark.spark, pytest.mark.server, pytest.mark.timeout(1800)]
 PASSWORD = "hidden-from-everybody"

@@ -17,8 +17,8 @@ from connectors.sql.catalogue.mysql import UNSEEN, MySql
 from connectors.sql.catalogue.tables import catalogue
 from connectors.sql.settings import SqlDataset
 from connectors.target import Catalogue, Outcome, Reference, TargetError, TargetRefused
+from tests.support.servers import emptied
 from tests.support.shop import Shop
-from tests.support.sql import emptied
 
 PARENT = "create table customers (id integer primary key, email varchar(50) not null unique, name varchar(50))"
 

@@ -18,7 +18,7 @@ from connectors.conformance import source as conformance
 from connectors.conformance.promises import ConformanceFailure
 from connectors.conformance.source import Kit, Stored
 from connectors.sql.source import SqlDataset, SqlSettings, SqlSource
-from tests.support.sql import insert, mariadb_url, postgres_url
+from tests.support.servers import insert, mariadb_url, postgres_url
 
 __all__ = ["mariadb_url", "postgres_url"]
 

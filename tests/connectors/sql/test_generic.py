@@ -48,8 +48,8 @@ from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Column, Schema, Type
 from tests.connectors.sql.test_conformance import SECRET, SqlKit
 from tests.support.cli import Answer, Project
-from tests.support.duplicates import pushdown_obstacle
-from tests.support.sql import execute, postgres_url
+from tests.support.rules import pushdown_obstacle
+from tests.support.servers import execute, postgres_url
 
 __all__ = ["postgres_url"]
 

@@ -19,11 +19,11 @@ from connectors.errors import PrimaryRefused, Reaction, ReadStopped, ReplicaBehi
 from connectors.sql.settings import SqlDataset, SqlSettings
 from connectors.sql.source import SqlSource
 from reconcile.findings.results import RuleResult
+from tests.connectors.sql.mariadb import MariadbServer
+from tests.connectors.sql.replica import Pair, Shop, mariadb_servers, new_pair, postgresql_servers, until_connected
+from tests.reconcile.detection.changing_table import OLD, ChangingTable
 from tests.reconcile.detection.test_incremental_model import RULES, Machine
 from tests.support.cluster import Cluster, Standby
-from tests.support.incremental import OLD, ChangingTable
-from tests.support.mariadb import MariadbServer
-from tests.support.replica import Pair, Shop, mariadb_servers, new_pair, postgresql_servers, until_connected
 from tests.support.sides import CANCEL, Sides, unchanged
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]

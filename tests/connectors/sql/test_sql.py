@@ -36,8 +36,7 @@ from connectors.errors import (
     ValueDoesNotFit,
 )
 from connectors.sql.source import SqlDataset, SqlSettings, SqlSource
-from tests.support.servers import POSTGRES
-from tests.support.sql import execute, mariadb_url, postgres_url
+from tests.support.servers import POSTGRES, execute, mariadb_url, postgres_url
 
 __all__ = ["mariadb_url", "postgres_url"]
 

@@ -20,8 +20,8 @@ from connectors.errors import ConnectorError, ReadStopped, SourceUnreachable
 from connectors.sql.generic.source import GenericSource
 from connectors.sql.source import SqlSource
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
+from tests.connectors.sql.stop import InThread, Server, served, sqlite_at, until
 from tests.support.servers import MARIADB, POSTGRES, scratch_database
-from tests.support.stop import InThread, Server, served, sqlite_at, until
 
 STOP_SECONDS = 6.0
 """On a busy machine; on an idle one it is at most 1.5."""

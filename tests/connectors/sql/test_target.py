@@ -28,9 +28,9 @@ from connectors.target import (
     TargetError,
     TargetRefused,
 )
+from tests.connectors.sql.shop_kit import Shop, ShopKit, record
 from tests.support.servers import MARIADB, POSTGRES
 from tests.support.shop import shop_on
-from tests.support.target import Shop, ShopKit, record
 
 SERVERS = {"postgresql": POSTGRES, "mysql": MARIADB}
 NAMES = [

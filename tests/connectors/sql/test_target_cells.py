@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from connectors.sql.source import SqlSource
 from connectors.target import Change, Outcome, RowName, RowsDiffer, TargetError, TargetRefused
+from tests.connectors.sql.shop_kit import Shop, record
 from tests.support.servers import MARIADB, POSTGRES
 from tests.support.shop import shop_on
-from tests.support.target import Shop, record
 
 Texts = st.SearchStrategy[Any]
 LETTERS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)

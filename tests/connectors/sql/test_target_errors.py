@@ -15,9 +15,9 @@ import sqlalchemy as sa
 from connectors.sql.source import SqlSource
 from connectors.sql.target import outcomes as sql_outcomes
 from connectors.target import Change, Outcome, ReceiptStands, Row, RowName, TargetError, Work
+from tests.connectors.sql.shop_kit import Shop, receipt, record
 from tests.support.servers import MARIADB, POSTGRES
 from tests.support.shop import shop_on
-from tests.support.target import Shop, receipt, record
 from tests.support.tcp_proxy import TcpProxy
 
 SERVERS = {"postgresql": POSTGRES, "mysql": MARIADB}

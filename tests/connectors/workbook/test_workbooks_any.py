@@ -29,7 +29,7 @@ from python_calamine import CalamineWorkbook
 
 from connectors.errors import FileUnreadable
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
-from tests.support.chaos import SEED
+from tests.support.chance import SEED
 
 SECONDS = int(os.environ.get("RECONCILE_CHAOS_SECONDS") or 0)
 EXAMPLES = max(12, SECONDS // 12)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import pytest
 
 from reconcile import points
-from tests.support.chaos import (
+from tests.product.chaos.storm import report
+from tests.product.chaos.watched_world import (
     RULES,
-    SEED,
     Places,
     Rows,
     Tally,
@@ -29,9 +29,9 @@ from tests.support.chaos import (
     places,
     warm,
 )
+from tests.support.chance import SECONDS, SEED
 from tests.support.crash_points import Fault
 from tests.support.fork_server import Warm
-from tests.support.storm import SECONDS, report
 
 __all__ = ["places", "warm"]
 

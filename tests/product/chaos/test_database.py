@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chaos import SEED, Places, warm
+from tests.product.chaos.storm import Storm
+from tests.product.chaos.watched_world import Places, warm
+from tests.support.chance import SECONDS, SEED, lasting
 from tests.support.cluster import Cluster
 from tests.support.fork_server import Warm
-from tests.support.storm import SECONDS, Storm, lasting
 
 __all__ = ["warm"]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chaos import (
-    SEED,
+from tests.product.chaos.storm import report
+from tests.product.chaos.watched_world import (
     Places,
     Tally,
     WatchedWorld,
@@ -24,8 +24,8 @@ from tests.support.chaos import (
     places,
     warm,
 )
+from tests.support.chance import SEED
 from tests.support.fork_server import Ended, Warm
-from tests.support.storm import report
 
 __all__ = ["places", "warm"]
 
@@ -82,7 +82,7 @@ def test_a_file_that_cannot_grow_any_more_keeps_what_it_has(places: Places, warm
     def limited(world: WatchedWorld) -> Ended:
         file = str(_file(world.store if which == "store" else world.target))
         call = warm.call(
-            "tests.support.chaos_child:with_few_pages", file, pages, "run", "nightly", cwd=world.folder, exits=True
+            "tests.product.chaos.child:with_few_pages", file, pages, "run", "nightly", cwd=world.folder, exits=True
         )
         return call.wait(120)
 
@@ -94,7 +94,7 @@ def test_a_file_that_cannot_grow_any_more_keeps_what_it_has(places: Places, warm
 def test_a_disk_without_room_for_any_file_loses_nothing(places: Places, warm: Warm, most: int) -> None:
     def limited(world: WatchedWorld) -> Ended:
         call = warm.call(
-            "tests.support.chaos_child:on_a_small_disk", most, "run", "nightly", cwd=world.folder, exits=True
+            "tests.product.chaos.child:on_a_small_disk", most, "run", "nightly", cwd=world.folder, exits=True
         )
         return call.wait(120)
 

@@ -6,9 +6,10 @@ import random
 
 import pytest
 
-from tests.support.chaos import SEED, Places, places, warm
+from tests.product.chaos.storm import Storm
+from tests.product.chaos.watched_world import Places, places, warm
+from tests.support.chance import SECONDS, SEED, lasting
 from tests.support.fork_server import Warm
-from tests.support.storm import SECONDS, Storm, lasting
 
 __all__ = ["places", "warm"]
 

@@ -24,7 +24,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from reconcile import points
 from reconcile.findings.states import PlanState
 from reconcile.store import tables
-from tests.support.chaos import (
+from tests.product.chaos.watched_world import (
     RULES,
     Json,
     Places,
@@ -149,7 +149,7 @@ class Life(RuleBasedStateMachine):
     def its_disk_is_full_while_it_runs(self, pages: int) -> None:
         file = self.world.store.removeprefix("sqlite:///")
         call = self.warm.call(
-            "tests.support.chaos_child:with_few_pages", file, pages, "run", "nightly", cwd=self.world.folder, exits=True
+            "tests.product.chaos.child:with_few_pages", file, pages, "run", "nightly", cwd=self.world.folder, exits=True
         )
         ended = call.wait(120)
         assert ended.code in (0, 1, 3, 4), (ended.code, ended.err)
@@ -257,7 +257,7 @@ class Life(RuleBasedStateMachine):
 
     def _command(self, *arguments: str, **how: Any) -> Ended:
         call = self.warm.call(
-            "tests.support.chaos_child:by_another_clock",
+            "tests.product.chaos.child:by_another_clock",
             self.ahead,
             *arguments,
             cwd=self.world.folder,

@@ -21,11 +21,11 @@ import sqlalchemy as sa
 
 from reconcile.findings.states import PlanState
 from reconcile.store import tables
-from tests.support.chaos import Places, cleaned, hold_everything, places, warm
+from tests.product.chaos.naive import DAY, Decisions, rule
+from tests.product.chaos.watched_world import Places, cleaned, hold_everything, places, warm
 from tests.support.crash_points import Fault
 from tests.support.folders import ROOT
 from tests.support.fork_server import Warm
-from tests.support.naive import DAY, Decisions, rule
 
 __all__ = ["places", "warm"]
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 import sqlalchemy as sa
 
-from tests.support.chaos import SEED, Places, WatchedWorld, cleaned, comparable, hold_everything, places, warm
+from tests.product.chaos.watched_world import Places, WatchedWorld, cleaned, comparable, hold_everything, places, warm
+from tests.support.chance import SECONDS, SEED
 from tests.support.fork_server import Warm
-from tests.support.storm import SECONDS
 from tests.support.tcp_proxy import TcpProxy
 
 __all__ = ["places", "warm"]

@@ -8,10 +8,11 @@ from collections import Counter
 
 import pytest
 
-from tests.support.chaos import Places, WatchedWorld, cleaned, comparable, hold_everything, places, warm
+from tests.product.chaos.naive import rule
+from tests.product.chaos.storm import report
+from tests.product.chaos.watched_world import Places, WatchedWorld, cleaned, comparable, hold_everything, places, warm
+from tests.support.chance import SECONDS
 from tests.support.fork_server import Warm
-from tests.support.naive import rule
-from tests.support.storm import SECONDS, report
 
 __all__ = ["places", "warm"]
 
@@ -36,7 +37,7 @@ def _approved(places: Places, warm: Warm, kind: str, keys: int) -> WatchedWorld:
 def _race(world: WatchedWorld, warm: Warm, processes: int, most: int) -> int:
     """Let the processes race, and return how many effects there were."""
     start = time.monotonic() + 0.05 * processes
-    racing = [warm.call("tests.support.chaos_child:carry", start, most, cwd=world.folder) for _ in range(processes)]
+    racing = [warm.call("tests.product.chaos.child:carry", start, most, cwd=world.folder) for _ in range(processes)]
     ended = [one.wait(300) for one in racing]
     wrong = [one for one in ended if one.code != 0]
     assert not wrong, wrong[0].err[-3000:]
@@ -88,7 +89,7 @@ def test_rules_that_keep_opposite_records_leave_one_of_each_group(places: Places
     for _ in range(3):
         start = time.monotonic() + 0.4
         both = [
-            warm.call("tests.support.chaos_child:at_once", start, "run", name, cwd=world.folder, exits=True)
+            warm.call("tests.product.chaos.child:at_once", start, "run", name, cwd=world.folder, exits=True)
             for name in rules
         ]
         assert {one.wait(120).code for one in both} <= {0, 1, 4}

@@ -28,9 +28,9 @@ from reconcile.audit import log
 from reconcile.store import Store, tables
 from reconcile.store import outbox as stored_outbox
 from reconcile.store.triggers import last_success
+from tests.product.chaos.soak import JOBS, Chaos, Fleet, Hook, Json, Soaked, Watch, again, at_work_in
 from tests.support.serve import slots, until
 from tests.support.servers import POSTGRES, scratch_database
-from tests.support.soak import JOBS, Chaos, Fleet, Hook, Json, Soaked, Watch, again, at_work_in
 
 SECONDS = float(os.environ.get("RECONCILE_SOAK_SECONDS") or 60)
 SEED = int(os.environ.get("RECONCILE_SEED") or random.randrange(10**6))

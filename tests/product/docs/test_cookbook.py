@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import Project
-from tests.support.cookbook import COOKBOOK, configuration, recipes
+from tests.support.docs import COOKBOOK, configuration, recipes
 
 pytestmark = pytest.mark.slow
 

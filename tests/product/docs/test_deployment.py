@@ -24,8 +24,7 @@ import yaml
 from reconcile.config import load
 from reconcile.service.listener import Listener
 from reconcile.service.routes import health
-from tests.support.docs import ROOT
-from tests.support.syntax import tree_of
+from tests.support.docs import ROOT, tree_of
 
 EXAMPLES = ROOT / "examples"
 PROGRAM = Path(sys.executable).with_name("reconcile")

@@ -24,10 +24,8 @@ from reconcile.findings.states import State
 from reconcile.testing.slack_server import SlackServer
 from rules.functions import WAREHOUSES
 from rules.normalise import NORMALISERS
-from tests.support import docs_console
-from tests.support.cookbook import COOKBOOK, configuration, recipes
-from tests.support.docs import PAGES, ROOT, Block, all_blocks, blocks, rows, settings
-from tests.support.docs_console import Terminal
+from tests.product.docs.terminal import Command, Shell, Terminal, commands, difference
+from tests.support.docs import COOKBOOK, PAGES, ROOT, Block, all_blocks, blocks, configuration, recipes, rows, settings
 
 BASE: dict[str, Any] = {
     "sources": {"shop": {"type": "sql", "url": "sqlite:///shop.sqlite"}},
@@ -210,13 +208,13 @@ def test_consoles_show_what_a_new_user_sees(page: Path, tmp_path: Path) -> None:
         if block.info == "yaml":
             (terminal.folder / "reconcile.yaml").write_text(block.body, encoding="utf-8")
             continue
-        typed = list(docs_console.commands(block.body))
+        typed = list(commands(block.body))
         if typed[0].line.startswith("reconcile init"):
             terminal = Terminal(_fresh(tmp_path), environ)
         for number, one in enumerate(typed):
             terminal.type(one.line)
 
-            wrong = docs_console.difference(one.shown, terminal.out, terminal.err)
+            wrong = difference(one.shown, terminal.out, terminal.err)
             assert wrong is None, f"{block}: $ {one.line}\n{wrong}; printed was\n{terminal.out}{terminal.err}"
             asked = number + 1 < len(typed) and typed[number + 1].line == "echo $?"
             assert terminal.code == 0 or asked, f"{block}: $ {one.line} ended with {terminal.code}\n{terminal.err}"
@@ -234,7 +232,7 @@ def test_each_block_of_the_readme_works_as_printed_in_order_in_one_new_folder(tm
     text = README.read_text(encoding="utf-8").split("\n## First run\n", 1)[1]
     kept = ("PATH", "HOME", "LANG")
     environ = {name: os.environ[name] for name in kept if name in os.environ} | {"RECONCILE_ACTOR": "docs"}
-    shell = docs_console.Shell(tmp_path, environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"})
+    shell = Shell(tmp_path, environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"})
     ran = 0
 
     for language, body in re.findall(r"^```(console|sh|yaml)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
@@ -244,10 +242,10 @@ def test_each_block_of_the_readme_works_as_printed_in_order_in_one_new_folder(tm
             code, said = shell.serve(body.strip())
             assert code == 0 or "address already in use" in said, said  # another `serve` runs on this host
         else:
-            shown = docs_console.commands(body) if language == "console" else [docs_console.Command(body, ())]
+            shown = commands(body) if language == "console" else [Command(body, ())]
             for one in shown:
                 ended = shell.type(one.line)
-                wrong = docs_console.difference(one.shown, ended.stdout, ended.stderr)
+                wrong = difference(one.shown, ended.stdout, ended.stderr)
                 assert wrong is None, f"$ {one.line}\n{wrong}; printed was\n{ended.stdout}{ended.stderr}"
                 assert ended.returncode == 0, f"$ {one.line}\n{ended.stderr}"
         ran += 1

@@ -24,8 +24,8 @@ from rules.expressions.shapes import AGGREGATES, FUNCTIONS
 from rules.kinds import KINDS as RULE_KINDS
 from rules.models import Keep, Severity
 from rules.normalise import NORMALISERS
+from tests.product.docs.terminal import Terminal
 from tests.support.docs import ROOT, blocks, rows
-from tests.support.docs_console import Terminal
 
 DOCS = ROOT / "docs"
 NOW = dt.datetime(2026, 11, 21, 5, tzinfo=dt.UTC)

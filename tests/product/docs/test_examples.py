@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from reconcile.config import load
+from tests.product.docs.terminal import Terminal
 from tests.support.docs import ROOT
-from tests.support.docs_console import Terminal
 
 pytestmark = pytest.mark.slow
 

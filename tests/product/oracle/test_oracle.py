@@ -19,13 +19,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.product.oracle.case import Case
+from tests.product.oracle.check import Tally, compare
+from tests.product.oracle.engines import Home, rule_of
+from tests.product.oracle.random_pairs import random_case
+from tests.product.oracle.smaller import smallest
+from tests.support.chance import REPORT, lasting
 from tests.support.folders import ROOT
-from tests.support.oracle_case import Case
-from tests.support.oracle_check import Tally, compare
-from tests.support.oracle_engines import Home, rule_of
-from tests.support.oracle_random import random_case
-from tests.support.oracle_smaller import smallest
-from tests.support.storm import REPORT, lasting
 
 PAIRS = int(os.environ.get("RECONCILE_ORACLE_PAIRS") or 100)
 SEED = int(os.environ.get("RECONCILE_SEED") or random.randrange(10**6))
@@ -155,9 +155,9 @@ def _settings(case: Case) -> Iterator[str]:
     yield from ["two columns"] if len(case.id) == 2 else []
 
 
-@pytest.mark.parametrize("module", ["oracle_case", "oracle", "oracle_values", "oracle_expressions"])
+@pytest.mark.parametrize("module", ["case", "plain", "values", "expressions"])
 def test_the_oracle_imports_nothing_of_the_product(module: str) -> None:
-    tree = ast.parse((ROOT / "tests" / "support" / f"{module}.py").read_text(encoding="utf-8"))
+    tree = ast.parse((ROOT / "tests" / "product" / "oracle" / f"{module}.py").read_text(encoding="utf-8"))
 
     imported = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     imported |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}

@@ -29,8 +29,7 @@ from connectors.errors import ConnectorError
 from connectors.files.source import FilesDataset, FilesSettings, FilesSource
 from connectors.workbook.guard import WorkbookLimits, kind_of
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
-from tests.support.chaos import SEED
-from tests.support.storm import lasting
+from tests.support.chance import SEED, lasting
 
 SHORT = 10
 """Seconds, for each of the two."""

@@ -14,7 +14,7 @@ from reconcile.audit import anchoring, exporting, log
 from reconcile.store import Store, key
 from reconcile.upkeep import backup
 from reconcile.upkeep.backup import BackupExists
-from tests.support.verifier import SQLITE, anchors
+from tests.reconcile.audit.exports import SQLITE, anchors
 
 
 @pytest.fixture

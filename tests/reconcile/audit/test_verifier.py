@@ -17,8 +17,8 @@ from reconcile.audit import checkpoints, exporting, log, verifier
 from reconcile.audit.anchors.settings import SyslogSettings
 from reconcile.audit.anchors.syslog import SyslogAnchor
 from reconcile.store import Store
-from tests.support.syntax import tree_of
-from tests.support.verifier import LENGTH, SQLITE, about_of, anchors, copy_of, exported
+from tests.reconcile.audit.exports import LENGTH, SQLITE, about_of, anchors, copy_of, exported
+from tests.support.docs import tree_of
 
 
 @pytest.fixture(scope="module")

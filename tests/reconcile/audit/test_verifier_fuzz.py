@@ -20,9 +20,8 @@ from typing import Any
 import pytest
 
 from reconcile.audit import verifier
-from tests.support.chaos import SEED
-from tests.support.storm import SECONDS, lasting
-from tests.support.verifier import LENGTH, about_of, copy_of, exported, rewrite
+from tests.reconcile.audit.exports import LENGTH, about_of, copy_of, exported, rewrite
+from tests.support.chance import SECONDS, SEED, lasting
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300 + SECONDS)]
 

@@ -16,7 +16,7 @@ import pytest
 
 from reconcile.audit import checkpoints, verifier
 from reconcile.store import Store
-from tests.support.verifier import LENGTH, about_of, copy_of, exported, rewrite
+from tests.reconcile.audit.exports import LENGTH, about_of, copy_of, exported, rewrite
 
 MEMORY = 700 << 20
 """Bytes of address space that a verification of a hostile export may take; Python with cryptography takes 100 MB."""

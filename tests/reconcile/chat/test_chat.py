@@ -25,7 +25,7 @@ from reconcile.people import users
 from reconcile.store import Store, tables
 from reconcile.testing.slack_server import SlackServer, ratelimited
 from reconcile.tracking import decide
-from tests.support.chat import MARIA, NOOR, STRANGER, VIEWER, Chat, shown
+from tests.reconcile.chat.chat import MARIA, NOOR, STRANGER, VIEWER, Chat, shown
 from tests.support.serve import serving, until
 
 pytestmark = pytest.mark.slow

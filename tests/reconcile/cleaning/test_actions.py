@@ -11,7 +11,7 @@ import pytest
 
 from reconcile.cleaning.planning.plan import AsksPerson, NothingToDo, NotPlannable, mistakes
 from rules.kinds.duplicates import DuplicatesRule
-from tests.support.plan import PlannedShop, planned_shop, rule_of
+from tests.reconcile.cleaning.planned_shop import PlannedShop, planned_shop, rule_of
 from tests.support.shop import LOCAL
 
 SERVERS = [pytest.param(one, marks=pytest.mark.server) for one in ("postgresql", "mariadb")]

@@ -14,7 +14,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from reconcile.testing.slack_server import SlackServer
-from tests.support.deferral import (
+from tests.reconcile.cleaning.deferral import (
     CAUSES,
     Cell,
     Kept,

@@ -12,7 +12,7 @@ import pytest
 from reconcile.cleaning.actions.base import NotPlannable
 from reconcile.cleaning.execution.execute import How, TransactionLimits, perform
 from reconcile.cleaning.execution.resolve import ask
-from tests.support.clean import CustomerShop, job
+from tests.reconcile.cleaning.customer_shop import CustomerShop, job
 from tests.support.shop import LOCAL, SERVERS, address
 from tests.support.world import TWO, World
 

@@ -10,7 +10,7 @@ import pytest
 
 from connectors.target import Outcome, TargetError, Work
 from reconcile.cleaning.execution.execute import How, Job, Result, TransactionLimits, perform
-from tests.support.clean import CustomerShop, job, otherwise, text
+from tests.reconcile.cleaning.customer_shop import CustomerShop, job, otherwise, text
 from tests.support.shop import LOCAL, SERVERS, address
 
 LIMITS = TransactionLimits(lambda: 20.0)

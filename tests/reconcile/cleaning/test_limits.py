@@ -17,7 +17,7 @@ from reconcile.journal import effects, limits
 from reconcile.journal.limits import Both, CleaningStopped, OverLimit, Use
 from reconcile.store import tables
 from rules.cleaning import Caps
-from tests.support.effects import NOON, RUN, TARGET, Journal, effects_postgres, journal, local, plan
+from tests.reconcile.journal.journal import NOON, RUN, TARGET, Journal, effects_postgres, journal, local, plan
 
 __all__ = ["effects_postgres", "journal", "local"]
 

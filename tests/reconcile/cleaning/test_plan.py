@@ -20,8 +20,8 @@ from reconcile.config.settings import LinkEntry, Money
 from reconcile.findings.keeper import as_chosen
 from reconcile.findings.plan import Plan
 from rules.kinds.duplicates import DuplicatesRule
+from tests.reconcile.cleaning.planned_shop import PlannedShop, planned_shop, rule_of, settled
 from tests.support.folders import ROOT
-from tests.support.plan import PlannedShop, planned_shop, rule_of, settled
 from tests.support.shop import LOCAL
 
 SERVERS = [pytest.param(one, marks=pytest.mark.server) for one in ("postgresql", "mariadb")]
@@ -479,7 +479,7 @@ def test_a_new_life_of_a_record_is_said_by_who_remembers_the_old_one(shop: Plann
 def test_the_same_rows_give_the_same_plan_in_another_process(tmp_path: Path, shop: PlannedShop) -> None:
     shop.sql(CUSTOMERS, ORDERS.format(""), THREE, "insert into orders values (10, 2, 'x'), (11, 2, 'y')")
     script = (
-        "import sys; from pathlib import Path; from tests.support.plan import PlannedShop, rule_of; "
+        "import sys; from pathlib import Path; from tests.reconcile.cleaning.planned_shop import PlannedShop, rule_of; "
         f"shop = PlannedShop('{LOCAL}', Path({str(tmp_path)!r})); "
         "print(shop.plan(rule_of({'action': 'delete', 'references': 'repoint'}, key=['email'])).plan_hash)"
     )

@@ -23,7 +23,7 @@ from reconcile.config.settings import LinkEntry
 from reconcile.findings.plan import Plan, from_json, to_json
 from reconcile.findings.shown import Finding
 from rules.kinds.duplicates import DuplicatesRule
-from tests.support.plan import PlannedShop, rule_of
+from tests.reconcile.cleaning.planned_shop import PlannedShop, rule_of
 from tests.support.shop import LOCAL
 
 TABLES = ("customers", "orders", "order_lines", "clubs", "notes", "gone")

@@ -16,9 +16,9 @@ from reconcile.cleaning import shown
 from reconcile.findings.plan import Plan
 from reconcile.messages.personal import Hidden
 from rules.cleaning import Caps
+from tests.reconcile.cleaning.planned_shop import PlannedShop, rule_of
 from tests.support.cli import Project
 from tests.support.folders import ROOT
-from tests.support.plan import PlannedShop, rule_of
 from tests.support.shop import LOCAL
 
 TABLES = """

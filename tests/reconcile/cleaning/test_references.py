@@ -15,10 +15,10 @@ from reconcile.cleaning.planning.plan import NotPlannable, soft_links
 from reconcile.config.settings import LinkEntry
 from reconcile.findings.plan import Plan
 from rules.kinds.duplicates import DuplicatesRule
-from tests.support.clean import job
-from tests.support.plan import PlannedShop, rule_of
+from tests.reconcile.cleaning.customer_shop import job
+from tests.reconcile.cleaning.planned_shop import PlannedShop, rule_of
+from tests.support.servers import emptied
 from tests.support.shop import LOCAL, Rows
-from tests.support.sql import emptied
 
 CUSTOMERS = "create table customers (id integer primary key, email varchar(40), name varchar(40))"
 TWINS = "insert into customers values (1, 'a@x', 'Ann'), (2, 'a@x', 'Anna'), (3, 'b@x', 'Bob')"

@@ -12,7 +12,7 @@ import pytest
 from connectors.target import Outcome, TargetError, Work
 from reconcile.cleaning.execution.execute import How, TransactionLimits, perform
 from reconcile.cleaning.execution.resolve import ask
-from tests.support.clean import CustomerShop, job, otherwise
+from tests.reconcile.cleaning.customer_shop import CustomerShop, job, otherwise
 from tests.support.shop import SERVERS, address
 
 LIMITS = TransactionLimits(lambda: 20.0)

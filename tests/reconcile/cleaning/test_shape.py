@@ -22,8 +22,8 @@ from reconcile.runs.report import RunReport
 from reconcile.store import Store
 from tests.support.cli import Project
 from tests.support.findings import KEY, NOON
+from tests.support.servers import emptied
 from tests.support.shop import LOCAL, Shop
-from tests.support.sql import emptied
 
 PROJECT = """
 state: sqlite:///state.db

@@ -24,7 +24,7 @@ from reconcile.coordination import pauses
 from reconcile.findings.plan import Plan
 from reconcile.findings.states import PlanState
 from reconcile.tracking import decide
-from tests.support.clean import CustomerShop, job
+from tests.reconcile.cleaning.customer_shop import CustomerShop, job
 from tests.support.shop import LOCAL
 from tests.support.world import DELETE, TWO, World, commit_unanswered
 

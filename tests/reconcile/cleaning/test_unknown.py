@@ -19,7 +19,7 @@ from reconcile.cleaning.undo import AnotherDatabase
 from reconcile.findings.states import PlanState
 from reconcile.journal import effects
 from reconcile.store import tables
-from tests.support.effects import STATE, TTL, Journal, plan
+from tests.reconcile.journal.journal import STATE, TTL, Journal, plan
 from tests.support.world import DELETE, TWO, World, asking, commit_unanswered
 
 __all__ = ["asking"]

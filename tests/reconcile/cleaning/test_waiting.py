@@ -28,7 +28,7 @@ from reconcile.tracking import decide, progress
 from reconcile.tracking.progress import Transition
 from reconcile.upkeep import backup
 from reconcile.upkeep.restore import restore
-from tests.support.effects import TARGET, Journal, plan
+from tests.reconcile.journal.journal import TARGET, Journal, plan
 from tests.support.findings import KEY, RULE, FindingsOffice, group
 from tests.support.world import DELETE, TWO, Killed, World, asking
 

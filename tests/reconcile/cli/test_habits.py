@@ -30,9 +30,8 @@ from reconcile.deciding import terms
 from reconcile.findings.states import State
 from reconcile.store import tables
 from tests.support import next_version
-from tests.support.cli import FILES, ORDERS, Answer, Project, in_words, sqlite
+from tests.support.cli import FILES, ORDERS, Answer, KeptFolder, Project, in_words, sqlite
 from tests.support.docs import ROOT, rows
-from tests.support.kept import KeptFolder
 
 CLEANED = """\
 version: 1

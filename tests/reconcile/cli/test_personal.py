@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.cli import Project
-from tests.support.sql import execute
+from tests.support.servers import execute
 
 PROJECT = """\
 version: 1

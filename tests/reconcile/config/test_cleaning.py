@@ -16,8 +16,8 @@ from reconcile.findings.identity import RuleIdentity
 from reconcile.schedule.maintenance import Window
 from rules.cleaning import POLICIES, ApprovalPolicy, Caps, Limits, Policy, parse_when, stricter
 from rules.kinds.base import Rule
+from tests.reconcile.config.mistakes import DATABASE, cleaning
 from tests.support.config import CLEANING, install_plugin, loaded, problems
-from tests.support.config_mistakes import DATABASE, cleaning
 
 KEYS = {"NEW": "11" * 32, "OLD": "22" * 32}
 EUR, USD = Decimal(500), Decimal("12.50")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from reconcile.config import ConfigProblems, load
+from tests.reconcile.config.mistakes import MISTAKES
 from tests.support.config import assert_matches_snapshot, install_plugin, problems, write
-from tests.support.config_mistakes import MISTAKES
 
 ENVIRON = {"PAGER_TOKEN": "t0p-s3cret-canary", "PIN": "71x", "TZONE": "Europe/Berlin"}
 

@@ -20,11 +20,10 @@ import yaml
 
 from reconcile.config import ConfigProblems, load, load_kept
 from reconcile.config.settings import Project
-from tests.support.chaos import SEED
+from tests.reconcile.config.mistakes import MISTAKES
+from tests.support.chance import SECONDS, SEED, lasting
 from tests.support.config import CLEANING
-from tests.support.config_mistakes import MISTAKES
 from tests.support.folders import ROOT
-from tests.support.storm import SECONDS, lasting
 
 SHORT = 10
 """Seconds."""

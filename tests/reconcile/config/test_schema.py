@@ -12,8 +12,8 @@ import yaml
 
 from reconcile.config.scaffold import CONFIG
 from reconcile.config.schema import json_schema
+from tests.reconcile.config.mistakes import READ, RULE
 from tests.support.config import CLEANING, install_plugin, loaded
-from tests.support.config_mistakes import READ, RULE
 
 TYPES: dict[str, Any] = {
     "object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)

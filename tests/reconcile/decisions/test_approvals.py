@@ -10,7 +10,7 @@ from reconcile.journal import approvals, effects
 from reconcile.journal.approvals import ApprovalExpired, PlanChanged, PlanOver, SamePerson
 from reconcile.store import approvals as stored_approvals
 from reconcile.store import plans
-from tests.support.effects import NOON, Journal, effects_postgres, journal, local, plan
+from tests.reconcile.journal.journal import NOON, Journal, effects_postgres, journal, local, plan
 
 __all__ = ["effects_postgres", "journal", "local"]
 

@@ -15,7 +15,7 @@ from reconcile.findings.states import PlanState
 from reconcile.people import tokens, users
 from reconcile.people.roles import Role
 from reconcile.testing.slack_server import SlackServer
-from tests.support.chat import MARIA, Chat, shown
+from tests.reconcile.chat.chat import MARIA, Chat, shown
 from tests.support.web import Browser, Page, Site, cheap_hashes, site_of
 from tests.support.world import DELETE, Kept, World
 

@@ -15,7 +15,7 @@ from connectors.sql.changes import postgresql
 from reconcile.findings.states import State
 from reconcile.runs.history import is_due
 from reconcile.tracking import decide
-from tests.support.incremental import DAY, DIALECTS, FIRST, OLD, RULE, ChangingTable
+from tests.reconcile.detection.changing_table import DAY, DIALECTS, FIRST, OLD, RULE, ChangingTable
 
 pytestmark = pytest.mark.server
 

@@ -15,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 
 from reconcile.findings.results import RuleResult
-from tests.support.incremental import INCREMENTAL, ChangingTable
+from tests.reconcile.detection.changing_table import INCREMENTAL, ChangingTable
 
 RULE = {"kind": "duplicates", "dataset": "charges", "key": ["customer"], "keep": [{"first": "id"}]}
 NEW_YORK = "strftime('%Y-%m-%d %H:%M:%f', 'now', '-5 hours')"

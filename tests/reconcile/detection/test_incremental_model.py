@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from reconcile.findings.states import State
 from reconcile.tracking import decide
-from tests.support.incremental import FIRST, RULE, ChangingTable
+from tests.reconcile.detection.changing_table import FIRST, RULE, ChangingTable
 
 EXAMPLES, STEPS = (
     int(os.environ.get(name, usual)) for name, usual in (("RECONCILE_EXAMPLES", "2"), ("RECONCILE_STEPS", "9"))

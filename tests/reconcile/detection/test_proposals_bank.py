@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from connectors.files.source import FilesDataset
-from tests.support.bank import MT940, QIF, camt, camt_entry, ofx, ofx_statement, ofx_transaction
+from tests.connectors.files.bank.statements import MT940, QIF, camt, camt_entry, ofx, ofx_statement, ofx_transaction
 from tests.support.cli import Project
 from tests.support.files import source
 

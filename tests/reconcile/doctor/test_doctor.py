@@ -26,9 +26,9 @@ from reconcile.store import slots as stored
 from reconcile.store.slots import NewSlot, ScheduleRow
 from reconcile.store.tables import audit_head, slots
 from reconcile.store.tables import outbox as messages
+from tests.product.docs.terminal import Terminal
 from tests.support import next_version
 from tests.support.docs import ROOT, rows
-from tests.support.docs_console import Terminal
 from tests.support.store import NOON, FixedClock
 
 MINUTE = dt.timedelta(minutes=1)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reconcile.journal import breaker
 from reconcile.journal.breaker import COOL_DOWN, FAILURES, LONGEST_COOL_DOWN, PROBES, Probe
 from reconcile.store import breakers
-from tests.support.effects import TARGET, Journal, effects_postgres, journal, local
+from tests.reconcile.journal.journal import TARGET, Journal, effects_postgres, journal, local
 
 __all__ = ["effects_postgres", "journal", "local"]
 

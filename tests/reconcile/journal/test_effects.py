@@ -20,7 +20,7 @@ from reconcile.store import plans, tables
 from reconcile.store.operation_times import operation_times
 from reconcile.store.plans import PlanDamaged, PlanPurged
 from reconcile.store.sealing import SealBroken, Seals
-from tests.support.effects import (
+from tests.reconcile.journal.journal import (
     NOON,
     RUN,
     STATE,
@@ -414,7 +414,7 @@ def test_over_a_limit_plans_that_asked_nobody_ask_people(local: Journal) -> None
 
 DIES = """
 import sys; sys.path.insert(0, "tests")
-from tests.support.effects import KEY, NOON, TTL
+from tests.reconcile.journal.journal import KEY, NOON, TTL
 from reconcile.journal import effects
 store = Store.open(url, root, key=KEY, clock=lambda: NOON)
 with store.begin() as tx:

@@ -26,7 +26,7 @@ from reconcile.journal import effects, holds
 from reconcile.journal.effects import ClaimedPlan, ClaimLost
 from reconcile.schedule import retry
 from reconcile.store import tables
-from tests.support.effects import STATE, TARGET, TTL, Journal, claim_due, plan, record
+from tests.reconcile.journal.journal import STATE, TARGET, TTL, Journal, claim_due, plan, record
 
 DEAD = {"host": "h", "boot": "a-former-boot", "pids": "pid:[1]", "pid": 1, "started": 1, "boot_deadline": 0}
 SURPLUS = st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=2)

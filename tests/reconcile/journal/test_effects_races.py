@@ -13,7 +13,7 @@ from reconcile.findings.states import PlanState
 from reconcile.journal import effects
 from reconcile.schedule import retry
 from reconcile.store import tables
-from tests.support.effects import KEY, NOON, STATE, Journal, effects_postgres, plan
+from tests.reconcile.journal.journal import KEY, NOON, STATE, Journal, effects_postgres, plan
 from tests.support.store import Program, in_parallel
 
 __all__ = ["effects_postgres"]
@@ -23,7 +23,7 @@ KEYS = 1_000
 
 OPEN = f"""
 import time
-from tests.support.effects import claim_due
+from tests.reconcile.journal.journal import claim_due
 from reconcile.journal import breaker, limits as limits, effects
 from reconcile.store import StoreError
 from reconcile.store.errors import StoreLocked

@@ -13,7 +13,7 @@ from reconcile.journal import effects, holds
 from reconcile.journal.holds import HoldConflict, HoldRequest
 from reconcile.store import holds as stored_holds
 from reconcile.store import tables
-from tests.support.effects import TARGET, Journal, effects_postgres, held, hold, journal, local, plan
+from tests.reconcile.journal.journal import TARGET, Journal, effects_postgres, held, hold, journal, local, plan
 
 __all__ = ["effects_postgres", "journal", "local"]
 

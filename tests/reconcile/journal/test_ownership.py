@@ -12,7 +12,7 @@ from reconcile.audit import log
 from reconcile.journal import ownership
 from reconcile.journal.ownership import AnotherOwner, OwnershipRaced, StoreBehind, TargetBehind
 from reconcile.store import tables
-from tests.support.effects import Journal, effects_postgres, journal, local
+from tests.reconcile.journal.journal import Journal, effects_postgres, journal, local
 
 __all__ = ["effects_postgres", "journal", "local"]
 

@@ -29,10 +29,10 @@ from reconcile.store import Store
 from rules.engines.base import Readable, Relation, Stop
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import schema_from_arrow
-from tests.support.duplicates import detect
+from tests.connectors.sql.stop import InThread, Server, served, sqlite_at, until
+from tests.support.rules import detect
 from tests.support.runs import ChargesProject, Command, twice
 from tests.support.servers import MARIADB, POSTGRES, scratch_database
-from tests.support.stop import InThread, Server, served, sqlite_at, until
 from tests.support.tcp_proxy import TcpProxy
 
 MINUTE = dt.timedelta(minutes=1)

@@ -31,11 +31,10 @@ from rules.kinds.duplicates import DuplicatesRule, groups
 from rules.kinds.duplicates.digests import digests
 from rules.recognised import Digests, PartlyBuilt, Recognition
 from rules.values import Type
+from tests.reconcile.tracking.lives import Life, steps, template
 from tests.support.cli import Project
-from tests.support.duplicates import detect
 from tests.support.findings import FindingsOffice, group
-from tests.support.lives import Life, steps, template
-from tests.support.rules import Rows
+from tests.support.rules import Rows, detect
 from tests.support.store import NOON
 
 __all__ = ["template"]

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from reconcile.app import load
+from tests.support.chance import examples
 from tests.support.cli import Project
-from tests.support.examples import examples
 
 SLOT = dt.datetime(2026, 11, 2, 6, tzinfo=dt.UTC)
 RULES: dict[str, dict[str, Any]] = {

@@ -20,7 +20,7 @@ from reconcile.messages import delivery, watchdog
 from reconcile.messages.outbox import Message
 from reconcile.service.metrics import FRESH, Metrics, ProcessState
 from reconcile.store import Store
-from tests.support.alerts import RULES, TARGET, Scrape, firing, promtool
+from tests.reconcile.telemetry.alerts import RULES, TARGET, Scrape, firing, promtool
 from tests.support.store import FixedClock
 from tests.support.world import World
 

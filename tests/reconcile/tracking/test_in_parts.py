@@ -17,8 +17,8 @@ from reconcile.findings.judgement import Verdict, judge
 from reconcile.findings.known import Known, NotSame, Outline, Part, parts
 from reconcile.findings.states import SETTLED, State
 from rules.engines.base import DuplicateGroup
+from tests.reconcile.tracking.lives import Life, steps, template
 from tests.support.findings import NOON, RULE, SPAN, group
-from tests.support.lives import Life, steps, template
 
 __all__ = ["template"]
 Drawn = list[tuple[str, list[int]]]

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser
 from reconcile.people import users
 from reconcile.store import runs
 from reconcile.web.console import review
-from tests.support.chromium import PHONE, Person, chromium
+from tests.reconcile.web.chromium import PHONE, Person, chromium
 from tests.support.web import PASSWORD, Site, cheap_hashes, site_of
 from tests.support.world import World
 

@@ -16,8 +16,7 @@ from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.barren import reasons
 from rules.values import Type
 from tests.support.config import problems
-from tests.support.duplicates import check
-from tests.support.rules import Rows
+from tests.support.rules import Rows, check
 
 BARREN: list[tuple[dict[str, Any], str]] = [
     ({"key": ["no", "id"]}, "key"),

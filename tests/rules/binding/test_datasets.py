@@ -28,7 +28,7 @@ from reconcile.detection.subject import subjects_of
 from rules.engines.base import DuplicateGroup, IdentityProblem, MoneyColumns
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type, Value
-from tests.support.datasets import SLOT, Case, Dataset, answer, detect, members, mistakes, rule, told
+from tests.rules.binding.datasets import SLOT, Case, Dataset, answer, detect, members, mistakes, rule, told
 from tests.support.rules import Rows
 
 MAILS = ("ann@x.org", "ANN@x.org", "ann@x.org", "Ann@x.org", "É@x.org", "é@x.org", "bob@x.org", "", None)

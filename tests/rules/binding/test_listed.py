@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from rules.kinds.duplicates import Duplicates
 from rules.values import Type, Value
+from tests.rules.binding.datasets import SLOT, Dataset, detect, relations, rule
 from tests.support.cli import Answer, Project
-from tests.support.datasets import SLOT, Dataset, detect, relations, rule
 from tests.support.rules import Rows
 from tests.support.shop import SERVERS, Shop, address
 from tests.support.world import ALONE, CUSTOMERS, DELETE, World

@@ -20,8 +20,7 @@ from rules.kinds.duplicates import DuplicatesRule, MaximumDistance
 from rules.models import Keep, Percent
 from rules.normalise import NORMALISERS
 from rules.values import Type
-from tests.support.duplicates import detect, guarded, pushdown_obstacle
-from tests.support.rules import Rows, databases, pushed
+from tests.support.rules import Rows, databases, detect, guarded, pushdown_obstacle, pushed
 
 __all__ = ["databases"]
 EXAMPLES = int(os.environ.get("RECONCILE_EXAMPLES", "25"))

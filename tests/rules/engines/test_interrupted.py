@@ -17,9 +17,9 @@ import sqlalchemy as sa
 import connectors.sql.source
 from connectors.errors import SourceUnreachable
 from connectors.sql.source import SqlSource
+from tests.connectors.sql.stop import Server, served
 from tests.support.cli import Answer, Project
 from tests.support.servers import MARIADB, POSTGRES, scratch_database
-from tests.support.stop import Server, served
 
 PHASES = {
     "a question pushed down": ("slow", "pushdown"),

@@ -15,8 +15,7 @@ from rules.engines import pushdown
 from rules.engines.base import Detection, IdentityProblem, Pushed
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type, Value
-from tests.support.duplicates import detect
-from tests.support.rules import Rows, pushed
+from tests.support.rules import Rows, detect, pushed
 from tests.support.servers import POSTGRES, scratch_database
 
 pytestmark = pytest.mark.server

@@ -18,9 +18,8 @@ from rules.engines import embedded, hashed
 from rules.engines.base import Detection, IdentityProblem, Readable, Relation, Repeats
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Column, Schema, Type, Value
-from tests.support.duplicates import detect
-from tests.support.examples import examples
-from tests.support.rules import Rows
+from tests.support.chance import examples
+from tests.support.rules import Rows, detect
 
 SLOT = dt.datetime(2026, 3, 1, 6, tzinfo=dt.UTC)
 LEAST, GREATEST = -(2**63), 2**63 - 1

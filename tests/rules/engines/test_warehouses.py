@@ -1,7 +1,7 @@
 """Rules inside warehouses: the same findings as in plain Python, from SQL that each warehouse's grammar parses.
 
-DuckDB stands for the warehouses (`tests/support/warehouse.py`), and PostgreSQL for Redshift. RECONCILE_ORACLE_PAIRS is
-how many pairs of a table and a rule each is asked about, RECONCILE_SEED where they begin.
+DuckDB stands for the warehouses (`tests/rules/engines/warehouse.py`), and PostgreSQL for Redshift.
+RECONCILE_ORACLE_PAIRS is how many pairs of a table and a rule each is asked about, RECONCILE_SEED where they begin.
 
 The test with fakesnow needs an environment of its own, because fakesnow 0.12 does not work with version 5 of
 Snowflake's connector: install requirements-dev.lock, then `fakesnow[server]`, `snowflake-connector-python<4`, and
@@ -28,13 +28,21 @@ from connectors.sql.generic.warehouse import WAREHOUSES as FORMS
 from connectors.sql.generic.warehouse import exact_form
 from connectors.sql.source import SqlDataset, SqlSettings, SqlSource
 from rules.functions import WAREHOUSES, dialect
-from tests.support import warehouse_matrix
+from tests.product.oracle.check import compare
+from tests.product.oracle.engines import Home
+from tests.product.oracle.random_pairs import random_case
+from tests.rules.engines import warehouse as warehouse_matrix
+from tests.rules.engines.warehouse import (
+    NOW,
+    REDSHIFT_FUNCTIONS,
+    STAND_INS,
+    TIMELESS,
+    on_postgres,
+    stand_in,
+    translated,
+)
 from tests.support.cli import Project
-from tests.support.oracle_check import compare
-from tests.support.oracle_engines import Home
-from tests.support.oracle_random import random_case
-from tests.support.sql import execute, postgres_url
-from tests.support.warehouse import NOW, REDSHIFT_FUNCTIONS, STAND_INS, TIMELESS, on_postgres, stand_in, translated
+from tests.support.servers import execute, postgres_url
 
 __all__ = ["postgres_url"]
 PAIRS = int(os.environ.get("RECONCILE_ORACLE_PAIRS") or 60)

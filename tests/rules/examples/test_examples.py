@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.support.cli import Answer, Project, sqlite
-from tests.support.sql import execute
+from tests.support.servers import execute
 
 FILES = """\
 version: 1

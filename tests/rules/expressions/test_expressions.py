@@ -21,7 +21,7 @@ from rules.expressions.falling import falls
 from rules.functions import DIALECTS, render
 from rules.functions import dialect as to_dialect
 from rules.values import Column, Schema, Type, Value, canonical
-from tests.support.engines import ENGINES, SQL, DuckRun, Run, opened
+from tests.rules.expressions.engines import ENGINES, SQL, DuckRun, Run, opened
 
 KINDS = {
     "name": Type.TEXT, "other": Type.TEXT, "count": Type.INTEGER, "big": Type.INTEGER, "amount": Type.DECIMAL,

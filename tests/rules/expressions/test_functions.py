@@ -30,7 +30,7 @@ from rules.functions import (
 from rules.normal_forms import INVISIBLE
 from rules.normalise.text import squeeze, trim
 from rules.values import Type
-from tests.support.engines import ENGINES, Run, opened
+from tests.rules.expressions.engines import ENGINES, Run, opened
 
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=12)
 SPACED = st.text(st.sampled_from(" \t\n\x1c\x1f\x85\xa0\u2003\u3000aAä"), max_size=8)

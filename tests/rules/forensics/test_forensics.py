@@ -13,8 +13,7 @@ import pytest
 from rules.engines.base import Discrepancy
 from rules.forensics.chance import CHANCE as ALLOWED
 from rules.forensics.disagreements import Disagreements
-from tests.support.cli import Project
-from tests.support.forensics import (
+from tests.rules.forensics.traffic import (
     CHANCE,
     COLUMNS,
     MONDAY,
@@ -35,7 +34,8 @@ from tests.support.forensics import (
     retries,
     scattered,
 )
-from tests.support.reconciliation import Compared, row, rule
+from tests.rules.kinds.reconciliation.compared import Compared, row, rule
+from tests.support.cli import Project
 
 
 def gaps(*seconds: float) -> list[Group]:

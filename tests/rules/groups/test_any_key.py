@@ -26,8 +26,7 @@ from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.detection import FittedDuplicates
 from rules.values import Type, canonical_json
 from tests.support.config import problems
-from tests.support.duplicates import check, detect, explain, pushdown_obstacle
-from tests.support.rules import Rows, databases, pushed
+from tests.support.rules import Rows, check, databases, detect, explain, pushdown_obstacle, pushed
 
 __all__ = ["databases"]
 EXAMPLES = int(os.environ.get("RECONCILE_EXAMPLES", "25"))

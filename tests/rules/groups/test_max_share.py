@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 from rules.implausible import KeyTooCommon, LargeGroup
 from rules.kinds.duplicates import DuplicatesRule, encoded, groups
 from rules.values import Type
+from tests.rules.binding.datasets import Dataset
+from tests.rules.binding.datasets import detect as detect_several
+from tests.rules.binding.datasets import rule as several
 from tests.support.cli import Project
 from tests.support.config import problems
-from tests.support.datasets import Dataset
-from tests.support.datasets import detect as detect_several
-from tests.support.datasets import rule as several
-from tests.support.duplicates import detect
-from tests.support.rules import Rows, databases, pushed
+from tests.support.rules import Rows, databases, detect, pushed
 
 __all__ = ["databases"]
 SLOT = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)

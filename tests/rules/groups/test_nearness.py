@@ -19,8 +19,7 @@ from rules.kinds.duplicates.detection import FittedDuplicates
 from rules.models import Distance, Percent
 from rules.nearness import Limit, chains, neighbours, overlapping, windows
 from rules.values import Type
-from tests.support.duplicates import check, detect
-from tests.support.rules import Rows
+from tests.support.rules import Rows, check, detect
 
 NOON = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
 NUMBERS = st.integers(-12, 12) | st.sampled_from([Decimal("0.5"), Decimal("-0.5"), Decimal(100), Decimal(101)])

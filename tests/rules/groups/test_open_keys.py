@@ -17,8 +17,7 @@ from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.detection import FittedDuplicates
 from rules.kinds.duplicates.reasons import because
 from rules.values import Type
-from tests.support.duplicates import detect
-from tests.support.rules import Rows
+from tests.support.rules import Rows, detect
 
 SLOT = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 TYPES = {"id": Type.INTEGER, "code": Type.TEXT, "shop": Type.TEXT, "till": Type.INTEGER}

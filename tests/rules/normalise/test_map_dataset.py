@@ -20,8 +20,8 @@ from rules.kinds.duplicates import Duplicates, DuplicatesRule
 from rules.kinds.mapped import ContradictoryMapping, MappingTooLarge
 from rules.kinds.reconciliation import Reconciliation
 from rules.values import Type, Value
+from tests.rules.kinds.reconciliation.compared import SLOT, rule
 from tests.support.cli import Answer, Project
-from tests.support.reconciliation import SLOT, rule
 from tests.support.rules import Rows
 from tests.support.shop import LOCAL, SERVERS, Shop, address
 from tests.support.world import CUSTOMERS, DELETE, World

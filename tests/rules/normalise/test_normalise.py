@@ -20,7 +20,7 @@ from rules.functions import filled
 from rules.models import Step
 from rules.normalise import NORMALISERS, Normaliser, chain_function, chain_sql, chain_type, contact, normalise, register
 from rules.values import Type, Value
-from tests.support.engines import ENGINES, SQL, Run, opened
+from tests.rules.expressions.engines import ENGINES, SQL, Run, opened
 
 UNICODE = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=12)
 SPACED = st.text(st.sampled_from(" \t\n\r\x1c\x1f\x85\xa0\u2003\u3000aA0-ä"), max_size=8)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from connectors.errors import ConnectorError, FileRefused, FileUnreadable
 from connectors.files.source import FilesDataset
-from tests.support.bank import MT940, camt, camt_details, camt_entry
+from tests.connectors.files.bank.statements import MT940, camt, camt_details, camt_entry
 from tests.support.files import records, source
 
 PAYER = (

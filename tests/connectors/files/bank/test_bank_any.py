@@ -12,7 +12,7 @@ import pytest
 
 from connectors.errors import ColumnMissing, ConnectorError, DatasetMissing
 from connectors.files.source import FilesDataset
-from tests.support.bank import MT940, QIF, camt, camt_entry, ofx, ofx_statement, ofx_transaction
+from tests.connectors.files.bank.statements import MT940, QIF, camt, camt_entry, ofx, ofx_statement, ofx_transaction
 from tests.support.files import records, source
 
 LARGEST_BATCH = 1_000

@@ -10,7 +10,7 @@ import pytest
 
 from connectors.errors import FileUnreadable
 from connectors.files.source import FilesDataset
-from tests.support.bank import camt, camt_details, camt_entry
+from tests.connectors.files.bank.statements import camt, camt_details, camt_entry
 from tests.support.files import records, source
 
 MESSAGES = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from connectors.errors import ConnectorError
-from tests.support.bank import OFX_CARD, OFX_HEADER, ofx, ofx_statement, ofx_transaction
+from tests.connectors.files.bank.statements import OFX_CARD, OFX_HEADER, ofx, ofx_statement, ofx_transaction
 from tests.support.files import records
 
 OFX2 = """\

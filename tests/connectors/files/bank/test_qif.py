@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from connectors.errors import FileUnreadable
-from tests.support.bank import QIF
+from tests.connectors.files.bank.statements import QIF
 from tests.support.files import records
 
 

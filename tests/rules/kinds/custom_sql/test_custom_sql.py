@@ -12,7 +12,7 @@ from connectors.errors import NotReadOnly
 from connectors.sql.read_only import read_only, refusal, with_value
 from tests.support.cli import Answer, Project
 from tests.support.config import problems
-from tests.support.sql import execute
+from tests.support.servers import execute
 
 TABLES = (
     "create table orders (id integer primary key, total decimal(10, 2))",

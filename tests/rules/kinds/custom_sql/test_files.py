@@ -22,7 +22,7 @@ from rules.engines.tables import QuerySession, QueryTable
 from rules.values import schema_from_arrow
 from tests.support.cli import Answer, Project
 from tests.support.config import problems
-from tests.support.sql import execute
+from tests.support.servers import execute
 
 SLOT = dt.datetime(2026, 1, 31, tzinfo=dt.UTC)
 LINES = """\

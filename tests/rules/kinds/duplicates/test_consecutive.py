@@ -22,8 +22,7 @@ from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.detection import FittedDuplicates
 from rules.kinds.duplicates.reasons import because
 from rules.values import Type, Value
-from tests.support.duplicates import check, detect, explain, pushdown_obstacle
-from tests.support.rules import Rows
+from tests.support.rules import Rows, check, detect, explain, pushdown_obstacle
 from tests.support.servers import MARIADB, POSTGRES, scratch_database
 
 SLOT = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)

@@ -28,8 +28,7 @@ from rules.engines.base import (
 from rules.errors import RuleError
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type, Value
-from tests.support.duplicates import check, detect, explain, guarded, needed_columns, pushdown_obstacle
-from tests.support.rules import Rows, pushed
+from tests.support.rules import Rows, check, detect, explain, guarded, needed_columns, pushdown_obstacle, pushed
 from tests.support.servers import MARIADB, POSTGRES, scratch_database
 
 SLOT = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)

@@ -19,7 +19,14 @@ from rules.kinds.reconciliation.balance import BalanceBroken, Sides, balance
 from rules.kinds.reconciliation.network import Amounts
 from rules.kinds.reconciliation.subsets import Outcome, Subset, subset
 from rules.values import EXACT, add
-from tests.support.assignment_oracle import Distance, Expected, Pair, best, expected, open_in_some_only
+from tests.rules.kinds.reconciliation.assignment_oracle import (
+    Distance,
+    Expected,
+    Pair,
+    best,
+    expected,
+    open_in_some_only,
+)
 
 DAY = 86_400_000_000
 """Microseconds."""

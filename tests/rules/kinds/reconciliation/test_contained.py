@@ -24,8 +24,8 @@ from rules.kinds.reconciliation import assigning, matching
 from rules.models import Step
 from rules.normalise import chain_function
 from rules.values import Type, Value
-from tests.support.reconciliation import MONEY, SLOT, TYPES, Compared, mistakes, row, rule, shown
-from tests.support.reconciliation_oracle import Answer, Case, Contained, Row, answer, balance
+from tests.rules.kinds.reconciliation.compared import MONEY, SLOT, TYPES, Compared, mistakes, row, rule, shown
+from tests.rules.kinds.reconciliation.oracle import Answer, Case, Contained, Row, answer, balance
 from tests.support.rules import databases, pushed_together
 
 __all__ = ["databases"]

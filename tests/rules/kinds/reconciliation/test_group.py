@@ -14,11 +14,11 @@ import pytest
 from rules.engines.base import Discrepancy
 from rules.errors import RuleError
 from rules.values import Type, Value
+from tests.rules.kinds.reconciliation.compared import MONEY, TYPES, Compared, mistakes, row, shown
 from tests.rules.kinds.reconciliation.test_runs import Project, servers
 from tests.rules.kinds.reconciliation.test_runs import row as stored
 from tests.rules.kinds.reconciliation.test_runs import shown as findings_of
 from tests.support.cli import Project as Folder
-from tests.support.reconciliation import MONEY, TYPES, Compared, mistakes, row, shown
 from tests.support.sides import Sides
 
 __all__ = ["servers"]

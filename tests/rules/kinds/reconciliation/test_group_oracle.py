@@ -16,9 +16,9 @@ from rules.engines.base import Discrepancy
 from rules.kinds.reconciliation import assigning, matching
 from rules.values import Type
 from tests.rules.kinds.reconciliation import test_contained as test_reconciliation_contained
+from tests.rules.kinds.reconciliation.compared import MONEY, TYPES, Compared
+from tests.rules.kinds.reconciliation.oracle import Case, Row, answer, balance
 from tests.rules.kinds.reconciliation.test_oracle import datasets, found, rules, seeds
-from tests.support.reconciliation import MONEY, TYPES, Compared
-from tests.support.reconciliation_oracle import Case, Row, answer, balance
 
 pytestmark = pytest.mark.slow
 

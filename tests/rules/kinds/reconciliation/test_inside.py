@@ -16,9 +16,9 @@ import sqlalchemy as sa
 from connectors.sql.snapshot import SqlSnapshot
 from rules.engines import pushdown
 from rules.kinds.reconciliation import pulling
+from tests.rules.kinds.reconciliation.compared import MONEY, SLOT, Compared, row, shown
 from tests.rules.kinds.reconciliation.test_oracle import assert_agrees_inside
 from tests.rules.kinds.reconciliation.test_runs import Project
-from tests.support.reconciliation import MONEY, SLOT, Compared, row, shown
 from tests.support.rules import databases, pushed_together
 from tests.support.runs import Command
 from tests.support.servers import MARIADB, POSTGRES, scratch_database

@@ -12,7 +12,7 @@ import pytest
 from rules.engines.base import Discrepancy, MoneyColumns
 from rules.kinds.base import DatasetFacts
 from rules.kinds.reconciliation import Reconciliation, near_misses
-from tests.support.reconciliation import MONEY, Compared, row, rule, shown
+from tests.rules.kinds.reconciliation.compared import MONEY, Compared, row, rule, shown
 
 CLOSE = """\
 key: ref

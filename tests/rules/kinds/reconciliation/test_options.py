@@ -10,7 +10,7 @@ import pytest
 from rules.engines.base import Discrepancy
 from rules.kinds.base import DoesNotFit
 from rules.values import Type, Value
-from tests.support.reconciliation import MONEY, TYPES, Compared, mistakes, row, rule, shown
+from tests.rules.kinds.reconciliation.compared import MONEY, TYPES, Compared, mistakes, row, rule, shown
 
 AMOUNTS = "tolerance: {amount: {left: amount, right: amount, by: 0}}"
 TRANSFER = f"{AMOUNTS}\ndiffer: [status]"

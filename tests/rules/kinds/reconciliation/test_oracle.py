@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from rules.engines.base import Detection, Discrepancy
 from rules.kinds.reconciliation import assigning, matching
 from rules.values import Type
-from tests.support.reconciliation import MONEY, SLOT, TYPES, Compared
-from tests.support.reconciliation_oracle import Answer, Case, Row, answer, balance
+from tests.rules.kinds.reconciliation.compared import MONEY, SLOT, TYPES, Compared
+from tests.rules.kinds.reconciliation.oracle import Answer, Case, Row, answer, balance
 from tests.support.rules import databases, pushed_together
 
 pytestmark = pytest.mark.slow

@@ -18,7 +18,7 @@ from rules.kinds.reconciliation.assigning import TooManyPairs
 from rules.kinds.reconciliation.balance import BalanceBroken
 from rules.kinds.reconciliation.workspace import Workspace
 from rules.values import Type
-from tests.support.reconciliation import MONEY, SLOT, TYPES, Compared, mistakes, row, rule, shown
+from tests.rules.kinds.reconciliation.compared import MONEY, SLOT, TYPES, Compared, mistakes, row, rule, shown
 from tests.support.rules import Rows
 
 D = dt.date

@@ -33,7 +33,7 @@ from reconcile.people import tokens, users
 from reconcile.people.roles import Role
 from reconcile.store import Store
 from reconcile.testing.slack_server import SlackServer
-from tests.support.kept import KeptFolder
+from tests.support.cli import KeptFolder
 from tests.support.web import Browser, site_of
 from tests.support.world import DELETE, World
 

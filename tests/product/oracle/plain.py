@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import Any
 
-from tests.support.oracle_case import Answer, Case, Cell, Column, Cut, Group, Percent, named_columns, read_columns
-from tests.support.oracle_expressions import EXACT, Expression
-from tests.support.oracle_values import Unreadable, Value, in_utc, is_blank, normalised, read
+from tests.product.oracle.case import Answer, Case, Cell, Column, Cut, Group, Percent, named_columns, read_columns
+from tests.product.oracle.expressions import EXACT, Expression
+from tests.product.oracle.values import Unreadable, Value, in_utc, is_blank, normalised, read
 
 Id = tuple[Value, ...]
 

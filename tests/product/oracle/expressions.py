@@ -10,7 +10,7 @@ from decimal import Context, Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from tests.support.oracle_values import WHITE, Kind, Value, in_utc, is_blank, lower, rounded, seen, upper
+from tests.product.oracle.values import WHITE, Kind, Value, in_utc, is_blank, lower, rounded, seen, upper
 
 Values = Mapping[str, Value]
 EXACT = Context(prec=120)

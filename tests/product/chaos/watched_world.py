@@ -24,16 +24,14 @@ from reconcile.audit import log
 from reconcile.findings.states import PlanState
 from reconcile.store import Store, tables
 from reconcile.store import plans as stored
+from tests.product.chaos.table_witness import Event, Witness
 from tests.support.fork_server import Child, Ended, Warm
 from tests.support.servers import MARIADB, POSTGRES
-from tests.support.table_witness import Event, Witness
 
 Json = dict[str, Any]
 Rows = dict[str, dict[int, dict[str, Any]]]
-SEED = int(os.environ.get("RECONCILE_SEED") or random.randrange(10**6))
-"""Where chance comes from; printed with every failure by way of the test's id or its message."""
 PRELOAD = (
-    "tests.support.chaos_child",
+    "tests.product.chaos.child",
     *(
         "reconcile.cleaning.execution.execute",
         "reconcile.cleaning.planning.plan",
@@ -245,7 +243,7 @@ class WatchedWorld:
         """
         for hours in (0, 0, 1, 2, 4, 8, 12, 16, *(19 + run / 60 for run in range(600))):
             ended = warm.call(
-                "tests.support.chaos_child:by_another_clock",
+                "tests.product.chaos.child:by_another_clock",
                 hours * 3600,
                 "run",
                 "nightly",

@@ -1,7 +1,7 @@
 """Random databases with everything that changes rows by itself, and random rules: as data that can be made smaller.
 
 A case holds tables, the columns by which they refer to each other, triggers, rows and a rule.
-`anyschema_random` makes cases, `anyschema_ddl` writes them for each database, and `smaller` gives
+`random_cases` makes cases, `ddl` writes them for each database, and `smaller` gives
 simpler ones.
 """
 
@@ -23,7 +23,7 @@ STAMP = "stamp"
 
 @dataclass(frozen=True)
 class Column:
-    """`type` is one of the names in `anyschema_ddl.TYPES`; `on_conflict` is SQLite's, of NOT NULL."""
+    """`type` is one of the names in `ddl.TYPES`; `on_conflict` is SQLite's, of NOT NULL."""
 
     name: str
     type: str = "word"

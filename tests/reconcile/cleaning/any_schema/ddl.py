@@ -1,4 +1,4 @@
-"""Cases of `anyschema` as tables of each database, and an exact copy of all of them, read by plain SQL.
+"""Cases as tables of each database, and an exact copy of all of them, read by plain SQL.
 
 The copy goes over a connection of an administrator, never through our own code: PostgreSQL's text of a value, MariaDB's
 bytes in hex, SQLite's storage class and literal.
@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import sqlalchemy as sa
 
-from tests.support.anyschema import TRAIL, Case, Column, ForeignKey, Key, Server, Table, Trigger, Value
+from tests.reconcile.cleaning.any_schema.case import TRAIL, Case, Column, ForeignKey, Key, Server, Table, Trigger, Value
 
 Row = dict[str, Value]
 Copy = dict[str, list[Row]]

@@ -1,4 +1,4 @@
-"""One case of `anyschema` from detection to undo, through the product, judged by copies of the whole database.
+"""One case from detection to undo, through the product, judged by copies of the whole database.
 
 The plan is the one that stands in the state before anything is approved. After the cleaning every table is what the
 plan says and nothing else; after the undo every table is what it was before. A refusal is no failure where it left
@@ -30,8 +30,8 @@ from reconcile.findings.results import Outcome
 from reconcile.store import Store
 from reconcile.store import plans as stored
 from reconcile.store.plans import StoredPlan
-from tests.support.anyschema import ELSEWHERE, MAIN, Case, Server, smaller
-from tests.support.anyschema_ddl import Copy, Database, Row, Unmakeable, ddl_of, order
+from tests.reconcile.cleaning.any_schema.case import ELSEWHERE, MAIN, Case, Server, smaller
+from tests.reconcile.cleaning.any_schema.ddl import Copy, Database, Row, Unmakeable, ddl_of, order
 
 REFUSALS = (Wrong, Refused, ConnectorError)
 SMALLER_TRIALS = 120

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from tests.support.assignment_oracle import _clusters, assignments
+from tests.rules.kinds.reconciliation.assignment_oracle import _clusters, assignments
 
 Row = Mapping[str, Any]
 Ids = tuple[int, ...]

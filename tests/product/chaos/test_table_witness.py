@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from tests.support.table_witness import Witness, replayed
+from tests.product.chaos.table_witness import Witness, replayed
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.server), "mariadb"])

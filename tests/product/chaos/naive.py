@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from reconcile.findings.states import PlanState
 from reconcile.store import tables
 from reconcile.store.plans import StoredPlan
-from tests.support.chaos import RULES, Json, WatchedWorld, plans_of
+from tests.product.chaos.watched_world import RULES, Json, WatchedWorld, plans_of
 from tests.support.crash_points import Fault
 from tests.support.fork_server import Child, Ended, Warm
 
@@ -46,7 +46,7 @@ class Decisions:
         return ended
 
     def begin(self, *arguments: str, faults: tuple[Fault, ...] = ()) -> Child:
-        call = ("tests.support.chaos_child:by_another_clock", self.ahead, *arguments)
+        call = ("tests.product.chaos.child:by_another_clock", self.ahead, *arguments)
         return self.warm.call(*call, cwd=self.world.folder, faults=faults, exits=True)
 
     def run(self, *arguments: str, **how: Any) -> Ended:

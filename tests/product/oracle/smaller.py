@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.support.oracle_case import Case, read_columns
-from tests.support.oracle_check import Difference, compare
-from tests.support.oracle_expressions import Expression
+from tests.product.oracle.case import Case, read_columns
+from tests.product.oracle.check import Difference, compare
+from tests.product.oracle.expressions import Expression
 
 Json = dict[str, Any]
 PLAIN_DATASET: Json = {"zone": "UTC", "money": None, "null_values": (), "derived": {}, "where": None}

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from tests.support.oracle import answer as oracle_answer
-from tests.support.oracle_case import Answer, Case, Cell
-from tests.support.oracle_engines import (
+from tests.product.oracle.case import Answer, Case, Cell
+from tests.product.oracle.engines import (
     Home,
     Refused,
     answers,
@@ -23,6 +22,7 @@ from tests.support.oracle_engines import (
     write_tables,
     write_workbook,
 )
+from tests.product.oracle.plain import answer as oracle_answer
 
 NOT_PUSHED = ("engine: pushdown", "engine: spark")
 """With one of them a sentence says that a database does not compare as Reconcile does; then the rule is asked here."""

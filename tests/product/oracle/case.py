@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from tests.support.oracle_expressions import Expression
-from tests.support.oracle_values import Kind, Value
+from tests.product.oracle.expressions import Expression
+from tests.product.oracle.values import Kind, Value
 
 Cell = str | int | float | bool | Decimal | dt.date | dt.datetime | None
 

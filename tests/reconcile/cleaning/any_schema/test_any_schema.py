@@ -17,11 +17,11 @@ from typing import Any, get_args
 
 import pytest
 
-from tests.support.anyschema import HOMES, MAIN, TRAIL, Case, Server
-from tests.support.anyschema_check import Bench, Failure, Tally, failure_of, smallest
-from tests.support.anyschema_ddl import Database, MariaDb, Postgres, Sqlite
-from tests.support.anyschema_random import random_case
-from tests.support.storm import REPORT, lasting
+from tests.reconcile.cleaning.any_schema.case import HOMES, MAIN, TRAIL, Case, Server
+from tests.reconcile.cleaning.any_schema.check import Bench, Failure, Tally, failure_of, smallest
+from tests.reconcile.cleaning.any_schema.ddl import Database, MariaDb, Postgres, Sqlite
+from tests.reconcile.cleaning.any_schema.random_cases import random_case
+from tests.support.chance import REPORT, lasting
 
 SCHEMAS = int(os.environ.get("RECONCILE_SCHEMAS") or 24)
 SEED = int(os.environ.get("RECONCILE_SEED") or random.randrange(10**6))

@@ -9,10 +9,10 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from tests.support.oracle import answer
-from tests.support.oracle_case import Case, Cell, Column, Cut, Percent, Rule
-from tests.support.oracle_conditions import condition, derived, having
-from tests.support.oracle_values import Kind
+from tests.product.oracle.case import Case, Cell, Column, Cut, Percent, Rule
+from tests.product.oracle.conditions import condition, derived, having
+from tests.product.oracle.plain import answer
+from tests.product.oracle.values import Kind
 
 DRAWS = 6
 FOUND_NOTHING = 0.15

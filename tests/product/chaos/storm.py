@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -12,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from reconcile import points
-from tests.support.chaos import (
+from tests.product.chaos.watched_world import (
     DONE,
-    SEED,
     Json,
     Tally,
     WatchedWorld,
@@ -24,13 +22,10 @@ from tests.support.chaos import (
     plans_of,
     tally,
 )
+from tests.support.chance import REPORT, SECONDS, SEED
 from tests.support.crash_points import Fault
 from tests.support.fork_server import Child, Warm
 
-SECONDS = float(os.environ.get("RECONCILE_CHAOS_SECONDS") or 0)
-"""How long the long tier is to take, all suites together; 0: the short one of every test run."""
-REPORT = os.environ.get("RECONCILE_CHAOS_REPORT")
-"""A file that each suite writes its line of the table to."""
 LABELS = tuple(one for one in points.LABELS if one.split(".")[0] in ("store", "target", "resolve", "holds", "limits"))
 
 
@@ -141,11 +136,3 @@ def report(name: str, came: Tally, **more: int) -> None:
     if REPORT:
         with Path(REPORT).open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
-
-
-def lasting(share: float, short: Callable[[], bool]) -> Callable[[], bool]:
-    """When a storm is over: `short` says so in the short tier, its share of the time in the long one."""
-    if not SECONDS:
-        return short
-    end = time.monotonic() + SECONDS * share
-    return lambda: time.monotonic() > end

@@ -1,4 +1,4 @@
-"""Random cases of `anyschema`: a seed means the same case in every process."""
+"""Random cases: a seed means the same case in every process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.support.anyschema import (
+from tests.reconcile.cleaning.any_schema.case import (
     ELSEWHERE,
     GONE,
     HOMES,

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from tests.support import oracle_expressions as o
-from tests.support.oracle_case import Column
-from tests.support.oracle_expressions import Expression
-from tests.support.oracle_values import Kind
+from tests.product.oracle import expressions as o
+from tests.product.oracle.case import Column
+from tests.product.oracle.expressions import Expression
+from tests.product.oracle.values import Kind
 
 CONSTANTS: Mapping[Kind, tuple[Any, ...]] = {
     "text": (

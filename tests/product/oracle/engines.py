@@ -22,9 +22,9 @@ from sqlalchemy.dialects import mysql
 
 import reconcile
 from reconcile.config import ConfigProblems
-from tests.support.oracle_case import Answer, Case, Cell, Column, Group
-from tests.support.oracle_expressions import SLOT
-from tests.support.oracle_values import Kind, Value, in_utc
+from tests.product.oracle.case import Answer, Case, Cell, Column, Group
+from tests.product.oracle.expressions import SLOT
+from tests.product.oracle.values import Kind, Value, in_utc
 
 Json = dict[str, Any]
 TYPES: Mapping[Kind, sa.types.TypeEngine[Any]] = {

@@ -12,9 +12,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from tests.connectors.sql.mariadb import MariadbServer
 from tests.support.cli import Answer, Program, Project
 from tests.support.cluster import Cluster, Standby
-from tests.support.mariadb import MariadbServer
 from tests.support.servers import _letters
 
 

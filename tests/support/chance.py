@@ -1,0 +1,30 @@
+"""What chance does in tests: where it begins, how long it lasts, how many examples it tries."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable
+
+from hypothesis import settings
+
+SEED = int(os.environ.get("RECONCILE_SEED") or random.randrange(10**6))
+"""Where chance comes from; printed with every failure by way of the test's id or its message."""
+SECONDS = float(os.environ.get("RECONCILE_CHAOS_SECONDS") or 0)
+"""How long the long tier is to take, all suites together; 0: the short one of every test run."""
+REPORT = os.environ.get("RECONCILE_CHAOS_REPORT")
+"""A file that each suite writes its line of the table to."""
+
+
+def lasting(share: float, short: Callable[[], bool]) -> Callable[[], bool]:
+    """When a storm is over: `short` says so in the short tier, its share of the time in the long one."""
+    if not SECONDS:
+        return short
+    end = time.monotonic() + SECONDS * share
+    return lambda: time.monotonic() > end
+
+
+def examples(number: int, quick: int) -> int:
+    """Return the number for this session. pytest loads the profile of its command line before it reads the tests."""
+    return quick if settings.get_current_profile_name() == "quick" else number
