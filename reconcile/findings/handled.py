@@ -15,7 +15,7 @@ from reconcile.findings.identity import judged_values
 from reconcile.findings.known import Known, Matching, NotSame, Pair
 from reconcile.findings.states import State
 from rules import values as sums
-from rules.engines.base import DuplicateGroup
+from rules.groups.group import DuplicateGroup
 
 
 def keeper_of(records: Sequence[str], pairs: Collection[Pair]) -> str:
@@ -74,7 +74,7 @@ def without_handled(
     handled = dealt_with(records, pairs)
     if not (handled or standing):
         return group, {}
-    from rules.grouping import money_of  # noqa: PLC0415 - it loads an engine, and few groups were handled
+    from rules.groups.money import money_of  # noqa: PLC0415 - it loads an engine, and few groups were handled
 
     members = dict(zip(records, group.members, strict=True))
     keeper = keeper_of(records, pairs)

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
 
-from rules.compact import encoder
-from rules.engines.base import Discrepancy, DuplicateGroup, Group
-from rules.kinds.base import LinkingValues, Rule, linking_values
+from rules.groups.group import Discrepancy, DuplicateGroup, Group
+from rules.kinds.base import Rule
 from rules.models import Severity
 from rules.normalise import NORMALISERS
+from rules.pairs.evidence import LinkingValues, linking_values
 from rules.values import RecordId, Value, canonical, canonical_instant, canonical_json
+from rules.values.compact import encoder
 
 FORM = "@form"
 """The name of a discrepancy's form in `judged_values`."""

@@ -16,7 +16,7 @@ from reconcile.findings.identity import RuleIdentity, judged_values
 from reconcile.findings.known import Known, Match, NotSame, match
 from reconcile.findings.payload import MISSING, extents_of
 from reconcile.findings.states import IN_HAND, LIVE, Event, State
-from rules.engines.base import DuplicateGroup, Group
+from rules.groups.group import DuplicateGroup, Group
 
 
 class FindingChange(enum.Enum):

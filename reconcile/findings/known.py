@@ -16,7 +16,7 @@ from functools import cached_property
 
 from reconcile.findings.identity import FORM, holds, judged_values, key_text, records_of, stands
 from reconcile.findings.states import LIVE, SETTLED, State
-from rules.engines.base import Discrepancy, Group
+from rules.groups.group import Discrepancy, Group
 from rules.values import Value
 
 MOST = 5_000

@@ -10,9 +10,10 @@ from decimal import Decimal
 from typing import Any
 
 from reconcile.findings.identity import dataset_of, decode, encode, id_of, judged_values, member_name, public
-from rules import distances
-from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Failure, Group, Link, Member, Nearby
-from rules.repetition import Repetition
+from rules.groups.group import Difference, Discrepancy, DuplicateGroup, Failure, Group, Member, Nearby
+from rules.groups.repetition import Repetition
+from rules.pairs import distances
+from rules.pairs.evidence import Link
 from rules.values import EXACT, Value
 
 DUPLICATE = "duplicate"

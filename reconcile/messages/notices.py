@@ -24,8 +24,8 @@ from reconcile.messages.joined import added_money, joined_records
 from reconcile.messages.news import RuleNews, gaps
 from reconcile.messages.personal import Hidden
 from reconcile.store.plans import WaitingPlan
-from rules.engines.base import BalanceLine
-from rules.forms import FormWords, counted
+from rules.groups.detection import BalanceLine
+from rules.groups.forms import FormWords, counted
 from rules.kinds.base import Rule
 from rules.values import Value
 

@@ -16,7 +16,7 @@ from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.results import Outcome, RuleResult, to_json
 from reconcile.findings.shown import Finding, Foreseen, Named
 from reconcile.messages.personal import Hidden
-from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Nearby
+from rules.groups.group import Difference, Discrepancy, DuplicateGroup, Nearby
 from rules.values import Value
 
 Roles = Sequence[tuple[str, Named]]

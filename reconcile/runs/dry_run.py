@@ -21,10 +21,10 @@ from reconcile.runs.shared import SharedReads
 from reconcile.store import Store, Transaction
 from reconcile.tracking import apart, remember
 from reconcile.tracking.renaming import Renamed, Renaming
-from rules.engines.base import Discrepancy
+from rules.groups.group import Discrepancy
 from rules.kinds.base import Rule
 from rules.models import Severity
-from rules.packed import Packed
+from rules.values.packed import Packed
 
 
 def rehearse(order: Order, tools: Readers, store: Store | None, lists: Lists = Lists.ALL) -> RunReport:

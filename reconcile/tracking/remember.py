@@ -24,10 +24,10 @@ from reconcile.tracking.names import assign
 from reconcile.tracking.scoped import KeyTexts
 from reconcile.tracking.writer import ACTOR, Writer
 from rules import values
-from rules.engines.base import Discrepancy, Group
-from rules.engines.scope import Scope
-from rules.packed import Packed
-from rules.recognised import PartlyBuilt
+from rules.groups.group import Discrepancy, Group
+from rules.groups.recognised import PartlyBuilt
+from rules.groups.scope import Scope
+from rules.values.packed import Packed
 
 _KNOWN = (FindingChange.KNOWN, FindingChange.SHRUNK)
 _BACK = (FindingChange.REOPENED, FindingChange.WOKEN)

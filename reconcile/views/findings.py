@@ -25,8 +25,8 @@ from reconcile.messages.records import SideBySide, local, rule_of
 from reconcile.people.roles import Person
 from reconcile.store.findings import FindingFilter, count, find, get, some
 from reconcile.store.sealing import RowsUnreadable
-from rules.engines.base import Difference
-from rules.forms import form_words
+from rules.groups.forms import form_words
+from rules.groups.group import Difference
 from rules.values import Value
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rules.engines.base import Detection, Pushed, Records, Relation, Stop, Streamed
+from rules.engines.base import Pushed, Records, Relation, Stop, Streamed
+from rules.groups.detection import Detection
 from rules.kinds.base import DoesNotFit
 from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.detection import FittedDuplicates

@@ -16,7 +16,7 @@ from reconcile.findings.handled import dealt_with
 from reconcile.findings.identity import member_name, record_of
 from reconcile.findings.shown import Finding, FindingMember
 from rules.document.mistakes import listed
-from rules.engines.base import Discrepancy, DuplicateGroup, Group
+from rules.groups.group import Discrepancy, DuplicateGroup, Group
 from rules.kinds.base import Rule
 from rules.values import canonical
 

@@ -26,10 +26,12 @@ from hypothesis import strategies as st
 from reconcile.store import key as state_key
 from reconcile.store import recognised, tables
 from reconcile.tracking import decide, remember
-from rules.engines.base import DuplicateGroup, Group, MoneyColumns
-from rules.kinds.duplicates import DuplicatesRule, groups
-from rules.kinds.duplicates.digests import digests
-from rules.recognised import Digests, PartlyBuilt, Recognition
+from rules.engines.base import MoneyColumns
+from rules.groups import building as groups
+from rules.groups.digests import digests
+from rules.groups.group import DuplicateGroup, Group
+from rules.groups.recognised import Digests, PartlyBuilt, Recognition
+from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type
 from tests.support.cli import Project
 from tests.support.duplicates import detect

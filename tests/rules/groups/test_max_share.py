@@ -12,8 +12,10 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rules.implausible import KeyTooCommon, LargeGroup
-from rules.kinds.duplicates import DuplicatesRule, encoded, groups
+from rules.groups import building as groups
+from rules.groups import encoded
+from rules.groups.implausible import KeyTooCommon, LargeGroup
+from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type
 from tests.support.cli import Project
 from tests.support.config import problems
