@@ -24,7 +24,7 @@ from reconcile.tracking.names import assign
 from reconcile.tracking.scoped import KeyTexts
 from reconcile.tracking.writer import ACTOR, Writer
 from rules import values
-from rules.groups.group import Discrepancy, Group
+from rules.groups.group import Group
 from rules.groups.recognised import PartlyBuilt
 from rules.groups.scope import Scope
 from rules.values.packed import Packed
@@ -247,7 +247,7 @@ class _Tally:
                 if verdict.change not in _DECIDED:
                     values.add(self._money, verdict.group.at_risk)
                     self._forms[verdict.group.form] += 1
-                    if isinstance(verdict.group, Discrepancy) and verdict.group.form == "mismatch":
+                    if verdict.group.form == "mismatch":
                         self._differing.update({each.column for each in verdict.group.differences})
 
     def add_unchanged(self, findings: Recognised) -> None:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from rules import values as sums
 from rules.engines.base import MoneyColumns
@@ -14,6 +14,9 @@ from rules.groups.repetition import Repetition
 from rules.pairs.evidence import Link
 from rules.pairs.record import Record
 from rules.values import RecordId, Value, order_key
+
+FORM = "@form"
+"""The name of the form among the values that a decision is about."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,15 @@ class Group(ABC):
 
     `key` maps key column to normalised value. `money` is the amount at risk per currency, with its sign. `span` is the
     first and last instant (or number) of the rule's `gap`/`window` column. `form` says what is wrong with the records.
-    `digest` is equal for equal groups of a rule, if it computes one; see `rules.recognised`.
+    `digest` is equal for equal groups of a rule, if it computes one; see `rules.groups.recognised`.
+
+    A shape of groups is a subclass. What others read of a group is here, empty where a shape has none of it.
     """
+
+    has_sides: ClassVar[bool] = False
+    """True if its records are of two sides that should agree: a decision about it is about exactly these records."""
+    can_worsen: ClassVar[bool] = False
+    """True if it can become larger without another record, as an amount or a gap does."""
 
     key: Mapping[str, Value]
     form: str = field(kw_only=True)
@@ -74,16 +84,76 @@ class Group(ABC):
         """The size of `money`, for messages and for ranking findings."""
         return sums.sizes(self.money)
 
+    @property
+    def decided_on(self) -> Mapping[str, Value]:
+        """What a decision about the group is about besides its key: another value needs another decision."""
+        return {}
+
+    @property
+    def keeper(self) -> Member | None:
+        """The record that stays."""
+        return None
+
+    @property
+    def surplus(self) -> tuple[Member, ...]:
+        """The others, in the order to handle them."""
+        return ()
+
+    @property
+    def excepted(self) -> bool:
+        """True if the rule lists two of the records as different, which others connect."""
+        return False
+
+    @property
+    def priced(self) -> Mapping[str | None, MoneyColumns]:
+        """The columns of `money` in the records' values, by their dataset; empty if it is no sum over surplus."""
+        return {}
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """What joins pairs of the records."""
+        return ()
+
+    @property
+    def nearby(self) -> tuple[Nearby, ...]:
+        """The nearest of the `nearby_records`, which are near a record of the group but in none."""
+        return ()
+
+    @property
+    def nearby_records(self) -> int:
+        return 0
+
+    @property
+    def repetition(self) -> Repetition | None:
+        """Which of its equal records each one is, for a rule that numbers them."""
+        return None
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """The fields in which its sides differ."""
+        return ()
+
+    @property
+    def reason(self) -> str | None:
+        """What explains the form; it holds no value of a record."""
+        return None
+
+    @property
+    def beside(self) -> tuple[Member, ...]:
+        """Records whose values the key shows under other names."""
+        return ()
+
+    @property
+    def missing(self) -> int:
+        """The number of values that a gap lacks."""
+        return 0
+
 
 @dataclass(frozen=True)
 class DuplicateGroup(Group):
     """A group of records for the same thing: the keeper, then surplus in the order to handle it.
 
     A record that a query lists alone is a keeper without surplus. `money` is the sum over the surplus, if there is any.
-    `nearby` are the nearest of the `nearby_records` with the same key that are in another window but near a record of
-    the group. `links` say which pairs agree by which keys. `excepted` is True if the rule lists two of the records as
-    different, which others connect. `repetition` is given by a rule that numbers equal records. `priced` names the
-    columns of `money` in the records' values, by their dataset.
     """
 
     keeper: Member
@@ -128,10 +198,12 @@ class Discrepancy(Group):
     """Records of two datasets, or of one of them, that should agree with each other and do not.
 
     `form` is left_only, right_only, mismatch, duplicate_left, duplicate_right, unbalanced, ambiguous or near_miss.
-    `money` is the unmatched amount or the difference. `reason` explains the form, like "no key"; it holds no value of a
-    record. Without a match key, `key` holds the side and the record's id.
+    `money` is the unmatched amount or the difference. `reason` is like "no key". Without a match key, `key` holds the
+    side and the record's id.
     """
 
+    has_sides: ClassVar[bool] = True
+    can_worsen: ClassVar[bool] = True
     form: str
     left: tuple[Member, ...] = ()
     right: tuple[Member, ...] = ()
@@ -146,15 +218,22 @@ class Discrepancy(Group):
     def members(self) -> tuple[Member, ...]:
         return (*self.left, *self.right)
 
+    @property
+    def decided_on(self) -> Mapping[str, Value]:
+        decided: dict[str, Value] = {FORM: self.form}
+        decided |= {f"@at risk {name}": amount for name, amount in self.at_risk.items()}
+        decided |= {f"@left {each.left_column}": each.left for each in self.differences}
+        return decided | {f"@right {each.right_column}": each.right for each in self.differences}
+
 
 @dataclass(frozen=True)
 class Failure(Group):
     """A record that fails a check. `form` is condition, or gap for the record before one.
 
-    `key` holds the values that fail, those of the previous record among them. `missing` counts the numbers that a gap
-    lacks. `money` is the record's own. `beside` are the records whose values the key shows under other names.
+    `key` holds the values that fail, those of the previous record among them. `money` is the record's own.
     """
 
+    can_worsen: ClassVar[bool] = True
     form: str
     record: Member
     missing: int = 0
@@ -180,7 +259,7 @@ def in_order(groups: Iterable[G]) -> tuple[G, ...]:
 def _place(group: Group) -> tuple[Any, ...]:
     key = tuple(order_key(value) for value in group.key.values())
     begin = order_key(group.span[0]) if group.span else ()
-    if isinstance(group, DuplicateGroup) and group.repetition:
+    if group.repetition:
         begin = order_key(group.repetition.number)
     anchor = group.anchor
     return key, begin, anchor.dataset or "", tuple(order_key(part) for part in anchor.id)

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rules import values as sums
 from rules.engines.base import MoneyColumns, Relation
-from rules.groups.group import DuplicateGroup, Member
+from rules.groups.group import Group, Member
 from rules.pairs.distances import number
 from rules.values import Value
 
@@ -31,7 +31,7 @@ def amounts(records: Iterable[Valued], money: MoneyColumns) -> dict[str, Decimal
     return dict(sorted(sums.of(_amounts(records, money)).items()))
 
 
-def money_of(group: DuplicateGroup, records: Iterable[Member]) -> dict[str, Decimal]:
+def money_of(group: Group, records: Iterable[Member]) -> dict[str, Decimal]:
     """Return the sum over some records of the group, as its `money` is the sum over its surplus."""
     of_dataset: dict[str | None, list[Member]] = defaultdict(list)
     for record in records:

@@ -5,21 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
-from rules.values import Value, canonical_json
+from rules.values import Value, canonical_json, canonical_number
 
 
 @dataclass(frozen=True)
 class Link:
     """Two records, by their positions in `members`, that agree by these keys, by their positions in `key: {any: …}`.
 
-    Without a `bridge` the group would fall apart.
+    Without a `bridge` the group would fall apart. A rule that finds records alike says by what in `detail`, a clause
+    for people without any value of a record, and by how much in `weight`. Nobody but the rule knows what it means.
     """
 
     first: int
     second: int
-    keys: tuple[int, ...]
+    keys: tuple[int, ...] = ()
     bridge: bool = False
+    detail: str = ""
+    weight: Decimal | None = None
+
+    @property
+    def evidence(self) -> str:
+        """Return the detail with the weight, like "same phone, name one letter apart (0.93)"; empty without both."""
+        weight = "" if self.weight is None else f"({canonical_number(self.weight)})"
+        return " ".join(filter(None, (self.detail, weight)))
 
 
 LinkingValues = frozenset[tuple[str, str]]

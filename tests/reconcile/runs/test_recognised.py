@@ -27,7 +27,7 @@ from reconcile.store import key as state_key
 from reconcile.store import recognised, tables
 from reconcile.tracking import decide, remember
 from rules.engines.base import MoneyColumns
-from rules.groups import building as groups
+from rules.groups import keyed
 from rules.groups.digests import digests
 from rules.groups.group import DuplicateGroup, Group
 from rules.groups.recognised import Digests, PartlyBuilt, Recognition
@@ -47,7 +47,7 @@ TYPES = {"id": Type.INTEGER, "order": Type.TEXT, "at": Type.INTEGER, "note": Typ
 @pytest.fixture(autouse=True)
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recognise groups of few records, too."""
-    monkeypatch.setattr(groups, "FEW", 0)
+    monkeypatch.setattr(keyed, "FEW", 0)
 
 
 class DetectedLife(Life):
@@ -333,7 +333,7 @@ def begun(folder: Path, few: int, monkeypatch: pytest.MonkeyPatch, base: str = P
     folder.mkdir()
     same = SimpleNamespace(token_bytes=bytes, token_hex=secrets.token_hex)
     monkeypatch.setattr(state_key, "secrets", same)
-    monkeypatch.setattr(groups, "FEW", few)
+    monkeypatch.setattr(keyed, "FEW", few)
     write(folder, ROWS)
     project = Project(folder).write(base)
     run(project)
