@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -112,7 +113,7 @@ class GroupNotice:
     carries it back. `outcome` is what became of the finding since the message was written, for one that is updated, and
     `link` its page in the console. `kept_by` is who chose the keeper, if a person did. `display` are the first records
     of each side, or keeper and surplus, if their datasets say which columns people see. `approvals` says who approved a
-    plan that waits for another person.
+    plan that waits for another person. `evidence` says of pairs of records by what they are alike, if the rule does.
     """
 
     finding: Ours[str]
@@ -148,6 +149,7 @@ class GroupNotice:
     display: tuple[RecordNotice, ...] = ()
     approvals: Ours[str | None] = None
     record: str = ""
+    evidence: Annotated[tuple[str, ...], Field(exclude_if=operator.not_)] = ()
 
 
 @dataclass(frozen=True)

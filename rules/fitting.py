@@ -6,9 +6,8 @@ import datetime as dt
 import re
 from collections.abc import Iterable, Iterator
 
-from rules.document.mistakes import suggestion
+from rules.document.mistakes import RuleError, suggestion
 from rules.engines.base import Relation
-from rules.errors import RuleError
 from rules.models import Distance, KeyPart, Percent
 from rules.normalise import chain_type
 from rules.values import PLACE, Schema, Type

@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pkgutil import resolve_name
 
 from rules.cleaning import Clean, parse_when
-from rules.document.mistakes import Mistake, Position, listed, nearest, short, suggestion
+from rules.document.mistakes import Mistake, Position, RuleError, listed, nearest, short, suggestion
 from rules.document.reading import ModelReader, name_problem
 from rules.document.tree import Entry, ListNode, MapNode, Node, PathEnd, ScalarNode, locate
-from rules.errors import RuleError
 from rules.examples.example import Example
 from rules.examples.reading import ExampleWords, read_examples
 from rules.expressions import ExpressionError
 from rules.kinds import KINDS
 from rules.kinds.base import Rule
-from rules.lookups import Lookup
 from rules.models import Step
+from rules.models.lookups import Lookup
 from rules.normalise import NORMALISERS, register
 from rules.normalise.hints import normaliser_advice
 

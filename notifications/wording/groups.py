@@ -10,6 +10,7 @@ from notifications.wording.document import Line, TextSpan
 
 _COLUMNS = 6
 _IDS = 5
+_PAIRS = 3
 _DISPLAYED = 4
 
 
@@ -33,6 +34,7 @@ def _lines(group: GroupNotice, notice: Notice) -> Iterator[Line]:
         yield (TextSpan(f"Joined since the last message: {_listed(group.joined, len(group.joined))}{adds}"),)
     if group.differences:
         yield tuple(_differences(group))
+    yield from _evidence(group.evidence)
     if group.repetition:
         yield (TextSpan(f"Each is {words.visible(group.repetition, 80)}"),)
     if group.nearby:
@@ -45,6 +47,13 @@ def _lines(group: GroupNotice, notice: Notice) -> Iterator[Line]:
         yield (TextSpan(words.visible(group.approvals, 200), "bold"),)
     if group.outcome:
         yield (TextSpan("✅ "), TextSpan(words.visible(group.outcome, 200), "bold"))
+
+
+def _evidence(pairs: Sequence[str]) -> Iterator[Line]:
+    """Yield by what the first pairs of records are alike, and the number of the others."""
+    yield from ((TextSpan(words.visible(pair, 200)),) for pair in pairs[:_PAIRS])
+    if len(pairs) > _PAIRS:
+        yield (TextSpan(words.plural(len(pairs) - _PAIRS, "more pair", "more pairs")),)
 
 
 def _until(group: GroupNotice, notice: Notice) -> str:

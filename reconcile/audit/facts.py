@@ -18,7 +18,7 @@ from typing import Any
 from reconcile.store import Transaction, evidence
 from reconcile.store.bulk import StoredRows
 from reconcile.store.evidence import Covered
-from rules.compact import encoder
+from rules.values.compact import encoder
 
 FINDING, PLAN, LIMITS, RULE, USER = "finding", "plan", "limits", "rule", "user"
 CHUNK = 500

@@ -28,8 +28,8 @@ from reconcile.audit.verifier import Broken, Chain, Row, WrongEntry, commitment,
 from reconcile.store import Store, Transaction, audit_log, evidence, heads
 from reconcile.store.audit_log import EntryFilter, LogEntry
 from reconcile.store.columns import json_text
-from rules.packed import Packed
 from rules.values import canonical_instant
+from rules.values.packed import Packed
 
 CHANGED = "state.changed"
 """The event of an entry that records only changed digests."""

@@ -24,7 +24,7 @@ from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
 from reconcile.store import Store, finding_memory
 from reconcile.store import findings as stored
-from rules.engines.base import Group
+from rules.groups.group import Group
 from rules.kinds.base import Rule
 
 _MOST_REASONS = 5

@@ -267,7 +267,7 @@ def _comparison(rule: Outcome, hidden: Hidden) -> Iterator[str]:
     from notifications.wording import words
     from reconcile.findings.results import RuleResult
     from reconcile.messages.notices import balance_notice
-    from rules.forms import form_words
+    from rules.groups.forms import form_words
 
     if not isinstance(rule, RuleResult):
         return

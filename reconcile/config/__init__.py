@@ -34,10 +34,9 @@ from reconcile.config.telling import ChannelEntry
 from reconcile.config.written import canonical, texts
 from reconcile.errors import Wrong
 from reconcile.plugins import Kinds, PluginBroken, kind_of
-from rules.document.mistakes import Mistake, Position, short, suggestion
+from rules.document.mistakes import Mistake, Position, RuleError, short, suggestion
 from rules.document.reading import ModelReader, known_keys, name_problem, wants_secret, without
 from rules.document.tree import Entry, ListNode, MapNode, Node, ScalarNode, locate, walk
-from rules.errors import RuleError
 from rules.expressions import parse
 from rules.kinds.base import DatasetFacts, Rule
 from rules.loader import expression_problems, load_rule, lookup_places

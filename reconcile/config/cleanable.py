@@ -13,9 +13,8 @@ from typing import Any
 from reconcile.config.cleaning import OWN_RETRIES
 from reconcile.config.sections import Sections
 from reconcile.config.settings import DatasetConfig, SourceConfig, TopSettings
-from rules.document.mistakes import Mistake, Position, short, suggestion
+from rules.document.mistakes import Mistake, Position, RuleError, short, suggestion
 from rules.document.tree import Entry, Node, locate
-from rules.errors import RuleError
 from rules.expressions import parse
 from rules.kinds.base import Rule
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from reconcile.config.settings import DatasetConfig
 from rules.kinds.base import DatasetFacts, Rule, SettingPath
-from rules.lookups import Lookup
+from rules.models.lookups import Lookup
 
 
 def shown_in_clear(

@@ -43,12 +43,12 @@ from reconcile.config.values import (
 )
 from reconcile.schedule.maintenance import Window
 from reconcile.schedule.schedules import Schedule
-from rules.calendar import Holidays, HolidaysField
 from rules.cleaning import Caps, Limits, TargetLimits
 from rules.document.mistakes import Mistake, short, suggestion
 from rules.document.tree import Entry, MapNode, Node, locate
 from rules.kinds.base import Rule
 from rules.models import Duration, Strict, parse_duration
+from rules.models.calendar import Holidays, HolidaysField
 from rules.presets.using import REMOVABLE
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from reconcile.errors import Wrong
 from reconcile.findings.shown import Finding
 from rules.cleaning import CURRENCY
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
 from rules.expressions import ExpressionError, parse
 from rules.expressions.hints import quotes_advice
 from rules.expressions.tree import Name, walk

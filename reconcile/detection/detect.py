@@ -43,7 +43,8 @@ from reconcile.errors import Wrong
 from reconcile.findings.results import LeftOut
 from reconcile.plugins import kind_of
 from rules.document.mistakes import listed, suggestion
-from rules.engines.base import Choice, Detection, IdentityProblem, Pushed, Readable, Records, Stop, Streamed
+from rules.engines.base import Choice, IdentityProblem, Pushed, Readable, Records, Stop, Streamed
+from rules.groups.detection import Detection
 from rules.kinds.base import DoesNotFit, Fitted, Rule
 
 A = TypeVar("A")

@@ -18,8 +18,8 @@ from reconcile.detection import contents
 from reconcile.detection.contents import CONTENT, Contents
 from reconcile.detection.subject import Subject, Subjects
 from rules.document.mistakes import suggestion
-from rules.engines.base import Detection
-from rules.engines.scope import Changed, KnownGroups, Scope, Unscoped
+from rules.groups.detection import Detection
+from rules.groups.scope import Changed, KnownGroups, Scope, Unscoped
 from rules.kinds.base import Fitted, Incremental, Rule
 from rules.values import Type, Value
 

@@ -15,7 +15,7 @@ from reconcile.findings.results import LeftOut
 from reconcile.store import Transaction, finding_memory, plans
 from reconcile.store import runs as stored
 from reconcile.store.runs import EarlierCounts
-from rules.engines.base import Detection
+from rules.groups.detection import Detection
 from rules.kinds.base import Rule
 
 _MANY_MORE = 0.1

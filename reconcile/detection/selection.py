@@ -9,8 +9,9 @@ from typing import Any
 
 from connectors.base import Comparison, Scan, Selective, Source
 from reconcile.detection.subject import Subjects
-from rules.engines.base import Detection, Relation
+from rules.engines.base import Relation
 from rules.expressions.comparisons import comparisons
+from rules.groups.detection import Detection
 from rules.kinds.base import Conditional, Fitted
 
 Selection = Mapping[str, Sequence[Comparison]]

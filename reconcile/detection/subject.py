@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from connectors.base import Forewarning, Replicated, Source, UnreadableCells
 from reconcile.config.settings import DatasetConfig
-from rules.calendar import Calendar
 from rules.engines.base import Relation
 from rules.kinds.base import Rule
+from rules.models.calendar import Calendar
 from rules.values import schema_from_arrow
 
 

@@ -22,8 +22,8 @@ import pyarrow as pa
 from connectors.disk.paths import format_of
 from connectors.headers import OURS, SUBTOTAL, TOTAL_AFTER
 from reconcile.detection.subject import Subject
-from rules import grouping
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
+from rules.engines import answers
 from rules.expressions import parse
 from rules.kinds.consulted import Consulted, Counts
 from rules.values import Value
@@ -121,7 +121,7 @@ def _rows(subject: Subject, settings: Any) -> _Read:
                 break
     finally:
         scan.close()
-    rows = grouping.rows(pa.Table.from_batches(parts, scan.reader.schema))
+    rows = answers.rows(pa.Table.from_batches(parts, scan.reader.schema))
     return _Read(rows[:SAMPLE], is_all=len(rows) <= SAMPLE)
 
 

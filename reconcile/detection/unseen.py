@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from rules.normal_forms import INVISIBLE
+from rules.values.normal_forms import INVISIBLE
 
 _WRITTEN_ON_PURPOSE = frozenset("\u200c\u200d") | frozenset(map(chr, range(0xFE00, 0xFE10)))
 """Joiners and variants, which emoji and some scripts need."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rules.normal_forms import normalised
+from rules.values.normal_forms import normalised
 
 NEEDED: Mapping[str, int] = {"none": 0, "required": 1, "two_person": 2}
 """The approvals that each policy needs."""

@@ -13,7 +13,7 @@ from typing import Literal
 from reconcile.findings.identity import key_text, records_of
 from reconcile.findings.known import Known, NotSame, Outline, match, parts
 from reconcile.findings.states import State
-from rules.engines.base import Group
+from rules.groups.group import Group
 
 _BEFORE = dt.datetime.min.replace(tzinfo=dt.UTC)
 

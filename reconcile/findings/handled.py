@@ -15,7 +15,7 @@ from reconcile.findings.identity import judged_values
 from reconcile.findings.known import Known, Matching, NotSame, Pair
 from reconcile.findings.states import State
 from rules import values as sums
-from rules.engines.base import DuplicateGroup
+from rules.groups.group import Group
 
 
 def keeper_of(records: Sequence[str], pairs: Collection[Pair]) -> str:
@@ -56,8 +56,8 @@ def decisions_by_finding(findings: Iterable[Known], matching: Matching) -> Mappi
 
 
 def without_handled(
-    group: DuplicateGroup, records: Sequence[str], decided: Sequence[Known], not_same: NotSame
-) -> tuple[DuplicateGroup, Mapping[str, Decimal]]:
+    group: Group, records: Sequence[str], decided: Sequence[Known], not_same: NotSame
+) -> tuple[Group, Mapping[str, Decimal]]:
     """Return the group with the money of what nobody handled yet, and the money of what was handled.
 
     `records` are the names of its records, `decided` the handled findings that it continues or took in. A group of a
@@ -74,7 +74,7 @@ def without_handled(
     handled = dealt_with(records, pairs)
     if not (handled or standing):
         return group, {}
-    from rules.grouping import money_of  # noqa: PLC0415 - it loads an engine, and few groups were handled
+    from rules.groups.money import money_of  # noqa: PLC0415 - it loads an engine, and few groups were handled
 
     members = dict(zip(records, group.members, strict=True))
     keeper = keeper_of(records, pairs)

@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
 
-from rules.compact import encoder
-from rules.engines.base import Discrepancy, DuplicateGroup, Group
-from rules.kinds.base import LinkingValues, Rule, linking_values
+from rules.groups.group import Group
+from rules.kinds.base import Rule
 from rules.models import Severity
 from rules.normalise import NORMALISERS
+from rules.pairs.evidence import LinkingValues, linking_values
 from rules.values import RecordId, Value, canonical, canonical_instant, canonical_json
+from rules.values.compact import encoder
 
-FORM = "@form"
-"""The name of a discrepancy's form in `judged_values`."""
 _LINKING = "@by "
 _JSON = encoder()
 _DOMAIN = "reconcile/finding/1"
@@ -146,17 +145,12 @@ def without_dataset(record: str) -> str:
 def judged_values(group: Group) -> dict[str, Value]:
     """Return the values a decision about the group is about: if one of them changes, it needs another decision.
 
-    These are the values of the key and, for a discrepancy, also its form, its amounts and the fields that differ. For a
-    group with links they are the values that link its records; then another value that does needs another decision.
+    For a group with links they are the values that link its records; then another value that does needs another
+    decision.
     """
-    if isinstance(group, DuplicateGroup) and group.links:
+    if group.links:
         return {f"{_LINKING}{column}": value for column, value in group.key.items()}
-    judged = dict(group.key)
-    if isinstance(group, Discrepancy):
-        judged |= {FORM: group.form} | {f"@at risk {name}": amount for name, amount in group.at_risk.items()}
-        judged |= {f"@left {each.left_column}": each.left for each in group.differences}
-        judged |= {f"@right {each.right_column}": each.right for each in group.differences}
-    return judged
+    return {**group.key, **group.decided_on}
 
 
 def linking_in(judged: Mapping[str, Value]) -> LinkingValues:

@@ -16,7 +16,7 @@ from reconcile.findings.identity import RuleIdentity, judged_values
 from reconcile.findings.known import Known, Match, NotSame, match
 from reconcile.findings.payload import MISSING, extents_of
 from reconcile.findings.states import IN_HAND, LIVE, Event, State
-from rules.engines.base import DuplicateGroup, Group
+from rules.groups.group import Group
 
 
 class FindingChange(enum.Enum):
@@ -129,7 +129,7 @@ def _less_handled(
     """Return the verdict without the money of what was handled; of a finding that is handled as a whole, with the money
     of that decision, whatever records are left."""
     finding, group = matched.finding, verdict.group
-    if not isinstance(group, DuplicateGroup):
+    if group is None or group.keeper is None:
         return verdict
     if verdict.change is FindingChange.SETTLED:
         if finding is None or verdict.event not in (Event.HANDLED, Event.HANDLED_AGAIN) or not finding.handled:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 
-from reconcile.findings.identity import FORM, holds, judged_values, key_text, records_of, stands
+from reconcile.findings.identity import holds, judged_values, key_text, records_of, stands
 from reconcile.findings.states import LIVE, SETTLED, State
-from rules.engines.base import Discrepancy, Group
+from rules.groups.group import FORM, Group
 from rules.values import Value
 
 MOST = 5_000
@@ -244,7 +244,7 @@ class Match:
     @property
     def takes_in_nothing(self) -> bool:
         """True if findings that share records with it do not become part of it."""
-        return self.is_back or (self.settled and isinstance(self.group, Discrepancy))
+        return self.is_back or (self.settled and self.group.has_sides)
 
 
 @dataclass(frozen=True)
@@ -320,7 +320,7 @@ def _wish(group: Group, within_reach: Iterable[Known], not_same: NotSame) -> _Wi
     ranked = []
     for finding in within_reach:
         shared, covered = len(finding.followed.intersection(records)), finding.covers(records, values)
-        if isinstance(group, Discrepancy) and not covered and _keeps_apart(finding, group.form, records):
+        if group.has_sides and not covered and _keeps_apart(finding, group.form, records):
             continue
         rank = (not covered, -shared, finding.state is State.RESOLVED, finding.first_seen, finding.id)
         ranked.append((rank, finding, shared))

@@ -10,9 +10,10 @@ from decimal import Decimal
 from typing import Any
 
 from reconcile.findings.identity import dataset_of, decode, encode, id_of, judged_values, member_name, public
-from rules import distances
-from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Failure, Group, Link, Member, Nearby
-from rules.repetition import Repetition
+from rules.groups.group import Difference, Group, Member, Nearby
+from rules.groups.repetition import Repetition
+from rules.pairs import distances
+from rules.pairs.evidence import Link
 from rules.values import EXACT, Value
 
 DUPLICATE = "duplicate"
@@ -68,20 +69,21 @@ def written(group: Group, datasets: Sequence[str]) -> dict[str, Any]:
     groups hold."""
     parts: dict[str, Any] = {"span": [encode(end) for end in group.span] if group.span else None}
     parts |= {"datasets": list(datasets)} if len(datasets) > 1 else {}
-    if isinstance(group, DuplicateGroup):
-        judged = {"judged": encoded(judged_values(group))} if group.links else {}
-        number = {"repetition": list(vars(group.repetition).values())} if group.repetition else {}
-        return parts | judged | number | _nearby(group) | _links(group)
-    parts |= {"form": group.form, "judged": encoded(judged_values(group))}
-    if isinstance(group, Discrepancy):
+    if group.form != DUPLICATE:
+        parts["form"] = group.form
+    if group.form != DUPLICATE or group.links:
+        parts["judged"] = encoded(judged_values(group))
+    if group.repetition:
+        parts["repetition"] = list(vars(group.repetition).values())
+    if group.has_sides:
         parts["differing"] = [
             [each.column, encode(each.left), encode(each.right), each.left_column, each.right_column]
             for each in group.differences
         ]
         parts["form_reason"] = group.reason
-    if isinstance(group, Failure) and group.beside:
+    if group.beside:
         parts["beside"] = [[member_name(record), encoded(record.values)] for record in group.beside]
-    return parts
+    return parts | _nearby(group) | _links(group)
 
 
 def read(payload: Mapping[str, Any]) -> GroupParts:
@@ -104,7 +106,8 @@ def read(payload: Mapping[str, Any]) -> GroupParts:
         form_reason=payload.get("form_reason"),
         repetition=Repetition(*repetition) if repetition else None,
         links=tuple(
-            Link(first, second, tuple(keys), bridge) for first, second, keys, bridge in payload.get("links", ())
+            Link(first, second, tuple(keys), bridge, *_read_evidence(*evidence))
+            for first, second, keys, bridge, *evidence in payload.get("links", ())
         ),
     )
 
@@ -120,12 +123,9 @@ def extents(at_risk: Mapping[str, Decimal], differences: Sequence[Difference]) -
 
 def extents_of(group: Group) -> dict[str, Decimal]:
     """Return the extents of a group that can become larger without another record; empty for others."""
-    match group:
-        case Discrepancy():
-            return extents(group.at_risk, group.differences)
-        case Failure():
-            return extents(group.at_risk, ()) | ({MISSING: Decimal(group.missing)} if group.missing else {})
-    return {}
+    if not group.can_worsen:
+        return {}
+    return extents(group.at_risk, group.differences) | ({MISSING: Decimal(group.missing)} if group.missing else {})
 
 
 def apart(left: Value, right: Value) -> str | None:
@@ -181,18 +181,31 @@ def encoded(values: Mapping[str, Value]) -> list[Any]:
     return [[column, encode(value)] for column, value in values.items()]
 
 
-def _nearby(group: DuplicateGroup) -> dict[str, Any]:
+def _nearby(group: Group) -> dict[str, Any]:
     nearest = [[member_name(record), encoded(record.values), encode(record.at)] for record in group.nearby]
     return {"nearby": {"records": group.nearby_records, "nearest": nearest}} if nearest else {}
 
 
-def _links(group: DuplicateGroup) -> dict[str, Any]:
+def _links(group: Group) -> dict[str, Any]:
     """Return the links between records that are stored: each once, in order."""
     if not group.links:
         return {}
     places = _places(group.members)
-    links = [[places[link.first], places[link.second], list(link.keys), link.bridge] for link in group.links]
+    links = [
+        [places[link.first], places[link.second], list(link.keys), link.bridge, *_evidence(link)]
+        for link in group.links
+    ]
     return {"links": [link for link in links if link[0] != link[1]]}
+
+
+def _evidence(link: Link) -> list[str | None]:
+    """Return the detail of a link and its weight as text; nothing if it has neither."""
+    weight = None if link.weight is None else str(link.weight)
+    return [link.detail, weight] if link.detail or weight else []
+
+
+def _read_evidence(detail: str = "", weight: str | None = None) -> tuple[str, Decimal | None]:
+    return detail, None if weight is None else Decimal(weight)
 
 
 def _places(members: Sequence[Member]) -> list[int]:

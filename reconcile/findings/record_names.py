@@ -10,8 +10,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from reconcile.findings.identity import decode, encode
-from rules.compact import encoder
 from rules.values import Type, Value, canonical, canonical_instant, canonical_number
+from rules.values.compact import encoder
 
 _JSON = encoder()
 _TAGS: Mapping[Type, str] = {

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from notifications.base import Ours
 from notifications.wording.words import plural
 from reconcile.findings.identity import public
-from rules.engines.base import ADDS_NOTHING, BalanceLine
+from rules.engines.base import ADDS_NOTHING
+from rules.groups.detection import BalanceLine
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -11,9 +11,10 @@ from typing import Protocol
 from reconcile.findings.chosen_values import GivenValue, chosen_values
 from reconcile.findings.judgement import FindingChange
 from reconcile.findings.states import State
-from rules.engines.base import Difference, Group, Link, Nearby
+from rules.groups.group import Difference, Group, Nearby
+from rules.groups.repetition import Repetition
 from rules.models import Severity
-from rules.repetition import Repetition
+from rules.pairs.evidence import Link
 from rules.values import RecordId, Value
 
 

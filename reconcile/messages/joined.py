@@ -8,7 +8,7 @@ from decimal import Decimal
 from reconcile.config.settings import Project
 from reconcile.findings.judgement import FindingChange
 from reconcile.findings.shown import Finding, FindingMember
-from rules import grouping
+from rules.groups.money import amounts
 from rules.values import add, sizes
 
 
@@ -29,5 +29,5 @@ def added_money(project: Project, finding: Finding, joined: Sequence[FindingMemb
         columns = settings.columns(member.values)
         if not {columns.amount, columns.currency_column or columns.amount} <= member.values.keys():
             return {}
-        add(money, grouping.amounts([member], columns))
+        add(money, amounts([member], columns))
     return sizes(money)

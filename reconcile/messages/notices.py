@@ -21,11 +21,12 @@ from reconcile.findings.results import RuleResult
 from reconcile.findings.shown import Finding
 from reconcile.messages import records
 from reconcile.messages.joined import added_money, joined_records
+from reconcile.messages.linked import evidence
 from reconcile.messages.news import RuleNews, gaps
 from reconcile.messages.personal import Hidden
 from reconcile.store.plans import WaitingPlan
-from rules.engines.base import BalanceLine
-from rules.forms import FormWords, counted
+from rules.groups.detection import BalanceLine
+from rules.groups.forms import FormWords, counted
 from rules.kinds.base import Rule
 from rules.values import Value
 
@@ -141,7 +142,8 @@ def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
     datasets = finding.datasets
     raw = finding.members[0].values if finding.members else {}
     by_role = defaultdict[str, list[str]](list)
-    for member, name in zip(finding.members, hidden.names(finding.members, datasets), strict=True):
+    names = hidden.names(finding.members, datasets)
+    for member, name in zip(finding.members, names, strict=True):
         by_role[member.role].append(name)
     hides_span = finding.span is None or hidden.hides_of_key(hidden.span, datasets)
     first, last = (None, None) if finding.span is None or hides_span else finding.span
@@ -184,6 +186,7 @@ def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         link=letter.project.page(f"/findings/{finding.id}") if finding.id != NO_ID else None,
         kept_by=finding.kept_by,
         display=records.displayed(letter.project, finding, hidden),
+        evidence=evidence(finding, names),
     )
 
 

@@ -13,7 +13,7 @@ from notifications.wording import words
 from reconcile.config.settings import Project
 from reconcile.findings.identity import is_of_content, public
 from reconcile.findings.shown import Named
-from rules.engines.base import Difference
+from rules.groups.group import Difference
 from rules.kinds.base import Rule
 from rules.values import PLACE, Value
 

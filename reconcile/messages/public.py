@@ -16,7 +16,8 @@ from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.results import Outcome, RuleResult, to_json
 from reconcile.findings.shown import Finding, Foreseen, Named
 from reconcile.messages.personal import Hidden
-from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Nearby
+from rules.groups.group import Difference, Nearby
+from rules.pairs.evidence import Link
 from rules.values import Value
 
 Roles = Sequence[tuple[str, Named]]
@@ -49,12 +50,9 @@ def foreseen_json(finding: Foreseen, hidden: Hidden) -> dict[str, Any]:
         **_sums(group.key, finding.datasets, len(group.members), group.at_risk, hidden),
         **_places(group.members, hidden),
     }
-    if isinstance(group, DuplicateGroup):
-        shown |= {"repetition": vars(group.repetition)} if group.repetition else {}
-        return shown | _nearby(group.nearby, group.nearby_records, finding.datasets, hidden)
-    if isinstance(group, Discrepancy):
-        shown |= _comparison(group.differences, group.reason, finding.datasets, hidden)
-    return shown
+    shown |= {"repetition": vars(group.repetition)} if group.repetition else {}
+    shown |= _nearby(group.nearby, group.nearby_records, finding.datasets, hidden)
+    return shown | _comparison(group.differences, group.reason, finding.datasets, hidden)
 
 
 def finding_json(finding: Finding, hidden: Hidden) -> dict[str, Any]:
@@ -99,13 +97,17 @@ def _optional(finding: Finding, hidden: Hidden) -> Iterator[tuple[str, Any]]:
     yield "settled", _records(settled, finding, hidden) or None
     for name in ("settled_pairs", "handled_pairs"):
         yield name, [_records(pair, finding, hidden) for pair in getattr(finding, name)] or None
-    links = [
-        {"records": [link.first, link.second], "keys": list(link.keys), "bridge": link.bridge} for link in finding.links
-    ]
-    yield "links", links or None
+    yield "links", [_link(link) for link in finding.links] or None
     yield from _comparison(finding.differences, finding.form_reason, finding.datasets, hidden).items()
     yield from _places(finding.members, hidden).items()
     yield from _nearby(finding.nearby, finding.nearby_records, finding.datasets, hidden).items()
+
+
+def _link(link: Link) -> dict[str, Any]:
+    """Return what joins two records; only a rule that words its evidence gives more than keys."""
+    shown = {"records": [link.first, link.second], "keys": list(link.keys), "bridge": link.bridge}
+    evidence = {"detail": link.detail or None, "weight": None if link.weight is None else public(link.weight)}
+    return shown | {name: value for name, value in evidence.items() if value is not None}
 
 
 def chosen_values(finding: Finding, hidden: Hidden) -> list[dict[str, Any]]:

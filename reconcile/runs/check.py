@@ -30,10 +30,11 @@ from reconcile.findings.results import FindingCounts, RuleFailure, RuleResult
 from reconcile.messages.personal import Hidden
 from reconcile.telemetry import defects
 from reconcile.tracking.remember import RuleOutcome
-from rules.engines.base import Choice, Detection, Unanswerable
-from rules.engines.scope import Scope
-from rules.forms import counted
-from rules.implausible import KeyTooCommon
+from rules.engines.base import Choice, Unanswerable
+from rules.groups.detection import Detection
+from rules.groups.forms import counted
+from rules.groups.implausible import KeyTooCommon
+from rules.groups.scope import Scope
 from rules.kinds.base import Rule
 
 ACTOR = "reconcile"

@@ -27,9 +27,9 @@ from reconcile.findings.results import RuleFailure
 from reconcile.runs.check import Order, Readers, check
 from reconcile.runs.copies import Copies, Place, Wish
 from rules import values
-from rules.engines.base import Group
+from rules.groups.group import Group
 from rules.kinds.base import Rule
-from rules.packed import Packed
+from rules.values.packed import Packed
 
 T = TypeVar("T")
 State = Literal["unchanged", "compared", "added", "removed", "failed"]

@@ -21,10 +21,9 @@ from reconcile.runs.shared import SharedReads
 from reconcile.store import Store, Transaction
 from reconcile.tracking import apart, remember
 from reconcile.tracking.renaming import Renamed, Renaming
-from rules.engines.base import Discrepancy
 from rules.kinds.base import Rule
 from rules.models import Severity
-from rules.packed import Packed
+from rules.values.packed import Packed
 
 
 def rehearse(order: Order, tools: Readers, store: Store | None, lists: Lists = Lists.ALL) -> RunReport:
@@ -151,5 +150,5 @@ def _foreseen(rule: Rule, verdicts: Iterable[Verdict], lists: Lists) -> Iterator
         is_listed = lists is Lists.ALL or verdict.change not in _UNCHANGED
         if is_listed and (group := verdict.group) is not None:
             fixed = (rule.name, rule.kind, rule.dataset, rule.severity)
-            phrase = rule.phrase(group.form, group.differences if isinstance(group, Discrepancy) else ())
+            phrase = rule.phrase(group.form, group.differences)
             yield Foreseen(verdict.finding, *fixed, verdict.change, group, rule.member_datasets, phrase)

@@ -17,8 +17,9 @@ from reconcile.detection.detect import Detected
 from reconcile.detection.subject import Subject, replicas_of
 from reconcile.runs.check import Order, Readers
 from reconcile.runs.history import in_words
-from rules import grouping
-from rules.kinds.base import Fitted, Rule, Sample
+from rules.engines import answers
+from rules.groups.sample import Sample
+from rules.kinds.base import Fitted, Rule
 from rules.values import Value, order_key
 
 SAMPLES = 3
@@ -84,7 +85,7 @@ def _samples(fitted: Fitted, name: str, subject: Subject, slot: dt.datetime) -> 
 
 
 def _rows(batch: pa.RecordBatch) -> list[dict[str, Value]]:
-    return grouping.rows(pa.Table.from_batches([batch.slice(0, _SAMPLED)]))
+    return answers.rows(pa.Table.from_batches([batch.slice(0, _SAMPLED)]))
 
 
 def _is_changed(sample: Sample) -> bool:

@@ -22,7 +22,7 @@ from reconcile.runs.check import ACTOR
 from reconcile.store import Store, Transaction, carried, watermarks
 from reconcile.store.watermarks import Watermark
 from reconcile.tracking.known_groups import StoredGroups
-from rules.engines.scope import Unscoped
+from rules.groups.scope import Unscoped
 from rules.kinds.base import Rule
 
 FORM = 2

@@ -10,8 +10,8 @@ from reconcile.cleaning.planning.binding import HARMLESS_IN_SOURCE, bound
 from reconcile.config.settings import Project
 from reconcile.findings.identity import RuleIdentity
 from reconcile.store import Transaction, recognised
+from rules.groups.recognised import Recognition
 from rules.kinds.base import Rule
-from rules.recognised import Recognition
 
 _FORM = 1
 """Raise it when groups are built otherwise: every group is then built once more."""

@@ -25,8 +25,8 @@ from reconcile.findings.record_names import RecordIds, untyped
 from reconcile.runs.check import Order, Readers
 from reconcile.store import Transaction, record_names
 from reconcile.tracking.renaming import Renamed, Renaming, rename
-from rules import grouping
 from rules.document.mistakes import listed
+from rules.engines import answers
 from rules.engines.compile import Columns
 from rules.kinds.base import Rule
 from rules.values import Type, Value, filled
@@ -210,7 +210,7 @@ def _ids(named: Named, tell: Callable[[int], None]) -> Iterator[tuple[str | None
         for batch in scan.reader:
             read += batch.num_rows
             tell(read)
-            for row in grouping.rows(pa.Table.from_batches([batch])):
+            for row in answers.rows(pa.Table.from_batches([batch])):
                 yield _name(row, was), _name(row, own)
     finally:
         scan.close()

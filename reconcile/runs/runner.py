@@ -43,10 +43,10 @@ from reconcile.store import slots as stored_slots
 from reconcile.telemetry import defects, traces
 from reconcile.tracking import apart, progress, remember
 from reconcile.tracking.renaming import Renamed
-from rules.implausible import KeyTooCommon
+from rules.groups.implausible import KeyTooCommon
 from rules.kinds.base import Rule
 from rules.models import Severity
-from rules.packed import Packed
+from rules.values.packed import Packed
 
 LEASE = dt.timedelta(seconds=60)
 LATER = dt.timedelta(minutes=1)

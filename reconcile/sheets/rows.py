@@ -16,11 +16,13 @@ from reconcile.deciding.decisions import DECISIONS
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.messages import records
+from reconcile.messages.linked import evidence
 from reconcile.store import Transaction
 from reconcile.store.columns import json_text
 from reconcile.store.plans import StoredPlan
 from reconcile.store.sealing import RowsUnreadable
 from reconcile.views.findings import FindingView, of_all, records_of
+from rules.kinds.base import Rule
 from rules.values import canonical_instant
 
 Cell = str | int | Decimal | dt.datetime | None
@@ -102,7 +104,7 @@ class Rows:
             "key": ", ".join(f"{name} = {'' if value is None else value}" for name, value in view.key.items()),
             **{role: _some(view.names(role)) for role in ROLES},
             **{f"money {currency}": amount for currency, amount in view.money.items()},
-            "why": None if rule is None else rule.because(finding.form),
+            "why": _why(rule, finding, view),
             "would_happen": None if plan is None else _title(plan, view),
             "link": self.application.project.page(f"/findings/{finding.id}"),
             "plan": None if plan is None else plan.plan_hash,
@@ -125,6 +127,12 @@ _OF_VIEW = ("id", "rule", "severity", "state", "form", "records", "at_risk", "fi
 def _some(names: Sequence[str]) -> str:
     shown = ", ".join(names[:_NAMED])
     return f"{shown} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else shown
+
+
+def _why(rule: Rule | None, finding: Finding, view: FindingView) -> str | None:
+    """Return why the records belong together, and by what pairs of them are alike if the rule says so."""
+    pairs = evidence(finding, view.record_names)[:_NAMED]
+    return " ".join([*([rule.because(finding.form)] if rule else []), *(f"{pair}." for pair in pairs)]) or None
 
 
 def _title(plan: StoredPlan, view: FindingView) -> str:

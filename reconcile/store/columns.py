@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from rules.compact import encoder
 from rules.values import canonical_instant
+from rules.values.compact import encoder
 
 
 class Word(TypeDecorator[str]):

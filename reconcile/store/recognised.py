@@ -18,7 +18,7 @@ from reconcile.store.finding_memory import CHUNK, chunks
 from reconcile.store.tables import finding_members, findings
 from rules import values
 from rules.engines.base import Positions
-from rules.recognised import Digests, Mask
+from rules.groups.recognised import Digests, Mask
 
 _PLAIN = tuple(state.value for state in (State.OPEN, State.AWAITING, State.APPROVED))
 """States in which a finding is known, and stays what it is, while its group is the same."""

@@ -11,7 +11,7 @@ from reconcile.findings.identity import id_of, is_erased, record_of
 from reconcile.findings.states import State
 from reconcile.store import Store, judgements, watermarks
 from reconcile.store.watermarks import OpenFinding
-from rules.engines.scope import KnownGroup, Unscoped
+from rules.groups.scope import KnownGroup, Unscoped
 from rules.values import RecordId, Value
 
 

@@ -24,10 +24,10 @@ from reconcile.tracking.names import assign
 from reconcile.tracking.scoped import KeyTexts
 from reconcile.tracking.writer import ACTOR, Writer
 from rules import values
-from rules.engines.base import Discrepancy, Group
-from rules.engines.scope import Scope
-from rules.packed import Packed
-from rules.recognised import PartlyBuilt
+from rules.groups.group import Group
+from rules.groups.recognised import PartlyBuilt
+from rules.groups.scope import Scope
+from rules.values.packed import Packed
 
 _KNOWN = (FindingChange.KNOWN, FindingChange.SHRUNK)
 _BACK = (FindingChange.REOPENED, FindingChange.WOKEN)
@@ -247,7 +247,7 @@ class _Tally:
                 if verdict.change not in _DECIDED:
                     values.add(self._money, verdict.group.at_risk)
                     self._forms[verdict.group.form] += 1
-                    if isinstance(verdict.group, Discrepancy) and verdict.group.form == "mismatch":
+                    if verdict.group.form == "mismatch":
                         self._differing.update({each.column for each in verdict.group.differences})
 
     def add_unchanged(self, findings: Recognised) -> None:

@@ -11,8 +11,8 @@ from reconcile.findings.states import Event
 from reconcile.store import Transaction, carried
 from reconcile.store import finding_memory as memory
 from reconcile.store.finding_memory import Memory, decode_key
-from rules.engines.base import Group
-from rules.engines.scope import Scope
+from rules.groups.group import Group
+from rules.groups.scope import Scope
 
 _DIFFERENT = (
     *(Event.OPENED, Event.GREW, Event.SHRANK, Event.VANISHED, Event.CAME_BACK, Event.HANDLED, Event.DISMISSED),

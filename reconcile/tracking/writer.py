@@ -16,7 +16,7 @@ from reconcile.store import Transaction, finding_states
 from reconcile.store import finding_memory as memory
 from reconcile.store.finding_memory import Entered, Memory, Row
 from reconcile.tracking.names import Names
-from rules.engines.base import Group
+from rules.groups.group import Group
 
 ACTOR = "reconcile"
 _PLANNED = (State.AWAITING, State.APPROVED)

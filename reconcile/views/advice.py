@@ -17,7 +17,7 @@ from functools import partial
 from notifications.wording import words
 from reconcile.findings.shown import Finding
 from reconcile.messages.personal import Hidden
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
 from rules.expressions import parse
 from rules.values import Value
 

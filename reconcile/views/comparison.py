@@ -25,7 +25,7 @@ from reconcile.messages.personal import Hidden
 from reconcile.messages.public import foreseen_json
 from reconcile.runs.comparison import Answer, ReleaseComparison, RuleComparison, compare_releases
 from reconcile.schedule.slots import slot_text
-from rules.engines.base import Group
+from rules.groups.group import Group
 
 if TYPE_CHECKING:
     from reconcile.app import Application

@@ -13,7 +13,7 @@ from reconcile.config.settings import Project
 from reconcile.findings.identity import public
 from reconcile.messages.personal import Hidden
 from reconcile.runs.explanation import Explanation
-from rules.kinds.base import Sample
+from rules.groups.sample import Sample
 from rules.values import Value
 
 _WIDEST = 28

@@ -15,7 +15,7 @@ from reconcile.messages.personal import Hidden
 from reconcile.store.finding_search import Amount
 from reconcile.store.findings import AmountRange, FindingFilter, kinds_of
 from rules.document.mistakes import short, suggestion
-from rules.forms import form_words
+from rules.groups.forms import form_words
 from rules.models import Severity
 
 if TYPE_CHECKING:

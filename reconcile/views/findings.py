@@ -18,15 +18,15 @@ from reconcile.findings.keeper import CHOOSABLE, handle_of
 from reconcile.findings.payload import DUPLICATE, apart
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import IN_HAND, LIVE, PlanState, State
-from reconcile.messages import records
+from reconcile.messages import linked, records
 from reconcile.messages.personal import Hidden
 from reconcile.messages.public import finding_json
 from reconcile.messages.records import SideBySide, local, rule_of
 from reconcile.people.roles import Person
 from reconcile.store.findings import FindingFilter, count, find, get, some
 from reconcile.store.sealing import RowsUnreadable
-from rules.engines.base import Difference
-from rules.forms import form_words
+from rules.groups.forms import form_words
+from rules.groups.group import Difference
 from rules.values import Value
 
 if TYPE_CHECKING:
@@ -418,12 +418,9 @@ class FindingDetail(FindingView):
 
     @property
     def links(self) -> Iterator[str]:
-        """Which records agree by which key, the links that hold the group together first."""
+        """What joins which records, the links that hold the group together first."""
         names = self._hidden.names(self._finding.members, self._finding.datasets)
-        for link in sorted(self._finding.links, key=lambda link: not link.bridge):
-            keys = [self.alternatives[key] if key < len(self.alternatives) else f"key {key + 1}" for key in link.keys]
-            pair = f"{names[link.first]} and {names[link.second]}"
-            yield f"only {words.listed(keys)} links {pair}" if link.bridge else f"{pair} agree by {words.listed(keys)}"
+        return linked.sentences(self._finding, names, self.alternatives)
 
     @property
     def remarks(self) -> Iterator[str]:

@@ -20,7 +20,7 @@ from reconcile.messages.personal import Hidden
 from reconcile.store.finding_search import Amount, begins_with, candidates, folded, in_key, is_of_record
 from reconcile.store.findings import FindingFilter, some
 from reconcile.views.findings import FindingView, of_all
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
 from rules.normalise import chain_type, normalise
 from rules.values import Type, Value
 

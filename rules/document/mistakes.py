@@ -59,3 +59,7 @@ def short(value: str, limit: int = 60) -> str:
     """Shorten a value for a sentence: one line of at most `limit` characters."""
     line = " ".join(value.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+class RuleError(ValueError):
+    """A rule that cannot be used as written; the message is one sentence a user can act on."""

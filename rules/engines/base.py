@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
-from rules import values as sums
-from rules.calendar import ONLY_WEEKENDS, Calendar
-from rules.engines.scope import Scope
-from rules.repetition import Repetition
-from rules.values import RecordId, Schema, Value
+from rules.models.calendar import ONLY_WEEKENDS, Calendar
+from rules.values import Schema
 
 if TYPE_CHECKING:  # findings are shown without the engines
     import numpy as np
@@ -112,186 +107,6 @@ class Skipped:
 
 
 @dataclass(frozen=True)
-class Member:
-    """One record of a group. `values` holds the raw values of the columns the finding shows.
-
-    `dataset` is None for a record of the rule's first dataset.
-    """
-
-    id: RecordId
-    values: Mapping[str, Value]
-    dataset: str | None = None
-
-
-@dataclass(frozen=True)
-class Nearby(Member):
-    """A record outside a window but near a record inside; `at` is its value in the window's column."""
-
-    at: Value = field(kw_only=True)
-
-
-@dataclass(frozen=True)
-class Group(ABC):
-    """Records that a rule found together, each in a role.
-
-    `key` maps key column to normalised value. `money` is the amount at risk per currency, with its sign. `span` is the
-    first and last instant (or number) of the rule's `gap`/`window` column. `form` says what is wrong with the records.
-    `digest` is equal for equal groups of a rule, if it computes one; see `rules.recognised`.
-    """
-
-    key: Mapping[str, Value]
-    form: str = field(kw_only=True)
-    money: Mapping[str, Decimal] = field(default_factory=dict, kw_only=True)
-    span: tuple[Value, Value] | None = field(default=None, kw_only=True)
-    digest: str | None = field(default=None, kw_only=True, compare=False, repr=False)
-
-    @property
-    @abstractmethod
-    def roles(self) -> tuple[tuple[str, Member], ...]:
-        """Each record with its role, in the order in which the finding shows them; at least one."""
-
-    @property
-    def members(self) -> tuple[Member, ...]:
-        return tuple(member for _, member in self.roles)
-
-    @property
-    def anchor(self) -> Member:
-        """The first record."""
-        return self.members[0]
-
-    @property
-    def at_risk(self) -> dict[str, Decimal]:
-        """The size of `money`, for messages and for ranking findings."""
-        return sums.sizes(self.money)
-
-
-@dataclass(frozen=True)
-class Link:
-    """Two records, by their positions in `members`, that agree by these keys, by their positions in `key: {any: …}`.
-
-    Without a `bridge` the group would fall apart.
-    """
-
-    first: int
-    second: int
-    keys: tuple[int, ...]
-    bridge: bool = False
-
-
-@dataclass(frozen=True)
-class DuplicateGroup(Group):
-    """A group of records for the same thing: the keeper, then surplus in the order to handle it.
-
-    A record that a query lists alone is a keeper without surplus. `money` is the sum over the surplus, if there is any.
-    `nearby` are the nearest of the `nearby_records` with the same key that are in another window but near a record of
-    the group. `links` say which pairs agree by which keys. `excepted` is True if the rule lists two of the records as
-    different, which others connect. `repetition` is given by a rule that numbers equal records. `priced` names the
-    columns of `money` in the records' values, by their dataset.
-    """
-
-    keeper: Member
-    surplus: tuple[Member, ...]
-    nearby: tuple[Nearby, ...] = ()
-    nearby_records: int = 0
-    links: tuple[Link, ...] = ()
-    excepted: bool = field(default=False, compare=False)
-    repetition: Repetition | None = None
-    priced: Mapping[str | None, MoneyColumns] = field(default_factory=dict, compare=False, repr=False)
-    form: str = field(default="duplicate", init=False)
-
-    @property
-    def roles(self) -> tuple[tuple[str, Member], ...]:
-        return (("keeper", self.keeper), *(("surplus", member) for member in self.surplus))
-
-    @property
-    def members(self) -> tuple[Member, ...]:
-        return (self.keeper, *self.surplus)
-
-    @property
-    def anchor(self) -> Member:
-        return self.keeper
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A field in which two records, or two bundles of records, differ.
-
-    `column` is its name for people: the left column, or `left / right` if their names differ.
-    """
-
-    column: str
-    left: Value
-    right: Value
-    left_column: str
-    right_column: str
-
-
-@dataclass(frozen=True)
-class Discrepancy(Group):
-    """Records of two datasets, or of one of them, that should agree with each other and do not.
-
-    `form` is left_only, right_only, mismatch, duplicate_left, duplicate_right, unbalanced, ambiguous or near_miss.
-    `money` is the unmatched amount or the difference. `reason` explains the form, like "no key"; it holds no value of a
-    record. Without a match key, `key` holds the side and the record's id.
-    """
-
-    form: str
-    left: tuple[Member, ...] = ()
-    right: tuple[Member, ...] = ()
-    differences: tuple[Difference, ...] = ()
-    reason: str | None = None
-
-    @property
-    def roles(self) -> tuple[tuple[str, Member], ...]:
-        return (*(("left", member) for member in self.left), *(("right", member) for member in self.right))
-
-    @property
-    def members(self) -> tuple[Member, ...]:
-        return (*self.left, *self.right)
-
-
-@dataclass(frozen=True)
-class Failure(Group):
-    """A record that fails a check. `form` is condition, or gap for the record before one.
-
-    `key` holds the values that fail, those of the previous record among them. `missing` counts the numbers that a gap
-    lacks. `money` is the record's own. `beside` are the records whose values the key shows under other names.
-    """
-
-    form: str
-    record: Member
-    missing: int = 0
-    beside: tuple[Member, ...] = field(default=(), compare=False)
-
-    @property
-    def roles(self) -> tuple[tuple[str, Member], ...]:
-        return (("record", self.record),)
-
-    @property
-    def members(self) -> tuple[Member, ...]:
-        return (self.record,)
-
-
-@dataclass(frozen=True)
-class BalanceLine:
-    """The balance of two datasets in one currency: `left` - `right` is what the other amounts explain, exactly.
-
-    `matched` is the difference of the money of matched records: what the tolerance allows, or more if the rule compares
-    other amounts. `explained` is that of the findings, also `by_form` where it is not zero, `not_reported` that of
-    forms which the rule does not report, and `not_yet_due` that of records that may still find their partner.
-    """
-
-    currency: str
-    left: Decimal
-    right: Decimal
-    matched: Decimal
-    explained: Decimal
-    not_yet_due: Decimal
-    by_form: Mapping[str, Decimal] = field(default_factory=dict)
-    not_reported: Decimal = Decimal(0)
-
-
-@dataclass(frozen=True)
 class IdentityProblem:
     """The reason a dataset's `id` does not identify its records: findings are valid, cleaning is off."""
 
@@ -300,54 +115,6 @@ class IdentityProblem:
 
     def __bool__(self) -> bool:
         return bool(self.nulls or self.repeated)
-
-
-@dataclass(frozen=True)
-class Detection:
-    """One rule's answer. `scanned` counts records after `where`, `read` before it; `scanned_of`, `read_of` and
-    `identity_of` are those of each of several datasets.
-
-    A comparison of two datasets also gives its `balance`, the number of `matched` pairs, the records `not_yet_due`,
-    and the pairs that are `interchangeable` with others. `listed` are the pairs known to be different, by the dataset
-    that lists them, and `mapped` the values that `map` looks up, by the dataset that has them.
-
-    `unread_of` are the records of each dataset that were not read, because their `where` is certain to be false; they
-    are counted in `read`. An incremental detection gives its `scope`: it read only records of these keys, and counts
-    only what it read.
-    """
-
-    rule: str
-    engine: str
-    read: int
-    scanned: int
-    skipped: tuple[Skipped, ...]
-    groups: Sequence[Group]
-    identity: IdentityProblem = IdentityProblem()
-    statements: tuple[str, ...] = ()
-    read_of: Mapping[str, int] = field(default_factory=dict)
-    scanned_of: Mapping[str, int] = field(default_factory=dict)
-    identity_of: Mapping[str, IdentityProblem] = field(default_factory=dict)
-    balance: tuple[BalanceLine, ...] = ()
-    matched: int | None = None
-    not_yet_due: int = 0
-    interchangeable: int = 0
-    listed: Mapping[str, int] = field(default_factory=dict)
-    mapped: Mapping[str, int] = field(default_factory=dict)
-    scope: Scope | None = None
-    unread_of: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def unread(self) -> int:
-        return sum(self.unread_of.values())
-
-    def of(self, dataset: str) -> Detection:
-        """Return what was counted in one of the rule's datasets, with all groups; what is not told apart stays."""
-        unread = {dataset: self.unread_of.get(dataset, 0)}
-        counted = replace(self, read=self.read_of.get(dataset, self.read), unread_of=unread)
-        of_dataset = dataset if dataset in self.scanned_of else None
-        skipped = tuple(entry for entry in self.skipped if entry.dataset == of_dataset)
-        identity = self.identity_of.get(dataset, self.identity)
-        return replace(counted, scanned=self.scanned_of.get(dataset, self.scanned), skipped=skipped, identity=identity)
 
 
 @dataclass(frozen=True)

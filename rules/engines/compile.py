@@ -12,12 +12,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from rules import values
-from rules.calendar import ONLY_WEEKENDS, Calendar
-from rules.document.mistakes import listed
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError, listed
 from rules.expressions import BoundExpression, parse
 from rules.functions import WAREHOUSES, exact, filled, in_calendar, is_ascii, micros_between, plain, strip
 from rules.models import Distance, KeyPart, Percent
+from rules.models.calendar import ONLY_WEEKENDS, Calendar
 from rules.normalise import Exactness, chain_function, chain_sql, chain_type, never_blank, never_empty, weakest
 from rules.normalise.shortcuts import simple_forms
 from rules.values import Column, Schema, Type, Value, canonical

@@ -18,8 +18,7 @@ from typing import Any
 
 import duckdb
 
-from rules.document.mistakes import short, suggestion
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError, short, suggestion
 
 _SLOT = b"slot"
 _NO_SLOT = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rules.engines.base import Group
 from rules.examples.typed import GroupShape, Reference, TypedExample
+from rules.groups.group import Group
 from rules.values import canonical_json
 
 

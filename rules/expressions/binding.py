@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
-from rules.calendar import Calendar
 from rules.expressions import comparing, computing
 from rules.expressions.calls import CALLS
 from rules.expressions.hints import column_advice
@@ -30,6 +29,7 @@ from rules.expressions.tree import (
 )
 from rules.expressions.typed import EVERYWHERE, CompileTarget, Typed, computed
 from rules.functions import DIALECTS
+from rules.models.calendar import Calendar
 from rules.normalise import Exactness
 from rules.values import Column, Schema, Type, Value, filled
 

@@ -6,10 +6,10 @@ import datetime as dt
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rules.calendar import ONLY_WEEKENDS
 from rules.expressions.binding import Binder
 from rules.expressions.parser import tree
 from rules.expressions.tree import Among, Binary, Call, Logic, Name, Node, walk
+from rules.models.calendar import ONLY_WEEKENDS
 from rules.values import Schema, Type, Value
 
 _TURNED = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from rules.calendar import ONLY_WEEKENDS, Calendar
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
 from rules.expressions.parser import ExpressionError, tree
 from rules.expressions.shapes import AGGREGATES, FUNCTIONS, check_calls
 from rules.expressions.tree import Call, Name, Node, walk
+from rules.models.calendar import ONLY_WEEKENDS, Calendar
 from rules.values import Schema, Type, Value
 
 if TYPE_CHECKING:  # parsing an expression must not import SQLAlchemy

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeVar
 
-from rules.document.mistakes import short
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError, short
 from rules.expressions.hints import sign_advice, word_advice
 from rules.expressions.tree import (
     Among,

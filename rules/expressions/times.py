@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rules.calendar import Calendar
 from rules.expressions.typed import NOWHERE, Typed, derived, no_sql
 from rules.functions import calendar_field
+from rules.models.calendar import Calendar
 from rules.normalise import Exactness
 from rules.normalise.times import day, in_zone
 from rules.values import Type, Value

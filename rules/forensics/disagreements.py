@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
-from rules.engines.base import Difference
 from rules.forensics.amounts import Amounts, constant_fee, day, is_hundredfold, is_opposite, number, swaps_digits
 from rules.forensics.chance import LOOKS_LIKE, MOST, ONE_DAY, Claim, binomial_tail, strongest
 from rules.forensics.overlaps import Overlaps
 from rules.forensics.unmatched import Columns, Pair, Record, Unmatched
+from rules.groups.group import Difference
 from rules.values import Value
 
 _ERRORS: Mapping[str, Callable[[Decimal, Decimal], bool]] = {

@@ -10,7 +10,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from rules.functions.dialects import arguments
-from rules.normal_forms import INVISIBLE
+from rules.values.normal_forms import INVISIBLE
 
 # Every character for which str.isspace() is true, so that trimming in SQL can mean what str.strip() means.
 WHITE_SPACE = (

@@ -7,7 +7,6 @@ answers those that need a dataset's columns. `Kind.fit` makes it once and loads 
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,38 +15,28 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol, Self, 
 from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, SkipValidation, WithJsonSchema
 
 from rules.cleaning import APPROVAL_SCHEMA, ApprovalPolicy, Clean, Limits, parse_approval, parse_expiry
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
 from rules.examples.example import SCHEMA as EXAMPLES_SCHEMA
 from rules.examples.example import Example
 from rules.expressions import parse
-from rules.forms import FormWords, form_words
-from rules.lookups import Lookup
+from rules.groups.forms import FormWords, form_words
 from rules.models import Duration, Keep, KeyPart, Severity, SeverityField, Strict, parse_duration
+from rules.models.lookups import Lookup
 from rules.normalise.times import PERIODS
-from rules.values import canonical_json
 
 if TYPE_CHECKING:  # a configuration is read without the engines
-    from rules.engines.base import Detection, Difference, Group, Records, Relation, Stop
+    from rules.engines.base import Records, Relation, Stop
     from rules.engines.compile import Columns
-    from rules.engines.scope import Changed, KnownGroups
-    from rules.recognised import Recognition
-    from rules.values import RecordId, Value
+    from rules.groups.detection import Detection
+    from rules.groups.group import Difference, Group
+    from rules.groups.recognised import Recognition
+    from rules.groups.sample import Sample
+    from rules.groups.scope import Changed, KnownGroups
+    from rules.pairs.evidence import JudgedPairs
+    from rules.values import Value
 
 SettingPath = tuple[str | int, ...]
 """The path of a setting in a rule: its key, then keys and positions inside."""
-LinkingValues = frozenset[tuple[str, str]]
-"""Columns with values by which records agree, in canonical JSON."""
-JudgedPairs = Mapping[frozenset[tuple[str | None, str]], LinkingValues]
-"""Pairs that people judged to be different, with the values that linked them then. A record is named by its dataset
-(None for the rule's first one) and its id in canonical JSON."""
-
-
-def linking_values(items: Iterable[tuple[str, Value]]) -> LinkingValues:
-    """Return the columns and values of a key, which may name a second value of a column `email (2)`."""
-    return frozenset((_NUMBER.sub("", column), canonical_json([value])) for column, value in items)
-
-
-_NUMBER = re.compile(r" \([0-9]+\)$")
 
 
 class Rule(Strict):
@@ -325,18 +314,6 @@ class DoesNotFit(RuleError):
 
 Rows = Sequence[Mapping[str, "Value"]]
 """Records as a source gives them: all columns of the dataset except derived ones."""
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A record as a rule compares it. `compared` holds each compared column, with its value before and after
-    normalising; `values` are the raw values of the columns that a finding shows. `dataset` is as in `Member`.
-    """
-
-    id: RecordId
-    values: Mapping[str, Value]
-    compared: tuple[tuple[str, Value, Value], ...]
-    dataset: str | None = None
 
 
 class Fitted(Protocol):

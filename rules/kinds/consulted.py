@@ -9,10 +9,10 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from rules import grouping
+from rules.document.mistakes import RuleError
+from rules.engines import answers
 from rules.engines.base import Records, Relation, Streamed
 from rules.engines.compile import Columns
-from rules.errors import RuleError
 from rules.expressions import BoundExpression, parse
 from rules.kinds.base import DoesNotFit
 from rules.values import Value
@@ -79,4 +79,4 @@ def rows(records: Records, columns: tuple[str, ...]) -> Iterator[Row]:
     """Read the records one by one."""
     assert isinstance(records, Streamed)  # noqa: S101 - what a rule does not compare is streamed
     for batch in records.open(columns):
-        yield from grouping.rows(pa.Table.from_batches([batch]))
+        yield from answers.rows(pa.Table.from_batches([batch]))

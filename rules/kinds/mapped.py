@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from rules import fitting
-from rules.engines.base import Detection, Records, Relation, Skipped, Stop, Unanswerable
+from rules.engines.base import Records, Relation, Skipped, Stop, Unanswerable
 from rules.engines.compile import Columns
-from rules.kinds.base import Conditional, DoesNotFit, Fitted, Rows, Rule, Sample
+from rules.groups.detection import Detection
+from rules.groups.sample import Sample
+from rules.kinds.base import Conditional, DoesNotFit, Fitted, Rows, Rule
 from rules.kinds.consulted import Consulted, Counts, Row, rows
-from rules.lookups import TYPES, Lookup, LookupTable
 from rules.models import Keep, Step, with_steps
+from rules.models.lookups import TYPES, Lookup, LookupTable
 from rules.values import Type, Value, canonical
 
 R = TypeVar("R", bound=Rule)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rules.errors import RuleError
-from rules.lookups import Lookup, LookupTable
+from rules.document.mistakes import RuleError
 from rules.models import Step
+from rules.models.lookups import Lookup, LookupTable
 from rules.normalise.hints import normaliser_advice
 from rules.normalise.normaliser import NORMALISERS, Exactness, Normaliser, weakest
 from rules.values import Type, Value, filled

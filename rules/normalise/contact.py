@@ -10,11 +10,11 @@ from typing import Any
 
 import idna
 
-from rules.errors import RuleError
-from rules.normal_forms import normalised, visible
+from rules.document.mistakes import RuleError
 from rules.normalise.normaliser import Normaliser, no_argument
 from rules.normalise.text import simple_lower
 from rules.values import Type
+from rules.values.normal_forms import normalised, visible
 
 _TEXT = {Type.TEXT: Type.TEXT}
 _BRACKETS = re.compile(r"<([^<>]*)>\s*$")

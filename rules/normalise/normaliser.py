@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
 from rules.values import Type, Value
 
 if TYPE_CHECKING:  # see built_in

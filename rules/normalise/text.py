@@ -7,11 +7,11 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rules import lookups
-from rules.lookups import Lookup, LookupTable
-from rules.normal_forms import normalised, visible
+from rules.models import lookups
+from rules.models.lookups import Lookup, LookupTable
 from rules.normalise.normaliser import Exactness, Normaliser, built_in, no_argument
 from rules.values import Type, Value
+from rules.values.normal_forms import normalised, visible
 
 _TEXT = {Type.TEXT: Type.TEXT}
 _ALL: Mapping[str, Exactness] = dict.fromkeys(

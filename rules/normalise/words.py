@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rules.lookups import Lookup, LookupTable
 from rules.models import Step
+from rules.models.lookups import Lookup, LookupTable
 from rules.normalise.normaliser import NORMALISERS
 
 

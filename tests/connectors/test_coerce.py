@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from connectors.coerce import Coercion
 from connectors.declared import Notation, declared
 from connectors.errors import ColumnTypeUnknown
-from rules.normal_forms import INVISIBLE
+from rules.values.normal_forms import INVISIBLE
 
 NAIVE = dt.datetime(2026, 10, 25, 2, 30)  # noqa: DTZ001 - a naive time is what is tested
 EARLY = dt.datetime(2026, 10, 25, 0, 30, tzinfo=dt.UTC)

@@ -49,7 +49,7 @@ INTERNAL = {
     "a mistake of the configuration, told with its place; of a rule in Python, a ValueError": (
         "reconcile.schedule.schedules.ScheduleRefused",
         "rules.engines.select.SelectRefused",
-        "rules.errors.RuleError",
+        "rules.document.mistakes.RuleError",
         "rules.expressions.parser.ExpressionError",
         "rules.kinds.base.DoesNotFit",
     ),

@@ -13,9 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from connectors.coerce import BLANKS
-from rules.engines.base import Detection, MoneyColumns
+from rules.engines.base import MoneyColumns
 from rules.expressions import ExpressionError, parse, parse_group
 from rules.functions import WHITE_SPACE
+from rules.groups.detection import Detection
 from rules.kinds.duplicates import DuplicatesRule
 from rules.models import Step
 from rules.normalise import normalise

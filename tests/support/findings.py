@@ -17,8 +17,8 @@ from reconcile.store import findings as stored
 from reconcile.store import tables
 from reconcile.tracking import progress
 from reconcile.tracking.remember import RuleOutcome, record
-from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Group, Member
-from rules.engines.scope import Scope
+from rules.groups.group import Difference, Discrepancy, DuplicateGroup, Group, Member
+from rules.groups.scope import Scope
 from rules.models import Severity
 from rules.values import Value
 from tests.support.office import Office

@@ -25,7 +25,7 @@ import sqlalchemy as sa
 
 from reconcile.audit import log
 from reconcile.store import Store, key, tables
-from rules.kinds.duplicates import groups
+from rules.groups import keyed as groups
 from tests.support import next_version
 from tests.support.forked import SERVER
 

@@ -18,6 +18,7 @@ memory_sheet = tests.toys.sheet:MemorySheet
 [reconcile.rules]
 overcounted = tests.toys.kind:Overcounted
 mirrored = tests.toys.comparison:Mirrored
+resembling = tests.toys.resembling:Resembling
 [reconcile.channels]
 letterbox = tests.toys.channel:Letterbox
 [reconcile.actions]

@@ -15,20 +15,13 @@ import duckdb
 import pyarrow as pa
 from pydantic import Field
 
-from rules import grouping
-from rules.engines.base import (
-    BalanceLine,
-    Detection,
-    Difference,
-    Discrepancy,
-    Member,
-    Records,
-    Relation,
-    Stop,
-    Streamed,
-)
+from rules.engines import answers
+from rules.engines.base import Records, Relation, Stop, Streamed
 from rules.engines.compile import Columns
-from rules.kinds.base import DatasetFacts, DoesNotFit, Rows, Rule, Sample, SettingPath
+from rules.groups.detection import BalanceLine, Detection
+from rules.groups.group import Difference, Discrepancy, Member
+from rules.groups.sample import Sample
+from rules.kinds.base import DatasetFacts, DoesNotFit, Rows, Rule, SettingPath
 from rules.models import Keep, Strict
 from rules.values import Value
 
@@ -187,7 +180,7 @@ def _text(value: Any) -> str:
 
 def _rows(records: Records, columns: tuple[str, ...]) -> Iterator[Row]:
     if isinstance(records, Streamed):
-        yield from grouping.rows(records.open(columns).read_all())
+        yield from answers.rows(records.open(columns).read_all())
     else:
         with duckdb.connect() as database:
-            yield from grouping.rows(pa.table(database.sql(records.sql(columns)).to_arrow_table()))
+            yield from answers.rows(pa.table(database.sql(records.sql(columns)).to_arrow_table()))

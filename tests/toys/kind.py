@@ -13,11 +13,16 @@ import duckdb
 import pyarrow as pa
 from pydantic import Field
 
-from rules import grouping
-from rules.engines.base import Detection, DuplicateGroup, Records, Relation, Stop, Streamed
+from rules.engines import answers
+from rules.engines.base import Records, Relation, Stop, Streamed
 from rules.engines.compile import Columns
-from rules.kinds.base import DatasetFacts, DoesNotFit, Rows, Rule, Sample, SettingPath
+from rules.groups.detection import Detection
+from rules.groups.group import DuplicateGroup, Member
+from rules.groups.ids import identified
+from rules.groups.sample import Sample
+from rules.kinds.base import DatasetFacts, DoesNotFit, Rows, Rule, SettingPath
 from rules.models import Keep
+from rules.pairs.record import by_key
 from rules.values import Value
 
 
@@ -104,7 +109,7 @@ class FittedOvercounted:
         if dataset != self.rule.dataset:
             return []
         column = self.rule.reference
-        records = grouping.identified((((row[column],), row) for row in rows), self.relation, self.needed[dataset])
+        records = identified((((row[column],), row) for row in rows), self.relation, self.needed[dataset])
         return [Sample(one.id, one.values, ((column, one.key[0], one.key[0]),)) for one in records]
 
     def _allowed(self, rows: Iterable[Mapping[str, Value]]) -> Counter[Value]:
@@ -112,20 +117,20 @@ class FittedOvercounted:
 
     def _groups(self, rows: Iterable[Mapping[str, Value]], allowed: Mapping[Value, int]) -> list[DuplicateGroup]:
         keyed = (((row[self.rule.reference],), row) for row in rows)
-        records = grouping.identified(keyed, self.relation, self.needed[self.rule.dataset])
-        keys = grouping.by_key(records)
+        records = identified(keyed, self.relation, self.needed[self.rule.dataset])
+        keys = by_key(records)
         return [self._group(alike, allowed) for alike in keys if len(alike) > max(1, allowed[alike[0].key[0]])]
 
     def _group(self, alike: Sequence[Any], allowed: Mapping[Value, int]) -> DuplicateGroup:
         alike = sorted(alike, key=lambda record: record.place)
         first = max(1, allowed[alike[0].key[0]])
-        members = [grouping.member(record, self.needed[self.rule.dataset]) for record in (alike[0], *alike[first:])]
+        members = [Member.of(record, self.needed[self.rule.dataset]) for record in (alike[0], *alike[first:])]
         return DuplicateGroup({self.rule.reference: alike[0].key[0]}, members[0], tuple(members[1:]))
 
 
 def _rows(records: Records, columns: tuple[str, ...]) -> Iterator[Mapping[str, Value]]:
     if isinstance(records, Streamed):
-        yield from grouping.rows(records.open(columns).read_all())
+        yield from answers.rows(records.open(columns).read_all())
     else:
         with duckdb.connect() as database:
-            yield from grouping.rows(pa.table(database.sql(records.sql(columns)).to_arrow_table()))
+            yield from answers.rows(pa.table(database.sql(records.sql(columns)).to_arrow_table()))

@@ -13,8 +13,8 @@ from reconcile.cleaning.actions.base import ActionPlan, ActionTable, CurrentReco
 from reconcile.cleaning.actions.values import Values
 from rules.cleaning import Clean
 from rules.document.mistakes import listed
+from rules.groups.survivorship import KEEP, STRATEGY_SCHEMA, Chosen, Strategy, check_fields, choose, parse_strategy
 from rules.models import Strict
-from rules.survivorship import KEEP, STRATEGY_SCHEMA, Chosen, Strategy, check_fields, choose, parse_strategy
 from rules.values import Type
 
 

@@ -27,7 +27,7 @@ from reconcile.store import Store
 from reconcile.store import findings as stored_findings
 from reconcile.store.plans import StoredPlan
 from reconcile.store.sealing import RowsUnreadable
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
 from rules.kinds.base import Rule
 
 CHANGED = "records that it relies on changed since it was planned"

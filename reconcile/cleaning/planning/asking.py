@@ -24,7 +24,9 @@ from reconcile.findings.results import LeftOut
 from reconcile.findings.shown import Finding
 from reconcile.store import Store, runs
 from reconcile.tracking import apart
-from rules.engines.base import Choice, Detection, Group, Unanswerable
+from rules.engines.base import Choice, Unanswerable
+from rules.groups.detection import Detection
+from rules.groups.group import Group
 from rules.kinds.base import Rule
 
 

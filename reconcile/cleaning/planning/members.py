@@ -16,7 +16,7 @@ from reconcile.findings.handled import dealt_with
 from reconcile.findings.identity import member_name, record_of
 from reconcile.findings.shown import Finding, FindingMember
 from rules.document.mistakes import listed
-from rules.engines.base import Discrepancy, DuplicateGroup, Group
+from rules.groups.group import Group
 from rules.kinds.base import Rule
 from rules.values import canonical
 
@@ -62,7 +62,7 @@ def _of_duplicates(finding: Finding, rows: Sequence[Row], groups: Sequence[Group
     if len(groups) != 1 or {record_of(member.id) for member in groups[0].members} != set(names):
         raise Stale("Its records changed since it was found: they are no longer all alike.")
     [group] = groups
-    if not isinstance(group, DuplicateGroup):
+    if group.keeper is None:
         raise AsksPerson("Its records have no keeper, so only a person can decide about them.")
     if not group.surplus:
         raise NothingToDo("It has a single record, so there is no surplus to clean.")
@@ -115,7 +115,7 @@ def _of_discrepancy(finding: Finding, rows: Sequence[Row], groups: Sequence[Grou
         phrases = listed(sorted({_phrase(rule, group) for group in groups}))
         raise Stale(f"A record arrived or changed since it was found; now: {phrases}.")
     [group] = groups
-    if not isinstance(group, Discrepancy):
+    if not group.has_sides:
         raise AsksPerson("Its records are not a discrepancy, so only a person can decide about them.")
     _must_correct(group, tools)
     names = [record_of(member.id) for member in cleaned_members(finding, rule)]
@@ -126,10 +126,10 @@ def _of_discrepancy(finding: Finding, rows: Sequence[Row], groups: Sequence[Grou
 
 
 def _phrase(rule: Rule, group: Group) -> str:
-    return rule.phrase(group.form, group.differences if isinstance(group, Discrepancy) else ())
+    return rule.phrase(group.form, group.differences)
 
 
-def _must_correct(group: Discrepancy, tools: PlanningContext) -> None:
+def _must_correct(group: Group, tools: PlanningContext) -> None:
     """Raise NothingToDo if the action sets a compared column, but not all those in which the records differ.
 
     An action that sets none of them only marks the records.
@@ -145,7 +145,7 @@ def _must_correct(group: Discrepancy, tools: PlanningContext) -> None:
         raise NothingToDo(f"It also differs in {listed(others)}, which `clean` does not correct.")
 
 
-def _evidence(group: Discrepancy, tools: PlanningContext) -> str:
+def _evidence(group: Group, tools: PlanningContext) -> str:
     """Return a digest of the records of other datasets with their values; empty if there are none."""
     others = [
         [member_name(member), [[name, canonical(value)] for name, value in sorted(member.values.items())]]

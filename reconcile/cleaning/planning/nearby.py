@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from connectors.base import Trackable
 from connectors.target import Row
 from reconcile.detection.subject import Subject
-from rules import grouping
-from rules.engines.base import Group
+from rules.engines import answers
+from rules.groups.group import Group
 from rules.kinds.base import Fitted, Neighbouring
 from rules.values import Value
 
@@ -49,4 +49,4 @@ def read(fitted: Fitted, subject: Subject, rows: Sequence[Row]) -> Nearby | None
         keys = [key for key in values if None not in key]
         if not usable or (table := view.matching(usable, keys, fitted.needed[subject.dataset.name], MOST)) is None:
             return None
-        return Nearby(fitted, grouping.rows(table), view.records())
+        return Nearby(fitted, answers.rows(table), view.records())

@@ -45,10 +45,10 @@ from reconcile.findings.shown import Finding
 from reconcile.journal.holds import name_of
 from reconcile.plugins import Kinds, kind_of
 from reconcile.store import Store
-from rules import grouping
 from rules.cleaning import Clean
 from rules.document.mistakes import listed, suggestion
 from rules.engines.base import Relation
+from rules.groups.money import money_moved, not_counted
 from rules.kinds.base import Fitted, Rule
 from rules.values import RecordId, Type
 
@@ -403,9 +403,9 @@ def _plan(started: _StartedPlan, referring: ReadReferring, tools: PlanningContex
     undo_limits = (*limits_of_undo(changes, tables), *shared_values(changes, tools.catalogue))
     handled = {effect.record for effect in effects}
     changed = [record for record in group.surplus if record.name in handled]
-    moved_money = grouping.money_moved(changed, tools.relation)
+    moved_money = money_moved(changed, tools.relation)
     ignored = _ignored(started.done, tools)
-    lacks = {record.name: grouping.not_counted(record, tools.relation) for record in changed}
+    lacks = {record.name: not_counted(record, tools.relation) for record in changed}
     return Plan(
         finding=started.finding.id,
         rule=tools.rule.name,

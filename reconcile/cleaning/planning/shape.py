@@ -25,7 +25,9 @@ from reconcile.detection.subject import undisplayed
 from reconcile.findings.states import HOLDING, PlanState
 from reconcile.plugins import kind_of
 from reconcile.store import Transaction, plans, shapes
-from rules.engines.base import Detection, Member, Relation
+from rules.engines.base import Relation
+from rules.groups.detection import Detection
+from rules.groups.group import Member
 from rules.kinds.base import Rule
 
 TIMES = 5

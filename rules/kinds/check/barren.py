@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
 from rules.expressions import parse
 from rules.expressions.possible import narrowed
 from rules.kinds.base import DatasetFacts, SettingPath

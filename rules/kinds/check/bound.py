@@ -9,9 +9,9 @@ from functools import cached_property
 import sqlalchemy as sa
 
 from rules import fitting
+from rules.document.mistakes import RuleError
 from rules.engines.base import Relation
 from rules.engines.compile import Columns, Uses, column_type
-from rules.errors import RuleError
 from rules.expressions import BoundExpression, parse
 from rules.expressions.previous import previous_of
 from rules.kinds.base import DatasetFacts, DoesNotFit

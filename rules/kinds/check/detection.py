@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rules import grouping
-from rules.document.mistakes import listed
+from rules.document.mistakes import RuleError, listed
 from rules.engines import embedded, pushdown
-from rules.engines.base import Detection, Pushed, RecordCounts, Records, Relation, Stop, Unanswerable
+from rules.engines.base import Pushed, RecordCounts, Records, Relation, Stop, Unanswerable
 from rules.engines.compile import Columns
 from rules.engines.embedded import Embedded
-from rules.errors import RuleError
-from rules.implausible import FEW
-from rules.kinds.base import Rows, Sample
+from rules.groups.detection import Detection
+from rules.groups.ids import identified
+from rules.groups.implausible import FEW
+from rules.groups.sample import Sample
+from rules.kinds.base import Rows
 from rules.kinds.check import words
 from rules.kinds.check.bound import BoundCheck, bind
 from rules.kinds.check.failures import Failures
@@ -136,7 +137,7 @@ class FittedCheck:
                 {name: record.values[name] for name in bound.shown},
                 tuple((name, record.values[name], record.values[name]) for name in dict.fromkeys(names)),
             )
-            for record in grouping.identified(kept, bound.relation, bound.content)
+            for record in identified(kept, bound.relation, bound.content)
         ]
 
     def _ask(self, records: Pushed, slot: dt.datetime) -> tuple[str, RecordCounts, pa.Table, tuple[str, ...]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rules.document.mistakes import listed
 from rules.expressions.words import condition_in_words, name_in_words
-from rules.implausible import FEW
+from rules.groups.implausible import FEW
 from rules.kinds.check.bound import BoundCheck
 from rules.models import KeyPart
 from rules.normalise.words import in_words

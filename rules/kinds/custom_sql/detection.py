@@ -12,27 +12,22 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rules import fitting, grouping, survivorship
-from rules.document.mistakes import listed
-from rules.engines.base import (
-    Detection,
-    DuplicateGroup,
-    Group,
-    Member,
-    MoneyColumns,
-    Records,
-    Relation,
-    Skipped,
-    Stop,
-    Streamed,
-    Unanswerable,
-)
+from rules import fitting
+from rules.document.mistakes import RuleError, listed
+from rules.engines import answers
+from rules.engines.base import MoneyColumns, Records, Relation, Skipped, Stop, Streamed, Unanswerable
 from rules.engines.compile import Columns
-from rules.errors import RuleError
-from rules.keeper import kept_in_words
-from rules.kinds.base import DoesNotFit, Rows, Sample
+from rules.groups import survivorship
+from rules.groups.detection import Detection
+from rules.groups.group import DuplicateGroup, Group, Member, in_order
+from rules.groups.ids import identified
+from rules.groups.keeper import kept_in_words
+from rules.groups.money import money_at_risk
+from rules.groups.sample import Sample
+from rules.kinds.base import DoesNotFit, Rows
 from rules.kinds.custom_sql.model import GROUP_KEY, SqlRule
 from rules.models import Keep
+from rules.pairs.record import Record, by_key, once
 from rules.values import Schema, Type, Value, filled
 
 _Row = Mapping[str, Value]
@@ -135,7 +130,7 @@ class FittedSql:
         rows: list[_Row] = []
         reader = records.open(self.answer.schema.names)
         for batch in reader:
-            rows += grouping.rows(pa.Table.from_batches([batch]))
+            rows += answers.rows(pa.Table.from_batches([batch]))
             if len(rows) > self.rule.limit:
                 raise TooManyRows(self.rule.name, self.rule.limit)
         return rows
@@ -145,15 +140,15 @@ class FittedSql:
         required = (GROUP_KEY, *self.relation.id)
         return next((column for column in required if filled(row[column]) is None), None)
 
-    def _records(self, rows: Iterable[_Row]) -> list[grouping.Record]:
+    def _records(self, rows: Iterable[_Row]) -> list[Record]:
         keyed = (((row[GROUP_KEY],), row) for row in rows)
-        return grouping.identified(keyed, self.relation, self.answer.schema.names)
+        return identified(keyed, self.relation, self.answer.schema.names)
 
     def _groups(self, rows: Iterable[_Row]) -> tuple[Group, ...]:
-        alike = (grouping.once(records) for records in grouping.by_key(self._records(rows)))
-        return grouping.in_order(self._group(records) for records in alike if len(records) >= self.rule.minimum)
+        alike = (once(records) for records in by_key(self._records(rows)))
+        return in_order(self._group(records) for records in alike if len(records) >= self.rule.minimum)
 
-    def _group(self, records: list[grouping.Record]) -> Group:
+    def _group(self, records: list[Record]) -> Group:
         keeper, *surplus = self._ordered(records)
         return DuplicateGroup(
             key={GROUP_KEY: records[0].key[0]},
@@ -163,10 +158,10 @@ class FittedSql:
             priced=self._priced,
         )
 
-    def _member(self, record: grouping.Record) -> Member:
+    def _member(self, record: Record) -> Member:
         return Member(record.id, self._shown(record.values))
 
-    def _ordered(self, records: Sequence[grouping.Record]) -> Sequence[grouping.Record]:
+    def _ordered(self, records: Sequence[Record]) -> Sequence[Record]:
         return survivorship.in_order(records, self.rule.keep, self._considered, lambda record: record.place)
 
     @cached_property
@@ -176,9 +171,9 @@ class FittedSql:
     def _shown(self, row: _Row) -> _Row:
         return {name: row[name] for name in self._considered}
 
-    def _at_risk(self, records: Sequence[grouping.Record]) -> dict[str, Decimal]:
+    def _at_risk(self, records: Sequence[Record]) -> dict[str, Decimal]:
         """Return the sum of the records' amounts, if the query returns the columns of `money`."""
-        return grouping.money_at_risk(records, self.relation) if self._priced else {}
+        return money_at_risk(records, self.relation) if self._priced else {}
 
     @cached_property
     def _priced(self) -> Mapping[str | None, MoneyColumns]:

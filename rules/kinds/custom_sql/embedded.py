@@ -10,15 +10,17 @@ from pathlib import Path
 
 import duckdb
 
-from rules import grouping
-from rules.document.mistakes import listed
-from rules.engines.base import Detection, Readable, Records, Relation, Skipped, Stop, Streamed, Unanswerable
+from rules.document.mistakes import RuleError, listed
+from rules.engines import answers
+from rules.engines.base import Readable, Records, Relation, Skipped, Stop, Streamed, Unanswerable
 from rules.engines.select import Select, SelectRefused, parse_select
 from rules.engines.session import is_overflow
 from rules.engines.tables import QuerySession, QueryTable
-from rules.errors import RuleError
 from rules.functions import render
-from rules.kinds.base import DoesNotFit, Rows, Sample
+from rules.groups.detection import Detection
+from rules.groups.ids import identified
+from rules.groups.sample import Sample
+from rules.kinds.base import DoesNotFit, Rows
 from rules.kinds.custom_sql.detection import FittedSql, TooManyRows, columns_of, misfits
 from rules.kinds.custom_sql.model import SqlRule
 from rules.values import Schema, Value
@@ -141,7 +143,7 @@ class FittedEmbedded(FittedSql):
             return ()
         completed = (self.columns.complete(row, slot) for row in rows)
         seen = (((), row) for row in completed if table.passes(row, slot))
-        records = grouping.identified(seen, self.relation, table.names)
+        records = identified(seen, self.relation, table.names)
         return [Sample(record.id, {name: record.values[name] for name in table.names}, ()) for record in records]
 
     @property
@@ -158,7 +160,7 @@ class FittedEmbedded(FittedSql):
     def _rows(self, session: QuerySession) -> list[dict[str, Value]]:
         try:
             answer = session.prepare(self.select)
-            rows = grouping.rows(session.answer(self.rule.limit + 1))
+            rows = answers.rows(session.answer(self.rule.limit + 1))
             if rows and len(rows) <= self.rule.limit:
                 self._refuse_strangers(session, answer)
         except SelectRefused as refused:

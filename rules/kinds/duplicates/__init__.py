@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from rules.groups.spans import MaximumDistance
 from rules.kinds.base import DatasetFacts, Fitted, Rule, SettingPath
 from rules.kinds.duplicates import barren
 from rules.kinds.duplicates.model import DuplicatesRule
-from rules.kinds.duplicates.spans import MaximumDistance
 
 if TYPE_CHECKING:
     from rules.engines.base import Relation

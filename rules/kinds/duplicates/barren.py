@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 
-from rules.document.mistakes import listed
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError, listed
 from rules.expressions import parse, parse_group
 from rules.expressions.possible import Range, Ranges, narrowed
 from rules.kinds.base import DatasetFacts, SettingPath

@@ -6,28 +6,33 @@ import datetime as dt
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate
 
 import sqlalchemy as sa
 
-from rules import fitting, survivorship
+from rules import fitting
+from rules.document.mistakes import RuleError
 from rules.engines.base import Relation
 from rules.engines.compile import Columns, Uses, column_type, part_exactness, unused
-from rules.errors import RuleError
 from rules.expressions import BoundExpression, BoundGroup, parse, parse_group
-from rules.grouping import DifferentPairs
+from rules.groups import splitting, survivorship
+from rules.groups.recognised import Recognition
+from rules.groups.spans import MaximumDistance
 from rules.kinds.base import DatasetFacts, DoesNotFit
-from rules.kinds.duplicates import barren, splitting
+from rules.kinds.duplicates import barren
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.models import Keep, KeyPart
 from rules.normalise import chain_type
-from rules.values import PLACE, Type, Value
+from rules.pairs.evidence import JudgedPairs
+from rules.pairs.record import DifferentPairs, Record
+from rules.values import PLACE, Schema, Type, Value, canonical
 
 
 @dataclass(frozen=True)
 class Criteria(ABC):
-    """How a rule makes groups of records with known keys, and what it shows of them."""
+    """How a rule makes groups of records with known keys, and what it shows of them: `rules.groups.settings`."""
 
     rule: DuplicatesRule
 
@@ -79,6 +84,66 @@ class Criteria(ABC):
     def equal_parts(self) -> tuple[int, ...]:
         """The positions of the other parts of a single key: all records of a group are equal in them."""
         return tuple(n for n in self.keys[0] if n not in self.open_parts)
+
+    @property
+    def name(self) -> str:
+        return self.rule.name
+
+    @property
+    def identifier(self) -> str:
+        return " or ".join(" and ".join(self.parts[n].column for n in key) for key in self.keys)
+
+    @property
+    def minimum(self) -> int:
+        return self.rule.minimum
+
+    @property
+    def max_share(self) -> Decimal:
+        return self.rule.max_share
+
+    @property
+    def max_shared(self) -> int:
+        return self.rule.max_shared
+
+    @property
+    def keeps_all(self) -> bool:
+        rule = self.rule
+        splits = (rule.span, rule.repeats, rule.open_columns, rule.distinct, rule.having, self.excepted, rule.judged)
+        return not any(splits)
+
+    @property
+    def repeats(self) -> str | None:
+        return self.rule.repeats
+
+    @property
+    def window(self) -> MaximumDistance | None:
+        return self.rule.window
+
+    @property
+    def recognition(self) -> Recognition | None:
+        return self.rule.recognition
+
+    @property
+    def judged_pairs(self) -> JudgedPairs:
+        return self.rule.judged
+
+    def split(self, alike: list[Record]) -> list[list[Record]]:
+        """Split records of one key, at least one, that take part; without a span they stay together."""
+        rule = self.rule
+        if rule.overlap:
+            return splitting.by_period(rule.overlap, alike)
+        if rule.gap:
+            return splitting.chains(rule.gap, alike)
+        if rule.window:
+            return splitting.windows(rule.window, alike)
+        return [sorted(alike, key=lambda record: record.place)]
+
+    def meets_conditions(self, records: Sequence[Record], slot: dt.datetime) -> bool:
+        if self.rule.distinct:
+            values = (record.values[self.rule.distinct] for record in records)
+            if len({str(canonical(value)) for value in values if value is not None}) < 2:
+                return False
+        return self.having is None or self.having.evaluate([record.values for record in records], slot) is True
 
     @cached_property
     def excepted(self) -> DifferentPairs:
@@ -199,6 +264,10 @@ class BoundRule(Criteria):
         """The name of the answer's column for positions in the order of `consecutive`."""
         return unused(("position",), (*self.needed, *self.columns.schema.names))["position"]
 
+    def split(self, alike: list[Record]) -> list[list[Record]]:
+        setting = self.rule.consecutive
+        return super().split(alike) if setting is None else splitting.runs(setting, self.position, alike)
+
     @cached_property
     def content(self) -> tuple[str, ...]:
         """The columns that identify a record without id, or order those that share one, displayed ones last.
@@ -294,7 +363,7 @@ def misfits(bound: BoundRule, *, among_several: bool = False) -> Iterator[str]:
     yield from fitting.missing(schema, relation, _named(rule, relation))
     for _, part in rule.key_parts():
         yield from fitting.key_part(schema, part)
-    yield from splitting.misfits(rule, schema)
+    yield from _span_misfits(rule, schema)
     yield from fitting.money(schema, relation)
     if rule.key == "all" and not bound.parts:
         yield f"`key: all` compares nothing: every column of dataset `{relation.dataset}` is in its id."
@@ -339,3 +408,17 @@ def _named(rule: DuplicatesRule, relation: Relation) -> Iterator[tuple[str, str]
         yield "money", relation.money.amount
         if relation.money.currency_column:
             yield "money", relation.money.currency_column
+
+
+def _span_misfits(rule: DuplicatesRule, schema: Schema) -> Iterator[str]:
+    """Yield a sentence for each column whose type does not fit."""
+    if rule.overlap:
+        yield from fitting.period(schema, rule.overlap.begin, rule.overlap.end)
+        return
+    if rule.consecutive:
+        yield from fitting.order(schema, "consecutive", rule.consecutive.by)
+        return
+    span = rule.gap or rule.window
+    while span is not None:
+        yield from fitting.span(schema, rule.span_setting, span.column, span.by)
+        span = span.also

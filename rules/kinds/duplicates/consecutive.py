@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
 
-from rules import grouping
 from rules.functions import filled
-from rules.grouping import Record
+from rules.groups.spans import Consecutive
 from rules.kinds.duplicates.bound import BoundRule
-from rules.kinds.duplicates.spans import Consecutive
+from rules.pairs.record import Record
 from rules.values import PLACE, order_key, sameness
 
 
@@ -53,12 +51,6 @@ def numbered(bound: BoundRule, setting: Consecutive, records: Sequence[Record]) 
         partition.sort(key=lambda record: (order_key(record.values[setting.by]), *_ties(bound, record)))
         for number, record in enumerate(partition, 1):
             yield replace(record, values={**record.values, bound.position: number})
-
-
-def runs(setting: Consecutive, position_column: str, records: Sequence[Record]) -> list[list[Record]]:
-    """Split records of one key where another record is between two of them; each run is in the order of `by`."""
-    chains = grouping.chains(records, position_column, Decimal(1))
-    return [sorted(run, key=lambda record: (order_key(record.values[setting.by]), record.place)) for run in chains]
 
 
 def _partition(bound: BoundRule, setting: Consecutive) -> list[int]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rules.document.mistakes import suggestion
 from rules.expressions import renamed
+from rules.groups.spans import MaximumDistance, Overlap
 from rules.kinds.duplicates.anykey import AnyKey
-from rules.kinds.duplicates.spans import MaximumDistance, Overlap
 from rules.models import Keep, KeyPart
 
 if TYPE_CHECKING:

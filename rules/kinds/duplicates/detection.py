@@ -11,22 +11,24 @@ from pathlib import Path
 import pyarrow as pa
 import sqlalchemy as sa
 
-from rules.document.mistakes import listed
+from rules.document.mistakes import RuleError, listed
 from rules.engines import embedded, pushdown
-from rules.engines.base import Detection, Group, Pushed, RecordCounts, Records, Relation, Skipped, Stop, Streamed
+from rules.engines.base import Pushed, RecordCounts, Records, Relation, Stop, Streamed
 from rules.engines.compile import Columns, Compiler
 from rules.engines.embedded import Embedded
-from rules.engines.scope import Changed, KnownGroups
-from rules.errors import RuleError
 from rules.expressions import parse_group
-from rules.kinds.base import Rows, Sample
+from rules.groups.dataset import DatasetGrouping
+from rules.groups.detection import Detection
+from rules.groups.group import Group
+from rules.groups.joining import Joining, grouped
+from rules.groups.sample import Sample
+from rules.groups.scope import Changed, KnownGroups
+from rules.groups.share import ShareLimit
+from rules.kinds.base import Rows
 from rules.kinds.duplicates import consecutive, incremental, words
 from rules.kinds.duplicates.bound import BoundRule, bind
-from rules.kinds.duplicates.groups import DatasetGrouping, Grouping
-from rules.kinds.duplicates.joining import Joining
 from rules.kinds.duplicates.model import DuplicatesRule
-from rules.kinds.duplicates.question import crowded, marked, marked_keys, question, scanned, skipped, taking_part
-from rules.kinds.duplicates.share import ShareLimit
+from rules.kinds.duplicates.question import marked, marked_keys, question, scanned, skipped, taking_part
 from rules.models import Keep
 
 
@@ -146,19 +148,6 @@ class FittedDuplicates:
         if (setting := self.bound.rule.consecutive) is not None:
             return by_key.of_records(consecutive.numbered(self.bound, setting, by_key.records(rows)))
         return (Joining(by_key) if self.bound.joins else by_key).of_rows(rows)
-
-
-def grouped(
-    grouping: Grouping, members: pa.Table, instead_of: pa.Table | None, tally: RecordCounts, limit: ShareLimit
-) -> tuple[Sequence[Group], tuple[Skipped, ...]]:
-    """Return the groups of an engine's answer, and the records that a key did not join because too many share it.
-
-    Raises KeyTooCommon.
-    """
-    if not grouping.bound.joins:
-        return grouping.groups(members, limit, instead_of), ()
-    joined = Joining(grouping).groups(members, limit)
-    return joined.groups, crowded(grouping.bound, [tally.crowded, joined.left_out])
 
 
 @dataclass(frozen=True)

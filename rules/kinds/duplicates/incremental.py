@@ -16,15 +16,17 @@ from itertools import islice
 
 import pyarrow as pa
 
-from rules import grouping
-from rules.engines.base import Detection, DuplicateGroup
-from rules.engines.scope import Changed, KnownGroup, KnownGroups, Scope, Unscoped
+from rules.engines import answers
 from rules.expressions import parse, parse_group
 from rules.expressions.falling import falls
 from rules.expressions.tree import Call, walk
-from rules.implausible import FEW as MOST_FINDINGS
+from rules.groups.dataset import DatasetGrouping
+from rules.groups.detection import Detection
+from rules.groups.group import DuplicateGroup, in_order
+from rules.groups.implausible import FEW as MOST_FINDINGS
+from rules.groups.keyed import Key
+from rules.groups.scope import Changed, KnownGroup, KnownGroups, Scope, Unscoped
 from rules.kinds.duplicates.bound import BoundRule
-from rules.kinds.duplicates.groups import DatasetGrouping, Key
 from rules.values import RecordId, Type, Value, sameness
 
 AT_ONCE = 5_000
@@ -121,7 +123,7 @@ class _Search:
 
     def add_touched(self) -> None:
         """Add the present keys of touched records."""
-        rows = grouping.rows(self._changed.touched)
+        rows = answers.rows(self._changed.touched)
         keys = [key for key, _ in self._grouping.with_keys(rows)]
         without_key = sum(key is None and self._takes_part(row) for row, key in zip(rows, keys, strict=True))
         if without_key >= FEW and without_key * 2 > len(rows):
@@ -171,7 +173,7 @@ class _Search:
             read=self._read,
             scanned=self._read,
             skipped=(),
-            groups=grouping.in_order(groups),
+            groups=in_order(groups),
             scope=Scope(keys),
         )
 
@@ -195,7 +197,7 @@ class _Search:
         at = {part.column: n for n, part in enumerate(self._bound.parts) if not part.steps}
         values = dict.fromkeys(tuple(key[at[name]] for name in self._usable) for key in keys)
         by_key: dict[Hashable, list[Mapping[str, Value]]] = {sameness(key): [] for key in keys}
-        rows = grouping.rows(self._look_up(self._usable, list(values)))
+        rows = answers.rows(self._look_up(self._usable, list(values)))
         for row, key in zip(rows, self._keys_of(rows), strict=True):
             if key is not None and (alike := by_key.get(sameness(key))) is not None:  # the source may return others
                 alike.append(row)
@@ -204,7 +206,7 @@ class _Search:
     def _present(self, findings: Sequence[KnownGroup]) -> dict[Hashable, Key | None]:
         """Return the present keys of the findings' records by id, None for one that takes no part any more."""
         ids = dict.fromkeys(record for finding in findings for record in finding.records)
-        rows = grouping.rows(self._look_up(self._bound.relation.id, list(ids)))
+        rows = answers.rows(self._look_up(self._bound.relation.id, list(ids)))
         return {sameness(self._id(row)): key for row, key in zip(rows, self._keys_of(rows), strict=True)}
 
     def _look_up(self, names: tuple[str, ...], values: Sequence[tuple[Value, ...]]) -> pa.Table:

@@ -11,10 +11,11 @@ from functools import cached_property
 from pathlib import Path
 
 from rules import fitting
-from rules.engines.base import Detection, Records, Relation, Skipped, Stop
+from rules.engines.base import Records, Relation, Skipped, Stop
 from rules.engines.compile import Columns
-from rules.grouping import RecordName, written_id
-from rules.kinds.base import DoesNotFit, Rows, Sample
+from rules.groups.detection import Detection
+from rules.groups.sample import Sample
+from rules.kinds.base import DoesNotFit, Rows
 from rules.kinds.consulted import Consulted, Counts, Row, rows
 from rules.kinds.duplicates.bound import bound_columns
 from rules.kinds.duplicates.detection import FittedDuplicates
@@ -22,6 +23,7 @@ from rules.kinds.duplicates.excepting import ListedPairs
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.kinds.duplicates.several import FittedSeveral
 from rules.models import Keep
+from rules.pairs.record import RecordName, written_id
 from rules.values import PLACE, Type, filled
 
 Fitting = Callable[[DuplicatesRule, Mapping[str, Relation]], FittedDuplicates | FittedSeveral]

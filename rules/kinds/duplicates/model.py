@@ -20,11 +20,7 @@ from pydantic import (
 from rules.cleaning import Share
 from rules.document.mistakes import suggestion
 from rules.expressions import parse_group
-from rules.kinds.base import DatasetFacts, JudgedPairs, Rule, SettingPath
-from rules.kinds.duplicates import datasets
-from rules.kinds.duplicates.anykey import AnyKey, KeySetting, check_parts, keys_of
-from rules.kinds.duplicates.excepting import ExceptSetting, ListedPairs, Named, Pairs
-from rules.kinds.duplicates.spans import (
+from rules.groups.spans import (
     CONSECUTIVE_SCHEMA,
     SPAN_SCHEMA,
     Consecutive,
@@ -34,10 +30,15 @@ from rules.kinds.duplicates.spans import (
     parse_consecutive,
     parse_span,
 )
+from rules.kinds.base import DatasetFacts, Rule, SettingPath
+from rules.kinds.duplicates import datasets
+from rules.kinds.duplicates.anykey import AnyKey, KeySetting, check_parts, keys_of
+from rules.kinds.duplicates.excepting import ExceptSetting, ListedPairs, Named, Pairs
 from rules.models import KeepLines, KeyPart
+from rules.pairs.evidence import JudgedPairs
 
 if TYPE_CHECKING:  # a configuration is read without the engines
-    from rules.recognised import Recognition
+    from rules.groups.recognised import Recognition
 
 
 def _where(value: Any) -> Any:

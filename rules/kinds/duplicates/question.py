@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,7 +12,7 @@ from rules.engines.base import Key, Near, RecordCounts, Repeats, Skipped
 from rules.engines.compile import Compiler, unused
 from rules.engines.pushdown import Marked, mark
 from rules.kinds.duplicates import consecutive
-from rules.kinds.duplicates.bound import BoundRule, Criteria
+from rules.kinds.duplicates.bound import BoundRule
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.values import Type
 
@@ -290,14 +290,3 @@ def skipped(bound: BoundRule, tally: RecordCounts) -> tuple[Skipped, ...]:
             where = (*reasons[number], number not in (OUTSIDE_UNKNOWN, EXCLUDED_UNKNOWN))
             counted[where] = counted.get(where, 0) + tally.states[number]
     return tuple(Skipped(column, why, records, passes) for (column, why, passes), records in counted.items())
-
-
-def crowded(bound: Criteria, counts: Iterable[Sequence[int]]) -> tuple[Skipped, ...]:
-    """Put in words how many records of each key were not joined by it, because too many share their value."""
-    reason = f"shared by more than {bound.rule.max_shared} records"
-    left_out: dict[str, int] = {}
-    for by_key in counts:
-        for parts, records in zip(bound.keys, by_key, strict=False):
-            column = ", ".join(dict.fromkeys(bound.parts[part].column for part in parts))
-            left_out[column] = left_out.get(column, 0) + records
-    return tuple(Skipped(column, reason, records, whole=False) for column, records in left_out.items() if records)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from rules.expressions.words import duration_in_words, name_in_words
-from rules.kinds.duplicates.spans import Consecutive, MaximumDistance, Overlap, Span
+from rules.groups.spans import Consecutive, MaximumDistance, Overlap, Span
 from rules.models import KeyPart, Percent
 
 if TYPE_CHECKING:

@@ -11,32 +11,27 @@ from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 
-from rules import grouping
 from rules import values as sums
+from rules.document.mistakes import RuleError
 from rules.engines import embedded
-from rules.engines.base import (
-    Detection,
-    MoneyColumns,
-    Readable,
-    RecordCounts,
-    Records,
-    Relation,
-    Skipped,
-    Stop,
-    Streamed,
-)
+from rules.engines.base import MoneyColumns, Readable, RecordCounts, Records, Relation, Skipped, Stop, Streamed
 from rules.engines.compile import Columns
 from rules.engines.embedded import Embedded
-from rules.errors import RuleError
-from rules.kinds.base import Rows, Sample
+from rules.groups.dataset import DatasetGrouping
+from rules.groups.detection import Detection
+from rules.groups.ids import Keyed
+from rules.groups.joining import grouped
+from rules.groups.keyed import Grouping, Key
+from rules.groups.money import money_at_risk
+from rules.groups.sample import Sample
+from rules.groups.share import ShareLimit
+from rules.kinds.base import Rows
 from rules.kinds.duplicates import united, words
-from rules.kinds.duplicates.detection import grouped
-from rules.kinds.duplicates.groups import DatasetGrouping, Grouping, Key
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.kinds.duplicates.question import scanned, skipped, taking_part
-from rules.kinds.duplicates.share import ShareLimit
 from rules.kinds.duplicates.sides import SeveralBound, bind_several
 from rules.models import Keep
+from rules.pairs.record import Record
 from rules.values import Value
 
 _OBSTACLE = "a rule over several datasets compares their records in DuckDB"
@@ -179,8 +174,8 @@ class SeveralGrouping(Grouping):
     def values(self, completed: _Row, parts: Iterable[int]) -> Key:
         return self.of_sides[int(str(completed[_NUMBER]))].values(completed, parts)
 
-    def identified(self, keyed: Iterable[grouping.Keyed]) -> list[grouping.Record]:
-        of_side: dict[int, list[grouping.Keyed]] = defaultdict(list)
+    def identified(self, keyed: Iterable[Keyed]) -> list[Record]:
+        of_side: dict[int, list[Keyed]] = defaultdict(list)
         for key, completed in keyed:
             of_side[int(str(completed[_NUMBER]))].append((key, completed))
         return [
@@ -189,15 +184,13 @@ class SeveralGrouping(Grouping):
             for record in self.of_sides[number].identified(of_side[number])
         ]
 
-    def values_of(self, record: grouping.Record, parts: Iterable[int]) -> Key:
+    def values_of(self, record: Record, parts: Iterable[int]) -> Key:
         normal = self.of_sides[self._number(record)].normal
         return tuple(normal[n](record.values[self.bound.parts[n].column]) for n in parts)
 
-    def money(self, surplus: Sequence[grouping.Record]) -> dict[str, Decimal]:
+    def money(self, surplus: Sequence[Record]) -> dict[str, Decimal]:
         amounts = (
-            grouping.money_at_risk(
-                (record for record in surplus if self._number(record) == number), side.relation_in_rule
-            )
+            money_at_risk((record for record in surplus if self._number(record) == number), side.relation_in_rule)
             for number, side in enumerate(self.bound.sides)
         )
         return dict(sorted(sums.of(amounts).items()))
@@ -214,10 +207,10 @@ class SeveralGrouping(Grouping):
         sides = enumerate(self.bound.sides)
         return [[(united.column_name(n, name), name) for name in side.needed] for n, side in sides]
 
-    def _number(self, record: grouping.Record) -> int:
+    def _number(self, record: Record) -> int:
         return self.bound.rule.several.index(record.dataset) if record.dataset else 0
 
-    def _seen(self, number: int, record: grouping.Record) -> grouping.Record:
+    def _seen(self, number: int, record: Record) -> Record:
         """Return the record with the values that the rule sees."""
         side = self.bound.sides[number]
         return dataclasses.replace(

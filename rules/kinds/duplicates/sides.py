@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from rules.document.mistakes import suggestion
+from rules.document.mistakes import RuleError, suggestion
 from rules.engines.base import MoneyColumns, Relation
-from rules.errors import RuleError
 from rules.expressions import BoundGroup, parse_group
 from rules.kinds.base import DoesNotFit
 from rules.kinds.duplicates import datasets

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from rules.expressions.words import condition_in_words, group_in_words, name_in_words
-from rules.implausible import FEW
-from rules.keeper import criteria_in_words, kept_in_words
+from rules.groups.implausible import FEW
+from rules.groups.keeper import criteria_in_words, kept_in_words
 from rules.kinds.duplicates.bound import BoundRule, Criteria
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.kinds.duplicates.reasons import distance_in_words, order_in_words

@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
-from rules import distances
-from rules.engines.base import BalanceLine, Unanswerable
+from rules.engines.base import Unanswerable
+from rules.groups.detection import BalanceLine
 from rules.kinds.reconciliation import balance
 from rules.kinds.reconciliation.numbers import Integers
 from rules.kinds.reconciliation.outcomes import CODES, NOT_YET_DUE, Outcomes
 from rules.kinds.reconciliation.workspace import Workspace
+from rules.pairs import distances
 from rules.values import EXACT, currency_name
 
 MATCHED = len(CODES)

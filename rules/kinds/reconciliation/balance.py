@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from rules.engines.base import BalanceLine, Unanswerable
+from rules.engines.base import Unanswerable
+from rules.groups.detection import BalanceLine
 from rules.values import EXACT
 
 _ZERO = Decimal(0)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rules.document.mistakes import listed
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError, listed
 from rules.expressions import parse
 from rules.expressions.possible import Range, narrowed
 from rules.kinds.base import DatasetFacts, SettingPath

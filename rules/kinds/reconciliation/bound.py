@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 
-from rules.calendar import Calendar
 from rules.engines.base import Relation
 from rules.engines.compile import Columns, part_exactness, unused
 from rules.expressions import BoundExpression, parse
@@ -17,6 +16,7 @@ from rules.kinds.base import DatasetFacts
 from rules.kinds.reconciliation.model import DateTolerance, Grace, ReconciliationRule
 from rules.kinds.reconciliation.pairs import SIDES, Apart, ComparedPair, KeyPair, Pair
 from rules.models import KeyPart
+from rules.models.calendar import Calendar
 from rules.normalise import chain_type
 from rules.values import PLACE, Type
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
+from rules.document.mistakes import RuleError
 from rules.engines.base import (
     ADDS_NOTHING,
-    Detection,
-    Group,
     IdentityProblem,
     Pushed,
     Readable,
@@ -22,8 +21,10 @@ from rules.engines.base import (
 )
 from rules.engines.compile import Columns
 from rules.engines.pushdown import Pushdown
-from rules.errors import RuleError
-from rules.kinds.base import Rows, Sample
+from rules.groups.detection import Detection
+from rules.groups.group import Group
+from rules.groups.sample import Sample
+from rules.kinds.base import Rows
 from rules.kinds.reconciliation import matching, members, near_misses, pulling, settling, totals, units, words
 from rules.kinds.reconciliation.accounts import Account, Sums, accounts, proven
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide
@@ -36,7 +37,7 @@ from rules.kinds.reconciliation.statements import Statements, texts
 from rules.kinds.reconciliation.stored import OUTSIDE, OUTSIDE_UNKNOWN, SideTable
 from rules.kinds.reconciliation.workspace import Workspace
 from rules.models import Keep
-from rules.packed import Packed
+from rules.values.packed import Packed
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
-from rules import distances
-from rules.engines.base import Difference, Discrepancy, Member
+from rules.groups.group import Difference, Discrepancy, Member
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide
 from rules.kinds.reconciliation.judging import Judge
 from rules.kinds.reconciliation.members import Record, Sides
 from rules.kinds.reconciliation.model import Form
+from rules.pairs import distances
 from rules.values import EXACT, Value, currency_name
 
 _ZERO = Decimal(0)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from rules import fitting
-from rules.document.mistakes import suggestion
+from rules.document.mistakes import RuleError, suggestion
 from rules.engines.base import Relation
 from rules.engines.compile import Columns
-from rules.errors import RuleError
 from rules.kinds.base import DatasetFacts, DoesNotFit
 from rules.kinds.reconciliation import barren
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide, bind

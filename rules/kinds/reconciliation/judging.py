@@ -10,8 +10,7 @@ from decimal import Decimal
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
-from rules import distances
-from rules.engines.base import Difference
+from rules.groups.group import Difference
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Limits
 from rules.kinds.reconciliation.links import name_each_other
 from rules.kinds.reconciliation.members import Record, Sides
@@ -19,6 +18,7 @@ from rules.kinds.reconciliation.pairs import SIDES, ComparedPair
 from rules.kinds.reconciliation.texts import size
 from rules.models import KeyPart
 from rules.normalise import chain_function
+from rules.pairs import distances
 from rules.values import EXACT, Value, canonical, order_key
 
 _ZERO = Decimal(0)

@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
-from rules import grouping
+from rules.engines import answers
+from rules.groups.ids import content_digest
 from rules.kinds.reconciliation.numbers import Integers
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Members
 from rules.kinds.reconciliation.statements import Statements
@@ -102,7 +103,7 @@ def _merged(streams: Sequence[Iterator[Placed]], part: Integers, begin: int) -> 
 def _records(table: SideTable, rows: pa.Table, slot: dt.datetime) -> Iterator[Placed]:
     """Yield the records of each place; only a few of them are Python objects at a time."""
     label = table.labels["place"]
-    values = (row for first in range(0, len(rows), _AT_ONCE) for row in grouping.rows(rows.slice(first, _AT_ONCE)))
+    values = (row for first in range(0, len(rows), _AT_ONCE) for row in answers.rows(rows.slice(first, _AT_ONCE)))
     for place, group in groupby(values, lambda row: row[label]):
         yield int(str(place)), tuple(_record(table, row, slot) for row in group)
 
@@ -138,4 +139,4 @@ def _record(table: SideTable, row: dict[str, Value], slot: dt.datetime) -> Recor
     if side.relation.id:
         return Record(tuple(record[name] for name in side.relation.id), record)
     before = row[table.labels["before"]]
-    return Record((grouping.content_digest(record, side.content), int(str(before))), record)
+    return Record((content_digest(record, side.content), int(str(before))), record)

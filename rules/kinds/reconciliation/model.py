@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
-from rules.calendar import HolidaysField
 from rules.cleaning import Clean
 from rules.document.mistakes import listed, suggestion
 from rules.expressions import parse
-from rules.forms import FormWords
+from rules.groups.forms import FormWords
 from rules.kinds.base import DatasetFacts, Rule, SettingPath
 from rules.kinds.reconciliation import groups
 from rules.kinds.reconciliation.pairs import (
@@ -27,10 +26,11 @@ from rules.kinds.reconciliation.pairs import (
     Pairs,
 )
 from rules.models import KeyPart, Strict, parse_duration
+from rules.models.calendar import HolidaysField
 from rules.values import PLACE
 
 if TYPE_CHECKING:  # a configuration is read without the engines
-    from rules.engines.base import Difference
+    from rules.groups.group import Difference
 
 Form = Literal[
     "left_only", "right_only", "mismatch", "duplicate_left", "duplicate_right", "unbalanced", "ambiguous", "near_miss"

@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
-from rules import distances
-from rules.engines.base import Discrepancy
+from rules.groups.group import Discrepancy
 from rules.kinds.reconciliation import members
 from rules.kinds.reconciliation.accounts import MATCHED, Account, Sums
 from rules.kinds.reconciliation.bound import BoundRule, Limits
@@ -24,6 +23,7 @@ from rules.kinds.reconciliation.judging import within
 from rules.kinds.reconciliation.outcomes import CODES, LEFT, RIGHT, Members
 from rules.kinds.reconciliation.statements import UNSETTLED, Statements
 from rules.kinds.reconciliation.workspace import Workspace
+from rules.pairs import distances
 from rules.values import EXACT
 
 MOST_SHOWN = 10

@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 
-from rules import grouping
 from rules.expressions.words import condition_in_words, duration_in_words, name_in_words
-from rules.kinds.base import Rows, Sample
+from rules.groups.ids import content_digest
+from rules.groups.sample import Sample
+from rules.kinds.base import Rows
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Limits
 from rules.kinds.reconciliation.model import DateTolerance
 from rules.kinds.reconciliation.pairs import KeyPair, Pair
@@ -130,5 +131,5 @@ def _sample(side: BoundSide, row: Mapping[str, Value], slot: dt.datetime, datase
         (part.column, record[part.column], chain_function(part.steps, zone)(record[part.column])) for part in side.parts
     )
     names = side.relation.id
-    record_id = tuple(record[name] for name in names) if names else (grouping.content_digest(record, side.content), 0)
+    record_id = tuple(record[name] for name in names) if names else (content_digest(record, side.content), 0)
     return Sample(record_id, {name: record[name] for name in side.shown}, compared, dataset)

@@ -21,9 +21,9 @@ from connectors.lake.iceberg import IcebergDataset
 from reconcile.app import Application, load
 from reconcile.detection.detect import Budget, detect
 from reconcile.detection.subject import subjects_of
-from rules.engines.base import Detection
 from rules.expressions import parse
 from rules.expressions.comparisons import comparisons
+from rules.groups.detection import Detection
 from rules.values import schema_from_arrow
 from tests.connectors.lake.tables import Delta, Iceberg, read
 from tests.support.cli import Project

@@ -22,7 +22,7 @@ from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
 from reconcile.plugins import resolve_name
-from rules.engines.base import DuplicateGroup
+from rules.groups.group import DuplicateGroup
 from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.detection import FittedDuplicates
 from rules.models import Severity

@@ -26,7 +26,8 @@ from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.store import overview
 from reconcile.tracking import decide, keeper
-from rules.engines.base import DuplicateGroup, Member, MoneyColumns
+from rules.engines.base import MoneyColumns
+from rules.groups.group import DuplicateGroup, Member
 from tests.support.findings import SPAN, FindingsOffice, ids
 from tests.support.store import NOON
 

@@ -17,7 +17,8 @@ from reconcile.findings.states import State
 from reconcile.store import limits, overview
 from reconcile.tracking import decide
 from reconcile.tracking.remember import preview
-from rules.engines.base import DuplicateGroup, Member, MoneyColumns
+from rules.engines.base import MoneyColumns
+from rules.groups.group import DuplicateGroup, Member
 from tests.support.findings import RULE, SPAN, FindingsOffice, discrepancy, group
 from tests.support.store import NOON
 from tests.support.world import ALONE, DELETE, TWO, World

@@ -31,7 +31,7 @@ from reconcile.store import tables
 from reconcile.tracking.decide import ChoseKeeper, FindingChanged, PlanNotNamed
 from reconcile.tracking.keeper import KeeperFixed, check
 from reconcile.upkeep import compaction, erasure
-from rules.kinds.duplicates import groups
+from rules.groups import keyed as groups
 from tests.support import filled
 from tests.support.web import PII, Browser, Site, cheap_hashes, site_of
 from tests.support.world import ALONE, DELETE, Kept, Killed, World

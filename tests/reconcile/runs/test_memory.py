@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rules.packed import BLOCK, Packed
+from rules.values.packed import BLOCK, Packed
 
 MORE = 45
 """Megabytes that ten times the groups may take in addition, without what SQLite keeps of the state."""

@@ -26,10 +26,12 @@ from hypothesis import strategies as st
 from reconcile.store import key as state_key
 from reconcile.store import recognised, tables
 from reconcile.tracking import decide, remember
-from rules.engines.base import DuplicateGroup, Group, MoneyColumns
-from rules.kinds.duplicates import DuplicatesRule, groups
-from rules.kinds.duplicates.digests import digests
-from rules.recognised import Digests, PartlyBuilt, Recognition
+from rules.engines.base import MoneyColumns
+from rules.groups import keyed
+from rules.groups.digests import digests
+from rules.groups.group import DuplicateGroup, Group
+from rules.groups.recognised import Digests, PartlyBuilt, Recognition
+from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type
 from tests.reconcile.tracking.lives import Life, steps, template
 from tests.support.cli import Project
@@ -44,7 +46,7 @@ TYPES = {"id": Type.INTEGER, "order": Type.TEXT, "at": Type.INTEGER, "note": Typ
 @pytest.fixture(autouse=True)
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recognise groups of few records, too."""
-    monkeypatch.setattr(groups, "FEW", 0)
+    monkeypatch.setattr(keyed, "FEW", 0)
 
 
 class DetectedLife(Life):
@@ -330,7 +332,7 @@ def begun(folder: Path, few: int, monkeypatch: pytest.MonkeyPatch, base: str = P
     folder.mkdir()
     same = SimpleNamespace(token_bytes=bytes, token_hex=secrets.token_hex)
     monkeypatch.setattr(state_key, "secrets", same)
-    monkeypatch.setattr(groups, "FEW", few)
+    monkeypatch.setattr(keyed, "FEW", few)
     write(folder, ROWS)
     project = Project(folder).write(base)
     run(project)

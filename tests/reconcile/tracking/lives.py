@@ -20,7 +20,7 @@ from reconcile.findings.known import parts
 from reconcile.findings.states import Event, State
 from reconcile.store import tables
 from reconcile.tracking import decide, progress, remember
-from rules.engines.base import Group
+from rules.groups.group import Group
 from tests.support.findings import KEY, RULE, FindingsOffice, group
 
 records = st.integers(0, 11)

@@ -20,7 +20,8 @@ from reconcile.findings.states import State
 from reconcile.store import tables
 from reconcile.tracking import decide
 from reconcile.upkeep import erasure
-from rules.engines.base import Difference, Discrepancy, DuplicateGroup, Link, Member
+from rules.groups.group import Difference, Discrepancy, DuplicateGroup, Member
+from rules.pairs.evidence import Link
 from rules.values import Value
 from tests.support.findings import BANK, FindingsOffice, discrepancy, ids
 from tests.support.store import NOON

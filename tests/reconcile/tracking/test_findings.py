@@ -41,7 +41,8 @@ from reconcile.store import findings as stored
 from reconcile.store.findings import FindingAmbiguous, FindingUnknown
 from reconcile.tracking import decide
 from reconcile.tracking.remember import preview, record
-from rules.engines.base import DuplicateGroup, Member, MoneyColumns
+from rules.engines.base import MoneyColumns
+from rules.groups.group import DuplicateGroup, Member
 from rules.kinds.duplicates import DuplicatesRule
 from rules.models import Severity
 from rules.values import Value

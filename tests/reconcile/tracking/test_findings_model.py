@@ -28,7 +28,7 @@ from reconcile.findings.identity import RuleIdentity, member_name, records_of
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import SETTLED, State
 from reconcile.tracking import decide
-from rules.engines.base import Discrepancy, DuplicateGroup
+from rules.groups.group import Discrepancy, DuplicateGroup
 from tests.support.findings import BANK, KEY, RULE, FindingsOffice, discrepancy, group, ids
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ from reconcile.findings.identity import RuleIdentity, key_text, records_of
 from reconcile.findings.judgement import Verdict, judge
 from reconcile.findings.known import Known, NotSame, Outline, Part, parts
 from reconcile.findings.states import SETTLED, State
-from rules.engines.base import DuplicateGroup
+from rules.groups.group import DuplicateGroup
 from tests.reconcile.tracking.lives import Life, steps, template
 from tests.support.findings import NOON, RULE, SPAN, group
 

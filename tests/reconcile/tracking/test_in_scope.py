@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reconcile.findings.states import State
-from rules.engines.scope import Scope
+from rules.groups.scope import Scope
 from rules.values import Value
 from tests.support.findings import RULE, FindingsOffice, group
 

@@ -21,7 +21,7 @@ from reconcile.store import Store, audit_log, erasing, runs, tables
 from reconcile.tracking import decide
 from reconcile.upkeep import backup, erasure, restore
 from reconcile.upkeep.erasure import ErasureRequest, ErasureWaits
-from rules.engines.base import Nearby
+from rules.groups.group import Nearby
 from tests.support.filled import stored
 from tests.support.findings import KEY, NOON, FindingsOffice, group
 

@@ -13,7 +13,7 @@ from reconcile.app import load
 from reconcile.store.findings import FindingFilter
 from reconcile.views import findings, plans
 from reconcile.views.plans import PlanView
-from rules.engines.base import Link
+from rules.pairs.evidence import Link
 from tests.support.cli import Project, sqlite
 from tests.support.folders import ROOT
 

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rules.engines.base import Detection, DuplicateGroup, Member, Readable, Relation, Streamed
+from rules.engines.base import Readable, Relation, Streamed
+from rules.groups.detection import Detection
+from rules.groups.group import DuplicateGroup, Member
 from rules.kinds.base import DoesNotFit
 from rules.kinds.duplicates import Duplicates, DuplicatesRule
 from rules.values import Value

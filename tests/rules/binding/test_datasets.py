@@ -25,7 +25,8 @@ from reconcile.config import load
 from reconcile.detection.detect import Budget
 from reconcile.detection.detect import detect as detect_rule
 from reconcile.detection.subject import subjects_of
-from rules.engines.base import DuplicateGroup, IdentityProblem, MoneyColumns
+from rules.engines.base import IdentityProblem, MoneyColumns
+from rules.groups.group import DuplicateGroup
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type, Value
 from tests.rules.binding.datasets import SLOT, Case, Dataset, answer, detect, members, mistakes, rule, told

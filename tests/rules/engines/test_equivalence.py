@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rules.engines.base import Detection
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
+from rules.groups.detection import Detection
 from rules.kinds.duplicates import DuplicatesRule, MaximumDistance
 from rules.models import Keep, Percent
 from rules.normalise import NORMALISERS

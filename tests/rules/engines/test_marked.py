@@ -12,7 +12,8 @@ import pytest
 import sqlalchemy as sa
 
 from rules.engines import pushdown
-from rules.engines.base import Detection, IdentityProblem, Pushed
+from rules.engines.base import IdentityProblem, Pushed
+from rules.groups.detection import Detection
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type, Value
 from tests.support.rules import Rows, detect, pushed

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules.engines import embedded, hashed
-from rules.engines.base import Detection, IdentityProblem, Readable, Relation, Repeats
+from rules.engines.base import IdentityProblem, Readable, Relation, Repeats
+from rules.groups.detection import Detection
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Column, Schema, Type, Value
 from tests.support.chance import examples

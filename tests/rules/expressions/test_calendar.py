@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from rules.calendar import Calendar, Holidays
+from rules.models.calendar import Calendar, Holidays
 
 D = dt.date
 BAVARIA = Calendar.of(Holidays(country="DE", region="BY"))

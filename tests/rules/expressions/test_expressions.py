@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
 from rules.expressions import BoundExpression, ExpressionError, parse, parse_group
 from rules.expressions.falling import falls
 from rules.functions import DIALECTS, render

@@ -27,9 +27,9 @@ from rules.functions import (
     trim_sp,
     trimmed,
 )
-from rules.normal_forms import INVISIBLE
 from rules.normalise.text import squeeze, trim
 from rules.values import Type
+from rules.values.normal_forms import INVISIBLE
 from tests.rules.expressions.engines import ENGINES, Run, opened
 
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=12)

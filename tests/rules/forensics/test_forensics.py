@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rules.engines.base import Discrepancy
 from rules.forensics.chance import CHANCE as ALLOWED
 from rules.forensics.disagreements import Disagreements
+from rules.groups.group import Discrepancy
 from tests.rules.forensics.traffic import (
     CHANCE,
     COLUMNS,

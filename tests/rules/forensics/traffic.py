@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from rules.engines.base import Difference
 from rules.forensics.disagreements import Disagreements
 from rules.forensics.repeats import Repeats
+from rules.groups.group import Difference
 
 Row = dict[str, Any]
 Group = list[Row]

@@ -17,13 +17,15 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules import links
 from rules.engines import hashed, pushdown
-from rules.engines.base import Detection, DuplicateGroup, Group, IdentityProblem, Readable, Relation, Repeats
+from rules.engines.base import IdentityProblem, Readable, Relation, Repeats
 from rules.engines.compile import Compiler
-from rules.kinds.base import JudgedPairs, linking_values
+from rules.groups.detection import Detection
+from rules.groups.group import DuplicateGroup, Group
 from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.detection import FittedDuplicates
+from rules.pairs import links
+from rules.pairs.evidence import JudgedPairs, linking_values
 from rules.values import Type, canonical_json
 from tests.support.config import problems
 from tests.support.rules import Rows, check, databases, detect, explain, pushdown_obstacle, pushed

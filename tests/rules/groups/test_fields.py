@@ -13,7 +13,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from rules.survivorship import Chosen, Strategy, check_fields, choose, parse_strategy
+from rules.groups.survivorship import Chosen, Strategy, check_fields, choose, parse_strategy
 from rules.values import Column, Schema, Type
 
 

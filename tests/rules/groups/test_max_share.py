@@ -12,8 +12,9 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rules.implausible import KeyTooCommon, LargeGroup
-from rules.kinds.duplicates import DuplicatesRule, encoded, groups
+from rules.groups import encoded, keyed
+from rules.groups.implausible import KeyTooCommon, LargeGroup
+from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type
 from tests.rules.binding.datasets import Dataset
 from tests.rules.binding.datasets import detect as detect_several
@@ -95,7 +96,7 @@ def test_few_records_are_never_too_many() -> None:
 
 def test_no_group_is_built_before_the_rule_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """That took minutes for millions of records."""
-    monkeypatch.setattr(groups.Grouping, "records", None)
+    monkeypatch.setattr(keyed.Grouping, "records", None)
 
     with pytest.raises(KeyTooCommon):
         detect(rule(), people().relation(), people().streamed(), SLOT)

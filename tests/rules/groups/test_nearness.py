@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rules.distances import is_near
-from rules.engines.base import DuplicateGroup
-from rules.grouping import Record
+from rules.groups.group import DuplicateGroup
 from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.detection import FittedDuplicates
 from rules.models import Distance, Percent
-from rules.nearness import Limit, chains, neighbours, overlapping, windows
+from rules.pairs.distances import is_near
+from rules.pairs.nearness import Limit, chains, neighbours, overlapping, windows
+from rules.pairs.record import Record
 from rules.values import Type
 from tests.support.rules import Rows, check, detect
 

@@ -18,10 +18,10 @@ from pydantic import ValidationError
 
 import reconcile
 from reconcile.config import ConfigProblems
-from rules.engines.base import DuplicateGroup, Group
+from rules.groups.group import DuplicateGroup, Group
+from rules.groups.repetition import Repetition
 from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.detection import FittedDuplicates
-from rules.repetition import Repetition
 from rules.values import Type
 from tests.support.rules import Rows
 

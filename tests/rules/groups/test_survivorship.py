@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rules.engines.base import Member
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
+from rules.groups.group import Member
+from rules.groups.survivorship import Strategy, check_keep, choose, columns_of, in_order
 from rules.models import Keep
-from rules.survivorship import Strategy, check_keep, choose, columns_of, in_order
 from rules.values import Column, Schema, Type, Value
 
 SCHEMA = Schema(

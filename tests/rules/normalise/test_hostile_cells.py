@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rules.normalise as package
-from rules.normal_forms import Form, normalised
 from rules.normalise.normaliser import Normaliser
 from rules.values import Type, currency_name
+from rules.values.normal_forms import Form, normalised
 
 FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 SIZE = 40_000

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.engines.base import Detection, Discrepancy
+from rules.groups.detection import Detection
+from rules.groups.group import Discrepancy
 from rules.kinds import mapped
 from rules.kinds.base import DoesNotFit
 from rules.kinds.duplicates import Duplicates, DuplicatesRule

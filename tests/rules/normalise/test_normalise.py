@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
 from rules.functions import filled
 from rules.models import Step
 from rules.normalise import NORMALISERS, Normaliser, chain_function, chain_sql, chain_type, contact, normalise, register

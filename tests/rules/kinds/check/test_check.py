@@ -15,10 +15,12 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.engines.base import Detection, Failure, MoneyColumns, Records
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
+from rules.engines.base import MoneyColumns, Records
 from rules.expressions import parse
 from rules.expressions.previous import parse_ordered
+from rules.groups.detection import Detection
+from rules.groups.group import Failure
 from rules.kinds.base import DatasetFacts, DoesNotFit
 from rules.kinds.check import Check, CheckRule
 from rules.kinds.check.detection import FittedCheck, TooManyFail

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 from openpyxl import Workbook
 
-from rules.calendar import ONLY_WEEKENDS
 from rules.engines.base import OutOfMemory, Relation, Streamed
 from rules.engines.compile import Columns
 from rules.engines.select import Select, SelectRefused, parse_select
 from rules.engines.tables import QuerySession, QueryTable
+from rules.models.calendar import ONLY_WEEKENDS
 from rules.values import schema_from_arrow
 from tests.support.cli import Answer, Project
 from tests.support.config import problems

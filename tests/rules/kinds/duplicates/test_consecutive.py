@@ -17,7 +17,8 @@ from pydantic import ValidationError
 
 import reconcile
 from reconcile.config import ConfigProblems
-from rules.engines.base import DuplicateGroup, Group, Relation
+from rules.engines.base import Relation
+from rules.groups.group import DuplicateGroup, Group
 from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.detection import FittedDuplicates
 from rules.kinds.duplicates.reasons import because

@@ -14,18 +14,11 @@ import pytest
 import sqlalchemy as sa
 import yaml
 
+from rules.document.mistakes import RuleError
 from rules.engines import embedded, session
-from rules.engines.base import (
-    Detection,
-    DuplicateGroup,
-    IdentityProblem,
-    Member,
-    MoneyColumns,
-    OutOfMemory,
-    Readable,
-    Relation,
-)
-from rules.errors import RuleError
+from rules.engines.base import IdentityProblem, MoneyColumns, OutOfMemory, Readable, Relation
+from rules.groups.detection import Detection
+from rules.groups.group import DuplicateGroup, Member
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type, Value
 from tests.support.rules import Rows, check, detect, explain, guarded, needed_columns, pushdown_obstacle, pushed

@@ -10,7 +10,9 @@ from typing import Any
 
 from rules.document.mistakes import Position
 from rules.document.tree import Entry, parse
-from rules.engines.base import Detection, Discrepancy, MoneyColumns
+from rules.engines.base import MoneyColumns
+from rules.groups.detection import Detection
+from rules.groups.group import Discrepancy
 from rules.kinds.base import Fitted, Rule
 from rules.kinds.reconciliation import Reconciliation
 from rules.loader import load_rule

@@ -17,8 +17,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rules.engines.base import Detection, Discrepancy, Group
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
+from rules.groups.detection import Detection
+from rules.groups.group import Discrepancy, Group
 from rules.kinds.base import DoesNotFit
 from rules.kinds.reconciliation import assigning, matching
 from rules.models import Step

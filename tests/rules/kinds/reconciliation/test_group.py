@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from rules.engines.base import Discrepancy
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError
+from rules.groups.group import Discrepancy
 from rules.values import Type, Value
 from tests.rules.kinds.reconciliation.compared import MONEY, TYPES, Compared, mistakes, row, shown
 from tests.rules.kinds.reconciliation.test_runs import Project, servers

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from rules.engines.base import Discrepancy
+from rules.groups.group import Discrepancy
 from rules.kinds.reconciliation import assigning, matching
 from rules.values import Type
 from tests.rules.kinds.reconciliation import test_contained as test_reconciliation_contained

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from rules.engines.base import Discrepancy, MoneyColumns
+from rules.engines.base import MoneyColumns
+from rules.groups.group import Discrepancy
 from rules.kinds.base import DatasetFacts
 from rules.kinds.reconciliation import Reconciliation, near_misses
 from tests.rules.kinds.reconciliation.compared import MONEY, Compared, row, rule, shown

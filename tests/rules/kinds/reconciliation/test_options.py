@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from rules.engines.base import Discrepancy
+from rules.groups.group import Discrepancy
 from rules.kinds.base import DoesNotFit
 from rules.values import Type, Value
 from tests.rules.kinds.reconciliation.compared import MONEY, TYPES, Compared, mistakes, row, rule, shown

@@ -15,7 +15,8 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rules.engines.base import Detection, Discrepancy
+from rules.groups.detection import Detection
+from rules.groups.group import Discrepancy
 from rules.kinds.reconciliation import assigning, matching
 from rules.values import Type
 from tests.rules.kinds.reconciliation.compared import MONEY, SLOT, TYPES, Compared

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rules.engines.base import Difference, Discrepancy
+from rules.groups.group import Difference, Discrepancy
 from rules.kinds.base import DatasetFacts, DoesNotFit
 from rules.kinds.reconciliation import Reconciliation, assigning, optimum
 from rules.kinds.reconciliation.accounts import RecordsLost

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rules.engines.base import DuplicateGroup, Positions
-from rules.implausible import FEW, KeyTooCommon, LargeGroup
-from rules.kinds.duplicates.bound import Criteria
+from rules.engines.base import Positions
+from rules.groups.group import DuplicateGroup
+from rules.groups.implausible import FEW, KeyTooCommon, LargeGroup
+from rules.groups.settings import GroupSettings
 from rules.values import Value
 
 _SHOWN = 3
@@ -23,21 +24,21 @@ class ShareLimit:
     With `ids_differ`, no two records have the same id.
     """
 
-    bound: Criteria
+    bound: GroupSettings
     taking_part: int
     ids_differ: bool
 
     @property
     def most(self) -> int:
         """The largest number of records in groups."""
-        return max(FEW, int(self.bound.rule.max_share * self.taking_part))
+        return max(FEW, int(self.bound.max_share * self.taking_part))
 
     def check(self, sizes: Positions, key_of: Callable[[int], Mapping[str, Value]]) -> None:
         """Raise KeyTooCommon if that is certain before any group is built.
 
         `sizes` has the number of records of each key, or of each component, and `key_of` returns the key of one.
         """
-        large = np.flatnonzero(sizes >= self.bound.rule.minimum)
+        large = np.flatnonzero(sizes >= self.bound.minimum)
         if self.keeps_all and sizes[large].sum() > self.most:
             largest = sorted(large.tolist(), key=lambda number: -sizes[number])[:_SHOWN]
             raise self._error([LargeGroup(key_of(number), int(sizes[number])) for number in largest])
@@ -57,20 +58,8 @@ class ShareLimit:
 
     @property
     def keeps_all(self) -> bool:
-        """True if all records of a key are in its group: no other condition leaves some of them out, or splits it."""
-        rule = self.bound.rule
-        conditions = (
-            rule.span,
-            rule.repeats,
-            rule.open_columns,
-            rule.distinct,
-            rule.having,
-            self.bound.excepted,
-            rule.judged,
-        )
-        return self.ids_differ and not any(conditions)
+        """True if all records of a key are in its group."""
+        return self.ids_differ and self.bound.keeps_all
 
     def _error(self, largest: list[LargeGroup]) -> KeyTooCommon:
-        rule, parts = self.bound.rule, self.bound.parts
-        named = (" and ".join(parts[n].column for n in key) for key in self.bound.keys)
-        return KeyTooCommon(rule.name, " or ".join(named), self.most, self.taking_part, largest)
+        return KeyTooCommon(self.bound.name, self.bound.identifier, self.most, self.taking_part, largest)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rules.engines.base import Positions
-from rules.recognised import DIGEST_BYTES
+from rules.groups.recognised import DIGEST_BYTES
 
 _AT_ONCE = 200_000
 """Values that are texts at the same time; all records of a key come together, so it may be more."""

@@ -11,21 +11,35 @@ from itertools import chain, count
 import numpy as np
 import pyarrow as pa
 
-from rules import grouping
-from rules.engines.base import DuplicateGroup, Positions
-from rules.kinds.base import LinkingValues, linking_values
-from rules.kinds.duplicates.apart import Apart
-from rules.kinds.duplicates.bound import Criteria
-from rules.kinds.duplicates.component import Component
-from rules.kinds.duplicates.groups import AT_ONCE, Grouping, no_collections, rows_at
-from rules.kinds.duplicates.share import ShareLimit
-from rules.kinds.duplicates.shared import NO_VALUE, Comparable, SharedValues, components
-from rules.packed import Packed
+from rules.engines.base import Positions, RecordCounts, Skipped
+from rules.groups.component import Component
+from rules.groups.group import DuplicateGroup, Group, in_order
+from rules.groups.keyed import AT_ONCE, Grouping, no_collections, rows_at
+from rules.groups.settings import KeySettings
+from rules.groups.share import ShareLimit
+from rules.groups.shared import NO_VALUE, Comparable, SharedValues, components
+from rules.pairs.apart import Apart
+from rules.pairs.evidence import LinkingValues, linking_values
+from rules.pairs.record import Record, once
 from rules.values import Value, canonical, order_key
+from rules.values.packed import Packed
 
 Row = Mapping[str, Value]
 Ranked = tuple[tuple[int, ...], Row]
 """The rank of a record's value under each key, see `SharedValues`, and the record."""
+
+
+def grouped(
+    grouping: Grouping, members: pa.Table, instead_of: pa.Table | None, tally: RecordCounts, limit: ShareLimit
+) -> tuple[Sequence[Group], tuple[Skipped, ...]]:
+    """Return the groups of an engine's answer, and the records that a key did not join because too many share it.
+
+    Raises KeyTooCommon.
+    """
+    if len(grouping.bound.keys) == 1:
+        return grouping.groups(members, limit, instead_of), ()
+    joined = Joining(grouping).groups(members, limit)
+    return joined.groups, _crowded(grouping.bound, [tally.crowded, joined.left_out])
 
 
 @dataclass(frozen=True)
@@ -43,7 +57,7 @@ class Joining:
     by_key: Grouping
 
     @property
-    def bound(self) -> Criteria:
+    def bound(self) -> KeySettings:
         return self.by_key.bound
 
     def groups(self, members: pa.Table, limit: ShareLimit) -> Joined:
@@ -71,7 +85,7 @@ class Joining:
         for number in range(len(self.bound.keys)):
             values: dict[Comparable, int] = {}
             numbers = [self._numbered(row, number, values) for row in rows]
-            shared.append(SharedValues.of(np.array(numbers, np.int64), list(values), self.bound.rule.max_shared))
+            shared.append(SharedValues.of(np.array(numbers, np.int64), list(values), self.bound.max_shared))
         order, places = components(shared)
         parts: dict[int, list[Ranked]] = defaultdict(list)
         for place, position, ranks in zip(places.tolist(), order.tolist(), _ranks(shared, order), strict=True):
@@ -96,7 +110,7 @@ class Joining:
                     number_by_row[given] = self._numbered(row, number, values)
                 of_rows.append(number_by_row[given])
             numbers[positions] = of_rows
-        return SharedValues.of(numbers, list(values), self.bound.rule.max_shared)
+        return SharedValues.of(numbers, list(values), self.bound.max_shared)
 
     def _numbered(self, row: Row, number: int, values: dict[Comparable, int]) -> int:
         """Return the number of the row's value under a key, a new one for a new value; -1 if it is incomplete."""
@@ -114,14 +128,14 @@ class Joining:
     def _grouped(self, ranked: Iterable[Ranked]) -> Sequence[DuplicateGroup]:
         """Return the groups of one component."""
         identified = self.by_key.identified((ranks, self.by_key.completed(row)) for ranks, row in ranked)
-        records = grouping.once(sorted(identified, key=lambda record: record.place))
+        records = once(sorted(identified, key=lambda record: record.place))
         component = Component(records, self._apart.of(records))
         groups = []
         for part in component.parts():
             ordered = self.by_key.ordered([records[position] for position in part])
             if ordered:
                 groups.append(self.by_key.group(ordered, self._linking(component, part), component.links(ordered)))
-        return grouping.in_order(groups) if len(groups) > 1 else groups
+        return in_order(groups) if len(groups) > 1 else groups
 
     def _linking(self, component: Component, part: Sequence[int]) -> dict[str, Value]:
         """Return the values that link a group; a column that has several is named `email`, `email (2)` and so on."""
@@ -133,20 +147,20 @@ class Joining:
                 key[name] = value
         return key
 
-    def _agree_by(self, first: grouping.Record, second: grouping.Record) -> LinkingValues:
+    def _agree_by(self, first: Record, second: Record) -> LinkingValues:
         """Return the values by which two records agree."""
         ranks = enumerate(zip(first.key, second.key, strict=True))
         keys = [number for number, (one, two) in ranks if one == two != NO_VALUE]
         return linking_values(item for number in keys for item in self._values(first, number))
 
-    def _values(self, record: grouping.Record, number: int) -> Iterator[tuple[str, Value]]:
+    def _values(self, record: Record, number: int) -> Iterator[tuple[str, Value]]:
         """Yield the columns of a key with the record's values."""
         columns = (self.bound.parts[part].column for part in self.bound.keys[number])
         return zip(columns, self.by_key.values_of(record, self.bound.keys[number]), strict=True)
 
     @cached_property
     def _apart(self) -> Apart:
-        return Apart(self.bound.rule, self._agree_by)
+        return Apart(self.bound.excepted, self.bound.judged_pairs, self._agree_by)
 
 
 def _by_component(
@@ -169,3 +183,14 @@ def _by_component(
 
 def _ranks(shared: Sequence[SharedValues], positions: Positions) -> Iterator[tuple[int, ...]]:
     return zip(*(values.ranks[positions].tolist() for values in shared), strict=True)
+
+
+def _crowded(bound: KeySettings, counts: Iterable[Sequence[int]]) -> tuple[Skipped, ...]:
+    """Put in words how many records of each key were not joined by it, because too many share their value."""
+    reason = f"shared by more than {bound.max_shared} records"
+    left_out: dict[str, int] = {}
+    for by_key in counts:
+        for parts, records in zip(bound.keys, by_key, strict=False):
+            column = ", ".join(dict.fromkeys(bound.parts[part].column for part in parts))
+            left_out[column] = left_out.get(column, 0) + records
+    return tuple(Skipped(column, reason, records, whole=False) for column, records in left_out.items() if records)

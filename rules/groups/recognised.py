@@ -9,8 +9,9 @@ from typing import overload
 
 import numpy as np
 
-from rules.engines.base import Group, Positions
-from rules.packed import Packed
+from rules.engines.base import Positions
+from rules.groups.group import Group
+from rules.values.packed import Packed
 
 DIGEST_BYTES = 16
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo, WithJsonSchema
 
-from rules import lookups
 from rules.document.mistakes import short, suggestion
+from rules.models import lookups
 
 T = TypeVar("T", bound=BaseModel)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)")

@@ -7,10 +7,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from functools import cached_property
 
-from rules.grouping import Record
-from rules.kinds.base import LinkingValues
-from rules.kinds.duplicates.model import DuplicatesRule
-from rules.links import Pair, pair
+from rules.pairs.evidence import JudgedPairs, LinkingValues
+from rules.pairs.links import Pair, pair
+from rules.pairs.record import DifferentPairs, Record
 from rules.values import canonical_json
 
 Partners = Mapping[Hashable, Sequence[Hashable]]
@@ -18,9 +17,10 @@ Partners = Mapping[Hashable, Sequence[Hashable]]
 
 @dataclass(frozen=True)
 class Apart:
-    """The pairs of a rule. `agree_by` returns the values by which two records agree."""
+    """The pairs that a rule lists, and those that people judged. `agree_by` returns the values by which two agree."""
 
-    rule: DuplicatesRule
+    excepted: DifferentPairs
+    judged_pairs: JudgedPairs
     agree_by: Callable[[Record, Record], LinkingValues]
 
     def of(self, records: Sequence[Record]) -> set[Pair]:
@@ -32,18 +32,18 @@ class Apart:
         if self._judged:
             names = [(record.dataset, canonical_json(record.id)) for record in records]
             for first, second in _pairs(names, self._judged):
-                judged = self.rule.judged[frozenset((names[first], names[second]))]
+                judged = self.judged_pairs[frozenset((names[first], names[second]))]
                 if self.agree_by(records[first], records[second]) <= judged:
                     apart.add((first, second))
         return apart
 
     @cached_property
     def _listed(self) -> Partners:
-        return _partners(self.rule.excepted)
+        return _partners(self.excepted)
 
     @cached_property
     def _judged(self) -> Partners:
-        return _partners(self.rule.judged)
+        return _partners(self.judged_pairs)
 
 
 def _partners(pairs: Iterable[Iterable[Hashable]]) -> Partners:

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from rules.compact import encoder
-from rules.normal_forms import normalised
+from rules.values.compact import encoder
+from rules.values.normal_forms import normalised
 
 if TYPE_CHECKING:
     import pyarrow as pa

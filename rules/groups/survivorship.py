@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
-from rules.document.mistakes import listed, short, suggestion
-from rules.errors import RuleError
+from rules.document.mistakes import RuleError, listed, short, suggestion
 from rules.models import Keep, Strict
 from rules.values import RecordId, Schema, Type, Value, canonical, order_key, sameness
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rules.distances import apart, is_near
-from rules.grouping import Record, RecordName, once
 from rules.models import Distance
+from rules.pairs.distances import apart, is_near
+from rules.pairs.record import Record, RecordName, once
 from rules.values import order_key
 
 _Entry = tuple[tuple[Any, ...], int]

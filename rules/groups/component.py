@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-from rules import links
-from rules.engines.base import Link
-from rules.grouping import Record
-from rules.kinds.duplicates.shared import NO_VALUE
-from rules.links import Pair
+from rules.groups.shared import NO_VALUE
+from rules.pairs import links
+from rules.pairs.evidence import Link
+from rules.pairs.links import Pair
+from rules.pairs.record import Record
 
 SharedValue = tuple[int, int]
 """The number of a key, and the rank of one of its values."""

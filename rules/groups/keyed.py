@@ -1,32 +1,32 @@
-"""Build groups from rows."""
+"""Groups of records with equal keys, from the rows of an engine's answer: exact, and the same for every engine."""
 
 from __future__ import annotations
 
-import datetime as dt
 import gc
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from rules import grouping, survivorship
-from rules.engines.base import DuplicateGroup, Group, Link, MoneyColumns, Nearby, Positions
-from rules.kinds.base import Sample
-from rules.kinds.duplicates import agreeing, consecutive, encoded, splitting
-from rules.kinds.duplicates.bound import BoundRule, Criteria
-from rules.kinds.duplicates.share import ShareLimit
-from rules.normalise import chain_function
-from rules.packed import Packed
-from rules.recognised import Digests, PartlyBuilt, Recognition
-from rules.repetition import Repetition
+from rules.engines import answers
+from rules.engines.base import Positions
+from rules.groups import agreeing, encoded, splitting
+from rules.groups.builder import GroupBuilder
+from rules.groups.group import DuplicateGroup, Group, Member, Nearby, in_order
+from rules.groups.ids import Keyed
+from rules.groups.recognised import Digests, PartlyBuilt, Recognition
+from rules.groups.repetition import Repetition
+from rules.groups.sample import Sample
+from rules.groups.settings import KeySettings
+from rules.groups.share import ShareLimit
+from rules.pairs.record import Record, by_key, connected, once
 from rules.values import Value, order_key
+from rules.values.packed import Packed
 
 AT_ONCE = 5_000
 """Records that are Python objects at the same time; all records of a key come together, so it may be more."""
@@ -40,11 +40,10 @@ SortableKey = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Grouping(ABC):
+class Grouping(GroupBuilder):
     """Build exact groups from the records that an engine returned, each a row of its answer."""
 
-    bound: Criteria
-    slot: dt.datetime
+    bound: KeySettings
 
     @abstractmethod
     def sources(self, parts: Iterable[int]) -> Sequence[str]:
@@ -59,21 +58,12 @@ class Grouping(ABC):
         """Return the normalised values of these parts of the key of a completed row."""
 
     @abstractmethod
-    def identified(self, keyed: Iterable[grouping.Keyed]) -> list[grouping.Record]:
+    def identified(self, keyed: Iterable[Keyed]) -> list[Record]:
         """Return the records with their ids, from keys and completed rows."""
 
     @abstractmethod
-    def values_of(self, record: grouping.Record, parts: Iterable[int]) -> Key:
+    def values_of(self, record: Record, parts: Iterable[int]) -> Key:
         """Return the normalised values of these parts of the key of a record."""
-
-    @abstractmethod
-    def money(self, surplus: Sequence[grouping.Record]) -> dict[str, Decimal]:
-        """Return the sum of the surplus per currency."""
-
-    @property
-    @abstractmethod
-    def priced(self) -> Mapping[str | None, MoneyColumns]:
-        """The columns of amounts in the records' values, by dataset."""
 
     def groups(self, members: pa.Table, limit: ShareLimit, instead_of: pa.Table | None = None) -> Sequence[Group]:
         """Group the members, and those records of `instead_of` whose key no member has. Raises KeyTooCommon."""
@@ -82,8 +72,8 @@ class Grouping(ABC):
             keys, numbers = self._numbered(tables)
             sizes = np.bincount(numbers[numbers != _NO_PART], minlength=len(keys) + 1)  # the last one is that of -1
             limit.check(sizes, lambda n: self._key_at(tables, numbers, n))
-            if limit.keeps_all and self.bound.rule.recognition is not None and len(numbers) >= FEW:
-                return self._recognised(tables, keys, numbers, sizes, self.bound.rule.recognition)
+            if limit.keeps_all and self.bound.recognition is not None and len(numbers) >= FEW:
+                return self._recognised(tables, keys, numbers, sizes, self.bound.recognition)
             parts = self._by_key(tables, *_in_order(keys, numbers))
             return Packed(limit.watched(group for rows in parts for group in self.of_rows(rows)))
 
@@ -96,9 +86,9 @@ class Grouping(ABC):
         recognition: Recognition,
     ) -> Sequence[Group]:
         """Build the groups whose digests are not known; every key with enough records has exactly one."""
-        from rules.kinds.duplicates.digests import digests  # noqa: PLC0415 - loads functions of pyarrow
+        from rules.groups.digests import digests  # noqa: PLC0415 - loads functions of pyarrow
 
-        enough = np.where((numbers != _NO_PART) & (sizes[numbers] >= self.bound.rule.minimum), numbers, _NO_PART)
+        enough = np.where((numbers != _NO_PART) & (sizes[numbers] >= self.bound.minimum), numbers, _NO_PART)
         ends = np.cumsum([len(table) for table in tables])[:-1]
         of_tables = zip(tables, np.split(enough, ends), strict=True)
         content, digest_numbers = bytearray(), array("q")
@@ -155,7 +145,7 @@ class Grouping(ABC):
             numbers = [
                 _number(self._common(key), key_numbers)
                 for begin in range(0, len(different), AT_ONCE)
-                for key, _ in self.with_keys(grouping.rows(different.slice(begin, AT_ONCE)))
+                for key, _ in self.with_keys(answers.rows(different.slice(begin, AT_ONCE)))
             ]
             numbers_by_table.append(np.array([n if n >= first_new else _NO_PART for n in numbers], np.int64)[places])
         return list(key_numbers), np.concatenate(numbers_by_table)
@@ -168,12 +158,12 @@ class Grouping(ABC):
         """Group records that meet the rule's conditions."""
         return self.of_records(self.records(rows))
 
-    def of_records(self, records: Iterable[grouping.Record]) -> tuple[DuplicateGroup, ...]:
+    def of_records(self, records: Iterable[Record]) -> tuple[DuplicateGroup, ...]:
         """Group records that have a key and meet the rule's conditions."""
-        alike = grouping.by_key(records, self.bound.equal_parts if self.bound.open_parts else None)
-        return grouping.in_order(group for records in alike for group in self._of_key(records))
+        alike = by_key(records, self.bound.equal_parts if self.bound.open_parts else None)
+        return in_order(group for records in alike for group in self._of_key(records))
 
-    def records(self, rows: Iterable[Mapping[str, Value]]) -> list[grouping.Record]:
+    def records(self, rows: Iterable[Mapping[str, Value]]) -> list[Record]:
         """Return the records that have a key."""
         return self.identified((key, record) for key, record in self.with_keys(rows) if key is not None)
 
@@ -198,20 +188,20 @@ class Grouping(ABC):
             for record in self.records(rows)
         ]
 
-    def _of_key(self, alike: list[grouping.Record]) -> Iterator[DuplicateGroup]:
-        if self.bound.rule.repeats is not None:
-            yield from self._repetitions(self.bound.rule.repeats, alike)
+    def _of_key(self, alike: list[Record]) -> Iterator[DuplicateGroup]:
+        if self.bound.repeats is not None:
+            yield from self._repetitions(self.bound.repeats, alike)
             return
         if self.bound.open_parts:
             of_group = agreeing.split(alike, self.bound.open_parts)
-            parts = [grouping.once(sorted(records, key=lambda record: record.place)) for records in of_group]
-            groups = (self._group(part) for each in parts for part in grouping.connected(each, self.bound.excepted))
+            parts = [once(sorted(records, key=lambda record: record.place)) for records in of_group]
+            groups = (self._group(part) for each in parts for part in connected(each, self.bound.excepted))
             yield from (group for group in groups if group is not None)
             return
-        window, nearby = self.bound.rule.window, None
-        parts = self._split(alike)
+        window, nearby = self.bound.window, None
+        parts = self.bound.split(alike)
         for number, records in enumerate(parts):
-            for part in grouping.connected(grouping.once(records), self.bound.excepted):
+            for part in connected(once(records), self.bound.excepted):
                 group = self._group(part)
                 if group is not None and window is not None:
                     nearby = nearby or splitting.nearby(window, parts, self.bound.excepted)
@@ -219,16 +209,16 @@ class Grouping(ABC):
                 elif group is not None:
                     yield group
 
-    def _repetitions(self, column: str, alike: list[grouping.Record]) -> Iterator[DuplicateGroup]:
+    def _repetitions(self, column: str, alike: list[Record]) -> Iterator[DuplicateGroup]:
         for number, counted in enumerate(splitting.numbered(column, alike), 1):
             of_record = {record.name: records for record, records in counted}
-            for part in grouping.connected([record for record, _ in counted], self.bound.excepted):
+            for part in connected([record for record, _ in counted], self.bound.excepted):
                 if (group := self._group(part)) is not None:
                     counts = [of_record[record.name] for record in part]
                     yield replace(group, repetition=Repetition(column, number, min(counts), max(counts)))
 
-    def _with_nearby(self, group: DuplicateGroup, near: list[grouping.Record], column: str) -> DuplicateGroup:
-        members = ((grouping.member(record, self.bound.shown), record.values[column]) for record in near[:_NEAREST])
+    def _with_nearby(self, group: DuplicateGroup, near: list[Record], column: str) -> DuplicateGroup:
+        members = ((Member.of(record, self.bound.shown), record.values[column]) for record in near[:_NEAREST])
         nearest = tuple(Nearby(member.id, member.values, member.dataset, at=at) for member, at in members)
         return replace(group, nearby=nearest, nearby_records=len(near))
 
@@ -237,10 +227,7 @@ class Grouping(ABC):
         parts = self.bound.parts
         return any(all(key[n] is not None or self.bound.matches_null(parts[n]) for n in of) for of in self.bound.keys)
 
-    def _split(self, alike: list[grouping.Record]) -> list[list[grouping.Record]]:
-        return splitting.split(self.bound.rule, alike)
-
-    def _group(self, records: list[grouping.Record]) -> DuplicateGroup | None:
+    def _group(self, records: list[Record]) -> DuplicateGroup | None:
         ordered = self.ordered(records)
         values = records[0].key
         if self.bound.open_parts:  # the values that the records agree in
@@ -250,76 +237,6 @@ class Grouping(ABC):
             )
         key = dict(zip(self.bound.key_names, values, strict=True))
         return self.group(ordered, key) if ordered else None
-
-    def ordered(self, records: list[grouping.Record]) -> tuple[grouping.Record, ...]:
-        """Return the records, keeper first; empty if they are too few or do not meet the rule's conditions."""
-        if len(records) < self.bound.rule.minimum or not self._matches(records):
-            return ()
-        return survivorship.in_order(records, self.bound.keep, self.bound.considered, lambda record: record.place)
-
-    def group(
-        self, ordered: Sequence[grouping.Record], key: Mapping[str, Value], links: tuple[Link, ...] = ()
-    ) -> DuplicateGroup:
-        """Return the group of these records, keeper first."""
-        keeper, *surplus = ordered
-        column, shown = self.bound.span_column, self.bound.shown
-        places = sorted((record.values[column] for record in ordered), key=order_key) if column else []
-        return DuplicateGroup(
-            key=key,
-            keeper=grouping.member(keeper, shown),
-            surplus=tuple(grouping.member(record, shown) for record in surplus),
-            money=self.money(surplus),
-            span=(places[0], places[-1]) if places else None,
-            links=links,
-            excepted=self.bound.excepted.within(ordered),
-            priced=self.priced,
-        )
-
-    def _matches(self, records: list[grouping.Record]) -> bool:
-        rule = self.bound.rule
-        if rule.distinct and grouping.different(records, rule.distinct) < 2:
-            return False
-        return self.bound.having is None or self.bound.having.evaluate([r.values for r in records], self.slot) is True
-
-
-@dataclass(frozen=True)
-class DatasetGrouping(Grouping):
-    """Build groups of the records of one dataset."""
-
-    bound: BoundRule
-
-    def sources(self, parts: Iterable[int]) -> Sequence[str]:
-        return list(self.bound.columns.sources([self.bound.parts[n].column for n in parts]))
-
-    def completed(self, row: Mapping[str, Value]) -> dict[str, Value]:
-        return self.bound.columns.complete(row, self.slot)
-
-    def values(self, completed: Mapping[str, Value], parts: Iterable[int]) -> Key:
-        normal, key = self.normal, self.bound.parts
-        return tuple(normal[n](completed[key[n].column]) for n in parts)
-
-    def identified(self, keyed: Iterable[grouping.Keyed]) -> list[grouping.Record]:
-        return grouping.identified(keyed, self.bound.relation, self.bound.content)
-
-    def values_of(self, record: grouping.Record, parts: Iterable[int]) -> Key:
-        return self.values(record.values, parts)
-
-    def money(self, surplus: Sequence[grouping.Record]) -> dict[str, Decimal]:
-        return grouping.money_at_risk(surplus, self.bound.relation)
-
-    @cached_property
-    def priced(self) -> Mapping[str | None, MoneyColumns]:
-        money = self.bound.relation.money
-        return {} if money is None else {None: money}
-
-    def _split(self, alike: list[grouping.Record]) -> list[list[grouping.Record]]:
-        setting = self.bound.rule.consecutive
-        return super()._split(alike) if setting is None else consecutive.runs(setting, self.bound.position, alike)
-
-    @cached_property
-    def normal(self) -> Sequence[Callable[[Value], Value]]:
-        """The normalisers of each part of the key, as one function."""
-        return [chain_function(part.steps, self.bound.relation.timezone) for part in self.bound.parts]
 
 
 def _no_groups(_: Collection[int]) -> Sequence[DuplicateGroup]:
@@ -356,8 +273,8 @@ def rows_at(tables: Sequence[pa.Table], positions: Positions) -> Iterator[dict[s
 
 def _picked(table: pa.Table, positions: Positions) -> Iterable[dict[str, Value]]:
     if len(table) > AT_ONCE:
-        return grouping.rows(table.take(pa.array(positions)))
-    rows = list(grouping.rows(table))  # `take` loads functions of pyarrow, which takes longer than a small file
+        return answers.rows(table.take(pa.array(positions)))
+    rows = list(answers.rows(table))  # `take` loads functions of pyarrow, which takes longer than a small file
     return (rows[position] for position in positions.tolist())
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from rules.grouping import Record
+from rules.pairs.record import Record
 from rules.values import sameness
 
 Pattern = tuple[Hashable, ...]
