@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pkgutil import resolve_name
 
+from rules.binding.rule import Rule
 from rules.cleaning import Clean, parse_when
 from rules.document.mistakes import Mistake, Position, RuleError, listed, nearest, short, suggestion
 from rules.document.reading import ModelReader, name_problem
@@ -13,7 +14,6 @@ from rules.examples.example import Example
 from rules.examples.reading import ExampleWords, read_examples
 from rules.expressions import ExpressionError
 from rules.kinds import KINDS
-from rules.kinds.base import Rule
 from rules.models import Step
 from rules.models.lookups import Lookup
 from rules.normalise import NORMALISERS, register

@@ -22,10 +22,10 @@ import pyarrow as pa
 from connectors.disk.paths import format_of
 from connectors.headers import OURS, SUBTOTAL, TOTAL_AFTER
 from reconcile.detection.subject import Subject
+from rules.binding.consulted import Consulted, Counts
 from rules.document.mistakes import RuleError
 from rules.engines import answers
 from rules.expressions import parse
-from rules.kinds.consulted import Consulted, Counts
 from rules.values import Value
 
 SAMPLE = 2_000

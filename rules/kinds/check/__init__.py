@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from rules.kinds.base import DatasetFacts, Rule, SettingPath
+from rules.binding.rule import DatasetFacts, Rule, SettingPath
 from rules.kinds.check import barren
 from rules.kinds.check.model import CheckRule
 
 if TYPE_CHECKING:
+    from rules.binding.fitted import Fitted
     from rules.engines.base import Relation
-    from rules.kinds.base import Fitted
 
 __all__ = ["Check", "CheckRule"]
 
@@ -26,13 +26,13 @@ class Check:
 
     def fit(self, rule: Rule, relations: Mapping[str, Relation]) -> Fitted:
         # Reading a configuration must not load the engines.
-        from rules.kinds import mapped  # noqa: PLC0415 - see above
+        from rules.binding import consulting  # noqa: PLC0415 - see above
         from rules.kinds.check.detection import FittedCheck  # noqa: PLC0415 - see above
 
         def fit(settings: CheckRule, relations: Mapping[str, Relation]) -> Fitted:
             return FittedCheck.of(settings, relations[settings.dataset])
 
-        return mapped.fitted(_checked(rule), relations, fit)
+        return consulting.fitted(_checked(rule), relations, fit)
 
 
 def _checked(rule: Rule) -> CheckRule:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rules.binding.rule import DatasetFacts, SettingPath
 from rules.document.mistakes import RuleError
 from rules.expressions import parse
 from rules.expressions.possible import narrowed
-from rules.kinds.base import DatasetFacts, SettingPath
 from rules.kinds.check.model import CheckRule
 from rules.normalise import emptying_step
 

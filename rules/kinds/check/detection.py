@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
-from rules.document.mistakes import RuleError, listed
+from rules.binding.fitted import FittedRule, Rows
+from rules.document.mistakes import listed
 from rules.engines import embedded, pushdown
 from rules.engines.base import Pushed, RecordCounts, Records, Relation, Stop, Unanswerable
-from rules.engines.compile import Columns
 from rules.engines.embedded import Embedded
 from rules.groups.detection import Detection
 from rules.groups.ids import identified
 from rules.groups.implausible import FEW
 from rules.groups.sample import Sample
-from rules.kinds.base import Rows
 from rules.kinds.check import words
 from rules.kinds.check.bound import BoundCheck, bind
 from rules.kinds.check.failures import Failures
 from rules.kinds.check.model import CheckRule
 from rules.kinds.check.question import question, scanned, skipped
-from rules.models import Keep
 
 
 class TooManyFail(Unanswerable):
@@ -39,43 +35,13 @@ class TooManyFail(Unanswerable):
         )
 
 
-@dataclass(frozen=True)
-class FittedCheck:
-    """A rule of this kind with its dataset; see `rules.kinds.base.Fitted`."""
-
-    bound: BoundCheck
-    keep: tuple[Keep, ...] = ()
+class FittedCheck(FittedRule[BoundCheck]):
+    """A rule of this kind with its dataset."""
 
     @classmethod
     def of(cls, rule: CheckRule, relation: Relation) -> FittedCheck:
         """Bind the rule to its dataset. Raises DoesNotFit with every mistake."""
         return cls(bind(rule, relation))
-
-    @property
-    def relation(self) -> Relation:
-        return self.bound.relation
-
-    @property
-    def columns(self) -> Columns:
-        return self.bound.columns
-
-    @property
-    def named(self) -> Mapping[str, tuple[str, ...]]:
-        return {self.relation.dataset: self.bound.named}
-
-    @property
-    def needed(self) -> Mapping[str, tuple[str, ...]]:
-        return {self.relation.dataset: self.bound.needed}
-
-    @property
-    def conditions(self) -> Mapping[str, tuple[str, ...]]:
-        """The filter of the dataset: a record for which the rule's own condition is false was judged."""
-        where = self.relation.where
-        return {self.relation.dataset: () if where is None else (where,)}
-
-    @property
-    def deciding(self) -> tuple[str, ...]:
-        return self.bound.judged
 
     def obstacle(self, dialect: str) -> str | None:
         if self.bound.rule.is_ordered:
@@ -89,7 +55,7 @@ class FittedCheck:
         bound, source = self.bound, records[self.relation.dataset]
         if not isinstance(source, Pushed):
             return embedded.statements(question(bound, bound.table, "duckdb", slot), bound.table)
-        self._refuse_obstacle(source.dialect)
+        self.refuse_obstacle(source.dialect)
         return pushdown.statements(question(bound, source.table, source.dialect, slot), None, source.dialect)
 
     def detect(
@@ -127,8 +93,7 @@ class FittedCheck:
     def sample(self, dataset: str, rows: Rows, slot: dt.datetime) -> Sequence[Sample]:  # noqa: ARG002 - it has only one
         bound = self.bound
         completed = (bound.columns.complete(row, slot) for row in rows)
-        condition = bound.dataset_condition
-        kept = (((), row) for row in completed if condition is None or condition.evaluate(row, slot) is True)
+        kept = (((), row) for row in completed if bound.passes(row, slot))
         compared = (*bound.rule.order, *(part.column for _, part in bound.rule.key_parts()))
         names = compared if bound.rule.condition is None else (*bound.rule.condition.columns, *compared)
         return [
@@ -143,21 +108,12 @@ class FittedCheck:
     def _ask(self, records: Pushed, slot: dt.datetime) -> tuple[str, RecordCounts, pa.Table, tuple[str, ...]]:
         """Return the engine's name, its counts, the records that fail, and the statements."""
         bound = self.bound
-        self._refuse_obstacle(records.dialect)
-        if not set(bound.relation.id).isdisjoint(bound.relation.derived):  # the database knows only its own columns
-            records = dataclasses.replace(records, unique=lambda _: False)
-        source = pushdown.Pushdown(records)
+        self.refuse_obstacle(records.dialect)
+        source = pushdown.Pushdown(bound.pushed(records))
         asked = question(bound, source.table, source.dialect, slot)
         tally = RecordCounts(source.states(asked), source.identity(asked))
         self._refuse_most(tally)
         return source.name, tally, source.members(asked), pushdown.statements(asked, None, source.dialect)
-
-    def _refuse_obstacle(self, dialect: str) -> None:
-        if (obstacle := self.obstacle(dialect)) is not None:
-            raise RuleError(
-                f"Rule `{self.bound.rule.name}` cannot run inside the database: {obstacle}. "
-                "Without `engine: pushdown` it runs in DuckDB."
-            )
 
     def _refuse_most(self, tally: RecordCounts) -> None:
         """Raise TooManyFail before the records that fail are read."""

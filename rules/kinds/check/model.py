@@ -8,11 +8,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from rules.binding.rule import Rule, SettingPath
 from rules.cleaning import Share
 from rules.document.mistakes import RuleError
 from rules.expressions.previous import OrderedExpression, parse_ordered, previous_of
 from rules.groups.forms import FormWords
-from rules.kinds.base import Rule, SettingPath
 from rules.models import PART_SCHEMA, KeyPart, as_list, one_or_list, parse_part
 
 CONDITION, GAP = "condition", "gap"

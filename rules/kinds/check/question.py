@@ -51,7 +51,7 @@ def question(bound: BoundCheck, table: sa.FromClause, dialect: str, slot: dt.dat
         state=_state(bound, computed, fails),
         minimum=1,
         id=relation.id if set(relation.id).isdisjoint(relation.derived) else (),
-        ids=_ids(bound, compiler) if relation.id else None,
+        ids=bound.ids(compiler) if relation.id else None,
         outside=(OUTSIDE, OUTSIDE_UNKNOWN) if relation.where is not None else (),
         python=computed.python,
     )
@@ -180,15 +180,7 @@ def _select(
 
 
 def _in_dataset(bound: BoundCheck, compiler: Compiler) -> dict[str, Element]:
-    condition = bound.dataset_condition
-    return {} if condition is None else {"in_dataset": compiler.condition(condition)}
-
-
-def _ids(bound: BoundCheck, compiler: Compiler) -> sa.Select[Any]:
-    """Select the ids of all records of the dataset."""
-    every_id = sa.select(*(compiler.whole(name).label(f"id_{n}") for n, name in enumerate(bound.relation.id)))
-    condition = bound.dataset_condition
-    return every_id if condition is None else every_id.where(compiler.condition(condition))
+    return {name: compiler.condition(condition) for name, condition in bound.filters.items()}
 
 
 def _has_place(bound: BoundCheck, c: Mapping[str, Element]) -> Element:

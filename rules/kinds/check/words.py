@@ -13,7 +13,7 @@ from rules.normalise.words import in_words
 
 
 def describe(bound: BoundCheck) -> Mapping[str, Sequence[str]]:
-    """Return the rule's sentences below their headings; see `rules.kinds.base.Fitted`."""
+    """Return the rule's sentences below their headings; see `rules.binding.fitted.Fitted`."""
     sentences = {"finds": list(_finds(bound)), "orders": list(_orders(bound)), "takes part": [_takes_part(bound)]}
     return {heading: listed_sentences for heading, listed_sentences in sentences.items() if listed_sentences}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from rules.kinds.base import DatasetFacts, Rule, SettingPath
+from rules.binding.rule import DatasetFacts, Rule, SettingPath
 from rules.kinds.custom_sql.model import SqlRule
 
 if TYPE_CHECKING:

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rules import fitting
-from rules.document.mistakes import RuleError, listed
+from rules.binding import fitting
+from rules.binding.fitted import Rows
+from rules.binding.side import columns_of
+from rules.document.mistakes import listed
 from rules.engines import answers
 from rules.engines.base import MoneyColumns, Records, Relation, Skipped, Stop, Streamed, Unanswerable
 from rules.engines.compile import Columns
@@ -24,7 +26,6 @@ from rules.groups.ids import identified
 from rules.groups.keeper import kept_in_words
 from rules.groups.money import money_at_risk
 from rules.groups.sample import Sample
-from rules.kinds.base import DoesNotFit, Rows
 from rules.kinds.custom_sql.model import GROUP_KEY, SqlRule
 from rules.models import Keep
 from rules.pairs.record import Record, by_key, once
@@ -45,7 +46,7 @@ class TooManyRows(Unanswerable):
 
 @dataclass(frozen=True)
 class FittedSql:
-    """A rule of this kind with its dataset and its answer; see `rules.kinds.base.Fitted`."""
+    """A rule of this kind with its dataset and its answer; see `rules.binding.fitted.Fitted`."""
 
     rule: SqlRule
     relation: Relation
@@ -56,9 +57,8 @@ class FittedSql:
     def of(cls, rule: SqlRule, relations: Mapping[str, Relation]) -> FittedSql:
         """Raises DoesNotFit with every mistake."""
         relation, answer = relations[rule.dataset], relations[rule.answer]
-        columns = columns_of(rule, relation)
-        if mistakes := list(misfits(rule, columns.schema, relation, answer.schema)):
-            raise DoesNotFit(rule.name, mistakes)
+        columns = columns_of(rule.name, relation)
+        fitting.refuse(rule.name, misfits(rule, columns.schema, relation, answer.schema))
         return cls(rule, relation, columns, answer)
 
     @property
@@ -182,15 +182,6 @@ class FittedSql:
         return {None: money} if money is not None and columns <= set(self._considered) else {}
 
 
-def columns_of(rule: SqlRule, relation: Relation) -> Columns:
-    """Return the columns of a dataset, derived ones included. Raises DoesNotFit."""
-    try:
-        return Columns.of(relation.schema, relation.derived, relation.timezone, relation.calendar)
-    except RuleError as error:
-        mistake = f"A derived column of dataset `{relation.dataset}` cannot be computed: {error}"
-        raise DoesNotFit(rule.name, [mistake]) from error
-
-
 def misfits(rule: SqlRule, own: Schema, relation: Relation, answer: Schema) -> Iterator[str]:
     """Yield a sentence for each reason why the answer of the query does not fit the dataset and the rule."""
     yield from fitting.missing(own, relation, [("id", name) for name in relation.id])
@@ -202,10 +193,7 @@ def misfits(rule: SqlRule, own: Schema, relation: Relation, answer: Schema) -> I
             kinds = f"{answer[name].type.value}, but in the dataset of type {own[name].type.value}"
             yield f"Its query returns `{name}` as {kinds}; select the column itself."
     yield from fitting.money(own, relation)
-    try:
-        survivorship.check_keep(rule.keep, answer)
-    except RuleError as error:
-        yield f"keep: {error}"
+    yield from fitting.failing([("keep", lambda: survivorship.check_keep(rule.keep, answer))])
 
 
 def _comparable(first: Type, second: Type) -> bool:

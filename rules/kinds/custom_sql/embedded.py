@@ -10,6 +10,9 @@ from pathlib import Path
 
 import duckdb
 
+from rules.binding import fitting
+from rules.binding.fitted import DoesNotFit, Rows
+from rules.binding.side import columns_of, money_columns
 from rules.document.mistakes import RuleError, listed
 from rules.engines import answers
 from rules.engines.base import Readable, Records, Relation, Skipped, Stop, Streamed, Unanswerable
@@ -20,8 +23,7 @@ from rules.functions import render
 from rules.groups.detection import Detection
 from rules.groups.ids import identified
 from rules.groups.sample import Sample
-from rules.kinds.base import DoesNotFit, Rows
-from rules.kinds.custom_sql.detection import FittedSql, TooManyRows, columns_of, misfits
+from rules.kinds.custom_sql.detection import FittedSql, TooManyRows, misfits
 from rules.kinds.custom_sql.model import SqlRule
 from rules.values import Schema, Value
 
@@ -65,7 +67,7 @@ class NotItsRecords(Unanswerable):
 
 @dataclass(frozen=True)
 class FittedEmbedded(FittedSql):
-    """A rule of this kind with its datasets and its query; see `rules.kinds.base.Fitted`."""
+    """A rule of this kind with its datasets and its query; see `rules.binding.fitted.Fitted`."""
 
     select: Select
     tables: tuple[QueryTable, ...]
@@ -78,8 +80,7 @@ class FittedEmbedded(FittedSql):
         tables = tuple(_table(rule, relations[name], select) for name in rule.datasets)
         relation, columns = tables[0].relation, tables[0].columns
         answer = _answer(rule, select, tables)
-        if mistakes := list(misfits(rule, columns.schema, relation, answer)):
-            raise DoesNotFit(rule.name, mistakes)
+        fitting.refuse(rule.name, misfits(rule, columns.schema, relation, answer))
         return cls(rule, relation, columns, Relation(rule.answer, answer), select, tables)
 
     @property
@@ -88,7 +89,7 @@ class FittedEmbedded(FittedSql):
 
     @property
     def conditions(self) -> Mapping[str, tuple[str, ...]]:
-        """See `rules.kinds.base.Conditional`."""
+        """See `rules.binding.fitted.Conditional`."""
         wheres = {table.relation.dataset: table.relation.where for table in self.tables}
         return {name: () if where is None else (where,) for name, where in wheres.items()}
 
@@ -153,7 +154,7 @@ class FittedEmbedded(FittedSql):
     def _refuse_strangers(self, session: QuerySession, answer: Schema) -> None:
         """Raise NotItsRecords: what is shown unmasked must be what the dataset itself has."""
         ids = self.relation.id
-        money = [name for name in _money_names(self.relation) if name in answer]
+        money = [name for name in money_columns(self.relation) if name in answer]
         if ids and (strangers := session.strangers(self.tables[0], ids, money)):
             raise NotItsRecords(self.rule, strangers, [*ids, *money])
 
@@ -175,20 +176,15 @@ class FittedEmbedded(FittedSql):
         return rows
 
 
-def _money_names(relation: Relation) -> tuple[str, ...]:
-    money = relation.money
-    return () if money is None else (money.amount, *filter(None, [money.currency_column]))
-
-
 def _own_names(relation: Relation) -> tuple[str, ...]:
     """Return the columns whose values are those of a record: its id and its money."""
-    return (*relation.id, *_money_names(relation))
+    return (*relation.id, *money_columns(relation))
 
 
 def _table(rule: SqlRule, relation: Relation, select: Select) -> QueryTable:
     """Raises DoesNotFit."""
     always = _own_names(relation) if relation.dataset == rule.dataset else ()
-    table = QueryTable.of(relation, columns_of(rule, relation), select, always)
+    table = QueryTable.of(relation, columns_of(rule.name, relation), select, always)
     try:
         _ = table.where
     except RuleError as error:

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, field_validator
 
-from rules.kinds.base import Rule, SettingPath
+from rules.binding.rule import Rule, SettingPath
 from rules.models import KeepLines
 
 GROUP_KEY = "group_key"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from rules.binding.fitted import Fitted
+from rules.binding.rule import DatasetFacts, Rule, SettingPath
 from rules.groups.spans import MaximumDistance
-from rules.kinds.base import DatasetFacts, Fitted, Rule, SettingPath
 from rules.kinds.duplicates import barren
 from rules.kinds.duplicates.model import DuplicatesRule
 
@@ -29,20 +30,18 @@ class Duplicates:
 
     def fit(self, rule: Rule, relations: Mapping[str, Relation]) -> Fitted:
         # Reading a configuration must not load the engines.
-        from rules.kinds import mapped  # noqa: PLC0415 - see above
+        from rules.binding import consulting  # noqa: PLC0415 - see above
+        from rules.binding.listed import PairReader  # noqa: PLC0415 - see above
         from rules.kinds.duplicates.detection import FittedDuplicates  # noqa: PLC0415 - see above
-        from rules.kinds.duplicates.listed import FittedListed  # noqa: PLC0415 - see above
         from rules.kinds.duplicates.several import FittedSeveral  # noqa: PLC0415 - see above
 
-        def fit(settings: DuplicatesRule, relations: Mapping[str, Relation]) -> FittedDuplicates | FittedSeveral:
+        def fit(settings: DuplicatesRule, relations: Mapping[str, Relation]) -> Fitted:
             if settings.several:
                 return FittedSeveral.of(settings, relations)
             return FittedDuplicates.of(settings, relations[settings.dataset])
 
-        def fit_listed(settings: DuplicatesRule, relations: Mapping[str, Relation]) -> Fitted:
-            return fit(settings, relations) if settings.listed is None else FittedListed.of(settings, relations, fit)
-
-        return mapped.fitted(_checked(rule), relations, fit_listed)
+        settings = _checked(rule)
+        return consulting.fitted(settings, relations, fit, PairReader.of if settings.listed is not None else None)
 
 
 def _checked(rule: Rule) -> DuplicatesRule:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, field_validator
 
-from rules.kinds.base import SettingPath
+from rules.binding.rule import SettingPath
 from rules.models import PART_SCHEMA, KeyPart, Strict, parse_part
 
 

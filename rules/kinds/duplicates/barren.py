@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 
+from rules.binding.rule import DatasetFacts, SettingPath
 from rules.document.mistakes import RuleError, listed
 from rules.expressions import parse, parse_group
 from rules.expressions.possible import Range, Ranges, narrowed
-from rules.kinds.base import DatasetFacts, SettingPath
 from rules.kinds.duplicates import datasets
 from rules.kinds.duplicates.anykey import AnyKey, keys_of
 from rules.kinds.duplicates.model import DuplicatesRule

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import datetime as dt
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate
 
-import sqlalchemy as sa
-
-from rules import fitting
-from rules.document.mistakes import RuleError
+from rules.binding import fitting
+from rules.binding.rule import DatasetFacts
+from rules.binding.side import Side, columns_of, money_columns, place_columns
 from rules.engines.base import Relation
-from rules.engines.compile import Columns, Uses, column_type, part_exactness, unused
-from rules.expressions import BoundExpression, BoundGroup, parse, parse_group
+from rules.engines.compile import Uses, part_exactness, unused
+from rules.expressions import BoundGroup, parse_group
 from rules.groups import splitting, survivorship
 from rules.groups.recognised import Recognition
 from rules.groups.spans import MaximumDistance
-from rules.kinds.base import DatasetFacts, DoesNotFit
 from rules.kinds.duplicates import barren
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.models import Keep, KeyPart
-from rules.normalise import chain_type
 from rules.pairs.evidence import JudgedPairs
 from rules.pairs.record import DifferentPairs, Record
 from rules.values import PLACE, Schema, Type, Value, canonical
@@ -177,15 +174,12 @@ class Criteria(ABC):
 
 
 @dataclass(frozen=True)
-class BoundRule(Criteria):
+class BoundRule(Side, Criteria):
     """A rule with the dataset it reads, and everything that follows from both."""
 
-    relation: Relation
-    columns: Columns
-
-    @cached_property
-    def where(self) -> str | None:
-        return self.rule.where if isinstance(self.rule.where, str) else None
+    @property
+    def sides(self) -> tuple[BoundRule]:
+        return (self,)
 
     @cached_property
     def parts(self) -> tuple[KeyPart, ...]:
@@ -195,65 +189,34 @@ class BoundRule(Criteria):
         excluded = {*self.relation.id, *PLACE}
         return tuple(KeyPart(column=name) for name in self.relation.schema.names if name not in excluded)
 
-    @property
-    def condition_texts(self) -> tuple[str, ...]:
-        """The filters of the dataset and of the rule, if any."""
-        return tuple(text for text in (self.relation.where, self.where) if text is not None)
-
-    @cached_property
-    def conditions(self) -> tuple[BoundExpression, ...]:
-        """The bound `condition_texts`."""
-        return tuple(map(self.condition, self.condition_texts))
-
-    def condition(self, text: str) -> BoundExpression:
-        return parse(text).condition(self.columns.schema, self.relation.timezone, self.relation.calendar)
-
     def takes_part(self, row: Mapping[str, Value], slot: dt.datetime) -> bool:
         """Return True if a record meets the conditions and has a place in the order; its key may still be empty."""
         record = self.columns.complete(row, slot)
         has_place = self.rule.span is None or self.rule.span.admits(record)
         has_place = has_place and (self.rule.repeats is None or record[self.rule.repeats] is not None)
-        return has_place and all(condition.evaluate(record, slot) is True for condition in self.conditions)
+        return has_place and self.passes(record, slot)
 
     @cached_property
     def judged(self) -> tuple[str, ...]:
-        """The columns that decide which records belong together."""
-        names = [part.column for part in self.parts]
-        names += [name for condition in self.conditions for name in condition.expression.columns]
-        return (*names, *self.span_columns, *(name for name in (self.rule.repeats, self.rule.distinct) if name))
+        names = (*(part.column for part in self.parts), *self.filtering, *self.span_columns)
+        return (*names, *(name for name in (self.rule.repeats, self.rule.distinct) if name))
 
     @cached_property
-    def shown(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.compared, *self.relation.display)))
+    def deciding(self) -> tuple[str, ...]:
+        return (*self.judged, *of_group(self.rule))
 
     @cached_property
     def compared(self) -> tuple[str, ...]:
-        """The columns of the rule that a finding shows."""
-        money = self.relation.money
-        names = [part.column for part in self.parts]
-        names += [*self.span_columns, self.rule.repeats or "", self.rule.distinct or ""]
-        names += [line.column or "" for line in self.rule.keep]
-        names += [money.amount, money.currency_column or ""] if money else []
-        names += [name for name in PLACE if name in self.relation.schema and not self.relation.id]
-        return tuple(name for name in dict.fromkeys(names) if name)
-
-    @cached_property
-    def named(self) -> tuple[str, ...]:
-        """The dataset's columns that the rule or the dataset names; for a derived column, its source columns."""
-        sources = set(self.columns.sources((*self.used, *self.shown)))
-        return tuple(name for name in self.relation.schema.names if name in sources)
+        names = shown_columns(self.rule, self.parts)
+        return tuple(dict.fromkeys((*names, *money_columns(self.relation), *place_columns(self.relation))))
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The columns that are more than displayed."""
-        having = parse_group(self.rule.having).columns if self.rule.having else ()
-        return (*self.relation.id, *self.judged, *self.compared, *having)
+        return (*super().used, *of_group(self.rule))
 
-    @cached_property
-    def needed(self) -> tuple[str, ...]:
-        if not self.relation.id or any(line.how == "most_complete" for line in self.rule.keep):
-            return self.relation.schema.names
-        return self.named
+    @property
+    def reads_all(self) -> bool:
+        return super().reads_all or any(line.how == "most_complete" for line in self.rule.keep)
 
     @cached_property
     def shared_columns(self) -> tuple[str, ...]:
@@ -269,20 +232,9 @@ class BoundRule(Criteria):
         return super().split(alike) if setting is None else splitting.runs(setting, self.position, alike)
 
     @cached_property
-    def content(self) -> tuple[str, ...]:
-        """The columns that identify a record without id, or order those that share one, displayed ones last.
-
-        They are all that are read, but file and row only if the rule uses them.
-        """
-        chosen_by = (*self.used, *self.considered)
-        judged, used = (set(self.columns.sources(names)) for names in (self.judged, chosen_by))
-        read = [name for name in self.needed if name not in PLACE or name in judged]
-        return tuple(sorted(read, key=lambda name: name not in used) if self.relation.id else read)
-
-    @cached_property
     def uses(self) -> Uses:
         plain = tuple(n for n in (*self.span_columns, self.rule.repeats, self.rule.distinct, *self.relation.id) if n)
-        return Uses(self.columns, self.conditions, self.parts, plain, self.relation.timezone)
+        return Uses(self.columns, tuple(self.filters.values()), self.parts, plain, self.relation.timezone)
 
     @cached_property
     def considered(self) -> tuple[str, ...]:
@@ -290,10 +242,7 @@ class BoundRule(Criteria):
 
     @cached_property
     def having(self) -> BoundGroup | None:
-        if self.rule.having is None:
-            return None
-        relation = self.relation
-        return parse_group(self.rule.having).bind(self.columns.schema, relation.timezone, relation.calendar)
+        return bound_having(self.rule, self.columns.schema, self.relation)
 
     @cached_property
     def plain(self) -> tuple[str, ...]:
@@ -318,49 +267,53 @@ class BoundRule(Criteria):
     @cached_property
     def lookups(self) -> tuple[int, ...]:
         """The positions, among `equal_parts`, of those whose values DuckDB and a database write the same way."""
-        schema, zone = self.columns.schema, self.relation.timezone
-        equal = [self.parts[n] for n in self.equal_parts]
-        types = [chain_type(schema[part.column].type, part.steps) for part in equal]
+        equal = [(part, self.type_of(part)) for part in (self.parts[n] for n in self.equal_parts)]
         return tuple(
             index
-            for index, (part, type_) in enumerate(zip(equal, types, strict=True))
+            for index, (part, type_) in enumerate(equal)
             if type_ is Type.TEXT
             or (
-                type_ in (Type.INTEGER, Type.DECIMAL) and part_exactness(self.columns, part, "duckdb", zone) == "always"
+                type_ in (Type.INTEGER, Type.DECIMAL)
+                and part_exactness(self.columns, part, "duckdb", self.relation.timezone) == "always"
             )
         )
 
-    @cached_property
-    def table(self) -> sa.TableClause:
-        """The table of records in DuckDB."""
-        return self.table_named("records")
 
-    def table_named(self, name: str) -> sa.TableClause:
-        schema = self.relation.schema
-        return sa.table(name, *(sa.column(name, column_type(schema[name].type)) for name in self.needed))
+def of_group(rule: DuplicatesRule) -> tuple[str, ...]:
+    """Return the columns that a condition over a group needs."""
+    return parse_group(rule.having).columns if rule.having else ()
+
+
+def bound_having(rule: DuplicatesRule, schema: Schema, relation: Relation) -> BoundGroup | None:
+    """Return the condition over a group, bound to these columns, in the dataset's time zone."""
+    if rule.having is None:
+        return None
+    return parse_group(rule.having).bind(schema, relation.timezone, relation.calendar)
+
+
+def shown_columns(rule: DuplicatesRule, key: Iterable[KeyPart]) -> tuple[str, ...]:
+    """Return the columns of the rule's own settings that a finding shows."""
+    names = [*(part.column for part in key), *(rule.span.columns if rule.span else ())]
+    names += [rule.repeats or "", rule.distinct or "", *(line.column or "" for line in rule.keep)]
+    return tuple(filter(None, names))
+
+
+def filter_of(rule: DuplicatesRule) -> str | None:
+    """Return the filter of a rule over one dataset."""
+    return rule.where if isinstance(rule.where, str) else None
 
 
 def bind(rule: DuplicatesRule, relation: Relation) -> BoundRule:
     """Bind the rule to the dataset it reads. Raises DoesNotFit with every mistake."""
-    bound = BoundRule(rule, relation, bound_columns(rule, relation))
-    if mistakes := list(dict.fromkeys(misfits(bound))):
-        raise DoesNotFit(rule.name, mistakes)
+    bound = BoundRule(rule, relation, columns_of(rule.name, relation), filter_of(rule))
+    fitting.refuse(rule.name, misfits(bound))
     return bound
-
-
-def bound_columns(rule: DuplicatesRule, relation: Relation) -> Columns:
-    """Bind the derived columns of a dataset. Raises DoesNotFit if one of them cannot be computed."""
-    try:
-        return Columns.of(relation.schema, relation.derived, relation.timezone, relation.calendar)
-    except RuleError as error:
-        mistake = f"A derived column of dataset `{relation.dataset}` cannot be computed: {error}"
-        raise DoesNotFit(rule.name, [mistake]) from error
 
 
 def misfits(bound: BoundRule, *, among_several: bool = False) -> Iterator[str]:
     """Yield a sentence for each mistake in the rule's settings for this dataset, one of several or the only one."""
     rule, relation, schema = bound.rule, bound.relation, bound.columns.schema
-    yield from fitting.missing(schema, relation, _named(rule, relation))
+    yield from fitting.missing(schema, relation, fitting.named(relation, _named(rule)))
     for _, part in rule.key_parts():
         yield from fitting.key_part(schema, part)
     yield from _span_misfits(rule, schema)
@@ -371,17 +324,14 @@ def misfits(bound: BoundRule, *, among_several: bool = False) -> Iterator[str]:
     yield from (
         f"`{path[0]}`: {sentence}." for path, sentence in barren.reasons(rule, facts, among_several=among_several)
     )
-    tests: tuple[tuple[str, Callable[[], object]], ...] = (
-        ("The dataset's where", lambda: relation.where and bound.condition(relation.where)),
-        ("where", lambda: bound.where and bound.condition(bound.where)),
-        ("having", lambda: bound.having),
-        ("keep", lambda: survivorship.check_keep([k for k in rule.keep if k.column in schema], schema)),
+    yield from fitting.failing(
+        (
+            ("The dataset's where", lambda: relation.where and bound.bind_condition(relation.where)),
+            ("where", lambda: bound.where and bound.bind_condition(bound.where)),
+            ("having", lambda: bound.having),
+            ("keep", lambda: survivorship.check_keep([k for k in rule.keep if k.column in schema], schema)),
+        )
     )
-    for setting, test in tests:
-        try:
-            test()
-        except RuleError as error:
-            yield f"{setting}: {error}"
     yield from excepted(
         relation, [record for pair in rule.except_pairs for record in pair if isinstance(record, tuple)]
     )
@@ -397,17 +347,12 @@ def excepted(relation: Relation, records: Sequence[tuple[str, ...]]) -> Iterator
         yield f"`except` has an id of {parts} parts, but the id of `{relation.dataset}` has {len(relation.id)}."
 
 
-def _named(rule: DuplicatesRule, relation: Relation) -> Iterator[tuple[str, str]]:
-    yield from (("id", name) for name in relation.id)
+def _named(rule: DuplicatesRule) -> Iterator[tuple[str, str]]:
     yield from (("key", part.column) for _, part in rule.key_parts())
     if rule.span:
         yield from ((rule.span_setting, column) for column in rule.span.columns)
     yield from ((name, column) for name in ("repeats", "distinct") if (column := getattr(rule, name)) is not None)
     yield from (("keep", line.column) for line in rule.keep if line.column)
-    if relation.money:
-        yield "money", relation.money.amount
-        if relation.money.currency_column:
-            yield "money", relation.money.currency_column
 
 
 def _span_misfits(rule: DuplicatesRule, schema: Schema) -> Iterator[str]:

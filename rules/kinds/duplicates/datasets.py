@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from rules.binding.names import DATASET
 from rules.document.mistakes import suggestion
 from rules.expressions import renamed
 from rules.groups.spans import MaximumDistance, Overlap
@@ -13,12 +14,6 @@ from rules.models import Keep, KeyPart
 
 if TYPE_CHECKING:
     from rules.kinds.duplicates.model import DuplicatesRule
-
-DATASET = "dataset"
-"""The name of a record's dataset in `keep`, `repeats`, `distinct` and `having`.
-
-A column of this name needs another one.
-"""
 
 
 def with_first(settings: Any) -> Any:
@@ -95,12 +90,6 @@ def _columns(rule: DuplicatesRule) -> Iterator[tuple[str, str]]:
     if rule.span is not None:
         yield from ((rule.span_setting, column) for column in rule.span.columns)
     yield from (("keep", line.column) for line in rule.keep if line.column and line.how != "prefer")
-
-
-def in_rule(given: Mapping[str, str], columns: Iterable[str]) -> Iterator[str]:
-    """Yield the rule's names of a dataset's columns, without a column whose name the rule gives to another one."""
-    renamed_to = {own: column for column, own in given.items()}
-    return (renamed_to.get(column, column) for column in columns if column in renamed_to or column not in given)
 
 
 def conditions(rule: DuplicatesRule) -> Mapping[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +10,12 @@ from pathlib import Path
 import pyarrow as pa
 import sqlalchemy as sa
 
-from rules.document.mistakes import RuleError, listed
+from rules.binding.fitted import FittedRule, Rows
+from rules.document.mistakes import listed
 from rules.engines import embedded, pushdown
 from rules.engines.base import Pushed, RecordCounts, Records, Relation, Stop, Streamed
-from rules.engines.compile import Columns, Compiler
+from rules.engines.compile import Compiler
 from rules.engines.embedded import Embedded
-from rules.expressions import parse_group
 from rules.groups.dataset import DatasetGrouping
 from rules.groups.detection import Detection
 from rules.groups.group import Group
@@ -24,7 +23,6 @@ from rules.groups.joining import Joining, grouped
 from rules.groups.sample import Sample
 from rules.groups.scope import Changed, KnownGroups
 from rules.groups.share import ShareLimit
-from rules.kinds.base import Rows
 from rules.kinds.duplicates import consecutive, incremental, words
 from rules.kinds.duplicates.bound import BoundRule, bind
 from rules.kinds.duplicates.model import DuplicatesRule
@@ -32,41 +30,13 @@ from rules.kinds.duplicates.question import marked, marked_keys, question, scann
 from rules.models import Keep
 
 
-@dataclass(frozen=True)
-class FittedDuplicates:
-    """A rule of this kind with its dataset; see `rules.kinds.base.Fitted`."""
-
-    bound: BoundRule
+class FittedDuplicates(FittedRule[BoundRule]):
+    """A rule of this kind with its dataset."""
 
     @classmethod
     def of(cls, rule: DuplicatesRule, relation: Relation) -> FittedDuplicates:
         """Bind the rule to its dataset. Raises DoesNotFit with every mistake."""
         return cls(bind(rule, relation))
-
-    @property
-    def relation(self) -> Relation:
-        return self.bound.relation
-
-    @property
-    def columns(self) -> Columns:
-        return self.bound.columns
-
-    @property
-    def named(self) -> Mapping[str, tuple[str, ...]]:
-        return {self.relation.dataset: self.bound.named}
-
-    @property
-    def needed(self) -> Mapping[str, tuple[str, ...]]:
-        return {self.relation.dataset: self.bound.needed}
-
-    @property
-    def conditions(self) -> Mapping[str, tuple[str, ...]]:
-        return {self.relation.dataset: self.bound.condition_texts}
-
-    @property
-    def deciding(self) -> tuple[str, ...]:
-        having = self.bound.rule.having
-        return (*self.bound.judged, *(parse_group(having).columns if having else ()))
 
     @property
     def keep(self) -> tuple[Keep, ...]:
@@ -80,7 +50,7 @@ class FittedDuplicates:
         if not isinstance(source, Pushed):
             return embedded.statements(question(bound, bound.table, "duckdb", slot), bound.table)
         dialect, table = source.dialect, source.table
-        _refuse_obstacle(bound, dialect)
+        self.refuse_obstacle(dialect)
         guard = bound.uses.guard(dialect)
         if guard:
             return _guard(bound, table, dialect, slot, guard).statements(dialect)
@@ -97,6 +67,7 @@ class FittedDuplicates:
     ) -> Detection:
         bound, source = self.bound, records[self.relation.dataset]
         if isinstance(source, Pushed):
+            self.refuse_obstacle(source.dialect)
             answer = _ask_source(bound, source, slot, memory, temp, stop)
         else:
             with Embedded(bound.table, source, memory, temp, stop) as engine:
@@ -164,10 +135,7 @@ class _Answer:
 def _ask_source(
     bound: BoundRule, records: Pushed, slot: dt.datetime, memory: str | None, temp: Path | None, stop: Stop | None
 ) -> _Answer:
-    _refuse_obstacle(bound, records.dialect)
-    if not set(bound.relation.id).isdisjoint(bound.relation.derived):  # the database knows only its own columns
-        records = dataclasses.replace(records, unique=lambda _: False)
-    source = pushdown.Pushdown(records)
+    source = pushdown.Pushdown(bound.pushed(records))
     everything = question(bound, source.table, source.dialect, slot)
     guard_columns = bound.uses.guard(source.dialect)
     if bound.joins:
@@ -201,15 +169,6 @@ def _obstacle(bound: BoundRule, dialect: str) -> str | None:
     if obstacle is None and bound.joins and (guarded := bound.uses.guard(dialect)):
         return f"with several keys, the texts of {listed(guarded)} compare exactly there only if all are ASCII"
     return obstacle
-
-
-def _refuse_obstacle(bound: BoundRule, dialect: str) -> None:
-    obstacle = _obstacle(bound, dialect)
-    if obstacle is not None:
-        raise RuleError(
-            f"Rule `{bound.rule.name}` cannot run inside the database: {obstacle}. "
-            "Without `engine: pushdown` it runs in DuckDB."
-        )
 
 
 def _guard(

@@ -221,7 +221,7 @@ class _Search:
 
     def _takes_part(self, row: Mapping[str, Value]) -> bool:
         bound = self._bound
-        return (not bound.conditions and bound.rule.span is None) or bound.takes_part(row, self._slot)
+        return (not bound.filters and bound.rule.span is None) or bound.takes_part(row, self._slot)
 
     def _id(self, row: Mapping[str, Value]) -> RecordId:
         return tuple(row[name] for name in self._bound.relation.id)

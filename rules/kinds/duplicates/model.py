@@ -17,6 +17,9 @@ from pydantic import (
     model_validator,
 )
 
+from rules.binding import names
+from rules.binding.excepting import ExceptSetting, ListedPairs, Named, Pairs
+from rules.binding.rule import DatasetFacts, Rule, SettingPath
 from rules.cleaning import Share
 from rules.document.mistakes import suggestion
 from rules.expressions import parse_group
@@ -30,10 +33,8 @@ from rules.groups.spans import (
     parse_consecutive,
     parse_span,
 )
-from rules.kinds.base import DatasetFacts, Rule, SettingPath
 from rules.kinds.duplicates import datasets
 from rules.kinds.duplicates.anykey import AnyKey, KeySetting, check_parts, keys_of
-from rules.kinds.duplicates.excepting import ExceptSetting, ListedPairs, Named, Pairs
 from rules.models import KeepLines, KeyPart
 from rules.pairs.evidence import JudgedPairs
 
@@ -271,7 +272,7 @@ class DuplicatesRule(Rule):
         return because(self)
 
     def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:
-        return datasets.in_rule(self.columns.get(dataset, {}), columns)
+        return names.in_rule(self.columns.get(dataset, {}), columns)
 
     @property
     def keys(self) -> tuple[tuple[KeyPart, ...], ...]:

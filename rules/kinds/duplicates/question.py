@@ -36,7 +36,7 @@ def question(
         state=state(bound, c),
         minimum=2 if bound.joins else rule.minimum,
         id=relation.id if set(relation.id).isdisjoint(relation.derived) else (),
-        ids=ids(bound, compiler) if relation.id else None,
+        ids=bound.ids(compiler) if relation.id else None,
         outside=(OUTSIDE, OUTSIDE_UNKNOWN) if relation.where is not None else (),
         near=near(rule, compiler, c),
         differ=None if bound.joins else c.get("differing"),
@@ -99,8 +99,7 @@ def marked_keys(bound: BoundRule, table: sa.FromClause, dialect: str, slot: dt.d
     if dialect != "postgresql" or not bound.joins:
         return ()
     compiler = Compiler(bound.columns, table, dialect, slot, bound.relation.timezone)
-    wheres = (text for text in (bound.relation.where, bound.where) if text is not None)
-    takes_part = sa.and_(sa.true(), *(compiler.condition(bound.condition(text)) for text in wheres))
+    takes_part = sa.and_(sa.true(), *map(compiler.condition, bound.filters.values()))
     marks = []
     for parts in bound.keys:
         hashes = [hashed for n in parts if (hashed := _hash(bound, compiler, n)) is not None]
@@ -124,9 +123,7 @@ def _computed(bound: BoundRule, compiler: Compiler) -> dict[str, sa.ColumnElemen
         if part.column not in bound.needed:
             computed[f"given_{n}"] = compiler.column(part.column)
         computed[f"key_{n}"] = compiler.key(part)
-    for name, text in (("in_dataset", bound.relation.where), ("in_rule", bound.where)):
-        if text is not None:
-            computed[name] = compiler.condition(bound.condition(text))
+    computed |= {name: compiler.condition(condition) for name, condition in bound.filters.items()}
     if bound.rule.repeats is not None:
         computed["numbered_in"] = compiler.whole(bound.rule.repeats)
     if bound.rule.consecutive is not None:
@@ -187,13 +184,6 @@ def _by_content(
         if part.column in bound.needed:
             c[f"given_{n}"] = compiler.given(part.column, keyed.c[part.column])
     return c
-
-
-def ids(bound: BoundRule, compiler: Compiler) -> sa.Select[Any]:
-    """Select the ids of all records of the dataset."""
-    every_id = sa.select(*(compiler.whole(name).label(f"id_{n}") for n, name in enumerate(bound.relation.id)))
-    where = bound.relation.where
-    return every_id if where is None else every_id.where(compiler.condition(bound.condition(where)))
 
 
 def _keys(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> tuple[Key, ...]:

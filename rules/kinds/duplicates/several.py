@@ -12,10 +12,11 @@ from functools import cached_property
 from pathlib import Path
 
 from rules import values as sums
+from rules.binding.fitted import FittedRule, Rows
+from rules.binding.united import PART, column_name
 from rules.document.mistakes import RuleError
 from rules.engines import embedded
 from rules.engines.base import MoneyColumns, Readable, RecordCounts, Records, Relation, Skipped, Stop, Streamed
-from rules.engines.compile import Columns
 from rules.engines.embedded import Embedded
 from rules.groups.dataset import DatasetGrouping
 from rules.groups.detection import Detection
@@ -25,7 +26,6 @@ from rules.groups.keyed import Grouping, Key
 from rules.groups.money import money_at_risk
 from rules.groups.sample import Sample
 from rules.groups.share import ShareLimit
-from rules.kinds.base import Rows
 from rules.kinds.duplicates import united, words
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.kinds.duplicates.question import scanned, skipped, taking_part
@@ -40,36 +40,13 @@ _NUMBER = "\0dataset"
 """The number of the dataset in a completed row, beside its own columns: none has this name."""
 
 
-@dataclass(frozen=True)
-class FittedSeveral:
-    """A rule of this kind with several datasets; see `rules.kinds.base.Fitted`."""
-
-    bound: SeveralBound
+class FittedSeveral(FittedRule[SeveralBound]):
+    """A rule of this kind with several datasets."""
 
     @classmethod
     def of(cls, rule: DuplicatesRule, relations: Mapping[str, Relation]) -> FittedSeveral:
         """Bind the rule to its datasets. Raises DoesNotFit with every mistake."""
         return cls(bind_several(rule, relations))
-
-    @property
-    def relation(self) -> Relation:
-        return self.bound.sides[0].relation
-
-    @property
-    def columns(self) -> Columns:
-        return self.bound.sides[0].columns
-
-    @property
-    def named(self) -> Mapping[str, tuple[str, ...]]:
-        return {side.relation.dataset: side.named for side in self.bound.sides}
-
-    @property
-    def needed(self) -> Mapping[str, tuple[str, ...]]:
-        return {side.relation.dataset: side.needed for side in self.bound.sides}
-
-    @property
-    def conditions(self) -> Mapping[str, tuple[str, ...]]:
-        return {side.relation.dataset: side.condition_texts for side in self.bound.sides}
 
     @property
     def deciding(self) -> tuple[str, ...]:
@@ -93,14 +70,14 @@ class FittedSeveral:
         stop: Stop | None = None,
     ) -> Detection:
         bound = self.bound
-        loaded = united.loaded(bound, self._local(records))
-        with Embedded(united.table(bound), loaded, memory, temp, stop) as engine:
+        loaded = bound.united.loaded(self._local(records))
+        with Embedded(bound.united.table, loaded, memory, temp, stop) as engine:
             repeats = united.question(bound, engine.table, slot)
             tally, members = engine.tally(repeats), engine.members(repeats)
             identity = {
                 side.relation.dataset: engine.identity(ids)
                 for number, side in enumerate(bound.sides if tally.identity else ())
-                for ids in united.ids_of(bound, number, engine.table, slot)
+                for ids in bound.united.ids_of(number, engine.table, slot)
             }
         counts = {
             side.relation.dataset: united.tally_of(bound, number, tally) for number, side in enumerate(bound.sides)
@@ -115,15 +92,15 @@ class FittedSeveral:
             skipped=(*self._skipped(counts), *left_out),
             groups=groups,
             identity=tally.identity,
-            statements=embedded.statements(repeats, united.table(bound), loaded),
+            statements=embedded.statements(repeats, bound.united.table, loaded),
             read_of={name: sum(counted.states.values()) for name, counted in counts.items()},
             scanned_of={name: scanned(counted) for name, counted in counts.items()},
             identity_of=identity,
         )
 
     def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
-        bound, table = self.bound, united.table(self.bound)
-        loaded = united.loaded(bound, self._local(records))
+        bound, table = self.bound, self.bound.united.table
+        loaded = bound.united.loaded(self._local(records))
         return embedded.statements(united.question(bound, table, slot), table, loaded)
 
     def describe(self) -> Mapping[str, Sequence[str]]:
@@ -164,10 +141,10 @@ class SeveralGrouping(Grouping):
     def sources(self, parts: Iterable[int]) -> Sequence[str]:
         wanted = list(parts)
         own = ((n, name) for n, side in enumerate(self.of_sides) for name in side.sources(wanted))
-        return [united.PART, *(united.column_name(n, name) for n, name in own)]
+        return [PART, *(column_name(n, name) for n, name in own)]
 
     def completed(self, row: _Row) -> dict[str, Value]:
-        number = int(str(row[united.PART]))
+        number = int(str(row[PART]))
         own = {name: row[column] for column, name in self._columns[number] if column in row}
         return {_NUMBER: number} | self.of_sides[number].completed(own)
 
@@ -205,7 +182,7 @@ class SeveralGrouping(Grouping):
     def _columns(self) -> Sequence[Sequence[tuple[str, str]]]:
         """The columns of each dataset in the united table, each with its own name."""
         sides = enumerate(self.bound.sides)
-        return [[(united.column_name(n, name), name) for name in side.needed] for n, side in sides]
+        return [[(column_name(n, name), name) for name in side.needed] for n, side in sides]
 
     def _number(self, record: Record) -> int:
         return self.bound.rule.several.index(record.dataset) if record.dataset else 0

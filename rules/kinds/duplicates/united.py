@@ -1,77 +1,44 @@
-"""The records of several datasets as one table for DuckDB, and the rule compiled to one question over it.
+"""A rule over several datasets, compiled to one question over the table of all their records.
 
-A row holds the number of its dataset, that dataset's own columns, and its id as texts; the columns of other datasets
-are null. Each dataset's keys are computed from its own columns, in its own time zone, and only then compared.
+Each dataset's keys are computed from its own columns, in its own time zone, and only then compared.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
-from rules.engines.base import Key, Near, Readable, RecordCounts, Repeats, Streamed
+from rules.binding.names import DATASET
+from rules.binding.united import DIALECT, PART, Functions, all_of, part_number
+from rules.engines.base import Key, Near, RecordCounts, Repeats
 from rules.engines.compile import Columns, Compiler, column_type, part_exactness
-from rules.engines.embedded import Several
 from rules.kinds.duplicates import question as of_one
-from rules.kinds.duplicates.datasets import DATASET
-from rules.kinds.duplicates.sides import SeveralBound, Side
+from rules.kinds.duplicates.sides import SeveralBound
 from rules.normalise import chain_type
 from rules.values import Column, Schema, Type
-
-PART = "part"
-"""The column with the number of the dataset."""
-_DIALECT = "duckdb"
-_NO_COLUMN = "-"  # in place of a part that a dataset's id lacks; null would be an empty id
-_Functions = dict[str, tuple[Callable[..., str | None], int]]
-
-
-def column_name(number: int, column: str) -> str:
-    """Return the name of a dataset's own column in the table."""
-    return f"{number}.{column}"
-
-
-def table(bound: SeveralBound) -> sa.TableClause:
-    """Return the table of all records in DuckDB."""
-    own = (
-        sa.column(column_name(number, name), column_type(side.relation.schema[name].type))
-        for number, side in enumerate(bound.sides)
-        for name in side.needed
-    )
-    return sa.table("records", sa.column(PART, sa.Integer()), *own, *(sa.column(n, sa.Text()) for n in _ids(bound)))
-
-
-def loaded(bound: SeveralBound, records: Mapping[str, Streamed | Readable]) -> Several:
-    """Return the records of the datasets in the form of `table`."""
-    tables = [side.table_named(f"{PART}_{number}") for number, side in enumerate(bound.sides)]
-    selects = []
-    for number, (side, of_side) in enumerate(zip(bound.sides, tables, strict=True)):
-        ids = [of_side.c[name] for name in side.relation.id] if _ids(bound) else []
-        selects.append(sa.select(*_row(bound, number, of_side), *_id_texts(bound, ids)))
-    sources = (records[side.relation.dataset] for side in bound.sides)
-    return Several(tuple(zip(tables, sources, strict=True)), _all_of(selects))
 
 
 def question(bound: SeveralBound, records: sa.FromClause, slot: dt.datetime) -> Repeats:
     """Compile the rule over the table of all records, or over some of them."""
-    functions: _Functions = {}
-    compilers = [_compiler(side, number, records, slot, functions) for number, side in enumerate(bound.sides)]
-    keyed = _all_of([_keyed(bound, number, compiler) for number, compiler in enumerate(compilers)]).subquery("keyed")
-    ids = [select for number in range(len(bound.sides)) for select in ids_of(bound, number, records, slot)]
-    names = _ids(bound)
+    functions: Functions = {}
+    united = bound.united
+    compilers = [united.compiler(number, records, slot, functions) for number in range(len(bound.sides))]
+    keyed = all_of([_keyed(bound, number, compiler) for number, compiler in enumerate(compilers)]).subquery("keyed")
+    ids = [select for number in range(len(bound.sides)) for select in united.ids_of(number, records, slot)]
     return Repeats(
         keyed=keyed,
-        columns=tuple(column.name for column in table(bound).c if column.name not in names),
+        columns=united.columns,
         key=tuple(keyed.c[f"key_{n}"] for n in bound.equal_parts),
         takes_part=keyed.c.takes_part,
         state=keyed.c.state,
         minimum=2 if bound.joins else bound.rule.minimum,
-        id=(PART, *names) if names else (),
-        ids=_all_of(ids) if ids else None,
+        id=(PART, *united.ids) if united.ids else (),
+        ids=all_of(ids) if ids else None,
         outside=tuple(_outside(bound)),
         near=_near(bound, keyed, records, slot) if bound.rule.span else None,
         differ=keyed.c.differing if _tells_different(bound) else None,
@@ -80,14 +47,6 @@ def question(bound: SeveralBound, records: sa.FromClause, slot: dt.datetime) -> 
         over=partial(question, bound, slot=slot),
         python=functions,
     )
-
-
-def ids_of(bound: SeveralBound, number: int, records: sa.FromClause, slot: dt.datetime) -> Iterator[sa.Select[Any]]:
-    """Yield the select of the ids of all records of a dataset; nothing if it has no id."""
-    side = bound.sides[number]
-    if side.relation.id:
-        own = of_one.ids(side, _compiler(side, number, records, slot, {})).subquery("own_ids")
-        yield sa.select(_number(number).label(PART), *_id_texts(bound, list(own.c), _longest_id(bound)))
 
 
 def tally_of(bound: SeveralBound, number: int, tally: RecordCounts) -> RecordCounts:
@@ -99,56 +58,23 @@ def tally_of(bound: SeveralBound, number: int, tally: RecordCounts) -> RecordCou
     )
 
 
-def _compiler(side: Side, number: int, records: sa.FromClause, slot: dt.datetime, functions: _Functions) -> Compiler:
-    """Return a compiler over the records of one dataset, under their own names."""
-    own = (records.c[column_name(number, name)].label(name) for name in side.needed)
-    of_side = sa.select(*own).where(records.c[PART] == _number(number)).subquery(f"{PART}_{number}")
-    return Compiler(side.columns, of_side, _DIALECT, slot, side.relation.timezone, functions)
-
-
 def _keyed(bound: SeveralBound, number: int, compiler: Compiler) -> sa.Select[Any]:
     """Select the records of one dataset with everything that is computed for each, comparable across datasets."""
     side = bound.sides[number]
     keyed, c = of_one.computed_columns(side, compiler)
-    ids = [keyed.c[name] for name in side.relation.id] if _ids(bound) else []
     computed = {f"key_{n}": _comparable(part, c[f"key_{n}"]) for n, part in enumerate(_parts(bound))}
     computed["takes_part"] = of_one.takes_part(side, c)
-    computed["state"] = of_one.state(side, c) + _number(_first_state(bound, number))
+    computed["state"] = of_one.state(side, c) + part_number(_first_state(bound, number))
     if bound.joins:
         computed |= {f"complete_{n}": of_one.is_complete(side, parts, c) for n, parts in enumerate(bound.keys)}
     for name, column in zip(of_one.PLACES, bound.span_columns, strict=False):
         computed[name] = c[name] if _alike(bound, column) else _as_double(c[name])
     if _tells_different(bound):
-        computed["differing"] = _number(number) if bound.rule.differing == DATASET else c.get("differing", sa.null())
+        computed["differing"] = (
+            part_number(number) if bound.rule.differing == DATASET else c.get("differing", sa.null())
+        )
     labelled = (element.label(name) for name, element in computed.items())
-    return sa.select(*_row(bound, number, keyed), *_id_texts(bound, ids), *labelled)
-
-
-def _row(bound: SeveralBound, number: int, of_side: sa.FromClause) -> Iterator[sa.ColumnElement[Any]]:
-    """Yield the number of the dataset and the columns of all datasets, null where they are of another one."""
-    yield _number(number).label(PART)
-    for n, side in enumerate(bound.sides):
-        for name in side.needed:
-            yield (of_side.c[name] if n == number else sa.null()).label(column_name(n, name))
-
-
-def _ids(bound: SeveralBound) -> tuple[str, ...]:
-    """Return the columns of the table with the ids as texts; none if no id, or a derived one, finds a record again."""
-    derived = any(not set(side.relation.id).isdisjoint(side.relation.derived) for side in bound.sides)
-    return () if derived else tuple(f"id_{n}" for n in range(_longest_id(bound)))
-
-
-def _longest_id(bound: SeveralBound) -> int:
-    return max(len(side.relation.id) for side in bound.sides)
-
-
-def _id_texts(
-    bound: SeveralBound, ids: Sequence[sa.ColumnElement[Any]], length: int | None = None
-) -> Iterator[sa.ColumnElement[Any]]:
-    """Yield the parts of an id as texts, as many as the longest id has; null without an id."""
-    for n in range(len(_ids(bound)) if length is None else length):
-        missing = sa.literal(_NO_COLUMN) if ids else sa.null()
-        yield (sa.cast(ids[n], sa.Text()) if n < len(ids) else missing).label(f"id_{n}")
+    return sa.select(*bound.united.row(number, keyed), *labelled)
 
 
 def _first_state(bound: SeveralBound, number: int) -> int:
@@ -182,7 +108,7 @@ class _Part:
 def _parts(bound: SeveralBound) -> Iterator[_Part]:
     for parts in zip(*([(side, part) for part in side.parts] for side in bound.sides), strict=True):
         types = frozenset(chain_type(side.columns.schema[part.column].type, part.steps) for side, part in parts)
-        zones = ((side.columns, part, _DIALECT, side.relation.timezone) for side, part in parts)
+        zones = ((side.columns, part, DIALECT, side.relation.timezone) for side, part in parts)
         yield _Part(types, any(part_exactness(*zone) == "never" for zone in zones))
 
 
@@ -214,7 +140,7 @@ def _near(bound: SeveralBound, keyed: sa.FromClause, records: sa.FromClause, slo
     for column in bound.span_columns:
         [(_, type_), *_] = bound.typed(column)
         columns.append(Column(column, type_ if _alike(bound, column) else Type.FLOAT))
-    compiler = Compiler(Columns(Schema(tuple(columns))), records, _DIALECT, slot)
+    compiler = Compiler(Columns(Schema(tuple(columns))), records, DIALECT, slot)
     return of_one.near(bound.rule, compiler, {name: keyed.c[name] for name in of_one.PLACES if name in keyed.c})
 
 
@@ -225,13 +151,3 @@ def _tells_different(bound: SeveralBound) -> bool:
         return differing == DATASET and not bound.joins
     types = {type_ for _, type_ in bound.typed(differing)}
     return len(types) == 1 and types.isdisjoint((Type.BOOLEAN, Type.BYTES))
-
-
-def _all_of(selects: Sequence[sa.Select[Any]]) -> sa.Select[Any]:
-    first, *others = selects
-    union = first.union_all(*others).subquery("all_records") if others else first.subquery("all_records")
-    return sa.select(*union.c)
-
-
-def _number(value: int) -> sa.ColumnElement[int]:
-    return sa.literal_column(str(value), sa.Integer())

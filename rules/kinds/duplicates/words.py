@@ -17,7 +17,7 @@ from rules.values import PLACE
 
 
 def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
-    """Return the rule's sentences below their headings; see `rules.kinds.base.Fitted`."""
+    """Return the rule's sentences below their headings; see `rules.binding.fitted.Fitted`."""
     return {
         "compares": list(_compares(bound)),
         "takes part": list(_takes_part(bound)),

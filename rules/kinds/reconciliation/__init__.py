@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from rules.kinds.base import DatasetFacts, Fitted, Rule, SettingPath
+from rules.binding.fitted import Fitted
+from rules.binding.rule import DatasetFacts, Rule, SettingPath
 from rules.kinds.reconciliation import barren
 from rules.kinds.reconciliation.model import ReconciliationRule
 
@@ -25,10 +26,10 @@ class Reconciliation:
 
     def fit(self, rule: Rule, relations: Mapping[str, Relation]) -> Fitted:
         # Reading a configuration must not load the engines.
-        from rules.kinds import mapped  # noqa: PLC0415 - see above
+        from rules.binding import consulting  # noqa: PLC0415 - see above
         from rules.kinds.reconciliation.detection import FittedReconciliation  # noqa: PLC0415 - see above
 
-        return mapped.fitted(_checked(rule), relations, FittedReconciliation.of)
+        return consulting.fitted(_checked(rule), relations, FittedReconciliation.of)
 
 
 def _checked(rule: Rule) -> ReconciliationRule:

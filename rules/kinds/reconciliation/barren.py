@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from rules.binding.rule import DatasetFacts, SettingPath
 from rules.document.mistakes import RuleError, listed
 from rules.expressions import parse
 from rules.expressions.possible import Range, narrowed
-from rules.kinds.base import DatasetFacts, SettingPath
 from rules.kinds.reconciliation.model import ReconciliationRule
 from rules.kinds.reconciliation.pairs import SIDES
 from rules.normalise import emptying_step

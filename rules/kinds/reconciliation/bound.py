@@ -8,17 +8,17 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 
+from rules.binding.rule import DatasetFacts
+from rules.binding.side import Side, place_columns
 from rules.engines.base import Relation
 from rules.engines.compile import Columns, part_exactness, unused
-from rules.expressions import BoundExpression, parse
+from rules.expressions import parse
 from rules.expressions.tree import Name
-from rules.kinds.base import DatasetFacts
 from rules.kinds.reconciliation.model import DateTolerance, Grace, ReconciliationRule
 from rules.kinds.reconciliation.pairs import SIDES, Apart, ComparedPair, KeyPair, Pair
 from rules.models import KeyPart
 from rules.models.calendar import Calendar
-from rules.normalise import chain_type
-from rules.values import PLACE, Type
+from rules.values import Type
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class BoundSide:
+class BoundSide(Side):
     """One side of a rule.
 
     `keys` are in order of preference: a record that finds no partner by the first is matched by the next.
@@ -56,9 +56,6 @@ class BoundSide:
     """
 
     name: str
-    relation: Relation
-    columns: Columns
-    where: str | None
     keys: tuple[tuple[KeyPart, ...], ...]
     compare: tuple[KeyPart, ...]
     differ: tuple[KeyPart, ...]
@@ -87,24 +84,6 @@ class BoundSide:
         return (*self.key_parts, *self.compare, *self.differ, *self.prefer, *self.group)
 
     @cached_property
-    def conditions(self) -> tuple[BoundExpression | None, BoundExpression | None]:
-        """The filters of the dataset and of the rule."""
-        texts = (self.relation.where, self.where)
-        dataset, rule = (None if text is None else self.condition(text) for text in texts)
-        return dataset, rule
-
-    @property
-    def condition_texts(self) -> tuple[str, ...]:
-        """The filters, if any, as they are written."""
-        return tuple(text for text in (self.relation.where, self.where) if text is not None)
-
-    def condition(self, text: str) -> BoundExpression:
-        return parse(text).condition(self.columns.schema, self.relation.timezone, self.relation.calendar)
-
-    def type_of(self, column: str) -> Type:
-        return self.columns.schema[column].type
-
-    @cached_property
     def values(self) -> Mapping[str, KeyPart]:
         """The values that the rule uses, by the name they have in its statements."""
         values = {f"key_{n}": part for n, part in enumerate(self.key_parts)}
@@ -123,26 +102,30 @@ class BoundSide:
 
     def held(self, name: str) -> Held:
         part = self.values[name]
-        kind = chain_type(self.type_of(part.column), part.steps)
+        kind = self.type_of(part)
         exactness = part_exactness(self.columns, part, "duckdb", self.relation.timezone)
         return Held(kind, is_text=bool(part.steps) and exactness == "never" and kind is not Type.TEXT)
 
     @cached_property
     def deciding(self) -> tuple[str, ...]:
         """The columns that decide which records belong together, and whether they agree."""
-        names = [part.column for part in self.parts]
-        names += [name for bound in self.conditions if bound for name in bound.expression.columns]
-        names += [self.date or "", self.amount or "", self.grace.column if self.grace else ""]
-        return tuple(dict.fromkeys(filter(None, (*names, self.money, self.currency))))
+        names = (*(part.column for part in self.parts), *self.filtering)
+        return tuple(dict.fromkeys(filter(None, (*names, *self._measured))))
+
+    @property
+    def _measured(self) -> tuple[str | None, ...]:
+        grace = self.grace.column if self.grace else None
+        return (self.date, self.amount, grace, self.money, self.currency)
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        return (*self.relation.id, *self.deciding)
 
     @cached_property
-    def shown(self) -> tuple[str, ...]:
-        """The columns that a finding shows, each once; for a column that the rule adds, its sources."""
-        names = [part.column for part in self.parts]
-        names += [self.date or "", self.grace.column if self.grace else "", self.amount or ""]
-        names += [self.money or "", self.currency or ""]
-        names += [name for name in PLACE if name in self.relation.schema and not self.relation.id]
-        names += self.relation.display
+    def compared(self) -> tuple[str, ...]:
+        """The columns of the rule that a finding shows; for a column that the rule adds, its sources."""
+        date, amount, grace, *money = self._measured
+        names = (*(part.column for part in self.parts), date, grace, amount, *money, *place_columns(self.relation))
         shown = (self.origins(name) for name in names if name)
         return tuple(dict.fromkeys(name for origins in shown for name in origins))
 
@@ -150,25 +133,9 @@ class BoundSide:
         """Return the column; for one that the rule adds, the dataset's columns that it is computed from."""
         return self.columns.derived[column].expression.columns if column in self.made else (column,)
 
-    @cached_property
-    def named(self) -> tuple[str, ...]:
-        """The dataset's columns that the rule or the dataset names; for a derived column, its source columns."""
-        sources = set(self.columns.sources((*self.relation.id, *self.deciding, *self.shown)))
-        return tuple(name for name in self.relation.schema.names if name in sources)
-
-    @cached_property
-    def needed(self) -> tuple[str, ...]:
-        return self.named if self.relation.id else self.relation.schema.names
-
-    @cached_property
-    def content(self) -> tuple[str, ...]:
-        """The columns that identify a record without id, or order those that share one, displayed ones last.
-
-        They are all that are read, but file and row only if the rule uses them.
-        """
-        sources = set(self.columns.sources((*self.relation.id, *self.deciding)))
-        read = [name for name in self.needed if name not in PLACE or name in sources]
-        return tuple(sorted(read, key=lambda name: name not in sources) if self.relation.id else read)
+    @property
+    def used(self) -> tuple[str, ...]:
+        return self.judged
 
 
 @dataclass(frozen=True)
@@ -366,10 +333,10 @@ class _Draft:
     ) -> BoundSide:
         relation, date = self.relation, rule.tolerance.date
         return BoundSide(
-            name,
             relation,
             Columns.of(relation.schema, self.derived, relation.timezone, relation.calendar),
             getattr(rule.where, name) if rule.where else None,
+            name,
             tuple(tuple(pair.value(name) for pair in key) for key in keys),
             compare,
             tuple(pair.side(name) for pair in rule.differ),

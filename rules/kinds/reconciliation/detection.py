@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
-from rules.document.mistakes import RuleError
+from rules.binding.fitted import FittedRule, Rows
 from rules.engines.base import (
     ADDS_NOTHING,
     IdentityProblem,
@@ -19,15 +19,13 @@ from rules.engines.base import (
     Stop,
     Streamed,
 )
-from rules.engines.compile import Columns
 from rules.engines.pushdown import Pushdown
 from rules.groups.detection import Detection
 from rules.groups.group import Group
 from rules.groups.sample import Sample
-from rules.kinds.base import Rows
 from rules.kinds.reconciliation import matching, members, near_misses, pulling, settling, totals, units, words
 from rules.kinds.reconciliation.accounts import Account, Sums, accounts, proven
-from rules.kinds.reconciliation.bound import BoundRule, BoundSide
+from rules.kinds.reconciliation.bound import BoundRule
 from rules.kinds.reconciliation.findings import Reporter
 from rules.kinds.reconciliation.fitting import fitted
 from rules.kinds.reconciliation.model import FORMS, ReconciliationRule
@@ -36,61 +34,16 @@ from rules.kinds.reconciliation.pulling import Settled
 from rules.kinds.reconciliation.statements import Statements, texts
 from rules.kinds.reconciliation.stored import OUTSIDE, OUTSIDE_UNKNOWN, SideTable
 from rules.kinds.reconciliation.workspace import Workspace
-from rules.models import Keep
 from rules.values.packed import Packed
 
 
-@dataclass(frozen=True)
-class FittedReconciliation:
-    """A rule of this kind with its datasets; see `rules.kinds.base.Fitted`."""
-
-    bound: BoundRule
+class FittedReconciliation(FittedRule[BoundRule]):
+    """A rule of this kind with its datasets."""
 
     @classmethod
     def of(cls, rule: ReconciliationRule, relations: Mapping[str, Relation]) -> FittedReconciliation:
         """Bind the rule to its datasets. Raises DoesNotFit with every mistake."""
         return cls(fitted(rule, relations))
-
-    @property
-    def relation(self) -> Relation:
-        return self._cleaned.relation
-
-    @property
-    def columns(self) -> Columns:
-        return self._cleaned.columns
-
-    @property
-    def _cleaned(self) -> BoundSide:
-        return self.bound.left if self.bound.rule.cleaned == self.bound.left.relation.dataset else self.bound.right
-
-    @property
-    def named(self) -> Mapping[str, tuple[str, ...]]:
-        return self._by_dataset([side.named for side in self.bound.sides])
-
-    @property
-    def needed(self) -> Mapping[str, tuple[str, ...]]:
-        return self._by_dataset([side.needed for side in self.bound.sides])
-
-    @property
-    def conditions(self) -> Mapping[str, tuple[str, ...]]:
-        """Those of both sides; none if both read one dataset, because each side needs other records of it."""
-        sides = () if self.bound.is_of_one_dataset else self.bound.sides
-        return {side.relation.dataset: side.condition_texts for side in sides}
-
-    def _by_dataset(self, columns: Sequence[tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
-        relations = [side.relation for side in self.bound.sides]
-        if self.bound.is_of_one_dataset:
-            both = {name for each in columns for name in each}
-            return {relations[0].dataset: tuple(name for name in relations[0].schema.names if name in both)}
-        return {relation.dataset: each for relation, each in zip(relations, columns, strict=True)}
-
-    @property
-    def deciding(self) -> tuple[str, ...]:
-        return self._cleaned.deciding
-
-    @property
-    def keep(self) -> tuple[Keep, ...]:
-        return ()
 
     def obstacle(self, dialect: str) -> str | None:
         return settling.obstacle(self.bound, dialect)
@@ -108,7 +61,7 @@ class FittedReconciliation:
         if not pushed:
             with Workspace(bound, local, slot, memory, temp, stop) as workspace:
                 return _Run(bound, workspace, slot).detection()
-        self._refuse_obstacle(pushed)
+        self.refuse_obstacle(_dialect(pushed))
         pulled = pulling.pulled(bound, pushed, slot)
         with Workspace(bound, pulled.records, slot, memory, temp, stop) as workspace:
             detection = _Run(bound, workspace, slot, pulled.settled).detection()
@@ -117,25 +70,20 @@ class FittedReconciliation:
     def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
         _, pushed = _divided(records)
         if pushed:
-            self._refuse_obstacle(pushed)
+            self.refuse_obstacle(_dialect(pushed))
             return pulling.texts(self.bound, pushed, slot)
         tables = [SideTable(self.bound, side, slot) for side in self.bound.sides]
         return texts(self.bound, tables)
-
-    def _refuse_obstacle(self, pushed: Mapping[str, Pushed]) -> None:
-        dialect = next(iter(pushed.values())).dialect
-        obstacle = self.obstacle(dialect)
-        if obstacle is not None:
-            raise RuleError(
-                f"Rule `{self.bound.rule.name}` cannot run inside the database: {obstacle}. "
-                "Without `engine: pushdown` it runs in DuckDB."
-            )
 
     def describe(self) -> Mapping[str, Sequence[str]]:
         return words.describe(self.bound)
 
     def sample(self, dataset: str, rows: Rows, slot: dt.datetime) -> Sequence[Sample]:
         return words.samples(self.bound, dataset, rows, slot)
+
+
+def _dialect(pushed: Mapping[str, Pushed]) -> str:
+    return next(iter(pushed.values())).dialect
 
 
 def _divided(records: Mapping[str, Records]) -> tuple[Mapping[str, Streamed | Readable], Mapping[str, Pushed]]:

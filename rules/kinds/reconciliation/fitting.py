@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from rules import fitting
+from rules.binding import fitting
+from rules.binding.fitted import DoesNotFit
+from rules.binding.rule import DatasetFacts
+from rules.binding.side import columns_of
 from rules.document.mistakes import RuleError, suggestion
 from rules.engines.base import Relation
-from rules.engines.compile import Columns
-from rules.kinds.base import DatasetFacts, DoesNotFit
 from rules.kinds.reconciliation import barren
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide, bind
 from rules.kinds.reconciliation.model import ReconciliationRule
 from rules.kinds.reconciliation.pairs import KeyPair, Pair
 from rules.models import KeyPart
-from rules.normalise import chain_type
 from rules.values import Type
 
 
 def fitted(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundRule:
     """Bind the rule to its datasets. Raises DoesNotFit with every mistake."""
-    if mistakes := list(_underivable(relations)):
-        raise DoesNotFit(rule.name, mistakes)
+    fitting.refuse(rule.name, _underivable(rule, relations))
     try:
         bound = bind(rule, relations)
     except RuleError as error:
         raise DoesNotFit(rule.name, [f"`{_amount_setting(rule)}` cannot be computed: {error}"]) from error
-    if mistakes := list(dict.fromkeys(_mistakes(bound))):
-        raise DoesNotFit(rule.name, mistakes)
+    fitting.refuse(rule.name, _mistakes(bound))
     return bound
 
 
-def _underivable(relations: Mapping[str, Relation]) -> Iterator[str]:
+def _underivable(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> Iterator[str]:
     for relation in relations.values():
         try:
-            Columns.of(relation.schema, relation.derived, relation.timezone, relation.calendar)
-        except RuleError as error:
-            yield f"A derived column of dataset `{relation.dataset}` cannot be computed: {error}"
+            columns_of(rule.name, relation)
+        except DoesNotFit as misfit:
+            yield from misfit.mistakes
 
 
 def _amount_setting(rule: ReconciliationRule) -> str:
@@ -86,15 +84,15 @@ def _of_side(bound: BoundRule, side: BoundSide) -> Iterator[str]:
     if side.amount in schema and not schema[str(side.amount)].type.is_number:
         kind = schema[str(side.amount)].type.value
         yield f"The amounts of `{relation.dataset}` must be numbers, but `{side.amount}` is of type {kind}."
-    tests: tuple[tuple[str, Callable[[], object]], ...] = (
-        (f"The where of dataset `{relation.dataset}`", lambda: relation.where and side.condition(relation.where)),
-        (f"`where.{side.name}`", lambda: side.where and side.condition(side.where)),
+    yield from fitting.failing(
+        (
+            (
+                f"The where of dataset `{relation.dataset}`",
+                lambda: relation.where and side.bind_condition(relation.where),
+            ),
+            (f"`where.{side.name}`", lambda: side.where and side.bind_condition(side.where)),
+        )
     )
-    for setting, test in tests:
-        try:
-            test()
-        except RuleError as error:
-            yield f"{setting}: {error}"
 
 
 def _named(bound: BoundRule, side: BoundSide) -> Iterator[tuple[str, str]]:
@@ -166,7 +164,7 @@ def _type(side: BoundSide, part: KeyPart) -> Type | None:
     if part.column not in side.columns.schema:
         return None
     try:
-        return chain_type(side.type_of(part.column), part.steps)
+        return side.type_of(part)
     except RuleError:
         return None  # told by `fitting.key_part`
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
-from rules.kinds.base import SettingPath
+from rules.binding.rule import SettingPath
 from rules.kinds.reconciliation.pairs import SIDES, ComparedPair
 from rules.models import PART_SCHEMA, KeyPart, Strict, as_list, one_or_list, parse_part
 

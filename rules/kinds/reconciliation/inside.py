@@ -36,10 +36,9 @@ _DAY = dt.timedelta(days=1)
 
 def uses(side: BoundSide) -> Uses:
     """Return what the database computes. Every column must be exact: it alone sees those of settled records."""
-    conditions = tuple(condition for condition in side.conditions if condition is not None)
     derived = tuple(part.column for part in side.values.values() if part.column in side.columns.derived)
     parts = (*side.key, *side.compare)
-    return Uses(side.columns, conditions, parts, (*side.needed, *derived), side.relation.timezone)
+    return Uses(side.columns, tuple(side.filters.values()), parts, (*side.needed, *derived), side.relation.timezone)
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class SideQuery:
 
     def _given(self, part: KeyPart) -> Element:
         element = self.compiler.whole(part.column)
-        kind = self.side.type_of(part.column)
+        kind = self.side.columns.schema[part.column].type
         if kind is Type.INSTANT and self.dialect == "postgresql" and not getattr(element.type, "timezone", True):
             element = sa.func.timezone("UTC", element, type_=sa.DateTime(timezone=True))
         return in_calendar(element, self.dialect) if kind in (Type.DATE, Type.INSTANT) else element
@@ -95,19 +94,18 @@ class SideQuery:
     def state(self) -> Element:
         """The state of a record, or TAKES_PART even if it lacks a value that matching needs."""
         whens: list[tuple[Element, Element]] = []
-        for condition, unknown, outside in zip(
-            self.side.conditions, (OUTSIDE_UNKNOWN, EXCLUDED_UNKNOWN), (OUTSIDE, EXCLUDED), strict=True
-        ):
-            if condition is not None:
-                compiled = self.compiler.condition(condition)
-                whens += [(compiled.is_(None), number(unknown)), (sa.not_(compiled), number(outside))]
+        states = {"in_dataset": (OUTSIDE_UNKNOWN, OUTSIDE), "in_rule": (EXCLUDED_UNKNOWN, EXCLUDED)}
+        for name, condition in self.side.filters.items():
+            unknown, outside = states[name]
+            compiled = self.compiler.condition(condition)
+            whens += [(compiled.is_(None), number(unknown)), (sa.not_(compiled), number(outside))]
         whens += [(sa.not_(has_id), number(NO_ID)) for has_id in self._has_id]
         return sa.case(*whens, else_=number(TAKES_PART)) if whens else number(TAKES_PART)
 
     @cached_property
     def is_scanned(self) -> Element:
         """The condition that a record passes the filters of the dataset and of the rule."""
-        wheres = [self.compiler.condition(condition) for condition in self.side.conditions if condition is not None]
+        wheres = [self.compiler.condition(condition) for condition in self.side.filters.values()]
         wheres += self._has_id
         return sa.func.coalesce(sa.and_(*wheres), sa.false()) if wheres else sa.true()
 
@@ -211,10 +209,7 @@ class SideQuery:
 
     def ids(self) -> Select:
         """Select the ids of all records of the dataset."""
-        columns = (self.compiler.whole(name).label(f"id_{n}") for n, name in enumerate(self.side.relation.id))
-        dataset, _ = self.side.conditions
-        every_id = sa.select(*columns)
-        return every_id if dataset is None else every_id.where(self.compiler.condition(dataset))
+        return self.side.ids(self.compiler)
 
     def by_mark(self) -> sa.Subquery:
         """Select the complete records by their marks: how many there are, and the values of one that is alone."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
+from rules.binding.rule import DatasetFacts, Rule, SettingPath
 from rules.cleaning import Clean
 from rules.document.mistakes import listed, suggestion
 from rules.expressions import parse
 from rules.groups.forms import FormWords
-from rules.kinds.base import DatasetFacts, Rule, SettingPath
 from rules.kinds.reconciliation import groups
 from rules.kinds.reconciliation.pairs import (
     AllColumns,

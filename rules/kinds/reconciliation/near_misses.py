@@ -21,7 +21,6 @@ from rules.kinds.reconciliation.ranges import Ranges, Records, Window, exact, li
 from rules.kinds.reconciliation.sides import Side, Sides, Within
 from rules.kinds.reconciliation.statements import KEYS, Statements
 from rules.kinds.reconciliation.workspace import Workspace
-from rules.normalise import chain_type
 from rules.values import Type
 
 _FAR = Window(31, 31)
@@ -194,10 +193,7 @@ class _Search:
     def _measured(self, part: int, others: Sequence[int]) -> None:
         """Pair records whose dates or numbers in that part of the key are near."""
         pair, columns = self.bound.pairs[part], [table[f"key_{part}"] for table in self.tables]
-        kinds = {
-            chain_type(side.type_of(each.column), each.steps)
-            for side, each in zip(self.bound.sides, (pair.left, pair.right), strict=True)
-        }
+        kinds = {side.type_of(each) for side, each in zip(self.bound.sides, (pair.left, pair.right), strict=True)}
         if kinds == {Type.DATE} and self.days is None:
             left, right = (numbers.days(column.cast(pa.date32())) for column in columns)  # they may be written as text
             self._find(others, _Days((left, right), _FAR), self.amounts)

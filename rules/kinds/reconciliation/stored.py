@@ -118,9 +118,8 @@ class SideTable:
         compiler, labels = self.compiler, self.labels
         given = [self.source.c[name] for name in self.side.needed]
         values = [self._computed(name).label(labels[name]) for name in self.computed]
-        for name, condition in zip(("in_dataset", "in_rule"), self.side.conditions, strict=True):
-            if condition is not None:
-                values.append(compiler.condition(condition).label(labels[name]))
+        for name, condition in self.side.filters.items():
+            values.append(compiler.condition(condition).label(labels[name]))
         inner = sa.select(*given, *values).subquery("computed")
         comparable = {name: compiler.comparable(self.parts[name], inner.c[labels[name]]) for name in self.computed}
         columns = [inner.c[name] for name in self.side.needed]

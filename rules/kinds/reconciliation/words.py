@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 
+from rules.binding.fitted import Rows
 from rules.expressions.words import condition_in_words, duration_in_words, name_in_words
 from rules.groups.ids import content_digest
 from rules.groups.sample import Sample
-from rules.kinds.base import Rows
 from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Limits
 from rules.kinds.reconciliation.model import DateTolerance
 from rules.kinds.reconciliation.pairs import KeyPair, Pair
@@ -29,7 +29,7 @@ _MATCHES_ALONE = {
 
 
 def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
-    """Return the rule's sentences below their headings; see `rules.kinds.base.Fitted`."""
+    """Return the rule's sentences below their headings; see `rules.binding.fitted.Fitted`."""
     sentences = {
         "compares": list(_keys(bound)),
         "takes part": list(_takes_part(bound)),
@@ -114,7 +114,7 @@ def _waits(bound: BoundRule) -> Iterator[str]:
 
 
 def samples(bound: BoundRule, dataset: str, rows: Rows, slot: dt.datetime) -> list[Sample]:
-    """Return how records of a dataset are compared; see `rules.kinds.base.Fitted`."""
+    """Return how records of a dataset are compared; see `rules.binding.fitted.Fitted`."""
     side = next(each for each in bound.sides if each.relation.dataset == dataset)
     is_of_another = side.name == "right"
     return [
@@ -124,7 +124,7 @@ def samples(bound: BoundRule, dataset: str, rows: Rows, slot: dt.datetime) -> li
 
 def _sample(side: BoundSide, row: Mapping[str, Value], slot: dt.datetime, dataset: str | None) -> Sample | None:
     record = side.columns.complete(row, slot)
-    if not all(condition is None or condition.evaluate(record, slot) is True for condition in side.conditions):
+    if not side.passes(record, slot):
         return None
     zone = side.relation.timezone
     compared = tuple(

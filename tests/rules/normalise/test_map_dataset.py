@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rules.binding import mapped
+from rules.binding.mapped import ContradictoryMapping, MappingTooLarge
 from rules.groups.detection import Detection
 from rules.groups.group import Discrepancy
-from rules.kinds import mapped
 from rules.kinds.base import DoesNotFit
 from rules.kinds.duplicates import Duplicates, DuplicatesRule
-from rules.kinds.mapped import ContradictoryMapping, MappingTooLarge
 from rules.kinds.reconciliation import Reconciliation
 from rules.values import Type, Value
 from tests.rules.kinds.reconciliation.compared import SLOT, rule

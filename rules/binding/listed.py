@@ -1,139 +1,60 @@
-"""A rule whose pairs of different records are themselves the records of a dataset, which every use reads again."""
+"""The pairs of different records of a rule that are themselves the records of a dataset."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
-from pathlib import Path
+from typing import Protocol, Self, TypeVar
 
-from rules import fitting
-from rules.engines.base import Records, Relation, Skipped, Stop
-from rules.engines.compile import Columns
+from rules.binding import fitting
+from rules.binding.consulted import Consulted, Counts, Row
+from rules.binding.excepting import ListedPairs, Named
+from rules.binding.fitted import DoesNotFit
+from rules.binding.side import columns_of
+from rules.engines.base import Relation, Skipped
 from rules.groups.detection import Detection
-from rules.groups.sample import Sample
-from rules.kinds.base import DoesNotFit, Rows
-from rules.kinds.consulted import Consulted, Counts, Row, rows
-from rules.kinds.duplicates.bound import bound_columns
-from rules.kinds.duplicates.detection import FittedDuplicates
-from rules.kinds.duplicates.excepting import ListedPairs
-from rules.kinds.duplicates.model import DuplicatesRule
-from rules.kinds.duplicates.several import FittedSeveral
-from rules.models import Keep
 from rules.pairs.record import RecordName, written_id
 from rules.values import PLACE, Type, filled
 
-Fitting = Callable[[DuplicatesRule, Mapping[str, Relation]], FittedDuplicates | FittedSeveral]
 
-
-@dataclass(frozen=True)
-class FittedListed:
-    """A rule of this kind with its datasets and the one that lists its pairs; see `rules.kinds.base.Fitted`."""
-
-    fitted: FittedDuplicates | FittedSeveral
-    pairs: PairReader
-
-    @classmethod
-    def of(cls, rule: DuplicatesRule, relations: Mapping[str, Relation], fit: Fitting) -> FittedListed:
-        """Fit the rule with `fit`, and its pairs. Raises DoesNotFit with every mistake in both."""
-        mistakes: list[str] = []
-        fitted, pairs = None, None
-        try:
-            fitted = fit(rule, relations)
-        except DoesNotFit as misfit:
-            mistakes += misfit.mistakes
-        try:
-            pairs = PairReader.of(rule, relations)
-        except DoesNotFit as misfit:
-            mistakes += misfit.mistakes
-        if fitted is None or pairs is None:
-            raise DoesNotFit(rule.name, mistakes)
-        return cls(fitted, pairs)
+class ListingRule(Protocol):
+    """A rule that can take its pairs of different records from a dataset."""
 
     @property
-    def relation(self) -> Relation:
-        return self.fitted.relation
-
+    def name(self) -> str: ...
     @property
-    def columns(self) -> Columns:
-        return self.fitted.columns
-
+    def dataset(self) -> str: ...
     @property
-    def named(self) -> Mapping[str, tuple[str, ...]]:
-        return {**self.fitted.named, self.pairs.relation.dataset: self.pairs.needed}
+    def listed(self) -> ListedPairs | None: ...
+    def named_record(self, record: Named) -> RecordName: ...
+    def with_pairs(self, pairs: frozenset[frozenset[RecordName]]) -> Self: ...
 
-    @property
-    def needed(self) -> Mapping[str, tuple[str, ...]]:
-        return {**self.fitted.needed, self.pairs.relation.dataset: self.pairs.needed}
 
-    @property
-    def conditions(self) -> Mapping[str, tuple[str, ...]]:
-        return {**self.fitted.conditions, self.pairs.relation.dataset: ()}
-
-    @property
-    def deciding(self) -> tuple[str, ...]:
-        return self.fitted.deciding
-
-    @property
-    def keep(self) -> tuple[Keep, ...]:
-        return self.fitted.keep
-
-    def obstacle(self, dialect: str) -> str | None:
-        return self.fitted.obstacle(dialect)
-
-    def detect(
-        self,
-        records: Mapping[str, Records],
-        slot: dt.datetime,
-        memory: str | None = None,
-        temp: Path | None = None,
-        stop: Stop | None = None,
-    ) -> Detection:
-        dataset = self.pairs.relation.dataset
-        read = self.pairs.read(rows(records[dataset], self.pairs.needed), slot)
-        detection = self._with(read).detect(self._compared(records), slot, memory, temp, stop)
-        return replace(
-            detection,
-            skipped=(*detection.skipped, *read.skipped(dataset)),
-            read_of={**detection.read_of, dataset: read.counts.read},
-            scanned_of={**detection.scanned_of, dataset: read.counts.scanned},
-            listed={dataset: len(read.pairs)},
-        )
-
-    def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
-        return self.fitted.explain(self._compared(records), slot)
-
-    def describe(self) -> Mapping[str, Sequence[str]]:
-        return self.fitted.describe()
-
-    def sample(self, dataset: str, rows: Rows, slot: dt.datetime) -> Sequence[Sample]:
-        return () if dataset == self.pairs.relation.dataset else self.fitted.sample(dataset, rows, slot)
-
-    def _with(self, read: ReadPairs) -> FittedDuplicates | FittedSeveral:
-        """Return the fitted rule with these pairs."""
-        fitted = self.fitted
-        if isinstance(fitted, FittedDuplicates):
-            return replace(fitted, bound=replace(fitted.bound, rule=fitted.bound.rule.with_pairs(read.pairs)))
-        return replace(fitted, bound=replace(fitted.bound, rule=fitted.bound.rule.with_pairs(read.pairs)))
-
-    def _compared(self, records: Mapping[str, Records]) -> Mapping[str, Records]:
-        return {name: given for name, given in records.items() if name != self.pairs.relation.dataset}
+P = TypeVar("P", bound=ListingRule)
 
 
 @dataclass(frozen=True)
 class ReadPairs:
     """The pairs of a dataset, the counts of its records, and those that are no pair, by reason."""
 
+    dataset: str
     pairs: frozenset[frozenset[RecordName]]
     counts: Counts
     left_out: Mapping[tuple[str, str], int]
 
-    def skipped(self, dataset: str) -> Iterator[Skipped]:
+    def told(self, rule: P) -> P:
+        return rule.with_pairs(self.pairs)
+
+    def noted(self, detection: Detection) -> Detection:
+        return replace(detection, listed={self.dataset: len(self.pairs)})
+
+    def skipped(self) -> Iterator[Skipped]:
         for (column, reason), records in sorted(self.left_out.items()):
-            yield Skipped(column, reason, records, dataset=dataset)
+            yield Skipped(column, reason, records, dataset=self.dataset)
 
 
 @dataclass(frozen=True)
@@ -153,13 +74,14 @@ class PairReader:
 
     listed: Consulted
     ids: tuple[IdColumns, IdColumns]
+    obstacle: None = None
 
     @property
-    def relation(self) -> Relation:
-        return self.listed.relation
+    def dataset(self) -> str:
+        return self.listed.relation.dataset
 
     @classmethod
-    def of(cls, rule: DuplicatesRule, relations: Mapping[str, Relation]) -> PairReader:
+    def of(cls, rule: ListingRule, relations: Mapping[str, Relation]) -> PairReader:
         """Raises DoesNotFit with every mistake."""
         listed = rule.listed
         assert listed is not None  # noqa: S101 - only such rules are fitted with it
@@ -167,15 +89,14 @@ class PairReader:
         consulted = Consulted.of(rule.name, relation)
         first, second = (_id_columns(rule, relations, named) for named in _named(rule, listed, relation))
         reader = cls(consulted, (first, second))
-        if mistakes := list(dict.fromkeys(reader._mistakes())):
-            raise DoesNotFit(rule.name, mistakes)
+        fitting.refuse(rule.name, reader._mistakes())
         return reader
 
     @cached_property
     def needed(self) -> tuple[str, ...]:
         return self.listed.needed(name for of_id in self.ids for name in of_id.columns)
 
-    def read(self, rows: Iterable[Row], slot: dt.datetime) -> ReadPairs:
+    def read(self, rule: str, rows: Iterable[Row], slot: dt.datetime) -> ReadPairs:  # noqa: ARG002 - no record is refused
         pairs: set[frozenset[RecordName]] = set()
         left_out: Counter[tuple[str, str]] = Counter()
         counts = Counts()
@@ -186,7 +107,7 @@ class PairReader:
                 pairs.add(pair)
             else:
                 left_out[reason or self._same] += 1
-        return ReadPairs(frozenset(pairs), counts, left_out)
+        return ReadPairs(self.dataset, frozenset(pairs), counts, left_out)
 
     @property
     def _same(self) -> tuple[str, str]:
@@ -194,7 +115,7 @@ class PairReader:
         return second, f"the same id as {first}"
 
     def _mistakes(self) -> Iterator[str]:
-        relation, schema = self.relation, self.listed.columns.schema
+        relation, schema = self.listed.relation, self.listed.columns.schema
         yield from fitting.missing(schema, relation, (("except", name) for of_id in self.ids for name in of_id.columns))
         for of_id in self.ids:
             if not of_id.id:
@@ -215,15 +136,13 @@ class PairReader:
             own = schema[name].type if name in schema else Type.TEXT
             if own not in (id_type, Type.TEXT) and not (own.is_number and id_type.is_number):
                 yield (
-                    f"`except`: `{name}` of dataset `{self.relation.dataset}` is of type {own.value}, but `{id_name}` "
+                    f"`except`: `{name}` of dataset `{self.dataset}` is of type {own.value}, but `{id_name}` "
                     f"of dataset `{of_id.compared}` is of type {id_type.value}; declare the same type under the "
                     "dataset's `columns:`."
                 )
 
 
-def _named(
-    rule: DuplicatesRule, listed: ListedPairs, relation: Relation
-) -> tuple[tuple[str | None, tuple[str, ...]], tuple[str | None, tuple[str, ...]]]:
+def _named(rule: ListingRule, listed: ListedPairs, relation: Relation) -> tuple[RecordName, RecordName]:
     """Return the dataset (None for the rule's first) and the columns of each of the two ids. Raises DoesNotFit."""
     if listed.columns is not None:
         first, second = map(rule.named_record, listed.columns)
@@ -241,12 +160,10 @@ def _named(
     return (None, (columns[0],)), (None, (columns[1],))
 
 
-def _id_columns(
-    rule: DuplicatesRule, relations: Mapping[str, Relation], named: tuple[str | None, tuple[str, ...]]
-) -> IdColumns:
+def _id_columns(rule: ListingRule, relations: Mapping[str, Relation], named: RecordName) -> IdColumns:
     dataset, columns = named
     compared = relations[dataset or rule.dataset]
-    schema = bound_columns(rule, compared).schema
+    schema = columns_of(rule.name, compared).schema
     types = tuple(schema[name].type if name in schema else Type.TEXT for name in compared.id)
     return IdColumns(columns, compared.id, types, compared.dataset, dataset)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+from rules.binding.fitted import DoesNotFit
+from rules.binding.side import money_columns
 from rules.document.mistakes import RuleError, suggestion
 from rules.engines.base import Relation
 from rules.models import Distance, KeyPart, Percent
@@ -15,6 +17,28 @@ from rules.values import PLACE, Schema, Type
 TIMES = (Type.DATE, Type.INSTANT)
 _UNNAMED = re.compile(r"column_[0-9]+")
 _HEADING = "most columns have no heading; if it is further down, set `header_row` (workbook) or `skip` (file)"
+
+
+def refuse(rule: str, mistakes: Iterable[str]) -> None:
+    """Raise DoesNotFit with each mistake once, if there is any."""
+    if sentences := list(dict.fromkeys(mistakes)):
+        raise DoesNotFit(rule, sentences)
+
+
+def failing(tests: Iterable[tuple[str, Callable[[], object]]]) -> Iterator[str]:
+    """Yield a sentence for each (setting, test) pair whose test raises RuleError."""
+    for setting, test in tests:
+        try:
+            test()
+        except RuleError as error:
+            yield f"{setting}: {error}"
+
+
+def named(relation: Relation, by_rule: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield each column that the dataset's id, the rule or the dataset's money names, with its setting."""
+    yield from (("id", name) for name in relation.id)
+    yield from by_rule
+    yield from (("money", name) for name in money_columns(relation))
 
 
 def missing(schema: Schema, relation: Relation, named: Iterable[tuple[str, str]]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A dataset that a rule consults beside those it compares: its records are read one by one, here, for every use."""
+"""A dataset that a rule consults and does not compare: its records are read one by one, here, for every use."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from rules.binding.side import columns_of
 from rules.document.mistakes import RuleError
 from rules.engines import answers
 from rules.engines.base import Records, Relation, Streamed
 from rules.engines.compile import Columns
 from rules.expressions import BoundExpression, parse
-from rules.kinds.base import DoesNotFit
 from rules.values import Value
 
 Row = Mapping[str, Value]
@@ -38,12 +38,7 @@ class Consulted:
     @classmethod
     def of(cls, rule: str, relation: Relation) -> Consulted:
         """Raises DoesNotFit if a derived column cannot be computed."""
-        try:
-            columns = Columns.of(relation.schema, relation.derived, relation.timezone, relation.calendar)
-        except RuleError as error:
-            mistake = f"A derived column of dataset `{relation.dataset}` cannot be computed: {error}"
-            raise DoesNotFit(rule, [mistake]) from error
-        return cls(relation, columns)
+        return cls(relation, columns_of(rule, relation))
 
     @cached_property
     def where(self) -> BoundExpression | None:
