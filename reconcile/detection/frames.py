@@ -1,4 +1,4 @@
-"""Find duplicates in a pandas frame, with the rules of kind `duplicates`."""
+"""Find duplicates in a pandas frame, with the kind of rules that finds records with equal keys."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from reconcile.plugins import Kinds
 from rules.engines.base import Relation, Streamed
+from rules.kinds import BY_KEY
 from rules.kinds.base import DoesNotFit, Kind, Rule
 from rules.values import schema_from_arrow
 
@@ -45,7 +46,7 @@ def find_duplicates(
     """
     _check_timezone(timezone)
     table = _arrow(frame, timezone)
-    kind: Kind = Kinds("rules").load("duplicates")()
+    kind: Kind = Kinds("rules").load(BY_KEY)()
     rule = _rule(
         kind.Settings,
         key=[key] if isinstance(key, str) and key != "all" else key,

@@ -20,6 +20,7 @@ from reconcile.detection.subject import Subject, Subjects
 from rules.document.mistakes import suggestion
 from rules.groups.detection import Detection
 from rules.groups.scope import Changed, KnownGroups, Scope, Unscoped
+from rules.kinds import BY_KEY
 from rules.kinds.base import Fitted, Incremental, Rule
 from rules.values import Type, Value
 
@@ -81,7 +82,7 @@ def obstacle(rule: Rule, fitted: Fitted, subjects: Subjects) -> str | None:
     if len(subjects) > 1:
         return "it reads several datasets"
     if not isinstance(fitted, Incremental):
-        return f"only rules of kind `duplicates` find groups that changed, not of kind `{rule.kind}`"
+        return f"only rules of kind `{BY_KEY}` find groups that changed, not of kind `{rule.kind}`"
     if rule.engine == "embedded":
         return "it sets `engine: embedded`, which reads all records"
     [subject] = subjects.values()

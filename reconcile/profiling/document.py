@@ -10,6 +10,7 @@ from typing import Any
 from notifications.wording.words import plural
 from reconcile.profiling.suggestion import Setting, SuggestedDataset, SuggestedRule, Suggestion
 from reconcile.profiling.trials import Choice, TooCommon
+from rules.kinds import BY_KEY
 
 _PLAIN = re.compile(r"[A-Za-z_/](?:[\w./@+()=<>'*%-]| (?=[\w(<>=+*/%'-]))*", re.ASCII)
 _OTHER_MEANING = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
@@ -95,7 +96,7 @@ def _line(setting: Setting, indent: int) -> str:
 
 def _rule(dataset: SuggestedDataset, rule: SuggestedRule) -> Iterator[str]:
     yield f"  {_flow(rule.name)}:  # {_found(rule.choice, dataset.records)}"
-    yield "    kind: duplicates"
+    yield f"    kind: {BY_KEY}"
     yield f"    dataset: {_flow(dataset.name)}"
     yield f"    key: {_flow(rule.choice.candidate.setting)}"
 

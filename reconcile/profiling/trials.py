@@ -14,6 +14,7 @@ from reconcile.plugins import Kinds
 from reconcile.profiling.keys import Candidate
 from rules.engines.base import Stop
 from rules.engines.profile import Profile, SharedValues
+from rules.kinds import BY_KEY
 from rules.kinds.base import Kind
 
 MOST_TRIED = 20
@@ -97,9 +98,9 @@ class Trials:
 
     def count(self, candidate: Candidate) -> Found | None:
         """Return what the rule of the key finds; None for a rule that can never find anything."""
-        kind: Kind = Kinds("rules").load("duplicates")()
+        kind: Kind = Kinds("rules").load(BY_KEY)()
         settings = {"dataset": self.dataset.name, "key": candidate.setting, "engine": "embedded", "max_share": "100%"}
-        rule = kind.Settings.model_validate({"name": "trial", "kind": "duplicates", **settings})
+        rule = kind.Settings.model_validate({"name": "trial", "kind": BY_KEY, **settings})
         subjects = {self.dataset.name: Subject(self.dataset, self.copy)}
         try:
             answer = detect(rule, subjects, self.slot, self.budget, self.progress, self.stop)

@@ -6,3 +6,5 @@ KINDS: dict[str, str] = {
     "sql": "rules.kinds.custom_sql:CustomSql",
     "check": "rules.kinds.check:Check",
 }
+BY_KEY = "duplicates"
+"""The kind that finds records with equal keys: profiles propose its rules, and frames are searched by it."""
