@@ -22,9 +22,9 @@ from reconcile.coordination import pauses
 from reconcile.store import Store, tables
 from reconcile.upkeep import backup, restore
 from tests.support.serve import Serving, all_ended, children, request, runs_of, serving, slots, until
+from tests.support.servers import POSTGRES
 from tests.support.tcp_proxy import TcpProxy
 
-POSTGRES = os.environ.get("RECONCILE_TEST_POSTGRES", "postgresql://root@127.0.0.1:5432/postgres")
 pytestmark = [pytest.mark.slow, pytest.mark.server]
 
 STATES = ["sqlite", "postgresql"]
@@ -111,7 +111,7 @@ def hanging(erp: dict[str, Any] | None = None, nap: int = 600, **job: Any) -> di
 
 def _is_asleep() -> bool:
     """Whether a run of ours waits for its source."""
-    engine = sa.create_engine(POSTGRES.replace("postgresql://", "postgresql+psycopg://"))
+    engine = sa.create_engine(POSTGRES)
     asked = sa.text("select count(*) from pg_stat_activity where query like '%pg_sleep(3)%' and state = 'active'")
     with engine.connect() as connection:
         found = connection.execute(asked).scalar_one()
