@@ -17,7 +17,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 
-from rules.engines.base import Detection, MoneyColumns, Pushed, Readable, Records, Relation, Stop, Streamed
+from rules.engines.base import MoneyColumns, Pushed, Readable, Records, Relation, Stop, Streamed
+from rules.groups.detection import Detection
 from rules.kinds.base import DoesNotFit
 from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.detection import FittedDuplicates
