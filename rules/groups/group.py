@@ -66,7 +66,8 @@ class Group(ABC):
     `digest` is equal for equal groups of a rule, if it computes one; see `rules.groups.recognised`.
 
     A shape of groups is a subclass. What others read of a group is here, and empty where a shape has none of it.
-    `links` say what joins which records. `nearby` are the nearest of the `nearby_records` that are near a record of the
+    `keeper` is the record that stays, `surplus` the others in the order to handle them. `links` say what joins which
+    records. `nearby` are the nearest of the `nearby_records` that are near a record of the
     group, but in another one. `repetition` is given by a rule that numbers equal records, and `missing` counts the
     numbers that a gap lacks. `excepted` is True if the rule lists two of the records as different, which others
     connect. `priced` names the columns of `money` in the records' values, by their dataset. `differences` are the
@@ -82,6 +83,8 @@ class Group(ABC):
     key: Mapping[str, Value]
     _: KW_ONLY
     form: str
+    keeper: Member | None = None
+    surplus: tuple[Member, ...] = ()
     money: Mapping[str, Decimal] = field(default_factory=dict)
     span: tuple[Value, Value] | None = None
     digest: str | None = field(default=None, compare=False, repr=False)
@@ -120,16 +123,6 @@ class Group(ABC):
         """What a decision about the group is about besides its key: another value needs another decision."""
         return {}
 
-    @property
-    def keeper(self) -> Member | None:
-        """The record that stays."""
-        return None
-
-    @property
-    def surplus(self) -> tuple[Member, ...]:
-        """The others, in the order to handle them."""
-        return ()
-
 
 @dataclass(frozen=True)
 class DuplicateGroup(Group):
@@ -138,8 +131,8 @@ class DuplicateGroup(Group):
     A record that a query lists alone is a keeper without surplus. `money` is the sum over the surplus, if there is any.
     """
 
-    keeper: Member
-    surplus: tuple[Member, ...]
+    keeper: Member = field()
+    surplus: tuple[Member, ...] = field()
     form: str = field(default="duplicate", init=False)
 
     @property
