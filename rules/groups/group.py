@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from typing import Any, ClassVar, TypeVar
 
@@ -44,6 +44,20 @@ class Nearby(Member):
 
 
 @dataclass(frozen=True)
+class Difference:
+    """A field in which two records, or two bundles of records, differ.
+
+    `column` is its name for people: the left column, or `left / right` if their names differ.
+    """
+
+    column: str
+    left: Value
+    right: Value
+    left_column: str
+    right_column: str
+
+
+@dataclass(frozen=True)
 class Group(ABC):
     """Records that a rule found together, each in a role.
 
@@ -51,7 +65,14 @@ class Group(ABC):
     first and last instant (or number) of the rule's `gap`/`window` column. `form` says what is wrong with the records.
     `digest` is equal for equal groups of a rule, if it computes one; see `rules.groups.recognised`.
 
-    A shape of groups is a subclass. What others read of a group is here, empty where a shape has none of it.
+    A shape of groups is a subclass. What others read of a group is here, and empty where a shape has none of it.
+    `keeper` is the record that stays, `surplus` the others in the order to handle them. `links` say what joins which
+    records. `nearby` are the nearest of the `nearby_records` that are near a record of the
+    group, but in another one. `repetition` is given by a rule that numbers equal records, and `missing` counts the
+    numbers that a gap lacks. `excepted` is True if the rule lists two of the records as different, which others
+    connect. `priced` names the columns of `money` in the records' values, by their dataset. `differences` are the
+    fields in which its sides differ; `reason` explains the form, like "no key", and holds no value of a record.
+    `beside` are records whose values the key shows under other names.
     """
 
     has_sides: ClassVar[bool] = False
@@ -60,10 +81,23 @@ class Group(ABC):
     """True if it can become larger without another record, as an amount or a gap does."""
 
     key: Mapping[str, Value]
-    form: str = field(kw_only=True)
-    money: Mapping[str, Decimal] = field(default_factory=dict, kw_only=True)
-    span: tuple[Value, Value] | None = field(default=None, kw_only=True)
-    digest: str | None = field(default=None, kw_only=True, compare=False, repr=False)
+    _: KW_ONLY
+    form: str
+    keeper: Member | None = None
+    surplus: tuple[Member, ...] = ()
+    money: Mapping[str, Decimal] = field(default_factory=dict)
+    span: tuple[Value, Value] | None = None
+    digest: str | None = field(default=None, compare=False, repr=False)
+    links: tuple[Link, ...] = ()
+    nearby: tuple[Nearby, ...] = ()
+    nearby_records: int = 0
+    repetition: Repetition | None = None
+    missing: int = 0
+    excepted: bool = field(default=False, compare=False)
+    priced: Mapping[str | None, MoneyColumns] = field(default_factory=dict, compare=False, repr=False)
+    differences: tuple[Difference, ...] = ()
+    reason: str | None = None
+    beside: tuple[Member, ...] = field(default=(), compare=False)
 
     @property
     @abstractmethod
@@ -89,65 +123,6 @@ class Group(ABC):
         """What a decision about the group is about besides its key: another value needs another decision."""
         return {}
 
-    @property
-    def keeper(self) -> Member | None:
-        """The record that stays."""
-        return None
-
-    @property
-    def surplus(self) -> tuple[Member, ...]:
-        """The others, in the order to handle them."""
-        return ()
-
-    @property
-    def excepted(self) -> bool:
-        """True if the rule lists two of the records as different, which others connect."""
-        return False
-
-    @property
-    def priced(self) -> Mapping[str | None, MoneyColumns]:
-        """The columns of `money` in the records' values, by their dataset; empty if it is no sum over surplus."""
-        return {}
-
-    @property
-    def links(self) -> tuple[Link, ...]:
-        """What joins pairs of the records."""
-        return ()
-
-    @property
-    def nearby(self) -> tuple[Nearby, ...]:
-        """The nearest of the `nearby_records`, which are near a record of the group but in none."""
-        return ()
-
-    @property
-    def nearby_records(self) -> int:
-        return 0
-
-    @property
-    def repetition(self) -> Repetition | None:
-        """Which of its equal records each one is, for a rule that numbers them."""
-        return None
-
-    @property
-    def differences(self) -> tuple[Difference, ...]:
-        """The fields in which its sides differ."""
-        return ()
-
-    @property
-    def reason(self) -> str | None:
-        """What explains the form; it holds no value of a record."""
-        return None
-
-    @property
-    def beside(self) -> tuple[Member, ...]:
-        """Records whose values the key shows under other names."""
-        return ()
-
-    @property
-    def missing(self) -> int:
-        """The number of values that a gap lacks."""
-        return 0
-
 
 @dataclass(frozen=True)
 class DuplicateGroup(Group):
@@ -156,14 +131,8 @@ class DuplicateGroup(Group):
     A record that a query lists alone is a keeper without surplus. `money` is the sum over the surplus, if there is any.
     """
 
-    keeper: Member
-    surplus: tuple[Member, ...]
-    nearby: tuple[Nearby, ...] = ()
-    nearby_records: int = 0
-    links: tuple[Link, ...] = ()
-    excepted: bool = field(default=False, compare=False)
-    repetition: Repetition | None = None
-    priced: Mapping[str | None, MoneyColumns] = field(default_factory=dict, compare=False, repr=False)
+    keeper: Member = field()
+    surplus: tuple[Member, ...] = field()
     form: str = field(default="duplicate", init=False)
 
     @property
@@ -180,26 +149,11 @@ class DuplicateGroup(Group):
 
 
 @dataclass(frozen=True)
-class Difference:
-    """A field in which two records, or two bundles of records, differ.
-
-    `column` is its name for people: the left column, or `left / right` if their names differ.
-    """
-
-    column: str
-    left: Value
-    right: Value
-    left_column: str
-    right_column: str
-
-
-@dataclass(frozen=True)
 class Discrepancy(Group):
     """Records of two datasets, or of one of them, that should agree with each other and do not.
 
     `form` is left_only, right_only, mismatch, duplicate_left, duplicate_right, unbalanced, ambiguous or near_miss.
-    `money` is the unmatched amount or the difference. `reason` is like "no key". Without a match key, `key` holds the
-    side and the record's id.
+    `money` is the unmatched amount or the difference. Without a match key, `key` holds the side and the record's id.
     """
 
     has_sides: ClassVar[bool] = True
@@ -207,8 +161,6 @@ class Discrepancy(Group):
     form: str
     left: tuple[Member, ...] = ()
     right: tuple[Member, ...] = ()
-    differences: tuple[Difference, ...] = ()
-    reason: str | None = None
 
     @property
     def roles(self) -> tuple[tuple[str, Member], ...]:
@@ -236,8 +188,6 @@ class Failure(Group):
     can_worsen: ClassVar[bool] = True
     form: str
     record: Member
-    missing: int = 0
-    beside: tuple[Member, ...] = field(default=(), compare=False)
 
     @property
     def roles(self) -> tuple[tuple[str, Member], ...]:

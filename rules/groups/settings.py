@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from rules.groups.spans import MaximumDistance
 from rules.models import Keep, KeyPart
 from rules.pairs.evidence import JudgedPairs
 from rules.pairs.record import DifferentPairs, Record
+from rules.values import Value
 
 
 class GroupSettings(Protocol):
@@ -131,3 +132,14 @@ class DatasetSettings(KeySettings, Protocol):
     @property
     def content(self) -> Sequence[str]:
         """The columns that identify a record without id, or order those that share one."""
+
+
+class ChangingSettings(DatasetSettings, Protocol):
+    """The settings of a rule over one dataset that is asked for the groups that changed."""
+
+    @property
+    def by_records(self) -> bool:
+        """True if a finding is known again by its records, because one key can have several groups."""
+
+    def takes_part(self, row: Mapping[str, Value], slot: dt.datetime) -> bool:
+        """Return True if a record meets the conditions and has a place in the order; its key may still be empty."""

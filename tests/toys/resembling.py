@@ -55,7 +55,6 @@ class Resemblance(Group):
 
     left: tuple[Member, ...]
     right: tuple[Member, ...]
-    links: tuple[Link, ...] = ()
     form: str = field(default="resemblance", init=False)
 
     @property
@@ -172,7 +171,7 @@ class FittedResembling:
             left, right = ([records[n] for n in part if (records[n].dataset is None) is own] for own in (True, False))
             members = (tuple(Member.of(record, self.rule.compare) for record in side) for side in (left, right))
             if joined:
-                yield Resemblance({"like": left[0].key[0]}, *members, joined)
+                yield Resemblance({"like": left[0].key[0]}, *members, links=joined)
 
 
 def _ratio(one: Value, two: Value) -> Decimal:

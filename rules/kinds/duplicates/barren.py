@@ -10,8 +10,8 @@ from rules.binding.rule import DatasetFacts, SettingPath
 from rules.document.mistakes import RuleError, listed
 from rules.expressions import parse, parse_group
 from rules.expressions.possible import Range, Ranges, narrowed
+from rules.groups.keys import AnyKey, keys_of
 from rules.kinds.duplicates import datasets
-from rules.kinds.duplicates.anykey import AnyKey, keys_of
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.models import KeyPart
 from rules.normalise import emptying_step

@@ -109,6 +109,10 @@ class Criteria(ABC):
         return not any(splits)
 
     @property
+    def by_records(self) -> bool:
+        return self.rule.by_records
+
+    @property
     def repeats(self) -> str | None:
         return self.rule.repeats
 
@@ -191,6 +195,8 @@ class BoundRule(Side, Criteria):
 
     def takes_part(self, row: Mapping[str, Value], slot: dt.datetime) -> bool:
         """Return True if a record meets the conditions and has a place in the order; its key may still be empty."""
+        if not self.filters and self.rule.span is None and self.rule.repeats is None:
+            return True
         record = self.columns.complete(row, slot)
         has_place = self.rule.span is None or self.rule.span.admits(record)
         has_place = has_place and (self.rule.repeats is None or record[self.rule.repeats] is not None)

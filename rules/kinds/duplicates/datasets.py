@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from rules.binding.names import DATASET
 from rules.document.mistakes import suggestion
 from rules.expressions import renamed
+from rules.groups.keys import AnyKey
 from rules.groups.spans import MaximumDistance, Overlap
-from rules.kinds.duplicates.anykey import AnyKey
 from rules.models import Keep, KeyPart
 
 if TYPE_CHECKING:

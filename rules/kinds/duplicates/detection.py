@@ -19,6 +19,7 @@ from rules.engines.embedded import Embedded
 from rules.groups.dataset import DatasetGrouping
 from rules.groups.detection import Detection
 from rules.groups.group import Group
+from rules.groups.incremental import detect as detect_changed
 from rules.groups.joining import Joining, grouped
 from rules.groups.sample import Sample
 from rules.groups.scope import Changed, KnownGroups
@@ -102,7 +103,7 @@ class FittedDuplicates(FittedRule[BoundRule]):
     def detect_changed(
         self, changed: Changed, findings: KnownGroups, usable: Sequence[str], slot: dt.datetime
     ) -> Detection:
-        return incremental.detect(self.bound, changed, findings, usable, slot)
+        return detect_changed(self.bound, changed, findings, usable, slot)
 
     def describe(self) -> Mapping[str, Sequence[str]]:
         return words.describe(self.bound)

@@ -23,6 +23,7 @@ from rules.binding.rule import DatasetFacts, Rule, SettingPath
 from rules.cleaning import Share
 from rules.document.mistakes import suggestion
 from rules.expressions import parse_group
+from rules.groups.keys import AnyKey, KeySetting, check_parts, keys_of
 from rules.groups.spans import (
     CONSECUTIVE_SCHEMA,
     SPAN_SCHEMA,
@@ -34,7 +35,6 @@ from rules.groups.spans import (
     parse_span,
 )
 from rules.kinds.duplicates import datasets
-from rules.kinds.duplicates.anykey import AnyKey, KeySetting, check_parts, keys_of
 from rules.models import KeepLines, KeyPart
 from rules.pairs.evidence import JudgedPairs
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, field_validator
 
-from rules.binding.rule import SettingPath
 from rules.models import PART_SCHEMA, KeyPart, Strict, parse_part
 
 
@@ -68,7 +67,9 @@ KeySetting = Annotated[
 ]
 
 
-def keys_of(key: Literal["all"] | AnyKey | tuple[KeyPart, ...]) -> Iterator[tuple[SettingPath, tuple[KeyPart, ...]]]:
+def keys_of(
+    key: Literal["all"] | AnyKey | tuple[KeyPart, ...],
+) -> Iterator[tuple[tuple[str | int, ...], tuple[KeyPart, ...]]]:
     """Yield the path of each key in the rule, and its parts; none for `all`."""
     if isinstance(key, AnyKey):
         yield from ((("key", "any", number), parts) for number, parts in enumerate(key.any))
