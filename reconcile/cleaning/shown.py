@@ -17,6 +17,7 @@ from notifications.base import MASK
 from reconcile.findings.identity import id_of, public
 from reconcile.findings.plan import Plan
 from reconcile.messages.personal import Hidden
+from reconcile.plugins import verb_of
 from rules.cleaning import Caps
 
 _NOTHING = Hidden()
@@ -94,7 +95,7 @@ def _in(plan: Plan, hidden: Hidden) -> Hidden:
 
 
 def to_json(plan: Plan, hidden: Hidden = _NOTHING) -> dict[str, Any]:
-    """Return a plan as public JSON: ids are lists, cells are the database's texts. New versions only add names."""
+    """Return a plan as public JSON: ids are lists, cells are the target's texts. New versions only add names."""
     masking = _in(plan, hidden)
     uncounted = [{"record": _record(name, masking), "lacks": lacks} for name, lacks in sorted(plan.uncounted.items())]
     return ({"uncounted": uncounted} if uncounted else {}) | {
@@ -143,9 +144,7 @@ def to_json(plan: Plan, hidden: Hidden = _NOTHING) -> dict[str, Any]:
 def title(plan: Plan) -> str:
     """Summarize a plan in a few words."""
     totals = counts(plan)
-    records = _counted(totals["records"], "record")
-    verbs = {"delete": "deleted", "set": "marked", "merge": "merged into the keeper", "move": "moved away"}
-    parts = [f"{records} {verbs.get(plan.action, 'changed')}"]
+    parts = [verb_of(plan.action).did(_counted(totals["records"], "record"))]
     parts += [f"{_counted(totals['references'], 'reference')} moved"] if totals["references"] else []
     parts += [f"{_counted(totals['captured'], 'other row')} deleted too"] if totals["captured"] else []
     return ", ".join(parts)

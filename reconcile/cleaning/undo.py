@@ -56,13 +56,13 @@ class TooLate(Refused):
         )
 
 
-class AnotherDatabase(Refused):
-    """The source now leads to a different database than the cleaned one."""
+class AnotherTarget(Refused):
+    """The source now leads to a different target than the cleaned one."""
 
     def __init__(self, plan: StoredPlan) -> None:
         super().__init__(
-            f"Source {plan.source!r} is now a different database than the one where {plan.finding} was cleaned. "
-            "Nothing was changed. Set its `url` to that database and undo again"
+            f"Source {plan.source!r} now leads to a different target than the one where {plan.finding} was cleaned. "
+            "Nothing was changed. Let it lead to that target again, then undo"
         )
 
 
@@ -103,7 +103,7 @@ class Unproven(Refused):
     def __init__(self, plan: StoredPlan) -> None:
         super().__init__(
             f"The stored values of {plan.finding} from before its cleaning cannot be verified: an earlier version "
-            f"stored plan {plan.id}, and its receipts are not in the database. Nothing was changed; compare "
+            f"stored plan {plan.id}, and its receipts are not in the target. Nothing was changed; compare "
             "the rows with `reconcile plan` of that plan and set them back by hand"
         )
 
@@ -129,7 +129,7 @@ class Undone:
 
     `not_restored` names, by finding, the columns whose values are not as before the cleaning, and other side effects.
     `undone_before` are the findings of a request that was carried out earlier, so that nothing was changed now. Those
-    of `failed` whose undo is recorded, and waits for its database, are in `waiting` too.
+    of `failed` whose undo is recorded, and waits for its target, are in `waiting` too.
     """
 
     undone: tuple[str, ...]
@@ -142,7 +142,7 @@ class Undone:
 
     @property
     def only_waits(self) -> bool:
-        """True if everything that was not undone is recorded, and waits for its database."""
+        """True if everything that was not undone is recorded, and waits for its target."""
         return bool(self.failed) and {finding for finding, _ in self.failed} <= {*self.waiting}
 
 
@@ -250,7 +250,7 @@ class _Planning:
                 raise Forged(plan, "the audit log")
             received = {receipts[key].after for key in keys[plan.id] if key in receipts}
             if received - {images.digest(before_after)}:
-                raise Forged(plan, "the receipt in the database")
+                raise Forged(plan, "the receipt in the target")
             if plan.id not in recorded and not received:
                 raise Unproven(plan)
 
@@ -321,7 +321,7 @@ def undo_plans(
                 plannings[plan.source] = _Planning(tools.store, tools.target(plan.source), tools.terms.project.datasets)
             planning = plannings[plan.source]
             if plan.target != planning.identity:
-                raise AnotherDatabase(plan)
+                raise AnotherTarget(plan)
             findings[plan.id] = plan.finding
             planning.add([plan])
     conflicts = [conflict for planning in plannings.values() for conflict in planning.conflicts]

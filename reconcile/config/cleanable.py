@@ -80,7 +80,7 @@ class CleaningCheck:
         if source is None or connector is None:
             return None
         if not hasattr(connector, "obstacle"):
-            return f"sources of type `{source.type}` cannot be cleaned in this version; only databases can"
+            return f"sources of type `{source.type}` are not a target in this version: their records can only be read"
         obstacle: str | None = connector.obstacle(source.settings, dataset.settings)
         if obstacle is not None:
             return f"dataset `{dataset.name}` cannot be cleaned: {obstacle}"

@@ -85,7 +85,7 @@ class Members:
 
 @dataclass(frozen=True)
 class ActionTable:
-    """The table an action works on, as its database describes it and as rules see it.
+    """The table an action works on, as its target describes it and as rules see it.
 
     `id` names the columns of a record's id. `other` returns the facts of another table of the same target by name, None
     if it does not exist. `finding` is the finding's id.

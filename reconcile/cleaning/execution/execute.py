@@ -194,7 +194,7 @@ def _is_for_person(error: ConnectorError) -> bool:
 
 
 def may_answer_later(error: ConnectorError) -> bool:
-    """Return True if the database may do later what it did not do now: it is busy, away or refuses access."""
+    """Return True if the target may do later what it did not do now: it is busy, away or refuses access."""
     if isinstance(error, TargetError):
         return error.outcome in (Outcome.NOT_DONE, Outcome.PAUSE)
     return isinstance(error, SourceUnavailable) or error.reaction in (Reaction.RETRY, Reaction.ASK)
@@ -245,7 +245,7 @@ def _in_turn(target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> 
 
 
 def _vetoed(job: Job, error: RowsDiffer) -> Result:
-    """Return a conflict: the row was locked and compared, so the database itself prevented the change."""
+    """Return a conflict: the row was locked and compared, so the target itself prevented the change."""
     reason = f"a trigger or rule of {error.row.table} prevented a row from being changed as planned"
     return Result(job, How.CONFLICT, reason)
 

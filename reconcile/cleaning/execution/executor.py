@@ -103,7 +103,7 @@ def execute_plans(
         ended, done, begun = tally.counts.total(), tally.counts[How.DONE], time.monotonic()
         for name in _sources(tools) if source is None else dict.fromkeys([source, *_removed_sources(tools)]):
             tally.add(_Execution(tools, name, selection).run_plans())
-        if tally.counts[How.DONE] == done:  # a database that is locked can hold each attempt for seconds
+        if tally.counts[How.DONE] == done:  # a target that is locked can hold each attempt for seconds
             patience -= time.monotonic() - begun
         wait = _seconds_to_next(tools.store, selection)
         if wait is None or wait > patience or (wait == 0 and tally.counts.total() == ended):
@@ -315,16 +315,14 @@ class _Execution:
             self.tools.alive()
 
     def _ask_target(self, target: Target, plan: ClaimedPlan) -> Result:
-        """Ask about a plan only in the database it was sent to: no other has its receipts."""
+        """Ask about a plan only in the target it was sent to: no other knows about it."""
         if plan.target != self._outcomes.identity:
-            reason = (
-                f"source {self.source!r} is now a different database; the database it was sent to cannot be queried"
-            )
+            reason = f"source {self.source!r} now leads to a different target; the one it was sent to cannot be asked"
             return Result(self._job(plan), How.UNKNOWN, reason)
         return ask(target, self._job(plan), self._seconds(), plan.transaction)
 
     def _source_removed(self, plan: ClaimedPlan) -> Result:
-        reason = f"it was sent to source {self.source!r}, which is no longer in the configuration and cannot be queried"
+        reason = f"it was sent to source {self.source!r}, which is no longer in the configuration and cannot be asked"
         return Result(self._job(plan), How.UNKNOWN, reason)
 
     # Batches

@@ -81,7 +81,7 @@ def _is_after(plan: Plan, rows: Mapping[RowName, Row]) -> bool:
 
 
 def _agrees(expected: Cells, actual: Cells) -> bool:
-    """Compare cells; one that was written as text is compared as text, since the database converted it."""
+    """Compare cells; one that was written as text is compared as text, since the target converted it."""
     for name, cell in expected.items():
         now = actual.get(name)
         if cell != now and not (cell is not None and now is not None and cell[0] == "t" and cell[1] == now[1]):

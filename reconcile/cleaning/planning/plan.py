@@ -64,7 +64,7 @@ Generations = Callable[[Sequence[tuple[str, str]]], Mapping[tuple[str, str], int
 
 @dataclass(frozen=True)
 class PlanningContext:
-    """The tools for planning a rule with `clean`: its target, and its datasets as the rule and their database see them.
+    """The tools for planning a rule with `clean`: its target, and its datasets as the rule and their target see them.
 
     `slot` is the value of `slot()` in its conditions. `binding` is the rule's (`binding.binding_of`). `secret` is the
     key of the digests in its plans: a plain hash of personal data is still personal data. `budget`, `store` and `run`
@@ -143,7 +143,7 @@ class PlanningContext:
 
     @property
     def bound(self) -> str:
-        """The binding in this database and schema; see `binding.in_target`."""
+        """The binding in this target and schema; see `binding.in_target`."""
         return in_target(self.binding, self.identity, self.catalogue.schema)
 
 
