@@ -71,7 +71,6 @@ def kind_of(rule: Rule) -> Kind:
     return kind
 
 
-@functools.cache
 def verb_of(action: str) -> Verb:
     """The verb of an action, for people; that of an undo, or of an action that is not installed, is `change`."""
     try:

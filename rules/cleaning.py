@@ -55,13 +55,14 @@ class Clean(Strict):
 
     `can_undo`: the action can be undone, so it may run without approval. `version` rises when the action does
     something else with the same settings: earlier approvals become void, and the next run asks again. `needs_keeper`:
-    the action uses the record that stays. `removes`: afterwards the records are no longer in their dataset. `verb` says
-    what it does with a record.
+    the action uses the record that stays. `removes`: afterwards the records are no longer in their dataset. `calls`: it
+    makes calls instead of changing rows. `verb` says what it does with a record.
     """
 
     can_undo: ClassVar[bool] = True
     needs_keeper: ClassVar[bool] = True
     removes: ClassVar[bool] = True
+    calls: ClassVar[bool] = False
     verb: ClassVar[Verb] = Verb()
     version: ClassVar[int] = 1
 

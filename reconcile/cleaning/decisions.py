@@ -417,7 +417,7 @@ def _in_words(plan: StoredPlan, tally: ExecutionResult, *, for_a_person: bool) -
     match plan.state:
         case PlanState.SUCCEEDED:
             done = "restored" if plan.undoes else verb_of(plan.action).past
-            sentence = f"{plan.finding} is {becomes}: {_records(plan.records)} {done}, {_rows(plan.rows)} changed."
+            sentence = f"{plan.finding} is {becomes}: {_records(plan.records)} {done}{_changed(plan.rows)}."
             undo_hint = "" if plan.reversible == "no" else f" Undo it: `reconcile undo {plan.finding}`"
             return sentence + undo_hint, True
         case PlanState.SKIPPED:
@@ -454,8 +454,9 @@ def _records(number: int) -> str:
     return f"{number:,} {'record' if number == 1 else 'records'}"
 
 
-def _rows(number: int) -> str:
-    return f"{number:,} {'row' if number == 1 else 'rows'}"
+def _changed(rows: int) -> str:
+    """Return the end of a sentence about changed rows; empty for a plan that changes none but makes a call."""
+    return f", {rows:,} {'row' if rows == 1 else 'rows'} changed" if rows else ""
 
 
 def _time(at: dt.datetime) -> str:

@@ -18,7 +18,7 @@ from reconcile.cleaning.chunks import in_chunks
 from reconcile.cleaning.execution import executor, images
 from reconcile.cleaning.execution.leaving import DatasetRemoved, TableCatalogues
 from reconcile.cleaning.execution.outcomes import ExecutionResult
-from reconcile.cleaning.inverse import Conflict, inserted, inverse, rows_of
+from reconcile.cleaning.inverse import Conflict, inserted, inverse, rows_of, taking_back
 from reconcile.cleaning.planning.draft import cells_at
 from reconcile.config.settings import DatasetConfig
 from reconcile.coordination import releases
@@ -83,6 +83,16 @@ class NotKnown(Refused):
         super().__init__(
             f"The records of {plan.finding} were not read after plan {plan.id}, so later changes cannot be "
             "detected; compare them with `reconcile plan` of that plan and set them back by hand"
+        )
+
+
+class Final(Refused):
+    """Nothing takes back the call of a cleaning."""
+
+    def __init__(self, plan: StoredPlan) -> None:
+        super().__init__(
+            f"{plan.finding} was cleaned by a call that nothing takes back, as its plan {plan.id} said. Nothing was "
+            "changed; what it did can only be corrected by hand"
         )
 
 
@@ -224,10 +234,14 @@ class _Planning:
 
     def add(self, plans: Sequence[StoredPlan]) -> None:
         """Plan the undo of these plans, in this order."""
-        opened = [(plan, plan.content, _images(plan)) for plan in plans]
+        opened = [(plan, plan.content, () if plan.content.calls else _images(plan)) for plan in plans]
         self._prove(opened)
         rows = self._read(name for _, _, before_after in opened for name in rows_of(before_after))
         for plan, content, before_after in opened:
+            if content.calls:
+                taking = _taking_back(plan, content)
+                self._append(replace(taking, catalogue=self._catalogue(plan, taking)))
+                continue
             now = rows | {k: v for k, v in self.now.items() if v is not None}
             leaning = {row: self._leaning(plan, row, now[row]) for row in inserted(before_after) if row in now}
             result = inverse(plan.id, content, before_after, now, leaning)
@@ -262,6 +276,8 @@ class _Planning:
 
     def _read(self, names: Iterable[RowName]) -> dict[RowName, Cells]:
         to_read = [name for name in dict.fromkeys(names) if name not in self.now]
+        if not to_read:
+            return {}
         with self.target.work(SECONDS) as work:
             return {name: dict(row.cells) for name, row in work.lock(to_read).items()}
 
@@ -286,7 +302,7 @@ class _Planning:
         touched: set[RowName | str] = {
             name for change in plan.changes for name in (change.row, images.name_after(change))
         }
-        touched.add(plan.finding)
+        touched |= {plan.finding, *(call.row for call in plan.calls)}
         layer = max((self._layer_of[name] + 1 for name in touched if name in self._layer_of), default=0)
         while len(self.layers) <= layer:
             self.layers.append([])
@@ -370,6 +386,14 @@ def withdrawing(finding: str) -> str:
 
 def _images(plan: StoredPlan) -> images.Images:
     return images.from_json(plan.content, plan.outcome_json())
+
+
+def _taking_back(plan: StoredPlan, content: Plan) -> Plan:
+    [outcome] = plan.outcome_json()
+    inverse_plan = taking_back(plan.id, content, outcome["answer"])
+    if inverse_plan is None:
+        raise Final(plan)
+    return inverse_plan
 
 
 def _later_findings(

@@ -11,7 +11,9 @@ import enum
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from connectors.calls import Answer
 from connectors.errors import ConnectorError, Reaction, SourceUnavailable
 from connectors.target import (
     Cell,
@@ -68,18 +70,20 @@ _OF_ONE = (Outcome.CONFLICT, Outcome.TERMINAL)
 
 @dataclass(frozen=True)
 class Job:
-    """A `sent` plan with one receipt per operation; none if the target keeps no receipts."""
+    """A `sent` plan with one receipt per operation; none if the target keeps no receipts. `keys` are of its calls."""
 
     id: str
     plan: Plan
     receipts: tuple[Receipt, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Result:
     """The result of a job. `why` is a sentence without values, `code` the target's own error code.
 
-    `images` are the rows before and after; None if it was not done, or if they are no longer known.
+    `images` are the rows before and after; None if it was not done, or if they are no longer known. `answer` is that of
+    the call of a plan that makes one.
     """
 
     job: Job
@@ -89,6 +93,14 @@ class Result:
     images: Images | None = None
     beside: tuple[str, ...] = ()
     """Sentences about side effects of triggers, and fields that triggers kept an undo from restoring."""
+    answer: Answer | None = None
+
+    @property
+    def outcome(self) -> list[Any] | None:
+        """What is kept of it, as plain JSON; None if nothing is known."""
+        if self.answer is not None:
+            return [{"answer": dict(self.answer)}]
+        return None if self.images is None else images.to_json(self.images)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,11 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from connectors.calls import CallTarget
 from connectors.errors import ConnectorError, Reaction
 from connectors.target import NotATable, Target, TargetError, TargetRefused
 from reconcile import points
+from reconcile.cleaning.execution import calling
 from reconcile.cleaning.execution.admission import CLAIM, Admission
 from reconcile.cleaning.execution.evidence import AT_ONCE, Evidence
 from reconcile.cleaning.execution.execute import (
@@ -48,7 +50,8 @@ DEADLINE = 20.0
 MARGIN = 5.0
 """Seconds between the target's time limit and the end of the claim."""
 BATCH = 250
-"""Plans executed together, at most."""
+"""Plans executed together, at most. Calls are made one by one: a process that dies leaves one with an unknown outcome.
+"""
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,7 @@ class _Execution:
         self._unknown: set[str] = set()
         self._sends = False
         self._was_refused = False
+        self._at_once = BATCH
         self._probes: dict[str, breaker.Probe] = {}
         self._evidence = Evidence(tools.store, tools.terms, tools.target, tools.subject, tools.slot, tools.run)
         self._admission = Admission(tools.terms, source, self._outcomes, self._digests, self._evidence)
@@ -235,6 +239,7 @@ class _Execution:
 
     def _enter(self, target: Target) -> None:
         self._outcomes.identity = target.identity()
+        self._at_once = 1 if isinstance(target, CallTarget) else BATCH
         self._outcomes.probe = self._probes.get(self._outcomes.identity)
         self._enter_tables(target)
         if self._was_refused:
@@ -393,9 +398,11 @@ class _Execution:
         }
         remaining = [job for job in jobs if job.id not in ended]
         limits = TransactionLimits(self._seconds, self._store_transaction, {**leaving.stamps, **self._stamps})
+        of_rows = [job for job in remaining if not job.plan.calls]
         in_one = self.tools.together and target.promises.all_or_nothing
-        together = [remaining] if in_one else [[job] for job in remaining]
+        together = [of_rows] if in_one else [[job] for job in of_rows]
         results = [result for group in together if group for result in perform(target, group, limits)]
+        results += [calling.perform(target, job, self._seconds) for job in remaining if job.plan.calls]
         return [*ended.values(), *self._mark_undone(results)]
 
     def _why_unchecked(self, table: str) -> str:
@@ -453,7 +460,7 @@ class _Execution:
             )
             return [], False
         self._outcomes.probe = allowed if isinstance(allowed, breaker.Probe) else None
-        limit = 1 if self._outcomes.probe else BATCH
+        limit = 1 if self._outcomes.probe else self._at_once
         wanted, is_shared = self.selection.ids, self._evidence.is_shared
         if is_shared:
             due = stored.due_ids(tx, self.source, AT_ONCE, ids=wanted, rules=rules)
@@ -501,7 +508,7 @@ class _Execution:
 
     def _job(self, plan: ClaimedPlan) -> Job:
         receipts = effects.receipts_of(self.tools.store, plan) if self._remembers.get(plan.content.table) else ()
-        return Job(plan.id, plan.content, receipts)
+        return Job(plan.id, plan.content, receipts, plan.keys if plan.content.calls else ())
 
 
 def _boot_seconds() -> float:
