@@ -1,6 +1,6 @@
 """The port of a target: a source whose records can be changed, each change once and with an undo.
 
-A value of a row is a *cell*: a tag and a text that hold the database's value exactly, so that a row can be compared
+A value of a row is a *cell*: a tag and a text that hold the target's value exactly, so that a row can be compared
 byte for byte, stored as JSON and written back. Only the connector that made a cell understands its text; other code
 compares cells and passes them on. Rules use the row's `values`, which have the types of a scan.
 """
@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from connectors.errors import ConnectorError
 
 Cell = tuple[str, str] | None
-"""(tag, text), or None for NULL. The tag `t` with a text fits any column: the database casts it."""
+"""(tag, text), or None for NULL. The tag `t` with a text fits any column: the target casts it."""
 Cells = Mapping[str, Cell]
 Role = Literal["keeper", "surplus", "reference", "captured", "moved"]
 
@@ -45,7 +45,7 @@ class Change:
 
     `before` are all its cells at the time of the plan; None: the row is new and is inserted. `after` are the cells to
     set (all cells of a new row); None: the row is deleted; empty: it must stay unchanged, or none of the plan is done.
-    `unsure` are columns of `after` that the database may also write, for example by a trigger: they need not hold the
+    `unsure` are columns of `after` that the target may also write, for example by a trigger: they need not hold the
     value afterwards.
     """
 
@@ -76,9 +76,9 @@ class Image:
 
 @dataclass(frozen=True)
 class Unplanned:
-    """Rows that a transaction changed beyond the plan, as the database itself counts them.
+    """Rows that a transaction changed beyond the plan, as the target itself counts them.
 
-    `table` is empty if the database does not name it, `rows` None if it does not count them. `related`: they are in a
+    `table` is empty if the target does not name it, `rows` None if it does not count them. `related`: they are in a
     table of the plan, or in one that refers to it, directly or not. `hints`: their possible tables if `table` is empty.
     """
 
@@ -121,7 +121,7 @@ class ColumnLimits:
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """A column as the database declares it. `generated`: the database computes it; `identity`: it numbers rows.
+    """A column as the target declares it. `generated`: the target computes it; `identity`: it numbers rows.
 
     `limits` are None if the type is unknown, or holds any text.
     """
@@ -137,10 +137,10 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """A table as the database's own catalogue describes it. `refused` is the reason to clean nothing in it, if any.
+    """A table as the target's own catalogue describes it. `refused` is the reason to clean nothing in it, if any.
 
     `primary_key` identifies a row: the primary key or, without one, a unique key without nulls. `uniques` are the other
-    keys whose columns alone decide if two rows collide; `unclear` names the unique indexes that only the database can
+    keys whose columns alone decide if two rows collide; `unclear` names the unique indexes that only the target can
     check (partial, over an expression, ...). `triggers` are the triggers that fire, and rules. `hides_rows` is the
     reason why this user may not see all rows, so that references stay unknown. `unchecked` names constraints that new
     rows must fulfil but existing ones may violate.
@@ -252,7 +252,7 @@ class RowsDiffer(Exception):
 
 
 class Witness(Protocol):
-    """The database's own count of a transaction's changes, from a given moment."""
+    """The target's own count of a transaction's changes, from a given moment."""
 
     def unplanned(self, images: Sequence[Image]) -> list[Unplanned]:
         """The changes beyond these planned ones, if any. Raises a TargetError."""
@@ -302,15 +302,15 @@ class Work(Protocol):
         """Begin to count, after `lock` and before the first of these changes. `triggers`: some are known to fire.
 
         `related` are more tables in which only these changes may happen: the dataset's own, and those that refer to it
-        by declared links, which the database does not know.
+        by declared links, which the target does not know.
 
-        Raises a TargetError that is PAUSE if the database does not count.
+        Raises a TargetError that is PAUSE if the target does not count.
         """
 
     def unheld(self, images: Sequence[Image]) -> list[tuple[Image, tuple[str, ...]]]:
         """The changes whose row does not hold the written values, and the columns: something else wrote there, too.
 
-        A value counts as held if it is the planned one after the database's conversion to the column's type.
+        A value counts as held if it is the planned one after the target's conversion to the column's type.
         """
 
     def seal(self, receipts: Sequence[Receipt]) -> None:
@@ -325,7 +325,7 @@ class Work(Protocol):
 
 @dataclass(frozen=True)
 class Promises:
-    """What a target promises of changes. A database promises everything; a sheet or a service may promise less.
+    """What a target promises of changes. A database promises all of it; a sheet or a service may promise less.
 
     `all_or_nothing`: the changes of a transaction are made together or not at all. Without it, that is promised of one
     row with its receipt only: no plan changes more than one row, and each plan has a transaction of its own.
@@ -358,7 +358,7 @@ class Target(Protocol):
     promises: Promises
 
     def identity(self) -> str:
-        """A name of the database that is the same by any address and differs from all others. Holds no secret."""
+        """A name of the target that is the same by any address and differs from all others. Holds no secret."""
 
     def catalogue(self, dataset: Any, soft: Sequence[Reference] = (), *, table: str | None = None) -> Catalogue:
         """The dataset's table, or another one of that name beside it, and what refers to it; `soft`: declared links.

@@ -17,6 +17,7 @@ import connectors
 import notifications
 import rules.kinds
 from reconcile.errors import Wrong
+from rules.cleaning import Verb
 from rules.kinds.base import Kind, Rule
 
 _BUILT_IN: dict[str, Mapping[str, str]] = {
@@ -68,6 +69,16 @@ def kind_of(rule: Rule) -> Kind:
     """The kind of a rule. Raises KeyError for an unknown name, PluginBroken when it cannot be imported."""
     kind: Kind = Kinds("rules").load(rule.kind)()
     return kind
+
+
+def verb_of(action: str) -> Verb:
+    """The verb of an action, for people; that of an undo, or of an action that is not installed, is `change`."""
+    try:
+        settings = Kinds("actions").load(action).Settings
+    except (KeyError, PluginBroken):
+        return Verb()
+    verb: Verb = settings.verb
+    return verb
 
 
 @functools.cache

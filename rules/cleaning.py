@@ -29,6 +29,23 @@ _SHORTEST_EXPIRY = dt.timedelta(minutes=1)
 _NAMES_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
+@dataclass(frozen=True)
+class Verb:
+    """The verb of an action, for people: `merge 2 records into the keeper`. `rest` follows the records."""
+
+    present: str = "change"
+    past: str = "changed"
+    rest: str = ""
+
+    def does(self, records: str) -> str:
+        """Say what a plan does with these records."""
+        return f"{self.present} {records} {self.rest}".rstrip()
+
+    def did(self, records: str) -> str:
+        """Say what became of these records."""
+        return f"{records} {self.past} {self.rest}".rstrip()
+
+
 def _listed(value: Any) -> Any:
     return value if isinstance(value, (list, tuple)) else [value]
 
@@ -38,12 +55,15 @@ class Clean(Strict):
 
     `can_undo`: the action can be undone, so it may run without approval. `version` rises when the action does
     something else with the same settings: earlier approvals become void, and the next run asks again. `needs_keeper`:
-    the action uses the record that stays. `removes`: afterwards the records are no longer in their dataset.
+    the action uses the record that stays. `removes`: afterwards the records are no longer in their dataset. `calls`: it
+    makes calls instead of changing rows. `verb` says what it does with a record.
     """
 
     can_undo: ClassVar[bool] = True
     needs_keeper: ClassVar[bool] = True
     removes: ClassVar[bool] = True
+    calls: ClassVar[bool] = False
+    verb: ClassVar[Verb] = Verb()
     version: ClassVar[int] = 1
 
     action: str = Field(description="The action on the surplus records.")
@@ -336,6 +356,7 @@ __all__ = [
     "Limits",
     "Policy",
     "TargetLimits",
+    "Verb",
     "parse_approval",
     "parse_expiry",
     "parse_when",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from connectors.target import Catalogue, Cell, Owned, Promises, Receipt, Reference, Row, Work
 
 if TYPE_CHECKING:
-    from connectors.sql.target.database import SqlTarget
+    from connectors.sql.cleaning.database import SqlTarget
 
 
 class Changing:

@@ -47,13 +47,13 @@ from connectors.sql.stream import AdbcStream, RowStream, close_connection, has_a
 from connectors.sql.values import arrow_type
 
 if TYPE_CHECKING:
-    from connectors.sql.target.database import SqlTarget
+    from connectors.sql.cleaning.database import SqlTarget
 
 
 class SqlSource(SqlConnector, Changing):
     """Tables and queries of one database. Creating it does not connect; connections live as long as a read.
 
-    It is also a `connectors.target.Target`; changes use other connections: `connectors.sql.target.database`. With a
+    It is also a `connectors.target.Target`; changes use other connections: `connectors.sql.cleaning.database`. With a
     replica, everything but the Target reads there: `connectors.sql.replica`.
     """
 
@@ -197,7 +197,7 @@ class SqlSource(SqlConnector, Changing):
     def _new_target(self) -> SqlTarget:
         if self._primary is not self:
             return self._primary._target  # noqa: SLF001 - of this class
-        from connectors.sql.target.database import SqlTarget  # noqa: PLC0415 - a process that only reads saves its time
+        from connectors.sql.cleaning.database import SqlTarget  # noqa: PLC0415 - a process that only reads saves its time
 
         return SqlTarget(self._url, self._root, self._place, self._seconds, self.datasets)
 

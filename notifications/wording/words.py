@@ -34,14 +34,6 @@ def state(name: str) -> str:
     return _STATES.get(name, name.replace("_", " "))
 
 
-_DOES = {"delete": "delete {}", "set": "mark {}", "merge": "merge {} into the keeper", "move": "move {} away"}
-
-
-def does(action: str, records: int) -> str:
-    """Say what a plan with this action does with so many surplus records."""
-    return _DOES.get(action, "change {}").format(plural(records, "record", "records"))
-
-
 def units(text: str) -> int:
     """The length in UTF-16 units, the strictest way a chat counts characters."""
     return len(text) + sum(1 for character in text if ord(character) > 0xFFFF)

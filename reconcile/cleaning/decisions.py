@@ -28,6 +28,7 @@ from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import Event, PlanState, State
 from reconcile.journal import breaker, effects, limits, ownership
+from reconcile.plugins import verb_of
 from reconcile.store import Store, Transaction, approvals, breakers
 from reconcile.store import findings as stored_findings
 from reconcile.store import plans as stored
@@ -41,8 +42,6 @@ from rules.kinds.base import Rule
 
 _TO_PLAN = (State.OPEN, State.STALE, State.SNOOZED, State.FAILED)
 _TO_TRY = (PlanState.RETRY_WAIT, PlanState.UNKNOWN, PlanState.APPROVED)
-_DONE = {"delete": "deleted", "set": "marked", "merge": "merged", "move": "moved"}
-"""What each built-in action did to a record."""
 JUDGEMENTS: Mapping[str, Event] = {"done": Event.CLEANED, "not_done": Event.RETURNED, "abandon": Event.FAILED}
 """Verdicts on a cleaning with an unknown outcome."""
 
@@ -417,8 +416,8 @@ def _in_words(plan: StoredPlan, tally: ExecutionResult, *, for_a_person: bool) -
     becomes = "undone" if plan.undoes else "cleaned"
     match plan.state:
         case PlanState.SUCCEEDED:
-            done = "restored" if plan.undoes else _DONE.get(plan.action, becomes)
-            sentence = f"{plan.finding} is {becomes}: {_records(plan.records)} {done}, {_rows(plan.rows)} changed."
+            done = "restored" if plan.undoes else verb_of(plan.action).past
+            sentence = f"{plan.finding} is {becomes}: {_records(plan.records)} {done}{_changed(plan.rows)}."
             undo_hint = "" if plan.reversible == "no" else f" Undo it: `reconcile undo {plan.finding}`"
             return sentence + undo_hint, True
         case PlanState.SKIPPED:
@@ -455,8 +454,9 @@ def _records(number: int) -> str:
     return f"{number:,} {'record' if number == 1 else 'records'}"
 
 
-def _rows(number: int) -> str:
-    return f"{number:,} {'row' if number == 1 else 'rows'}"
+def _changed(rows: int) -> str:
+    """Return the end of a sentence about changed rows; empty for a plan that changes none but makes a call."""
+    return f", {rows:,} {'row' if rows == 1 else 'rows'} changed" if rows else ""
 
 
 def _time(at: dt.datetime) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from connectors.calls import Answer, Call
 from connectors.target import Cells, Change, Image, RowName
 from reconcile.cleaning.execution.images import Images, name_after
 from reconcile.findings.plan import Operation, Plan, ReferenceGuard
@@ -73,6 +74,14 @@ def inverse(
     inserted_rows = [change.row for change in changes if change.after is None]
     guarding = [guard for row in inserted_rows for guard in guards.get(row, ())]
     return Inverse(_plan(name, plan, changes, [*guarding, *_watched(plan)]), tuple(conflicts))
+
+
+def taking_back(name: str, plan: Plan, answer: Answer) -> Plan | None:
+    """Return the undo of the plan `name` that made a call with this answer; None if nothing takes it back."""
+    if any(call.undo is None for call in plan.calls):
+        return None
+    calls = tuple(Call(call.row, call.undo or {}, answer=answer) for call in plan.calls)
+    return _plan(name, plan, (), (), calls)
 
 
 def _watched(plan: Plan) -> list[ReferenceGuard]:
@@ -197,9 +206,15 @@ def _touched(earlier: Cells, now: Cells) -> tuple[str, ...]:
     return tuple(name for name in names if name not in earlier or name not in now or earlier[name] != now[name])
 
 
-def _plan(name: str, plan: Plan, changes: Sequence[Change], guards: Sequence[ReferenceGuard]) -> Plan:
+def _plan(
+    name: str,
+    plan: Plan,
+    changes: Sequence[Change],
+    guards: Sequence[ReferenceGuard],
+    calls: tuple[Call, ...] = (),
+) -> Plan:
     operations = tuple(
-        replace(item, effect=f"{item.effect}{UNDO}", fingerprint=_fingerprint(plan.target, item, changes))
+        replace(item, effect=f"{item.effect}{UNDO}", fingerprint=_fingerprint(plan.target, item, changes, calls))
         for item in plan.operations
     )
     return replace(
@@ -214,12 +229,14 @@ def _plan(name: str, plan: Plan, changes: Sequence[Change], guards: Sequence[Ref
         origins={},
         undoes=name,
         binding="",
+        calls=calls,
     )
 
 
-def _fingerprint(target: str, operation: Operation, changes: Sequence[Change]) -> str:
-    content = [
+def _fingerprint(target: str, operation: Operation, changes: Sequence[Change], calls: Sequence[Call]) -> str:
+    content: list[object] = [
         [change.row.table, change.row.key, None if change.after is None else dict(change.after)] for change in changes
     ]
+    content += [[call.row.table, call.row.key, dict(call.sends), dict(call.answer or {})] for call in calls]
     text = json.dumps([operation.effect, operation.record, target, content], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -53,7 +53,7 @@ class NextRun:
         action = f"cleans at most {findings} without approval"
         if exceeded is not None:
             action = f"asks for approval of {findings}, because they exceed the limit in {exceeded}"
-        reason = "the rule, its dataset or its database is new or changed"
+        reason = "the rule, its dataset or its target is new or changed"
         return f"The next run {action}; this one only reports, because {reason}."
 
     def _over(self, caps: Caps) -> str | None:

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from connectors.target import Cell, Change
+from connectors.target import Cell, Change, RowName
 from notifications.base import MASK
 from reconcile.findings.identity import id_of, public
 from reconcile.findings.plan import Plan
 from reconcile.messages.personal import Hidden
+from reconcile.plugins import verb_of
 from rules.cleaning import Caps
 
 _NOTHING = Hidden()
@@ -25,9 +26,10 @@ Field = tuple[str, str | None, str | None, tuple[list[Any], ...]]
 
 @dataclass(frozen=True)
 class ShownRow:
-    """One row of a plan as shown; `does` is insert, delete, update or stay.
+    """One row of a plan as shown; `does` is insert, delete, update, stay, or call: it is what a call is about.
 
-    `fields` are (column, before, after, the ids of the records that the value comes from).
+    `fields` are (column, before, after, the ids of the records that the value comes from); of a call, what it sends.
+    `words` say what happens to it where the action has words of its own.
     """
 
     table: str
@@ -35,6 +37,7 @@ class ShownRow:
     does: str
     role: str
     fields: tuple[Field, ...] = ()
+    words: str = ""
 
     @property
     def row(self) -> str:
@@ -55,36 +58,59 @@ def counts(plan: Plan) -> dict[str, int]:
         "inserted": kinds["insert"],
         "references": roles["reference"],
         "captured": roles["captured"],
-    }
+    } | ({"calls": len(plan.calls)} if plan.calls else {})
 
 
 _FIRST = ("keeper", "surplus")
 
 
 def for_people(plan: Plan, hidden: Hidden = _NOTHING) -> list[ShownRow]:
-    """Return every row of the plan: the keeper, the surplus, then all other rows."""
-    plan_lines = list(lines(plan, hidden))
+    """Return every row of the plan, or its call: the keeper, the surplus, then all other rows."""
+    plan_lines = [*lines(plan, hidden), *calls(plan, hidden)]
     return sorted(plan_lines, key=lambda line: _FIRST.index(line.role) if line.role in _FIRST else len(_FIRST))
 
 
 def lines(plan: Plan, hidden: Hidden = _NOTHING) -> Iterator[ShownRow]:
-    """Yield every row of the plan in the order of execution."""
+    """Yield every row of the plan in the order of execution, without those that `calls` shows."""
     hidden = _in(plan, hidden)
     linked = _linked(plan)
+    called = {call.row for call in plan.calls}
     for change in plan.changes:
+        if change.row in called:
+            continue
         table = plan.table if change.role == "moved" else change.row.table
         readable = frozenset(name for name, _ in change.row.key) | linked.get(table, frozenset())
-
-        def show(column: str, cell: Cell, table: str = table, readable: frozenset[str] = readable) -> str | None:
-            if cell is None:
-                return None
-            is_own = table == plan.table
-            is_masked = hidden.hides(column) if is_own else column not in readable and hidden.hides(None)
-            return MASK if is_masked else hidden.text(cell[1])
-
+        show = _showing(plan, hidden, table, readable)
         fields = tuple(_fields(change, plan, show, hidden))
-        key = tuple((column, show(column, cell)) for column, cell in change.row.key)
-        yield ShownRow(change.row.table, key, _does(change), change.role, fields)
+        yield ShownRow(change.row.table, _key(change.row, show), _does(change), change.role, fields)
+
+
+def calls(plan: Plan, hidden: Hidden = _NOTHING) -> Iterator[ShownRow]:
+    """Yield the record of each call of the plan, with what is sent about it."""
+    hidden = _in(plan, hidden)
+    for call in plan.calls:
+        key = _key(call.row, _showing(plan, hidden, call.row.table))
+        sent = tuple((name, None, hidden.text(text), ()) for name, text in call.sends.items())
+        yield ShownRow(call.row.table, key, "call", "surplus", sent, verb_of(plan.action).past)
+
+
+def _key(row: RowName, show: Callable[[str, Cell], str | None]) -> tuple[tuple[str, str | None], ...]:
+    return tuple((column, show(column, cell)) for column, cell in row.key)
+
+
+def _showing(
+    plan: Plan, hidden: Hidden, table: str, readable: frozenset[str] = frozenset()
+) -> Callable[[str, Cell], str | None]:
+    """Return the function that shows a cell of a table; of another than the plan's, only columns that are readable."""
+
+    def show(column: str, cell: Cell) -> str | None:
+        if cell is None:
+            return None
+        is_own = table == plan.table
+        is_masked = hidden.hides(column) if is_own else column not in readable and hidden.hides(None)
+        return MASK if is_masked else hidden.text(cell[1])
+
+    return show
 
 
 def _in(plan: Plan, hidden: Hidden) -> Hidden:
@@ -94,58 +120,64 @@ def _in(plan: Plan, hidden: Hidden) -> Hidden:
 
 
 def to_json(plan: Plan, hidden: Hidden = _NOTHING) -> dict[str, Any]:
-    """Return a plan as public JSON: ids are lists, cells are the database's texts. New versions only add names."""
+    """Return a plan as public JSON: ids are lists, cells are the target's texts. New versions only add names."""
     masking = _in(plan, hidden)
     uncounted = [{"record": _record(name, masking), "lacks": lacks} for name, lacks in sorted(plan.uncounted.items())]
-    return ({"uncounted": uncounted} if uncounted else {}) | {
-        "finding": plan.finding,
-        "plan_hash": plan.plan_hash,
-        "rule": plan.rule,
-        "dataset": plan.dataset,
-        "source": plan.source,
-        "table": plan.table,
-        "action": plan.action,
-        "undoes": plan.undoes,
-        "keeper": _record(plan.keeper, masking) if plan.keeper else None,
-        "surplus": [_record(record, masking) for record in plan.surplus],
-        "counts": counts(plan),
-        "money": dict(sorted(plan.money.items())),
-        "reversible": plan.reversible,
-        "reversible_while": list(plan.why),
-        "triggers": list(plan.triggers),
-        "ignore_drift": list(plan.ignore_drift),
-        "references": [
-            {
-                "table": guard.reference.table,
-                "columns": list(guard.reference.columns),
-                "to": list(guard.reference.to_columns),
-                "declared": guard.reference.soft,
-                "rows": len(guard.rows),
-            }
-            for guard in plan.references
-        ],
-        "changes": [
-            {
-                "table": line.table,
-                "row": dict(line.key),
-                "does": line.does,
-                "role": line.role,
-                "fields": {
-                    column: {"before": before, "after": after} | ({"from": list(origins)} if origins else {})
-                    for column, before, after, origins in line.fields
-                },
-            }
-            for line in lines(plan, hidden)
-        ],
-    }
+    calling = [
+        {"table": line.table, "row": dict(line.key), "sends": {name: text for name, _, text, _ in line.fields}}
+        for line in calls(plan, hidden)
+    ]
+    return (
+        ({"uncounted": uncounted} if uncounted else {})
+        | ({"calls": calling} if calling else {})
+        | {
+            "finding": plan.finding,
+            "plan_hash": plan.plan_hash,
+            "rule": plan.rule,
+            "dataset": plan.dataset,
+            "source": plan.source,
+            "table": plan.table,
+            "action": plan.action,
+            "undoes": plan.undoes,
+            "keeper": _record(plan.keeper, masking) if plan.keeper else None,
+            "surplus": [_record(record, masking) for record in plan.surplus],
+            "counts": counts(plan),
+            "money": dict(sorted(plan.money.items())),
+            "reversible": plan.reversible,
+            "reversible_while": list(plan.why),
+            "triggers": list(plan.triggers),
+            "ignore_drift": list(plan.ignore_drift),
+            "references": [
+                {
+                    "table": guard.reference.table,
+                    "columns": list(guard.reference.columns),
+                    "to": list(guard.reference.to_columns),
+                    "declared": guard.reference.soft,
+                    "rows": len(guard.rows),
+                }
+                for guard in plan.references
+            ],
+            "changes": [
+                {
+                    "table": line.table,
+                    "row": dict(line.key),
+                    "does": line.does,
+                    "role": line.role,
+                    "fields": {
+                        column: {"before": before, "after": after} | ({"from": list(origins)} if origins else {})
+                        for column, before, after, origins in line.fields
+                    },
+                }
+                for line in lines(plan, hidden)
+            ],
+        }
+    )
 
 
 def title(plan: Plan) -> str:
     """Summarize a plan in a few words."""
     totals = counts(plan)
-    records = _counted(totals["records"], "record")
-    verbs = {"delete": "deleted", "set": "marked", "merge": "merged into the keeper", "move": "moved away"}
-    parts = [f"{records} {verbs.get(plan.action, 'changed')}"]
+    parts = [verb_of(plan.action).did(_counted(totals["records"], "record"))]
     parts += [f"{_counted(totals['references'], 'reference')} moved"] if totals["references"] else []
     parts += [f"{_counted(totals['captured'], 'other row')} deleted too"] if totals["captured"] else []
     return ", ".join(parts)

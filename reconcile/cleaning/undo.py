@@ -18,7 +18,7 @@ from reconcile.cleaning.chunks import in_chunks
 from reconcile.cleaning.execution import executor, images
 from reconcile.cleaning.execution.leaving import DatasetRemoved, TableCatalogues
 from reconcile.cleaning.execution.outcomes import ExecutionResult
-from reconcile.cleaning.inverse import Conflict, inserted, inverse, rows_of
+from reconcile.cleaning.inverse import Conflict, inserted, inverse, rows_of, taking_back
 from reconcile.cleaning.planning.draft import cells_at
 from reconcile.config.settings import DatasetConfig
 from reconcile.coordination import releases
@@ -56,13 +56,13 @@ class TooLate(Refused):
         )
 
 
-class AnotherDatabase(Refused):
-    """The source now leads to a different database than the cleaned one."""
+class AnotherTarget(Refused):
+    """The source now leads to a different target than the cleaned one."""
 
     def __init__(self, plan: StoredPlan) -> None:
         super().__init__(
-            f"Source {plan.source!r} is now a different database than the one where {plan.finding} was cleaned. "
-            "Nothing was changed. Set its `url` to that database and undo again"
+            f"Source {plan.source!r} now leads to a different target than the one where {plan.finding} was cleaned. "
+            "Nothing was changed. Let it lead to that target again, then undo"
         )
 
 
@@ -86,6 +86,16 @@ class NotKnown(Refused):
         )
 
 
+class Final(Refused):
+    """Nothing takes back the call of a cleaning."""
+
+    def __init__(self, plan: StoredPlan) -> None:
+        super().__init__(
+            f"{plan.finding} was cleaned by a call that nothing takes back, as its plan {plan.id} said. Nothing was "
+            "changed; what it did can only be corrected by hand"
+        )
+
+
 class Forged(Refused):
     """The stored values of a cleaning were changed after it."""
 
@@ -103,7 +113,7 @@ class Unproven(Refused):
     def __init__(self, plan: StoredPlan) -> None:
         super().__init__(
             f"The stored values of {plan.finding} from before its cleaning cannot be verified: an earlier version "
-            f"stored plan {plan.id}, and its receipts are not in the database. Nothing was changed; compare "
+            f"stored plan {plan.id}, and its receipts are not in the target. Nothing was changed; compare "
             "the rows with `reconcile plan` of that plan and set them back by hand"
         )
 
@@ -129,7 +139,7 @@ class Undone:
 
     `not_restored` names, by finding, the columns whose values are not as before the cleaning, and other side effects.
     `undone_before` are the findings of a request that was carried out earlier, so that nothing was changed now. Those
-    of `failed` whose undo is recorded, and waits for its database, are in `waiting` too.
+    of `failed` whose undo is recorded, and waits for its target, are in `waiting` too.
     """
 
     undone: tuple[str, ...]
@@ -142,7 +152,7 @@ class Undone:
 
     @property
     def only_waits(self) -> bool:
-        """True if everything that was not undone is recorded, and waits for its database."""
+        """True if everything that was not undone is recorded, and waits for its target."""
         return bool(self.failed) and {finding for finding, _ in self.failed} <= {*self.waiting}
 
 
@@ -224,10 +234,14 @@ class _Planning:
 
     def add(self, plans: Sequence[StoredPlan]) -> None:
         """Plan the undo of these plans, in this order."""
-        opened = [(plan, plan.content, _images(plan)) for plan in plans]
+        opened = [(plan, plan.content, () if plan.content.calls else _images(plan)) for plan in plans]
         self._prove(opened)
         rows = self._read(name for _, _, before_after in opened for name in rows_of(before_after))
         for plan, content, before_after in opened:
+            if content.calls:
+                taking = _taking_back(plan, content)
+                self._append(replace(taking, catalogue=self._catalogue(plan, taking)))
+                continue
             now = rows | {k: v for k, v in self.now.items() if v is not None}
             leaning = {row: self._leaning(plan, row, now[row]) for row in inserted(before_after) if row in now}
             result = inverse(plan.id, content, before_after, now, leaning)
@@ -250,7 +264,7 @@ class _Planning:
                 raise Forged(plan, "the audit log")
             received = {receipts[key].after for key in keys[plan.id] if key in receipts}
             if received - {images.digest(before_after)}:
-                raise Forged(plan, "the receipt in the database")
+                raise Forged(plan, "the receipt in the target")
             if plan.id not in recorded and not received:
                 raise Unproven(plan)
 
@@ -262,6 +276,8 @@ class _Planning:
 
     def _read(self, names: Iterable[RowName]) -> dict[RowName, Cells]:
         to_read = [name for name in dict.fromkeys(names) if name not in self.now]
+        if not to_read:
+            return {}
         with self.target.work(SECONDS) as work:
             return {name: dict(row.cells) for name, row in work.lock(to_read).items()}
 
@@ -286,7 +302,7 @@ class _Planning:
         touched: set[RowName | str] = {
             name for change in plan.changes for name in (change.row, images.name_after(change))
         }
-        touched.add(plan.finding)
+        touched |= {plan.finding, *(call.row for call in plan.calls)}
         layer = max((self._layer_of[name] + 1 for name in touched if name in self._layer_of), default=0)
         while len(self.layers) <= layer:
             self.layers.append([])
@@ -321,7 +337,7 @@ def undo_plans(
                 plannings[plan.source] = _Planning(tools.store, tools.target(plan.source), tools.terms.project.datasets)
             planning = plannings[plan.source]
             if plan.target != planning.identity:
-                raise AnotherDatabase(plan)
+                raise AnotherTarget(plan)
             findings[plan.id] = plan.finding
             planning.add([plan])
     conflicts = [conflict for planning in plannings.values() for conflict in planning.conflicts]
@@ -370,6 +386,14 @@ def withdrawing(finding: str) -> str:
 
 def _images(plan: StoredPlan) -> images.Images:
     return images.from_json(plan.content, plan.outcome_json())
+
+
+def _taking_back(plan: StoredPlan, content: Plan) -> Plan:
+    [outcome] = plan.outcome_json()
+    inverse_plan = taking_back(plan.id, content, outcome["answer"])
+    if inverse_plan is None:
+        raise Final(plan)
+    return inverse_plan
 
 
 def _later_findings(

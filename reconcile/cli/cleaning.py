@@ -326,7 +326,7 @@ def _decisions(application: Application) -> Decisions:
 
 
 def _say(out: Output, answer: DecisionResult, *, always: bool = False) -> None:
-    """Print the answer, and exit with 4 if the request was refused, or 3 if it waits for its database."""
+    """Print the answer, and exit with 4 if the request was refused, or 3 if it waits for its target."""
     if out.json:
         out.emit(answer.to_json())
     else:

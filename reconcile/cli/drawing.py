@@ -85,10 +85,10 @@ def draw_plan(out: Output, view: PlanView) -> None:
 
 
 def _draw_row(out: Output, line: ShownRow) -> None:
-    """Print a row and its changed fields; all fields of an inserted or deleted row on one line."""
-    does = _CHANGES.get((line.does, line.role), _CHANGES[line.does, ""])
+    """Print a row and its changed fields; all fields of an inserted or deleted row, and of a call, on one line."""
+    does = line.words or _CHANGES.get((line.does, line.role)) or _CHANGES[line.does, ""]
     out.wrapped(f"{does}  {line.table}  {line.row}", more="    ")
-    if line.does in ("delete", "insert"):
+    if line.does in ("delete", "insert", "call"):
         fields = [(name, before if line.does == "delete" else after) for name, before, after, _ in line.fields]
         out.wrapped(", ".join(f"{name} = {_text(value)}" for name, value in fields), indent="  ")
         return

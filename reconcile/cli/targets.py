@@ -1,4 +1,4 @@
-"""`target`: the databases cleaned from here; taking one over from another state, or after a restore."""
+"""`target`: the targets cleaned from here; taking one over from another state, or after a restore."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class NothingCleaned(Wrong):
 
 
 def register(app: typer.Typer) -> None:
-    about = "List the databases that are cleaned, or take one over."
+    about = "List the targets that are cleaned, or take one over."
     group = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
     group.callback()(targets)
-    group.command(help="Take over a database from another state, or after a restore.")(adopt)
+    group.command(help="Take over a target from another state, or after a restore.")(adopt)
     app.add_typer(group, name="target")
 
 

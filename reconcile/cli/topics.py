@@ -28,7 +28,7 @@ STATES: Mapping[State, str] = {
     State.CLEANING: "a plan is being executed or waits for a retry",
     State.CLEANED: "done; can be undone for `undo_window`",
     State.PARTLY: "some steps are done, others wait",
-    State.STALE: "its records changed since, or the database refused the plan; the next run checks again",
+    State.STALE: "its records changed since, or the target refused the plan; the next run checks again",
     State.FAILED: "definitely not done; `reconcile retry` tries again",
     State.QUARANTINED: "outcome unknown; decide with `reconcile quarantine`",
     State.UNDONE: "undone; its records count as dismissed",

@@ -13,6 +13,7 @@ from typing import Any
 from reconcile.config.cleaning import OWN_RETRIES
 from reconcile.config.sections import Sections
 from reconcile.config.settings import DatasetConfig, SourceConfig, TopSettings
+from rules.cleaning import Clean
 from rules.document.mistakes import Mistake, Position, RuleError, short, suggestion
 from rules.document.tree import Entry, Node, locate
 from rules.expressions import parse
@@ -38,7 +39,7 @@ class CleaningCheck:
             node = self.sections["rules"][name].node
             yield from self._retry(rule, node)
             if rule.clean is not None and rule.cleaned in self.datasets:
-                yield from self._cleaning(rule, self.datasets[rule.cleaned], node)
+                yield from self._cleaning(rule, rule.clean, self.datasets[rule.cleaned], node)
         for name, dataset in self.datasets.items():
             yield from _links(dataset, self.sections["datasets"][name])
         yield from self._names("limits")
@@ -58,12 +59,12 @@ class CleaningCheck:
             sentence = f"`retry`: there is no template `{short(rule.retry)}`; {suggestion(rule.retry, templates)}"
             yield Mistake.at(locate(node, ("retry",)).node.at, sentence)
 
-    def _cleaning(self, rule: Rule, dataset: DatasetConfig, node: Node) -> Iterator[Mistake]:
+    def _cleaning(self, rule: Rule, clean: Clean, dataset: DatasetConfig, node: Node) -> Iterator[Mistake]:
         at = locate(node, ("clean",)).key_at
         if not dataset.id:
             mistake = "has no `id`, so its records cannot be identified for certain; add `id`"
             yield Mistake.at(at, f"`clean`: dataset `{dataset.name}` {mistake}")
-        obstacle = self._obstacle(dataset)
+        obstacle = self._obstacle(dataset, clean)
         if obstacle is not None:
             yield Mistake.at(at, f"`clean`: {obstacle}")
         if dataset.money is None and rule.limits.money:
@@ -74,13 +75,15 @@ class CleaningCheck:
             yield Mistake.at(locate(node, ("approval", "when")).node.at, f"`when` {mistake}")
         yield from _keep_drifts(rule, dataset, node)
 
-    def _obstacle(self, dataset: DatasetConfig) -> str | None:
+    def _obstacle(self, dataset: DatasetConfig, clean: Clean) -> str | None:
         """Return why the dataset's source cannot be changed; None if it can, or if the source is unknown."""
         source, connector = self.sources.get(dataset.source), self.connectors.get(dataset.source)
         if source is None or connector is None:
             return None
         if not hasattr(connector, "obstacle"):
-            return f"sources of type `{source.type}` cannot be cleaned in this version; only databases can"
+            return f"sources of type `{source.type}` are not a target in this version: their records can only be read"
+        if clean.calls and not hasattr(connector, "call"):
+            return f"action `{clean.action}` makes calls, which sources of type `{source.type}` do not take"
         obstacle: str | None = connector.obstacle(source.settings, dataset.settings)
         if obstacle is not None:
             return f"dataset `{dataset.name}` cannot be cleaned: {obstacle}"

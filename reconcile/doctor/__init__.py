@@ -82,7 +82,7 @@ def _state(application: Application) -> Iterator[Diagnosis]:
 
 
 def _owner(application: Application, source: str, datasets: Sequence[DatasetConfig]) -> Iterator[Diagnosis]:
-    """Check that we may clean the source. The database is queried while no transaction of the state is open."""
+    """Check that we may clean the source. The target is asked while no transaction of the state is open."""
     with contextlib.suppress(ConnectorError):  # `sources` reports it
         target = application.target(source)
         for claim in ownership.look_at(target, datasets):

@@ -191,7 +191,7 @@ def _examples(application: Application, rule: Rule, subjects: Subjects) -> Itera
 
 
 def _cleaning(application: Application, rule: Rule, fitted: Fitted, subjects: Subjects, result: Look) -> Look:
-    """Check that the rule's `clean` fits the table as its database describes it."""
+    """Check that the rule's `clean` fits the table as its target describes it."""
     from reconcile.cleaning.planning import plan  # noqa: PLC0415 - only for rules that clean
 
     assert rule.clean is not None  # noqa: S101 - the caller checked it

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from connectors.calls import Call
 from connectors.target import Cell, Cells, Change, Reference, RowName
 
 FORM = "reconcile/plan/1"
@@ -40,6 +41,9 @@ class ReferenceGuard:
 @dataclass(frozen=True)
 class Plan:
     """The plan for one group. `changes` are in order of execution; `why` gives the limits of its undo.
+
+    A plan changes rows, or makes one of `calls`, which belong to the operations in their order; then its `changes` are
+    guards.
 
     `origins` names, for a merge, the source record of each surviving value of the keeper. `undoes` is the plan that
     this one reverses. `binding` identifies the rule's settings at planning: after an edit the plan is void. `uncounted`
@@ -76,6 +80,7 @@ class Plan:
     filled: tuple[str, ...] = ()
     evidence: str = ""
     salt: str = ""
+    calls: tuple[Call, ...] = ()
 
     @property
     def group(self) -> int:
@@ -119,7 +124,8 @@ def to_json(plan: Plan) -> dict[str, Any]:
     ]
     fields["money"], fields["origins"] = dict(plan.money), dict(plan.origins)
     fields["uncounted"] = dict(plan.uncounted)
-    for name in ("uncounted", "filled", "evidence", "salt"):
+    fields["calls"] = [_call_to_json(call) for call in plan.calls]
+    for name in ("uncounted", "filled", "evidence", "salt", "calls"):
         if not fields[name]:
             del fields[name]  # so plans of earlier versions keep their hash
     return fields
@@ -158,7 +164,8 @@ def _outline(plan: Plan, renamed: Mapping[str, str]) -> object:
         for change in _without_drift(plan).changes
     ]
     keeper = renamed.get(plan.keeper, plan.keeper)
-    return plan.finding, plan.target, plan.table, plan.action, plan.undoes, keeper, operations, changes
+    calls = [(call.sends, call.undo, call.answer) for call in plan.calls]
+    return plan.finding, plan.target, plan.table, plan.action, plan.undoes, keeper, operations, changes, calls
 
 
 def _without_drift(plan: Plan) -> Plan:
@@ -188,6 +195,7 @@ def from_json(fields: Mapping[str, Any]) -> Plan:
     parsed = {
         "operations": tuple(Operation(**operation) for operation in fields["operations"]),
         "changes": tuple(map(change_from_json, fields["changes"])),
+        "calls": tuple(Call(**{**call, "row": _name(call["row"])}) for call in fields.get("calls", ())),
         "references": tuple(guards),
         "ignore_drift": tuple(fields["ignore_drift"]),
         "filled": tuple(fields.get("filled", ())),
@@ -206,6 +214,10 @@ def change_to_json(change: Change) -> dict[str, Any]:
 def change_from_json(fields: Mapping[str, Any]) -> Change:
     unsure = tuple(fields.get("unsure", ()))
     return Change(_name(fields["row"]), _cells(fields["before"]), _cells(fields["after"]), fields["role"], unsure)
+
+
+def _call_to_json(call: Call) -> dict[str, Any]:
+    return {**vars(call), "row": _name_to_json(call.row)}
 
 
 def _name_to_json(row: RowName) -> dict[str, Any]:

@@ -68,13 +68,13 @@ class Use:
 
     @classmethod
     def of(cls, plan_id: str, plan: Plan) -> Use:
-        """Surplus, re-pointed and captured rows count; the keeper's own fields do not.
+        """Surplus, re-pointed and captured rows count, and calls; the keeper's own fields do not.
 
         A negative amount (a refund, a credit note) counts as much as a positive one: it makes no room for others.
         """
         rows = sum(not change.is_guard and change.role != "keeper" for change in plan.changes)
         money = sums.by_currency({unit: Decimal(amount).copy_abs() for unit, amount in plan.money.items()})
-        return cls(plan_id, rows, money, _uncounted(plan))
+        return cls(plan_id, rows + len(plan.calls), money, _uncounted(plan))
 
 
 def _uncounted(plan: Plan) -> str:

@@ -10,7 +10,7 @@ from rules.cleaning import Caps
 
 def subject_of(scope: str) -> str:
     kind, _, name = scope.partition(":")
-    return f"rule `{name}`" if kind == "rule" else "all rules in this database"
+    return f"rule `{name}`" if kind == "rule" else "all rules in this target"
 
 
 def rows_in_words(subject: str, records: int, span: str, caps: Caps, others: int = 0) -> str:

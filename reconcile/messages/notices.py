@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from notifications.base import MASK, BalanceNotice, DifferenceNotice, GroupNotice, RuleNotice
-from notifications.wording.words import does, plural
+from notifications.wording.words import plural
 from reconcile.config.settings import Project
 from reconcile.findings.approval import GivenApprovals
 from reconcile.findings.identity import public
@@ -24,6 +24,7 @@ from reconcile.messages.joined import added_money, joined_records
 from reconcile.messages.linked import evidence
 from reconcile.messages.news import RuleNews, gaps
 from reconcile.messages.personal import Hidden
+from reconcile.plugins import verb_of
 from reconcile.store.plans import WaitingPlan
 from rules.groups.detection import BalanceLine
 from rules.groups.forms import FormWords, counted
@@ -115,7 +116,8 @@ def plan_facts(plan: WaitingPlan | None) -> dict[str, Any]:
     """Return what a GroupNotice says of the plan that waits for approval."""
     if plan is None:
         return {"plan_hash": None, "plan_does": None, "plan_expires": None}
-    return {"plan_hash": plan.hash, "plan_does": does(plan.action, plan.records), "plan_expires": plan.expires}
+    does = verb_of(plan.action).does(plural(plan.records, "record", "records"))
+    return {"plan_hash": plan.hash, "plan_does": does, "plan_expires": plan.expires}
 
 
 def balance_notice(line: BalanceLine, phrase: Callable[[str], FormWords]) -> BalanceNotice:

@@ -19,7 +19,7 @@ from notifications.base import (
     Notice,
     PlanNotice,
 )
-from notifications.wording.words import does
+from notifications.wording.words import plural
 from reconcile.config.settings import Project
 from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult
 from reconcile.findings.shown import Finding
@@ -29,6 +29,7 @@ from reconcile.messages.news import News, RuleNews
 from reconcile.messages.notices import Letter, group_notice, in_words, plan_facts, rule_notice
 from reconcile.messages.outcomes import Outcomes, RuleOutcomes
 from reconcile.messages.personal import Hidden
+from reconcile.plugins import verb_of
 from reconcile.store import Transaction
 from reconcile.store import runs as stored
 from reconcile.store.cleaning_news import CleaningNews
@@ -156,7 +157,8 @@ _EXPLAINED = ("stale", "void")
 def _plan(news: CleaningNews) -> PlanNotice:
     what = _BECAME[news.is_undo].get(news.what, news.what)
     why = news.why if news.what in _EXPLAINED else None
-    return PlanNotice(news.finding, what, "" if news.is_undo else does(news.action, news.records), why)
+    records = plural(news.records, "record", "records")
+    return PlanNotice(news.finding, what, "" if news.is_undo else verb_of(news.action).does(records), why)
 
 
 def _results(letter: Letter, results: RuleOutcomes) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 The watchdog is for a dead host: an external service that alarms when it is not called in time. Its address is a secret
 and never appears in a sentence. Late jobs are those whose schedule, cron or source is broken while `serve` still runs.
-This module also reports failing anchors of the audit log, and databases that accept no changes.
+This module also reports failing anchors of the audit log, and targets that accept no changes.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def _span(length: dt.timedelta) -> str:
     return f"{seconds // size}{unit}"
 
 
-# Anchors of the audit log, and databases that are cleaned
+# Anchors of the audit log, and targets that are cleaned
 
 
 def anchors(store: Store, project: Project, failing: Mapping[str, str]) -> bool:
@@ -193,7 +193,7 @@ def anchors(store: Store, project: Project, failing: Mapping[str, str]) -> bool:
 
 
 def targets(store: Store, project: Project) -> None:
-    """Report databases that have accepted no changes for long, or wait for a person, and those that recovered.
+    """Report targets that have accepted no changes for long, or wait for a person, and those that recovered.
 
     Sources that are no longer configured, and those that no cleaning waits for, are left out.
     """
@@ -209,12 +209,12 @@ def targets(store: Store, project: Project) -> None:
         for target, name in named.items()
     }
     ended = {
-        f"{_TARGET}{target}": "No cleaning is waiting for the database."
+        f"{_TARGET}{target}": "No cleaning is waiting for the target."
         if sources.get(target) in project.sources
         else "The source is no longer configured."
         for target in waiting.keys() - named.keys()
     }
-    _tell(store, project, begun, sentences, "The database accepts changes again, and cleaning continues.", ended)
+    _tell(store, project, begun, sentences, "The target accepts changes again, and cleaning continues.", ended)
 
 
 def _ongoing(tx: Transaction, kind: str) -> dict[str, str]:

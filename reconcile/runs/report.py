@@ -40,7 +40,7 @@ class RunReport:
     """A run's result. `findings` are those requested; those of a dry run are Foreseen. `worst_open` is the gravest
     severity of all findings of the run that wait for a decision.
 
-    `status`: succeeded, failed (some rule could not be checked, its cleaning waits for its database, or Reconcile
+    `status`: succeeded, failed (some rule could not be checked, its cleaning waits for its target, or Reconcile
     itself failed), running (in another process), dry_run.
     `repeated`: the slot was run before, and nothing was done now. `undelivered` holds sentences about messages, and
     `held` about those that wait for their channel's time;

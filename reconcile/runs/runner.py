@@ -137,7 +137,7 @@ class _Run:
                 self.outcomes[name] = self.traced_check(self.tools.project.rules[name], share)
         self.clean()
         report = self.end(attempt)
-        watchdog.targets(self.tools.store, self.tools.project)  # plans that waited for a database may be over
+        watchdog.targets(self.tools.store, self.tools.project)  # plans that waited for a target may be over
         return report
 
     def clean(self) -> None:
@@ -421,7 +421,7 @@ def _beginning(run: stored.RunRow) -> dict[str, Any]:
 
 
 def _has_failed(outcome: Outcome) -> bool:
-    """Return True if a rule was not checked, or its cleaning did not end: it waits for its database, or is a defect."""
+    """Return True if a rule was not checked, or its cleaning did not end: it waits for its target, or is a defect."""
     return isinstance(outcome, RuleFailure) or outcome.cleaning.defect or outcome.cleaning.held_up
 
 

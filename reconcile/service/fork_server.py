@@ -29,7 +29,7 @@ __all__ = ("connectors", "notifications", "numpy", "reconcile", "rules")
 
 IN_FULL = (
     *("rules.kinds", "reconcile.cleaning", "reconcile.audit", "reconcile.views", "reconcile.journal"),
-    *("connectors.sql.catalogue", "connectors.sql.target", "connectors.sql.witness"),
+    *("connectors.sql.catalogue", "connectors.sql.cleaning", "connectors.sql.witness"),
 )
 """Packages whose modules are imported late, so that commands start soon. Each run would import them again."""
 

@@ -305,6 +305,9 @@ def _rows_of(content: Plan, images: Iterable[dict[str, Any]]) -> Iterator[tuple[
         records = _records_of(change, content)
         for cells in (change.before, change.after, outcome.get("before"), outcome.get("after")):
             yield records, [(name, cell[1]) for name, cell in (cells or {}).items() if cell is not None]
+    for call in content.calls:
+        if call.row.table == content.table:
+            yield content.surplus, [*call.sends.items(), *(call.answer or {}).items()]
 
 
 def _records_of(change: Change, plan: Plan) -> Sequence[str]:

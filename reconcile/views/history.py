@@ -106,7 +106,7 @@ IN_WORDS: Mapping[str, str] = {
     "finding.not_undone": "undo failed",
     "approval.approved": "approved",
     "approval.rejected": "rejected",
-    "decision.refused": "could not decide: the database did not allow it",
+    "decision.refused": "could not decide: the target did not allow it",
     "rejection.overruled": "approved despite a rejection",
     "limits.exceeded": "approved beyond a limit",
     "plan.proposed": "proposed",

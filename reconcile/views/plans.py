@@ -284,6 +284,7 @@ class _PlanSums:
     plans: int = 0
     counted: int = 0
     keepers: int = 0
+    calls: int = 0
     largest: int = 0
     surplus: int = 0
     money: dict[str, Decimal] = field(default_factory=dict)
@@ -300,7 +301,8 @@ class _PlanSums:
         self.target = plan.target
         self.plans += 1
         self.counted += use.records
-        self.keepers += plan.rows - use.records
+        self.keepers += plan.rows + len(plan.calls) - use.records
+        self.calls += len(plan.calls)
         self.largest = max(self.largest, finding.records if plan.keeper else plan.group)
         self.surplus += len(plan.surplus)
         values.add(self.money, _money(plan))
@@ -398,6 +400,8 @@ class RulePlans:
         sums, hidden = self.sums, self.hidden
         at_risk = f", {hidden.at_risk(sums.money)} at risk" if sums.money else ""
         rows = plural(sums.counted, "row changes", "rows change")
+        if sums.calls:
+            rows = plural(sums.calls, "call", "calls")
         if sums.keepers:
             rows += f", and {plural(sums.keepers, 'keeper gets', 'keepers get')} values from the surplus"
         plans = plural(sums.plans, "plan", "plans")

@@ -1,4 +1,4 @@
-"""The databases that are cleaned, as every door shows them."""
+"""The targets that are cleaned, as every door shows them."""
 
 from __future__ import annotations
 

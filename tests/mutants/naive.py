@@ -26,7 +26,7 @@ MUTANTS = (
         "a connection that breaks in COMMIT is taken for a rollback",
         (
             (
-                "connectors/sql/target/outcomes.py",
+                "connectors/sql/cleaning/outcomes.py",
                 '_LOST = Meaning((GONE,), N, A, "',
                 '_LOST = Meaning((GONE,), N, N, "',
             ),

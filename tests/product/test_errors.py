@@ -67,8 +67,8 @@ INTERNAL = {
     ),
     "its connector turns it into a ConnectorError, or reads another way": (
         "connectors.files.json.values.NotJson",
-        "connectors.sql.target.dialect.NotCommitted",
-        "connectors.sql.target.dialect.Unwritable",
+        "connectors.sql.cleaning.dialect.NotCommitted",
+        "connectors.sql.cleaning.dialect.Unwritable",
         "connectors.sql.values.Misfit",
         "connectors.workbook.blocks.FooterMissing",
         "connectors.workbook.blocks.Impure",

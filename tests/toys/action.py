@@ -8,10 +8,11 @@ from pydantic import Field
 
 from connectors.target import Change
 from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, Members
-from rules.cleaning import Clean
+from rules.cleaning import Clean, Verb
 
 
 class StampSettings(Clean):
+    verb: ClassVar[Verb] = Verb("stamp", "stamped")
     action: Literal["stamp"]
     into: str = Field(description="The column that gets the stamp.")
 

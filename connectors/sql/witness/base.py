@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from connectors.sql.target.dialect import Dialect
-from connectors.sql.target.rows import Tables
-from connectors.sql.target.session import Session
+from connectors.sql.cleaning.dialect import Dialect
+from connectors.sql.cleaning.rows import Tables
+from connectors.sql.cleaning.session import Session
 from connectors.target import Change, Witness
 
 Kind = Literal["insert", "update", "delete"]

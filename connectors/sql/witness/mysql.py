@@ -26,9 +26,9 @@ from itertools import pairwise
 
 from connectors.sql.catalogue.mysql import sees_every_table
 from connectors.sql.cells import Link, TableColumn, TableShape, chunks
-from connectors.sql.target.outcomes import failed
-from connectors.sql.target.rows import CONDITIONS_AT_ONCE
-from connectors.sql.target.session import Session
+from connectors.sql.cleaning.outcomes import failed
+from connectors.sql.cleaning.rows import CONDITIONS_AT_ONCE
+from connectors.sql.cleaning.session import Session
 from connectors.sql.witness.base import Counting, Statements
 from connectors.target import Cell, Cells, Image, Outcome, TargetRefused, Unplanned
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from connectors.sql.target.outcomes import failed
+from connectors.sql.cleaning.outcomes import failed
 from connectors.sql.witness.base import Counting, Statements
 from connectors.target import Image, Outcome, Unplanned
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from connectors.sql.cells import Fragment, TableShape, chunks, joined
-from connectors.sql.target.rows import CONDITIONS_AT_ONCE
+from connectors.sql.cleaning.rows import CONDITIONS_AT_ONCE
 from connectors.sql.witness.base import Counting
 from connectors.target import Image, RowName, TargetRefused, Unplanned
 

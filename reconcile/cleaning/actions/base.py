@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from connectors.calls import Call
 from connectors.target import Change, ColumnFacts, Row, TableFacts
 from reconcile.errors import Refused
 from rules.cleaning import Clean
@@ -85,7 +86,7 @@ class Members:
 
 @dataclass(frozen=True)
 class ActionTable:
-    """The table an action works on, as its database describes it and as rules see it.
+    """The table an action works on, as its target describes it and as rules see it.
 
     `id` names the columns of a record's id. `other` returns the facts of another table of the same target by name, None
     if it does not exist. `finding` is the finding's id.
@@ -119,9 +120,10 @@ class Effect:
 class ActionPlan:
     """The changes of an action to a group, without guards and references, which the planner adds.
 
-    `changes` are in any order. `leaving` names the records that no reference may keep pointing at. `origins` maps each
-    surviving field of the keeper to its record; a combined value has several, one per line. `reads` names the columns
-    that values were computed from, which `ignore_drift` does not cover; None means all.
+    `changes` are in any order. `calls` are those of an action whose settings say that it calls, one for each of
+    `effects`; it changes no rows. `leaving` names the records that no reference may keep pointing at. `origins` maps
+    each surviving field of the keeper to its record; a combined value has several, one per line. `reads` names the
+    columns that values were computed from, which `ignore_drift` does not cover; None means all.
     """
 
     changes: tuple[Change, ...]
@@ -129,6 +131,12 @@ class ActionPlan:
     leaving: frozenset[str] = frozenset()
     origins: Mapping[str, str] = field(default_factory=dict)
     reads: frozenset[str] | None = None
+    calls: tuple[Call, ...] = ()
+
+    def __post_init__(self) -> None:
+        needed = sum(not effect.idle for effect in self.effects)
+        if self.calls and (self.changes or len(self.calls) != needed):
+            raise ValueError("an action changes rows, or makes one call for each of its effects")
 
 
 class Action(Protocol):

@@ -6,13 +6,14 @@ from typing import ClassVar, Literal
 
 from connectors.target import Change
 from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, Members
-from rules.cleaning import Clean
+from rules.cleaning import Clean, Verb
 
 
 class DeleteSettings(Clean):
     """`clean: {action: delete}`. It has no settings of its own."""
 
     needs_keeper: ClassVar[bool] = False
+    verb: ClassVar[Verb] = Verb("delete", "deleted")
 
     action: Literal["delete"]
 

@@ -11,7 +11,7 @@ from connectors.target import Cell, Change
 from reconcile.cleaning.actions import values
 from reconcile.cleaning.actions.base import ActionPlan, ActionTable, CurrentRecord, Effect, Members
 from reconcile.cleaning.actions.values import Values
-from rules.cleaning import Clean
+from rules.cleaning import Clean, Verb
 from rules.document.mistakes import listed
 from rules.groups.survivorship import KEEP, STRATEGY_SCHEMA, Chosen, Strategy, check_fields, choose, parse_strategy
 from rules.models import Strict
@@ -55,6 +55,8 @@ Ways = Annotated[Strategy, BeforeValidator(parse_strategy), WithJsonSchema(STRAT
 
 class MergeSettings(Clean):
     """`clean: {action: merge, fields: {phone: {last: updated_at}}, surplus: delete}`; see docs/cleaning.md."""
+
+    verb: ClassVar[Verb] = Verb("merge", "merged", "into the keeper")
 
     action: Literal["merge"]
     fields: dict[str, Ways] = Field(

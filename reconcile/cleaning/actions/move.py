@@ -9,7 +9,7 @@ from pydantic import Field
 from connectors.target import Cell, Change, RowName, TableFacts
 from reconcile.cleaning.actions.base import ActionPlan, ActionTable, CurrentRecord, Effect, Members, NotPlannable
 from reconcile.cleaning.actions.constants import unfit
-from rules.cleaning import Clean
+from rules.cleaning import Clean, Verb
 from rules.document.mistakes import listed
 
 FINDING = "reconcile_finding"
@@ -22,6 +22,7 @@ class MoveSettings(Clean):
     """`clean: {action: move, to: customers_quarantine}`."""
 
     needs_keeper: ClassVar[bool] = False
+    verb: ClassVar[Verb] = Verb("move", "moved", "away")
 
     action: Literal["move"]
     to: str = Field(min_length=1, description="The quarantine table; `reconcile plan` shows how to create it.")

@@ -10,7 +10,7 @@ from connectors.target import Change
 from reconcile.cleaning.actions import values
 from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, Members
 from reconcile.cleaning.actions.values import Values
-from rules.cleaning import Clean
+from rules.cleaning import Clean, Verb
 from rules.document.mistakes import listed
 
 
@@ -19,6 +19,7 @@ class SetSettings(Clean):
 
     needs_keeper: ClassVar[bool] = False
     removes: ClassVar[bool] = False
+    verb: ClassVar[Verb] = Verb("mark", "marked")
 
     action: Literal["set"]
     values: Values = Field(description="Columns of the surplus and their new values.")

@@ -162,4 +162,4 @@ def _decided(plan: Plan) -> tuple[object, ...]:
     The target compares all rows of the plan itself, under lock, and names the columns that changed.
     """
     operations = {(operation.record, operation.effect) for operation in plan.operations}
-    return plan.keeper, operations, plan.evidence
+    return plan.keeper, operations, plan.evidence, plan.calls

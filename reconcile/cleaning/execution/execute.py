@@ -11,7 +11,9 @@ import enum
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from connectors.calls import Answer
 from connectors.errors import ConnectorError, Reaction, SourceUnavailable
 from connectors.target import (
     Cell,
@@ -68,18 +70,20 @@ _OF_ONE = (Outcome.CONFLICT, Outcome.TERMINAL)
 
 @dataclass(frozen=True)
 class Job:
-    """A `sent` plan with one receipt per operation; none if the target keeps no receipts."""
+    """A `sent` plan with one receipt per operation; none if the target keeps no receipts. `keys` are of its calls."""
 
     id: str
     plan: Plan
     receipts: tuple[Receipt, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Result:
     """The result of a job. `why` is a sentence without values, `code` the target's own error code.
 
-    `images` are the rows before and after; None if it was not done, or if they are no longer known.
+    `images` are the rows before and after; None if it was not done, or if they are no longer known. `answer` is that of
+    the call of a plan that makes one.
     """
 
     job: Job
@@ -89,6 +93,14 @@ class Result:
     images: Images | None = None
     beside: tuple[str, ...] = ()
     """Sentences about side effects of triggers, and fields that triggers kept an undo from restoring."""
+    answer: Answer | None = None
+
+    @property
+    def outcome(self) -> list[Any] | None:
+        """What is kept of it, as plain JSON; None if nothing is known."""
+        if self.answer is not None:
+            return [{"answer": dict(self.answer)}]
+        return None if self.images is None else images.to_json(self.images)
 
 
 @dataclass(frozen=True)
@@ -194,7 +206,7 @@ def _is_for_person(error: ConnectorError) -> bool:
 
 
 def may_answer_later(error: ConnectorError) -> bool:
-    """Return True if the database may do later what it did not do now: it is busy, away or refuses access."""
+    """Return True if the target may do later what it did not do now: it is busy, away or refuses access."""
     if isinstance(error, TargetError):
         return error.outcome in (Outcome.NOT_DONE, Outcome.PAUSE)
     return isinstance(error, SourceUnavailable) or error.reaction in (Reaction.RETRY, Reaction.ASK)
@@ -245,7 +257,7 @@ def _in_turn(target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> 
 
 
 def _vetoed(job: Job, error: RowsDiffer) -> Result:
-    """Return a conflict: the row was locked and compared, so the database itself prevented the change."""
+    """Return a conflict: the row was locked and compared, so the target itself prevented the change."""
     reason = f"a trigger or rule of {error.row.table} prevented a row from being changed as planned"
     return Result(job, How.CONFLICT, reason)
 

@@ -12,9 +12,11 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from connectors.calls import CallTarget
 from connectors.errors import ConnectorError, Reaction
 from connectors.target import NotATable, Target, TargetError, TargetRefused
 from reconcile import points
+from reconcile.cleaning.execution import calling
 from reconcile.cleaning.execution.admission import CLAIM, Admission
 from reconcile.cleaning.execution.evidence import AT_ONCE, Evidence
 from reconcile.cleaning.execution.execute import (
@@ -48,7 +50,8 @@ DEADLINE = 20.0
 MARGIN = 5.0
 """Seconds between the target's time limit and the end of the claim."""
 BATCH = 250
-"""Plans executed together, at most."""
+"""Plans executed together, at most. Calls are made one by one: a process that dies leaves one with an unknown outcome.
+"""
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ def execute_plans(
         ended, done, begun = tally.counts.total(), tally.counts[How.DONE], time.monotonic()
         for name in _sources(tools) if source is None else dict.fromkeys([source, *_removed_sources(tools)]):
             tally.add(_Execution(tools, name, selection).run_plans())
-        if tally.counts[How.DONE] == done:  # a database that is locked can hold each attempt for seconds
+        if tally.counts[How.DONE] == done:  # a target that is locked can hold each attempt for seconds
             patience -= time.monotonic() - begun
         wait = _seconds_to_next(tools.store, selection)
         if wait is None or wait > patience or (wait == 0 and tally.counts.total() == ended):
@@ -160,6 +163,7 @@ class _Execution:
         self._unknown: set[str] = set()
         self._sends = False
         self._was_refused = False
+        self._at_once = BATCH
         self._probes: dict[str, breaker.Probe] = {}
         self._evidence = Evidence(tools.store, tools.terms, tools.target, tools.subject, tools.slot, tools.run)
         self._admission = Admission(tools.terms, source, self._outcomes, self._digests, self._evidence)
@@ -235,6 +239,7 @@ class _Execution:
 
     def _enter(self, target: Target) -> None:
         self._outcomes.identity = target.identity()
+        self._at_once = 1 if isinstance(target, CallTarget) else BATCH
         self._outcomes.probe = self._probes.get(self._outcomes.identity)
         self._enter_tables(target)
         if self._was_refused:
@@ -315,16 +320,14 @@ class _Execution:
             self.tools.alive()
 
     def _ask_target(self, target: Target, plan: ClaimedPlan) -> Result:
-        """Ask about a plan only in the database it was sent to: no other has its receipts."""
+        """Ask about a plan only in the target it was sent to: no other knows about it."""
         if plan.target != self._outcomes.identity:
-            reason = (
-                f"source {self.source!r} is now a different database; the database it was sent to cannot be queried"
-            )
+            reason = f"source {self.source!r} now leads to a different target; the one it was sent to cannot be asked"
             return Result(self._job(plan), How.UNKNOWN, reason)
         return ask(target, self._job(plan), self._seconds(), plan.transaction)
 
     def _source_removed(self, plan: ClaimedPlan) -> Result:
-        reason = f"it was sent to source {self.source!r}, which is no longer in the configuration and cannot be queried"
+        reason = f"it was sent to source {self.source!r}, which is no longer in the configuration and cannot be asked"
         return Result(self._job(plan), How.UNKNOWN, reason)
 
     # Batches
@@ -395,9 +398,11 @@ class _Execution:
         }
         remaining = [job for job in jobs if job.id not in ended]
         limits = TransactionLimits(self._seconds, self._store_transaction, {**leaving.stamps, **self._stamps})
+        of_rows = [job for job in remaining if not job.plan.calls]
         in_one = self.tools.together and target.promises.all_or_nothing
-        together = [remaining] if in_one else [[job] for job in remaining]
+        together = [of_rows] if in_one else [[job] for job in of_rows]
         results = [result for group in together if group for result in perform(target, group, limits)]
+        results += [calling.perform(target, job, self._seconds) for job in remaining if job.plan.calls]
         return [*ended.values(), *self._mark_undone(results)]
 
     def _why_unchecked(self, table: str) -> str:
@@ -455,7 +460,7 @@ class _Execution:
             )
             return [], False
         self._outcomes.probe = allowed if isinstance(allowed, breaker.Probe) else None
-        limit = 1 if self._outcomes.probe else BATCH
+        limit = 1 if self._outcomes.probe else self._at_once
         wanted, is_shared = self.selection.ids, self._evidence.is_shared
         if is_shared:
             due = stored.due_ids(tx, self.source, AT_ONCE, ids=wanted, rules=rules)
@@ -503,7 +508,7 @@ class _Execution:
 
     def _job(self, plan: ClaimedPlan) -> Job:
         receipts = effects.receipts_of(self.tools.store, plan) if self._remembers.get(plan.content.table) else ()
-        return Job(plan.id, plan.content, receipts)
+        return Job(plan.id, plan.content, receipts, plan.keys if plan.content.calls else ())
 
 
 def _boot_seconds() -> float:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from reconcile.cleaning.execution import images
 from reconcile.cleaning.execution.execute import How, Result
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.findings.states import Event, PlanState
@@ -80,7 +79,7 @@ class Outcomes:
     def done(self, tx: Transaction, ended: Sequence[tuple[ClaimedPlan, Result]]) -> None:
         effects.succeeded(
             tx,
-            [(plan, None if r.images is None else images.to_json(r.images)) for plan, r in ended],
+            [(plan, result.outcome) for plan, result in ended],
             beside=[result.beside for _, result in ended],
             run=self.run,
         )

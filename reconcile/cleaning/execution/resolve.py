@@ -2,7 +2,8 @@
 
 With receipts: insert the same receipts again and roll back. An existing receipt proves that it was done; a successful
 insert proves that it was not, and that no transaction still holds it. Without: ask for the transaction's status and
-compare the locked rows with the states before and after. If neither matches, a person decides.
+compare the locked rows with the states before and after. If neither matches, a person decides. A call
+is asked about by its key.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import replace
 from connectors.errors import ConnectorError
 from connectors.target import Cells, ReceiptStands, Row, RowName, Target, Work
 from reconcile import points
-from reconcile.cleaning.execution import images
+from reconcile.cleaning.execution import calling, images
 from reconcile.cleaning.execution.execute import How, Job, Result, done_before
 from reconcile.findings.plan import Plan
 
@@ -23,6 +24,8 @@ def ask(target: Target, job: Job, seconds: float, transaction: str | None) -> Re
 
     `transaction` is the target's name of the last attempt's transaction, if it gave one.
     """
+    if job.plan.calls:
+        return calling.ask(target, job, seconds)
     try:
         if job.receipts:
             return _by_receipts(target, job, seconds)
@@ -81,7 +84,7 @@ def _is_after(plan: Plan, rows: Mapping[RowName, Row]) -> bool:
 
 
 def _agrees(expected: Cells, actual: Cells) -> bool:
-    """Compare cells; one that was written as text is compared as text, since the database converted it."""
+    """Compare cells; one that was written as text is compared as text, since the target converted it."""
     for name, cell in expected.items():
         now = actual.get(name)
         if cell != now and not (cell is not None and now is not None and cell[0] == "t" and cell[1] == now[1]):

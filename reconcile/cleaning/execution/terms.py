@@ -55,10 +55,10 @@ class Terms:
     def void(self, plan: Plan, target: str, policy: str) -> str | None:
         """Return why a plan is void despite any approval; None if it is valid.
 
-        `target` identifies the source's current database; `policy` is the plan's approval policy.
+        `target` identifies the source's current target; `policy` is the plan's approval policy.
         """
         if plan.target != target:
-            return f"source {plan.source!r} is a different database than the one it was planned for"
+            return f"source {plan.source!r} leads to a different target than the one it was planned for"
         if plan.undoes is not None:
             return None
         binding = self.binding(plan.rule)

@@ -1,4 +1,4 @@
-"""Decide if a transaction may commit: compare the changes that the database reports with the plans.
+"""Decide if a transaction may commit: compare the changes that the target reports with the plans.
 
 Any difference in the plan's tables, or in tables that refer to them, rolls the plan back. The result only names
 changes of known triggers in other tables, and fields that an undo could not restore because a trigger wrote them again.
@@ -16,7 +16,7 @@ from rules.document.mistakes import listed
 
 
 class NotAsPlanned(Exception):
-    """The database deviated from the plan, so it must be rolled back. The message is a clause."""
+    """The target deviated from the plan, so it must be rolled back. The message is a clause."""
 
 
 class Unassigned(Exception):
@@ -39,7 +39,7 @@ def verify(
         return [tuple(_also_changed(plan, own)) for plan, own in zip(plans, image_sets, strict=True)]
     [plan], [own] = plans, image_sets
     if changed := _guards_that_changed(plan, after):
-        raise NotAsPlanned(f"the database itself changed a row of {listed(changed)} that must stay as it is")
+        raise NotAsPlanned(f"the target itself changed a row of {listed(changed)} that must stay as it is")
     return [(*_not_restored(own, unheld), *_also_changed(plan, own), *_side_effects(plan, unplanned))]
 
 
@@ -68,11 +68,11 @@ def _not_restored(own: Images, unheld: Mapping[int, tuple[str, ...]]) -> Iterato
             )
         rewritten.setdefault(image.change.row.table, set()).update(columns)
     for table, names in sorted(rewritten.items()):
-        yield f"Not restored: {listed(sorted(names))} of `{table}`, which the database writes itself."
+        yield f"Not restored: {listed(sorted(names))} of `{table}`, which the target writes itself."
 
 
 def _also_changed(plan: Plan, own: Images) -> Iterator[str]:
-    """Yield other fields of the plan's rows that the database changed; during an undo they are not restored."""
+    """Yield other fields of the plan's rows that the target changed; during an undo they are not restored."""
     written: dict[str, set[str]] = {}
     for image in own:
         before, after, meant = image.before, image.after, image.change.after
@@ -86,16 +86,16 @@ def _also_changed(plan: Plan, own: Images) -> Iterator[str]:
         if plan.undoes:
             yield f"Not restored: {columns}, which a trigger changed during the undo."
         else:
-            yield f"The database also changed {columns} in these rows."
+            yield f"The target also changed {columns} in these rows."
 
 
 def _side_effects(plan: Plan, unplanned: Sequence[Unplanned]) -> Iterator[str]:
     """Yield changes of triggers in other tables; raises NotAsPlanned if they may be in the plan's tables."""
     for item in unplanned:
         if item.related or not plan.triggers:
-            raise NotAsPlanned(f"the database also changed {_rows(item)} {_where(item)}, which is not planned")
+            raise NotAsPlanned(f"the target also changed {_rows(item)} {_where(item)}, which is not planned")
         if item.rows is None:
-            yield f"Triggers fired, but the database does not report how many rows they changed {_where(item)}."
+            yield f"Triggers fired, but the target does not report how many rows they changed {_where(item)}."
         else:
             yield f"Triggers also changed {_rows(item)} {_where(item)}."
 

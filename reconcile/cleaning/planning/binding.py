@@ -28,7 +28,7 @@ HARMLESS_IN_RULE = frozenset(
 HARMLESS_IN_DATASET = frozenset({"pii", "display", "link", "was"})
 """They only decide what people see, or how records were named before."""
 HARMLESS_IN_SOURCE = frozenset({"url", "replica", "max_parallel", "statement_timeout"})
-"""The database itself tells its identity (`in_target`), so the `url`, a `replica` and their passwords may change."""
+"""The target itself tells its identity (`in_target`), so the `url`, a `replica` and their passwords may change."""
 HARMLESS_IN_PROJECT = frozenset(
     {
         # The binding covers the rule's own datasets, with their timezones, and sources.
@@ -63,7 +63,7 @@ def _bound_dataset(project: Project, name: str) -> tuple[Mapping[str, Any], Mapp
 
 
 def in_target(binding: str, identity: str, schema: str) -> str:
-    """Return the binding combined with the target database and the schema of the cleaned table.
+    """Return the binding combined with the target and the schema of the cleaned table.
 
     The first run under a new value only reports.
     """

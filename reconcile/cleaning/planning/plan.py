@@ -16,6 +16,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from connectors.base import RowSecured
+from connectors.calls import Call, CallTarget
 from connectors.errors import DatasetMissing
 from connectors.target import Catalogue, Reference, Row, TableFacts, Target, TargetRefused
 from reconcile.cleaning.actions.base import (
@@ -35,7 +36,7 @@ from reconcile.cleaning.planning.binding import in_target
 from reconcile.cleaning.planning.draft import Draft, ReadReferring, cells_at
 from reconcile.cleaning.planning.members import cleaned_members, members_now
 from reconcile.cleaning.planning.references import Closure, RemovedRow, group_collision
-from reconcile.cleaning.planning.reversing import limits_of_undo, shared_values, touched_tables
+from reconcile.cleaning.planning.reversing import limits_of_undo, shared_values, taken_back, touched_tables
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection.detect import Budget
 from reconcile.detection.subject import Subjects
@@ -64,7 +65,7 @@ Generations = Callable[[Sequence[tuple[str, str]]], Mapping[tuple[str, str], int
 
 @dataclass(frozen=True)
 class PlanningContext:
-    """The tools for planning a rule with `clean`: its target, and its datasets as the rule and their database see them.
+    """The tools for planning a rule with `clean`: its target, and its datasets as the rule and their target see them.
 
     `slot` is the value of `slot()` in its conditions. `binding` is the rule's (`binding.binding_of`). `secret` is the
     key of the digests in its plans: a plain hash of personal data is still personal data. `budget`, `store` and `run`
@@ -143,7 +144,7 @@ class PlanningContext:
 
     @property
     def bound(self) -> str:
-        """The binding in this database and schema; see `binding.in_target`."""
+        """The binding in this target and schema; see `binding.in_target`."""
         return in_target(self.binding, self.identity, self.catalogue.schema)
 
 
@@ -216,7 +217,7 @@ def make_many(findings: Iterable[Finding], tools: PlanningContext) -> Iterator[t
 
     Raises ConnectorError if the target fails.
     """
-    wrong = [*_promises(tools.target), *mistakes(tools.rule, tools.place, tools.fitted)]
+    wrong = [*_promises(tools.target, tools.settings), *mistakes(tools.rule, tools.place, tools.fitted)]
     wrong += hidden_rows(tools.rule, tools.subjects)
     for chunk in _chunks(findings):
         if wrong:
@@ -226,8 +227,11 @@ def make_many(findings: Iterable[Finding], tools: PlanningContext) -> Iterator[t
             yield from _plan_chunk(chunk, tools)
 
 
-def _promises(target: Target) -> Iterator[str]:
-    if not target.promises.compare_and_set:
+def _promises(target: Target, settings: Clean) -> Iterator[str]:
+    if settings.calls:
+        if not isinstance(target, CallTarget):
+            yield f"Source `{target.name}` takes no calls, which action `{settings.action}` makes"
+    elif not target.promises.compare_and_set:
         yield f"Source `{target.name}` cannot lock a row until a change is made, so nothing is changed there"
 
 
@@ -358,6 +362,8 @@ def _begin(finding: Finding, rows: Sequence[Row | None] | None, answer: Answer, 
         draft.add(change)
     for record in group.staying:
         draft.guard(record.row)
+    for record in group.surplus if action_plan.calls else ():
+        draft.guard(record.row, "surplus")
     all_rows = [record.row for record in (*group.staying, *group.surplus)]
     shared = group_collision(all_rows, tools.catalogue.tables[tools.catalogue.table], draft)
     if shared:
@@ -391,7 +397,12 @@ def _plan(started: _StartedPlan, referring: ReadReferring, tools: PlanningContex
     effects = [effect for effect in started.done.effects if not effect.idle or effect.record in moved]
     if not effects:
         raise NothingToDo("Its records need no change; there is nothing to do.")
-    changes = draft.in_order()
+    changes, calls = draft.in_order(), started.done.calls
+    if len(calls) > 1:
+        raise AsksPerson(
+            f"Source `{tools.dataset.source}` is called for one record at a time, and this group needs "
+            f"{len(calls):,} calls; only a person can decide about them."
+        )
     if not tools.target.promises.all_or_nothing and sum(not change.is_guard for change in changes) > 1:
         raise AsksPerson(
             f"Source `{tools.dataset.source}` cannot change several rows together, which this plan needs; change "
@@ -401,6 +412,7 @@ def _plan(started: _StartedPlan, referring: ReadReferring, tools: PlanningContex
         raise TooManyRows(tools.settings.plan_rows)
     tables = touched_tables(changes, tools.catalogue.tables, tools.place.other)
     undo_limits = (*limits_of_undo(changes, tables), *shared_values(changes, tools.catalogue))
+    can_undo = tools.settings.can_undo and all(call.undo is not None for call in calls)
     handled = {effect.record for effect in effects}
     changed = [record for record in group.surplus if record.name in handled]
     moved_money = money_moved(changed, tools.relation)
@@ -415,21 +427,22 @@ def _plan(started: _StartedPlan, referring: ReadReferring, tools: PlanningContex
         table=tools.catalogue.table,
         action=tools.action.name,
         keeper="" if group.keeper is None else group.keeper.name,
-        operations=_operations(effects, tools),
+        operations=_operations(effects, calls, tools),
         changes=changes,
         catalogue=tools.catalogue.digest,
         references=closure.guards(),
         ignore_drift=ignored,
         filled=ignored if any(line.how == "most_complete" for line in tools.fitted.keep) else (),
         money={currency: str(public(amount)) for currency, amount in sorted(moved_money.items())},
-        reversible=("window" if undo_limits else "yes") if tools.settings.can_undo else "no",
-        why=undo_limits,
+        reversible=("window" if undo_limits else "yes") if can_undo else "no",
+        why=(*undo_limits, *map(taken_back, calls)),
         triggers=tuple(f"{facts.table}.{name}" for facts in tables for name in facts.triggers),
         origins=dict(sorted(started.done.origins.items())),
         binding=tools.binding,
         uncounted={name: reason for name, reason in lacks.items() if reason is not None},
         evidence=group.evidence,
         salt=salt_of(tools.secret, started.finding.id),
+        calls=calls,
     )
 
 
@@ -444,7 +457,12 @@ def _ignored(action_plan: ActionPlan, tools: PlanningContext) -> tuple[str, ...]
     return tuple(sorted(set(tools.settings.ignore_drift) - behind))
 
 
-def _operations(effects: Sequence[Effect], tools: PlanningContext) -> tuple[Operation, ...]:
+def _operations(effects: Sequence[Effect], calls: Sequence[Call], tools: PlanningContext) -> tuple[Operation, ...]:
+    if calls:  # what is sent counts too: the same key never sends something else
+        sent = [sorted(call.sends.items()) for call in calls]
+        effects = [
+            replace(effect, payload=[*effect.payload, *pairs]) for effect, pairs in zip(effects, sent, strict=True)
+        ]
     names = [(effect.effect, name_of(tools.catalogue.table, effect.record)) for effect in effects]
     generations = tools.generations(names)
     return tuple(

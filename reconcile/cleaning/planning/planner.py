@@ -102,7 +102,7 @@ class RulePlanner:
 
     @property
     def bound(self) -> str:
-        """The rule's binding in this database and schema; the first run under a new one only reports."""
+        """The rule's binding in this target and schema; the first run under a new one only reports."""
         return self.tools.bound
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from connectors.calls import Call
 from connectors.target import Catalogue, Change, TableFacts
 from rules.document.mistakes import listed
 
@@ -62,6 +63,13 @@ def shared_values(changes: Sequence[Change], catalogue: Catalogue) -> tuple[str,
                 "is not unique: the database may refuse to put a value back."
             )
     return tuple(sorted(sentences))
+
+
+def taken_back(call: Call) -> str:
+    """Return how a call is undone, or that it never is, as a sentence."""
+    if call.undo is None:
+        return "Nothing takes back a call that was made: it is final."
+    return "Another call takes it back, which the target may refuse."
 
 
 def touched_tables(

@@ -57,9 +57,12 @@ def stays_marked(tx: Transaction, plan: Plan) -> bool:
 
 def restored(tx: Transaction, plan: Plan) -> bool:
     """Return True if a row that this plan would remove was removed before and exists again unchanged: somebody restored
-    it, and a person decides. True also if its earlier content is no longer kept or has no key here."""
+    it, and a person decides. True also if its earlier content is no longer kept or has no key here, and for a call that
+    was made before."""
     if plan.undoes is not None or all(operation.generation == 1 for operation in plan.operations):
         return False
+    if plan.calls:
+        return True
     earlier_keys = keys_of(tx.store, plan.target, plan, generations_ago=1)
     removed = (change for change in plan.changes if change.role in ("surplus", "moved"))
     rows = {change.row: change.before for change in removed if change.before}

@@ -32,7 +32,7 @@ def succeeded(
 ) -> list[ClaimedPlan]:
     """Record that plans were done, once, each with its final rows: plain JSON, kept sealed; None: unknown.
 
-    `beside`: changes the database made in addition to each plan, as sentences for the log. `run` executed them, if any.
+    `beside`: changes the target made in addition to each plan, as sentences for the log. `run` executed them, if any.
     """
     plans = [plan for plan, _ in done]
     details = [{"beside": list(sentences)} if sentences else {} for sentences in beside] or None
@@ -48,7 +48,7 @@ def succeeded(
 def found_undone(tx: Transaction, ids: Collection[str], *, actor: str = RECONCILE) -> list[ClaimedPlan]:
     """Move done plans to undone: a restored backup lacks their undo, but the target has its receipts."""
     plans = locked(tx, ids, (PlanState.SUCCEEDED,))
-    why = "The database has receipts of its undo, which are missing from a restored backup."
+    why = "The target has receipts of its undo, which are missing from a restored backup."
     return move(tx, plans, PlanState.COMPENSATED, reason=why, actor=actor)
 
 

@@ -378,7 +378,7 @@ def test_reading_needs_nothing_of_the_changing_side(tmp_path: Path) -> None:
     code = (
         "import sys; from connectors.sql.source import SqlSource; from pathlib import Path\n"
         "SqlSource('a', SqlSource.Settings(type='sql', url='sqlite:///x.db'), Path('.'))\n"
-        "loaded = ('connectors.sql.target.database', 'connectors.sql.catalogue.tables')\n"
+        "loaded = ('connectors.sql.cleaning.database', 'connectors.sql.catalogue.tables')\n"
         "print([one for one in sys.modules if one.startswith(loaded)])"
     )
 

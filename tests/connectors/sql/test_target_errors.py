@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from connectors.sql.cleaning import outcomes as sql_outcomes
 from connectors.sql.source import SqlSource
-from connectors.sql.target import outcomes as sql_outcomes
 from connectors.target import Change, Outcome, ReceiptStands, Row, RowName, TargetError, Work
 from tests.connectors.sql.shop_kit import Shop, receipt, record
 from tests.support.servers import MARIADB, POSTGRES

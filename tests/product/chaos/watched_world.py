@@ -40,7 +40,7 @@ PRELOAD = (
     ),
     *(
         "reconcile.cli.decisions",
-        "connectors.sql.target.database",
+        "connectors.sql.cleaning.database",
         "psycopg",
         "pymysql",
         "connectors.sql.catalogue.tables",

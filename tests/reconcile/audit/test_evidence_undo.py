@@ -63,7 +63,7 @@ def test_the_receipt_in_the_database_betrays_a_forged_before_image_of_an_older_s
     forge(world)
     forget_digests(world)
 
-    with pytest.raises(Forged, match="the receipt in the database"):
+    with pytest.raises(Forged, match="the receipt in the target"):
         world.undo(finding)
 
     assert world.shop.ids() == [1]

@@ -439,7 +439,7 @@ def test_people_are_told_once_that_another_state_cleans_there_and_once_that_it_i
     with served(asking) as server:
         server.clean()
         server.deliver()
-    assert asking.messages().count("✅ The database accepts changes again, and cleaning continues") == 1
+    assert asking.messages().count("✅ The target accepts changes again, and cleaning continues") == 1
     assert (asking.findings(), asking.shop.ids(), asking.intact()) == ({finding: "cleaned"}, [1, 3], True)
 
 
@@ -601,7 +601,7 @@ def test_a_full_disk_is_told_once_and_cleaning_goes_on_by_itself_when_there_is_r
 
     assert [report.status for report in reports] == [*["failed"] * 4, "succeeded"]
     assert during.count("Reconcile: Cleaning in source 'shop' is stopped for now") == 1
-    assert alone.messages().count("✅ The database accepts changes again, and cleaning continues") == 1
+    assert alone.messages().count("✅ The target accepts changes again, and cleaning continues") == 1
     assert [event for event in alone.events("target.") if event != "target.first_seen"] == [
         "target.opened_for_person",
         *["target.probed"] * 3,

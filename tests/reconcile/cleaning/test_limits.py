@@ -125,7 +125,7 @@ def test_a_target_has_limits_over_all_rules(journal: Journal, names: list[str]) 
     shop = Both(None, Caps(records=10))
     with journal.begin() as tx:
         limits.reserve(tx, [Use(names[0], 6)], rule="one", target=TARGET, run=RUN, caps=shop)
-    with journal.begin() as tx, pytest.raises(OverLimit, match="by all rules in this database"):
+    with journal.begin() as tx, pytest.raises(OverLimit, match="by all rules in this target"):
         limits.reserve(tx, [Use(names[1], 6)], rule="other", target=TARGET, run=RUN, caps=shop)
     with journal.begin() as tx:
         limits.reserve(tx, [Use(names[1], 6)], rule="other", target="elsewhere", run=RUN, caps=shop)

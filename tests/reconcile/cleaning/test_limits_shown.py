@@ -124,8 +124,7 @@ def test_a_plan_shows_what_other_plans_used_of_its_limits_in_the_words_of_a_refu
     assert f"{used}; the limit is 1 (`records`)\n" in before
     assert f"{used}, 1 of that by other plans; the limit is 1 (`records`)\n" in after
     assert (
-        "2 rows would be changed by all rules in this database in 24 hours, 1 of that by other plans; the limit"
-        in after
+        "2 rows would be changed by all rules in this target in 24 hours, 1 of that by other plans; the limit" in after
     )
     assert over in before
     assert over in after
@@ -178,7 +177,7 @@ def test_a_plan_shows_the_money_of_the_last_24_hours_too(tmp_path: Path) -> None
         r"50\.00 EUR would be changed by {} in 24 hours, [23]0\.00 EUR of that by other plans; the limit is 100 EUR"
     )
     assert re.search(sentence.format("rule `twins`"), shown)
-    assert re.search(sentence.format("all rules in this database"), shown)
+    assert re.search(sentence.format("all rules in this target"), shown)
 
 
 @pytest.mark.parametrize("how", [(), ("--dry-run",)])

@@ -778,7 +778,7 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
         assert decisions.retry(alone.only()).ok
     assert alone.shop.ids() == [1, 3]
     assert not alone.run().failed
-    assert alone.messages().count("✅ The database accepts changes again, and cleaning continues") == 1
+    assert alone.messages().count("✅ The target accepts changes again, and cleaning continues") == 1
 
 
 @pytest.mark.slow
@@ -794,7 +794,7 @@ def test_a_stop_of_cleaning_is_over_when_its_last_plan_is(alone: World, monkeypa
 
     assert alone.findings() == {alone.only(): "open"}
     assert alone.messages().count("Reconcile: Cleaning in source 'shop' is stopped for now") == 1
-    assert alone.messages().count("✅ No cleaning is waiting for the database") == 1
+    assert alone.messages().count("✅ No cleaning is waiting for the target") == 1
     with alone.open() as application, application.memory.read() as tx:
         assert stored_troubles.ongoing(tx) == []
 
@@ -822,7 +822,7 @@ def test_a_database_that_stays_away_is_told_once_when_only_a_plan_in_doubt_waits
     assert later[-2:] == [["Cleaning in source 'shop' is stopped for now"]] * 2
     assert alone.findings() == {alone.only(): "cleaned"}
     assert alone.messages().count("Reconcile: Cleaning in source 'shop' is stopped for now") == 1
-    assert alone.messages().count("✅ The database accepts changes again, and cleaning continues") == 1
+    assert alone.messages().count("✅ The target accepts changes again, and cleaning continues") == 1
     assert alone.shop.ids() == [1, 3]
     assert alone.events("operation.succeeded") == ["operation.succeeded"]
 

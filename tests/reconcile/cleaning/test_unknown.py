@@ -15,7 +15,7 @@ from connectors.errors import SourceUnreachable
 from connectors.sql.source import SqlSource
 from connectors.target import Outcome, TargetError
 from reconcile import points
-from reconcile.cleaning.undo import AnotherDatabase
+from reconcile.cleaning.undo import AnotherTarget
 from reconcile.findings.states import PlanState
 from reconcile.journal import effects
 from reconcile.store import tables
@@ -166,7 +166,7 @@ def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path) -> None:
 
     [plan] = world.plans()
     assert (plan.state, staging.shop.ids()) == (PlanState.QUARANTINED, [1, 2, 3])
-    assert "is now a different database" in str(plan.reason)
+    assert "now leads to a different target" in str(plan.reason)
     assert world.findings() == {world.only(): "quarantined"}
     with world.decisions() as decisions:
         assert decisions.judge(world.only(), "done").ok
@@ -201,7 +201,7 @@ def test_nothing_is_said_to_be_taken_back_because_another_database_never_lost_it
     staging = World.at(tmp_path / "staging", *TWO)
     world.config["sources"] = {"shop": {"type": "sql", "url": f"sqlite:///{staging.folder}/shop.db"}}
 
-    with pytest.raises(AnotherDatabase, match="Nothing was changed"):
+    with pytest.raises(AnotherTarget, match="Nothing was changed"):
         world.undo(world.only())
     world.config.clear()
     world.undo(world.only())

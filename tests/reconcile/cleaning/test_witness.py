@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from connectors.errors import ConnectorError
-from connectors.sql.target import postgresql
+from connectors.sql.cleaning import postgresql
 from reconcile.audit import log
 from reconcile.cleaning.planning import references
 from reconcile.errors import Refused, Wrong
@@ -907,4 +907,4 @@ def test_a_trigger_of_mariadb_hides_no_cascade_into_a_table_that_the_user_may_no
 
     assert mariadb.tables() == before
     assert state != "cleaned"
-    assert "the database also changed 2 rows" in reason
+    assert "the target also changed 2 rows" in reason

@@ -17,10 +17,10 @@ from sqlalchemy.pool import NullPool
 
 from connectors.sql.address import CONNECT_SECONDS
 from connectors.sql.cells import BYTES, TEXT, Fragment, Link, TableColumn, TableShape
+from connectors.sql.cleaning.dialect import Unwritable, family, number_of, referring, uuid_of
+from connectors.sql.cleaning.outcomes import GONE
+from connectors.sql.cleaning.session import Session
 from connectors.sql.columns import Kind
-from connectors.sql.target.dialect import Unwritable, family, number_of, referring, uuid_of
-from connectors.sql.target.outcomes import GONE
-from connectors.sql.target.session import Session
 from connectors.sql.values import Wall
 from connectors.target import Cell, NotATable
 

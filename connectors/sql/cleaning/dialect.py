@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Literal, Protocol
 import sqlalchemy as sa
 
 from connectors.sql.cells import Fragment, Link, TableColumn, TableShape, joined
+from connectors.sql.cleaning.session import Session
 from connectors.sql.columns import Kind
-from connectors.sql.target.session import Session
 from connectors.target import Cell
 
 
@@ -109,7 +109,7 @@ class Dialect(Protocol):
         """The same for one schema, whatever the session's default is."""
 
     def code(self, error: Exception) -> str:
-        """The code of a driver's error, as in `connectors.sql.target.outcomes`; empty if the connection broke."""
+        """The code of a driver's error, as in `connectors.sql.cleaning.outcomes`; empty if the connection broke."""
 
 
 class NotCommitted(Exception):

@@ -15,10 +15,10 @@ from sqlalchemy.pool import NullPool
 
 from connectors.sql.address import CONNECT_SECONDS, KEEPALIVES
 from connectors.sql.cells import TEXT, Fragment, Link, TableColumn, TableShape
+from connectors.sql.cleaning.dialect import NotCommitted, Unwritable, family, number_of, referring, uuid_of
+from connectors.sql.cleaning.outcomes import GONE, failed
+from connectors.sql.cleaning.session import Session
 from connectors.sql.columns import Kind
-from connectors.sql.target.dialect import NotCommitted, Unwritable, family, number_of, referring, uuid_of
-from connectors.sql.target.outcomes import GONE, failed
-from connectors.sql.target.session import Session
 from connectors.sql.values import Wall, forgiving_dates
 from connectors.target import Cell, NotATable, Outcome, TargetRefused
 

@@ -16,9 +16,9 @@ from sqlalchemy.pool import NullPool
 
 from connectors.sql.address import sqlite_file
 from connectors.sql.cells import BAD_TEXT, BYTES, INTEGER, REAL, TEXT, Fragment, Link, TableColumn, TableShape, joined
+from connectors.sql.cleaning.dialect import Unwritable, any_of, number_of, uuid_of
+from connectors.sql.cleaning.session import Session
 from connectors.sql.columns import Kind
-from connectors.sql.target.dialect import Unwritable, any_of, number_of, uuid_of
-from connectors.sql.target.session import Session
 from connectors.sql.values import NotUtf8, Wall, decoded
 from connectors.target import Cell, NotATable, TargetRefused
 

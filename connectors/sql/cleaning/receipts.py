@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from connectors.sql.cells import Fragment, chunks
-from connectors.sql.target import trust
-from connectors.sql.target.dialect import Dialect
-from connectors.sql.target.session import Session
+from connectors.sql.cleaning import trust
+from connectors.sql.cleaning.dialect import Dialect
+from connectors.sql.cleaning.session import Session
 from connectors.target import Receipt
 
 RECEIPTS, OWNER = "reconcile_receipts", "reconcile_owner"

@@ -15,12 +15,12 @@ from sqlalchemy.sql.elements import quoted_name
 
 from connectors.errors import ValueDoesNotFit
 from connectors.sql.cells import Fragment, Link, TableColumn, TableShape, chunks, joined, row_order
+from connectors.sql.cleaning.dialect import Dialect
+from connectors.sql.cleaning.outcomes import changed_shape, no_table
+from connectors.sql.cleaning.session import Session
 from connectors.sql.columns import Kind, SqlColumn, columns
 from connectors.sql.reading import ROWS, AnswerColumn, Reading
 from connectors.sql.settings import SqlDataset
-from connectors.sql.target.dialect import Dialect
-from connectors.sql.target.outcomes import changed_shape, no_table
-from connectors.sql.target.session import Session
 from connectors.target import Cell, Reference, Row, RowName, TargetRefused
 
 CONDITIONS_AT_ONCE = 100

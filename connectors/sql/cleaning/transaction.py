@@ -4,7 +4,7 @@ Its time is limited, even if this process dies. Of its `seconds`, we send nothin
 statement takes at most a quarter, waiting for a lock a little less. The database ends a session that is silent for a
 quarter; SQLite has no server that could. We cut a connection on which the server is silent for `seconds`.
 
-Outcomes of errors: `connectors.sql.target.outcomes`. After an error other than CONFLICT or TERMINAL we send nothing
+Outcomes of errors: `connectors.sql.cleaning.outcomes`. After an error other than CONFLICT or TERMINAL we send nothing
 more, because databases then roll back more or less than one statement. After a lock time-out, MariaDB would go on and
 commit an effect without its receipt.
 """
@@ -19,11 +19,11 @@ from typing import Any
 from connectors.sql.catalogue.facts import Ident
 from connectors.sql.catalogue.stamp import lock_and_stamp
 from connectors.sql.cells import Fragment, TableColumn, TableShape, chunks, joined, row_order
-from connectors.sql.target.dialect import Dialect, NotCommitted, Unwritable
-from connectors.sql.target.outcomes import Phase, late, over, target_error, unwritable
-from connectors.sql.target.receipts import OurTables
-from connectors.sql.target.rows import CONDITIONS_AT_ONCE, Tables
-from connectors.sql.target.session import Session
+from connectors.sql.cleaning.dialect import Dialect, NotCommitted, Unwritable
+from connectors.sql.cleaning.outcomes import Phase, late, over, target_error, unwritable
+from connectors.sql.cleaning.receipts import OurTables
+from connectors.sql.cleaning.rows import CONDITIONS_AT_ONCE, Tables
+from connectors.sql.cleaning.session import Session
 from connectors.sql.witness.base import Counting, Kind, Statements, begin_witness
 from connectors.target import (
     Cell,

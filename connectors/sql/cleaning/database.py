@@ -1,8 +1,8 @@
 """A database whose rows can be changed: the port `connectors.target` for PostgreSQL, MariaDB, MySQL and SQLite.
 
 Changes use connections of their own, which may write; every other read uses connections that cannot.
-`connectors.sql.target.transaction` makes the changes and limits their time, `connectors.sql.target.receipts` keeps our
-own tables, and `connectors.sql.target.outcomes` lists the outcomes of errors.
+Beside this module, `transaction` makes the changes and limits their time, `receipts` keeps our own tables, and
+`outcomes` lists the outcomes of errors.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from sqlalchemy.sql.elements import quoted_name
 from connectors.errors import DatasetMissing, Reaction
 from connectors.sql.catalogue.tables import catalogue
 from connectors.sql.cells import TableShape
+from connectors.sql.cleaning.dialect import Dialect
+from connectors.sql.cleaning.outcomes import Phase, failed, over, target_error
+from connectors.sql.cleaning.receipts import OWNER, RECEIPTS, OurTables, OwnerRow
+from connectors.sql.cleaning.rows import Records, Tables
+from connectors.sql.cleaning.session import Session, watch
+from connectors.sql.cleaning.transaction import SqlWork
 from connectors.sql.errors import ErrorContext, translated
 from connectors.sql.settings import SqlDataset
 from connectors.sql.stop import watched
-from connectors.sql.target.dialect import Dialect
-from connectors.sql.target.outcomes import Phase, failed, over, target_error
-from connectors.sql.target.receipts import OWNER, RECEIPTS, OurTables, OwnerRow
-from connectors.sql.target.rows import Records, Tables
-from connectors.sql.target.session import Session, watch
-from connectors.sql.target.transaction import SqlWork
 from connectors.target import (
     Catalogue,
     Cell,
@@ -400,13 +400,13 @@ def _clause(shape: TableShape) -> sa.TableClause:
 
 def _dialect(name: str) -> Dialect:
     if name == "postgresql":
-        from connectors.sql.target.postgresql import PostgreSql  # noqa: PLC0415 - needs psycopg, which is an extra
+        from connectors.sql.cleaning.postgresql import PostgreSql  # noqa: PLC0415 - needs psycopg, which is an extra
 
         return PostgreSql()
     if name == "mysql":
-        from connectors.sql.target.mysql import MySql  # noqa: PLC0415 - needs PyMySQL, which is an extra
+        from connectors.sql.cleaning.mysql import MySql  # noqa: PLC0415 - needs PyMySQL, which is an extra
 
         return MySql()
-    from connectors.sql.target.sqlite import Sqlite  # noqa: PLC0415 - only one of them is needed
+    from connectors.sql.cleaning.sqlite import Sqlite  # noqa: PLC0415 - only one of them is needed
 
     return Sqlite()
