@@ -113,7 +113,11 @@ def test_every_setting_stands_in_the_table_with_its_type_and_default() -> None:
 
 
 def test_every_normaliser_stands_in_the_table_with_what_it_takes_and_where_it_runs() -> None:
-    table = {row[0].strip("`").split(":")[0]: row for row in rows(ROOT / "docs" / "rules.md", "## Normalisers")}
+    table = {
+        name: row
+        for row in rows(ROOT / "docs" / "rules.md", "## Normalisers")
+        for name in re.findall(r"`(\w+)[`:]", row[0])
+    }
     databases = {"PostgreSQL": "postgresql", "MariaDB/MySQL": "mysql", "SQLite": "sqlite", "Spark": "spark"}
     databases |= {name: dialect for dialect, name in WAREHOUSES.items()}
 
@@ -124,6 +128,8 @@ def test_every_normaliser_stands_in_the_table_with_what_it_takes_and_where_it_ru
         written = {databases[d] for d in databases if d in pushed} | (
             set(WAREHOUSES) if "warehouses" in pushed else set()
         )
+        if pushed.startswith("all"):
+            written = set(databases.values()) - (written if "except" in pushed else set())
         assert written == set(exactness) - {"duckdb"}, name
         in_databases = {claim for dialect, claim in exactness.items() if dialect != "duckdb"}
         assert ("ASCII" in pushed) == ("ascii" in in_databases), name
