@@ -233,10 +233,10 @@ def lately(when: dt.datetime, now: dt.datetime, timezone: str) -> str:
 
 
 def since(when: dt.datetime | None, now: dt.datetime, timezone: str) -> str:
-    """Like " since yesterday 06:15", with its leading blank; empty when there was no run before."""
+    """Like " since 06:15 yesterday", with its leading blank; empty when there was no run before."""
     if when is None:
         return ""
     then, today = local(when, timezone), local(now, timezone)
     days = (today.date() - then.date()).days
-    name = {0: "today", 1: "yesterday"}.get(days) or day(then)
-    return f" since {name} {then:%H:%M}"
+    near = {0: "today", 1: "yesterday"}.get(days)
+    return f" since {then:%H:%M} {near}" if near else f" since {day(then)} {then:%H:%M}"

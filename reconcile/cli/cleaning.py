@@ -231,7 +231,9 @@ def undo(
     ] = None,
     plan: Annotated[str | None, typer.Option("--plan", help="One plan, by its id.", metavar="PLAN")] = None,
     confirm: Confirm = None,
-    partial: Annotated[bool, typer.Option("--partial", help="Skip values that changed since.")] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Skip values that have changed since the cleaning.")
+    ] = False,
     with_later: Annotated[
         bool, typer.Option("--with-later", help="First undo later cleanings of the same records.")
     ] = False,

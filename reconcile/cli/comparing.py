@@ -28,7 +28,9 @@ def diff(
         typer.Argument(help="The release to compare with; by default the configuration file.", metavar="OTHER"),
     ] = None,
     config: Config = FILE,
-    rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.", metavar="NAME")
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", help="The maximum number of findings to list.", min=0)] = 10,
     fail_on_changes: Annotated[
         bool, typer.Option("--fail-on-changes", help="Exit with 1 if a finding appears, vanishes or changes.")

@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
     app.command(help="Create a small, runnable project with sample data.")(init)
     app.command(help="Check the configuration, sources, columns and types.")(check)
     app.command(help="Print the JSON Schema of the configuration, for editors.")(schema)
-    app.command(help="Run a demo in a temporary folder: no network, ten seconds.")(demo)
+    app.command(help="Run a ten-second demo in a temporary folder, without network access.")(demo)
     app.command(help="Print the version.")(version)
 
 
@@ -40,7 +40,7 @@ def init(
 
 def check(
     config: Config = FILE,
-    source: Annotated[str | None, typer.Option("--source", help="Check only this source.")] = None,
+    source: Annotated[str | None, typer.Option("--source", help="Check only this source.", metavar="NAME")] = None,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -71,7 +71,9 @@ def schema(json: AsJson = True, quiet: Quiet = False, no_color: NoColor = False)
 
 
 def demo(
-    folder: Annotated[Path | None, typer.Option("--in", help="Create the demo in this folder.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--in", help="Create the demo in this folder.", metavar="FOLDER")
+    ] = None,
     console: Annotated[bool, typer.Option("--serve", help="Then show it in the console, until stopped.")] = False,
     quiet: Quiet = False,
     no_color: NoColor = False,

@@ -63,7 +63,9 @@ def register(app: typer.Typer) -> None:
 
 def findings(
     config: Config = FILE,
-    rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.", metavar="NAME")
+    ] = None,
     state: States = None,
     severity: Severity = None,
     search: Annotated[
@@ -76,15 +78,17 @@ def findings(
     ] = None,
     where: Where = None,
     form: Annotated[
-        list[str] | None, typer.Option("--form", help="Only this form, like left_only or mismatch; may be repeated.")
+        list[str] | None,
+        typer.Option("--form", help="Only this form, like left_only or mismatch; may be repeated.", metavar="FORM"),
     ] = None,
-    owner: Annotated[str | None, typer.Option("--owner", help="Only rules of this owner.")] = None,
+    owner: Annotated[str | None, typer.Option("--owner", help="Only rules of this owner.", metavar="OWNER")] = None,
     assigned_to: Annotated[
         str | None,
         typer.Option("--assigned-to", help='Only findings assigned to NAME, or with "" to nobody.', metavar="NAME"),
     ] = None,
     older_than: Annotated[
-        str | None, typer.Option("--older-than", help="First seen this long ago, like 7d.", metavar="DURATION")
+        str | None,
+        typer.Option("--older-than", help="First seen at least this long ago, such as 7d.", metavar="DURATION"),
     ] = None,
     since: Annotated[
         str | None, typer.Option("--since", help="First seen on this day or time, or later.", metavar="TIME")
@@ -345,7 +349,10 @@ def snooze(
     where: Where = None,
     confirm: Confirm = None,
     until: Annotated[
-        str | None, typer.Option("--until", help="A duration like 3d, or a time; by default until the finding grows.")
+        str | None,
+        typer.Option(
+            "--until", help="A duration like 3d, or a time; by default until the finding grows.", metavar="WHEN"
+        ),
     ] = None,
     note: Note = None,
     json: AsJson = False,

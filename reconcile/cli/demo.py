@@ -63,12 +63,12 @@ def play(folder: Path | None, out: Output) -> Path:
 
 
 def _clean(application: Application, out: Output) -> None:
-    """Two people typed in the same customer: plan, approve and undo."""
+    """Two people entered the same customer: plan, approve and undo."""
     from reconcile.cli import cleaning, planning
     from reconcile.cli.people import person
     from reconcile.store.findings import FindingFilter, find
 
-    _heading(out, "Two people typed in the same customer: the cleaning plan, before anything changes")
+    _heading(out, "Two people entered the same customer: the cleaning plan, shown before anything is changed")
     application.run("customers")
     with application.store.read() as tx:
         twin = find(tx, FindingFilter(rules=("twin-customer",)))[0]
@@ -77,7 +77,7 @@ def _clean(application: Application, out: Output) -> None:
     _heading(out, "A person approves exactly that plan; it is executed once, even after a crash")
     out.say(f"$ reconcile approve {twin.id}")
     out.say(decisions.approve(twin.id).sentence)
-    _heading(out, "The undo: every field that did not change since is restored")
+    _heading(out, "The undo: every field that has not changed since the cleaning is restored")
     out.say(f"$ reconcile undo {twin.id}")
     cleaning.tell(out, decisions.undo(twin.id))
 

@@ -35,10 +35,13 @@ def register(app: typer.Typer) -> None:
 def listing(
     context: typer.Context,
     config: Config = FILE,
-    finding: Annotated[str | None, typer.Option("--finding", help="Only entries about this finding.")] = None,
-    run: Annotated[str | None, typer.Option("--run", help="Only entries of this run.")] = None,
+    finding: Annotated[
+        str | None, typer.Option("--finding", help="Only entries about this finding.", metavar="ID")
+    ] = None,
+    run: Annotated[str | None, typer.Option("--run", help="Only entries of this run.", metavar="ID")] = None,
     event: Annotated[
-        str | None, typer.Option("--event", help="Only this event, like run.finished, or this kind, like finding.")
+        str | None,
+        typer.Option("--event", help="Only this event, like run.finished, or this kind, like finding.", metavar="NAME"),
     ] = None,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -172,9 +175,9 @@ def erase(
         list[str] | None, typer.Option("--id", help="The record's id; repeat it for each id column.", metavar="ID")
     ] = None,
     column: Annotated[
-        str | None, typer.Option("--column", help="Instead of --id: a column of the records to erase.")
+        str | None, typer.Option("--column", help="Instead of --id: a column of the records to erase.", metavar="NAME")
     ] = None,
-    value: Annotated[str | None, typer.Option("--value", help="The value of that column.")] = None,
+    value: Annotated[str | None, typer.Option("--value", help="The value of that column.", metavar="TEXT")] = None,
     config: Config = FILE,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be erased.")] = False,
     json: AsJson = False,

@@ -42,7 +42,9 @@ def preview(
     channel: Annotated[
         list[str] | None, typer.Argument(help="The channels; by default all that the job notifies.", metavar="CHANNEL")
     ] = None,
-    job: Annotated[str | None, typer.Option("--job", help="The job; required if there are several.")] = None,
+    job: Annotated[
+        str | None, typer.Option("--job", help="The job; required if there are several.", metavar="NAME")
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check the rules now, store nothing, and show the message about them.")
     ] = False,

@@ -39,7 +39,9 @@ Config = Annotated[str, typer.Option("-c", "--config", help="The configuration f
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result and errors.")]
 NoColor = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
-Note = Annotated[str | None, typer.Option("--note", help="The reason; kept with the decision and in the audit log.")]
+Note = Annotated[
+    str | None, typer.Option("--note", help="The reason; kept with the decision and in the audit log.", metavar="TEXT")
+]
 
 Show = Annotated[bool, typer.Option("--show", help="Show personal data, which is hidden by default.")]
 

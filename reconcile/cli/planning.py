@@ -27,8 +27,12 @@ def plan(
         list[str] | None, typer.Argument(help="The rules; by default all that clean.", metavar="RULE")
     ] = None,
     config: Config = FILE,
-    rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
-    finding: Annotated[list[str] | None, typer.Option("--finding", help="Only this finding; repeatable.")] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.", metavar="NAME")
+    ] = None,
+    finding: Annotated[
+        list[str] | None, typer.Option("--finding", help="Only this finding; repeatable.", metavar="ID")
+    ] = None,
     show: Show = False,
     limit: Annotated[int | None, typer.Option("--limit", help="At most this many findings per rule.", min=1)] = None,
     json: AsJson = False,

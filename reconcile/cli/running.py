@@ -43,7 +43,9 @@ def register(app: typer.Typer) -> None:
 def run(
     jobs: Annotated[list[str] | None, typer.Argument(help="The jobs; by default all of them.", metavar="JOB")] = None,
     config: Config = FILE,
-    rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.", metavar="NAME")
+    ] = None,
     slot: Annotated[
         str | None,
         typer.Option(

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 Finding_ = Annotated[str, typer.Argument(help="The id of a finding, or its first characters.", metavar="ID")]
 Ids = Annotated[list[str] | None, typer.Argument(help="Ids of findings, or their first characters.", metavar="ID")]
-Rules = Annotated[list[str] | None, typer.Option("--rule", help="All findings of this rule; may be repeated.")]
+Rules = Annotated[
+    list[str] | None, typer.Option("--rule", help="All findings of this rule; may be repeated.", metavar="NAME")
+]
 States = Annotated[
     list[str] | None,
-    typer.Option("--state", help="A state like open or cleaned, or waiting, or all; may be repeated."),
+    typer.Option("--state", help="A state like open or cleaned, or waiting, or all; may be repeated.", metavar="STATE"),
 ]
-Severity = Annotated[str | None, typer.Option("--severity", help="Only this severity or higher.")]
+Severity = Annotated[str | None, typer.Option("--severity", help="Only this severity or higher.", metavar="SEVERITY")]
 Where = Annotated[
     str | None,
     typer.Option(

@@ -44,7 +44,8 @@ def serve(
         bool, typer.Option("--worker", help="Execute runs and send messages, but do not schedule.")
     ] = False,
     listen: Annotated[
-        str | None, typer.Option("--listen", help="The address of console, API and monitoring, or none.")
+        str | None,
+        typer.Option("--listen", help="The address of console, API and monitoring, or none.", metavar="ADDRESS"),
     ] = None,
     no_console: Annotated[bool, typer.Option("--no-console", help="Answer monitoring only.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Log JSON lines to standard error.")] = False,
@@ -149,7 +150,7 @@ def pause(
     rule: OfRule = None,
     source: OfSource = None,
     reason: Annotated[
-        str, typer.Option("--reason", "--note", help="The reason; shown with the pause.")
+        str, typer.Option("--reason", "--note", help="The reason; shown with the pause.", metavar="TEXT")
     ] = "no reason given",
     until: Annotated[
         str | None,

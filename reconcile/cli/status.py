@@ -57,7 +57,7 @@ class Status:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Show what waits, what failed, and which command comes next.")(status)
+    app.command(help="Show what is waiting, what failed, and which command to run next.")(status)
 
 
 def status(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:

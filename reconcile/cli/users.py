@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
     group.command(help="Disable a user: refuse sign-ins and tokens.")(disable)
     group.command(help="Let a disabled user sign in again.")(enable)
     app.add_typer(group, name="users")
-    about = "List the tokens of programs; create or revoke one."
+    about = "List the tokens that programs use; create or revoke one."
     of_tokens = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
     of_tokens.callback()(tokens)
     of_tokens.command("add", help="Create a token and print it once.")(add_token)

@@ -59,7 +59,7 @@ rules:
     dataset: contacts
     key: [{email: [mailbox]}, {surname: [trim, casefold, unaccent]}]
     keep: [most_complete, {first: created}]
-  twin-customer:                      # two people typed in the same customer
+  twin-customer:                      # two people entered the same customer
     kind: duplicates
     dataset: customers
     key: [{email: [mailbox]}]

@@ -16,7 +16,8 @@ def subject_of(scope: str) -> str:
 def rows_in_words(subject: str, records: int, span: str, caps: Caps, others: int = 0) -> str:
     setting = "`records`" if caps.most == caps.records else "`share`"
     rows = f"{records:,} {'row' if records == 1 else 'rows'} would be changed by {subject} {span}"
-    return f"{rows}{_of_others(f'{others:,}' if others else '')}; the limit is {caps.most:,} ({setting})"
+    of_others = f", {others:,} of them by other plans" if others else ""
+    return f"{rows}{of_others}; the limit is {caps.most:,} ({setting})"
 
 
 def money_in_words(
@@ -25,9 +26,5 @@ def money_in_words(
     limit = f"the limit is {caps.money[unit]} {unit}" if unit in caps.money else f"no limit is set in {unit}"
     if caps.hides_money:
         return f"{MASK} {unit} would be changed by {subject} {span}; {limit}"
-    of_others = _of_others(f"{others} {unit}" if others else "")
+    of_others = f", {others} {unit} of that by other plans" if others else ""
     return f"{amount} {unit} would be changed by {subject} {span}{of_others}; {limit}"
-
-
-def _of_others(amount: str) -> str:
-    return f", {amount} of that by other plans" if amount else ""

@@ -156,7 +156,7 @@ class PlanView:
         match self.state:
             case "awaiting_approval":
                 given = "" if self.approvals is None else f" ({self.approvals.sentence})"
-                return f"waits for approval{given}: {approve}"
+                return f"waiting for approval{given}: {approve}"
             case None if self._finding.state is State.FAILED:
                 return f"its cleaning failed, and no run retries it: reconcile retry {self.finding}"
             case None | "another":

@@ -38,7 +38,7 @@ def test_one_finding_reads_as_a_whole_message() -> None:
         "job nightly · slot Sat 21 Nov 2026, 06:15 CET · run 4f1c09a2\n"
         "\n"
         "🔴 double-charge · critical · @finance\n"
-        "Since yesterday 06:15: 1 surplus record.\n"
+        "Since 06:15 yesterday: 1 surplus record.\n"
         "Probable cause: a client retried after a time-out\n"
         "  • order_id A-17 · amount 20.00 · currency EUR\n"
         "    keep ch_1, surplus ch_2 · 20.00 EUR · 30 s apart on 20 Nov, 23:15:00 · F-7K2M0000\n"
@@ -122,8 +122,8 @@ def test_new_grown_and_reopened_are_told_apart_and_open_ones_counted() -> None:
     shown = told(rule)
 
     assert shown.startswith("🔴 Critical: 4 double charges, 80.00 EUR at risk\n")
-    assert "Since yesterday 06:15: 4 surplus records (2 new, 1 grown and 1 reopened). 13 open in total." in shown
-    assert "✅ Resolved since yesterday 06:15: 2 of double-charge" in shown
+    assert "Since 06:15 yesterday: 4 surplus records (2 new, 1 grown and 1 reopened). 13 open in total." in shown
+    assert "✅ Resolved since 06:15 yesterday: 2 of double-charge" in shown
 
 
 def test_a_rule_whose_name_is_no_noun_counts_groups_in_its_dataset() -> None:
@@ -262,7 +262,7 @@ def test_a_discrepancy_reads_with_both_sides_and_the_balance() -> None:
         "job nightly · slot Sat 21 Nov 2026, 06:15 CET · run 4f1c09a2\n"
         "\n"
         "🔴 bank-vs-ledger · critical · @finance\n"
-        "Since yesterday 06:15: 1 missing in ledger, 1 amount differs.\n"
+        "Since 06:15 yesterday: 1 missing in ledger, 1 amount differs.\n"
         "Balance in EUR: bank 120.00, ledger 100.00, difference 20.00, explained by findings 15.00 "
         "(amount differs 15.00), not yet due 4.99, in matched records 0.01\n"
         "  • order_id A-17 · amount 20.00 · currency EUR\n"
@@ -395,8 +395,8 @@ def test_gaps_in_time_are_said_as_one_would(gaps: tuple[float, ...], shown: str)
 @pytest.mark.parametrize(
     ("before", "shown"),
     [
-        (dt.timedelta(hours=3), " since today 03:15"),
-        (dt.timedelta(days=1), " since yesterday 06:15"),
+        (dt.timedelta(hours=3), " since 03:15 today"),
+        (dt.timedelta(days=1), " since 06:15 yesterday"),
         (dt.timedelta(days=3), " since Wed 18 Nov 2026 06:15"),
     ],
 )

@@ -6,7 +6,7 @@ import ast
 import gc
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,21 @@ def rows(page: Path, heading: str) -> list[list[str]]:
 
 Setting = tuple[str, str, str, str]
 """Place, name, type, default."""
+_DOCUMENTED = re.compile(r"^- `(?P<name>\w+)` \((?P<type>[^)]*?)(?:; (?P<default>.*?))?\): .+$")
+
+
+def documented_settings() -> Iterator[Setting]:
+    """Every setting that configuration.md lists below the heading of its place."""
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    section = page.split("\n## Every setting\n", 1)[1].split("\n## ", 1)[0]
+    for group in section.split("\n### ")[1:]:
+        heading, _, listed = group.partition("\n")
+        place = "top" if heading == "Top level" else heading
+        for line in listed.strip().splitlines():
+            setting = _DOCUMENTED.match(line)
+            assert setting, f"configuration.md lists a setting as `name` (type; default): meaning, not {line!r}"
+            default = (setting["default"] or "").strip("`")
+            yield place, setting["name"], setting["type"], default
 
 
 def settings() -> set[Setting]:
@@ -117,10 +132,15 @@ _WORDS = {"array": "list", "object": "mapping", "integer": "number", "number": "
 def _type(said: Mapping[str, Any]) -> str:
     """What an author writes there, in words; a scalar may always be written as text, which is not said."""
     if "enum" in said:
-        return "one of " + ", ".join(said["enum"])
+        return either([f"`{word}`" for word in said["enum"]])
     if "const" in said and not isinstance(said["const"], str):
         return str(said["const"])
-    return " or ".join(sorted(_kinds(said) or {"text"}))
+    return either(sorted(_kinds(said) or {"text"}))
+
+
+def either(words: Sequence[str]) -> str:
+    """The words as an English list: `a, b or c`."""
+    return " or ".join([*([", ".join(words[:-1])] if words[1:] else []), words[-1]])
 
 
 def _kinds(said: Mapping[str, Any]) -> set[str]:

@@ -122,9 +122,9 @@ def test_a_plan_shows_what_other_plans_used_of_its_limits_in_the_words_of_a_refu
     used = "2 rows would be changed by rule `twins` in 24 hours"
     over = "over the limit in rows: every plan needs approval; plans beyond it also need --over-limit."
     assert f"{used}; the limit is 1 (`records`)\n" in before
-    assert f"{used}, 1 of that by other plans; the limit is 1 (`records`)\n" in after
+    assert f"{used}, 1 of them by other plans; the limit is 1 (`records`)\n" in after
     assert (
-        "2 rows would be changed by all rules in this target in 24 hours, 1 of that by other plans; the limit" in after
+        "2 rows would be changed by all rules in this target in 24 hours, 1 of them by other plans; the limit" in after
     )
     assert over in before
     assert over in after

@@ -300,7 +300,7 @@ def test_a_plan_that_expired_is_shown_as_expired_wherever_it_is_shown(tmp_path: 
     shown = {words: world.command(*words.split()) for words in (f"plan --finding {name}", f"show {name}", "status")}
 
     assert isinstance(before, plans.PlanView)
-    assert (before.is_expired, before.next_step[:18]) == (False, "waits for approval")
+    assert (before.is_expired, before.next_step[:20]) == (False, "waiting for approval")
     assert any(remark.startswith("it can be approved until ") for remark in before.remarks)
     said = {words: " ".join(answer.said.split()) for words, answer in shown.items()}
     assert all("reconcile approve" not in text for text in said.values())

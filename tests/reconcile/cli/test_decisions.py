@@ -298,7 +298,7 @@ def test_of_a_handled_finding_only_what_joins_is_at_risk_until_it_leaves(
     assert sums(shop) == (f"{amount} EUR", "20.00 EUR", None)
     assert shop("status", "--json").json["at_risk"] == f"{amount} EUR"
     assert f"came back, {amount} EUR at risk" in message
-    assert re.search(r"^Since today .*: 1 surplus record\.$", message, re.MULTILINE)
+    assert re.search(r"^Since [0-9:]+ today: 1 surplus record\.$", message, re.MULTILINE)
     assert shop("run", "--json").json["rules"][0]["money"] == {"EUR": amount}
     charging(shop, 1, 2)
     assert shop("run", "--json").json["rules"][0]["money"] == {}

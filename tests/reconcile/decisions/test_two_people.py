@@ -280,7 +280,7 @@ def test_the_command_line_names_who_approved(site: Site) -> None:
 
     assert "1 of 2 approvals: bob" in listed.out
     assert FIRST in detail.out.splitlines()
-    assert f"waits for approval ({FIRST})" in " ".join(planned.out.split())
+    assert f"waiting for approval ({FIRST})" in " ".join(planned.out.split())
     [plan] = site.world.command("plan", "--finding", first, "--json").json
     named = [
         finding["approvals"] for finding in site.world.command("findings", "--json").json if finding["id"] == first
