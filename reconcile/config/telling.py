@@ -75,7 +75,7 @@ class DigestEntry(_Passing):
 
 
 class EscalationEntry(Strict):
-    """What happens if nobody decides about findings that the channel was told."""
+    """The escalation of findings that stay undecided after the channel got them."""
 
     after: Longer = Field(description="How long the channel has to decide.")
     to: str = Field(description="The channel to notify then.")

@@ -38,7 +38,7 @@ PARTS = (
     "beside",
     HANDLED_MONEY,
 )
-"""The names that `written` may use; a finding that is found again gets them anew."""
+"""The names that `written` may use; a finding that is found again gets new ones."""
 PEAKS = "peaks"
 """The largest extents of a discrepancy since it was new or came back."""
 MISSING = "@missing"

@@ -1,8 +1,8 @@
 """Living messages: a sent message shows what became of its findings, and who decided.
 
-What a message shows is compared with its findings as they are now; whoever sees a difference claims the message under a
-fence, so that one process updates it, and the last update shows the last state. Nothing has to be remembered for that:
-a kill leaves a difference, and the next delivery sees it.
+A message is compared with the current state of its findings. The process that sees a difference claims the message
+under a fence, so that one process updates it, and the last update shows the last state. Nothing has to be remembered
+for that: a kill leaves a difference, and the next delivery sees it.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from reconcile.store.judgements import judge, judged_among, judged_before
 from reconcile.store.sealing import RowsUnreadable
 
 _NEWS = (Event.PROPOSED, Event.FAILED, Event.QUARANTINED, Event.NOT_UNDONE)
-"""Events that people hear about, because they have to act."""
+"""Events that are reported to people, because they have to act."""
 _SETTLING = (Event.CLEANED, Event.UNDONE)
 
 

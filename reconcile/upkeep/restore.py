@@ -25,7 +25,7 @@ _MISSED = "the state was restored from a backup"
 
 
 class OtherStore(Refused):
-    """The backup is of another state than the current one; nothing was changed."""
+    """The backup belongs to another state than the current one; nothing was changed."""
 
     def __init__(self, file: Path, where: str) -> None:
         super().__init__(

@@ -143,7 +143,7 @@ class FindingView:
 
     @property
     def title(self) -> str:
-        """What tells it from other findings: its key, or its records if the key is masked."""
+        """What distinguishes it from other findings: its key, or its records if the key is masked."""
         return self.named or " · ".join("" if value is None else str(value) for value in self.key.values())
 
     @property
@@ -222,7 +222,7 @@ def of_all(
 
 
 def _named(tx: Transaction, listed: Sequence[tuple[Finding, Hidden]]) -> Mapping[str, str]:
-    """Return in short the records of small findings of which the whole key is masked; too many are not named."""
+    """Return in short the records of small findings whose whole key is masked; too many are not named."""
     masked = {
         finding.id: hidden
         for finding, hidden in listed

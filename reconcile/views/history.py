@@ -17,7 +17,7 @@ from reconcile.store.audit_log import LogEntry
 class EventView:
     """An event of a finding. `note` is a person's, unless it was erased; `system` is their user there.
 
-    `story` is what the event means for the finding, if the event is of its plan; else it is the event. `columns` are
+    `story` is what an event of its plan means for the finding; otherwise it is the event. `columns` are
     those that a choice of values is about.
     """
 
