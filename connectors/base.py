@@ -312,7 +312,7 @@ class Changes(Protocol):
     def obstacle(self, identity: Sequence[str], parts: Sequence[str], columns: Sequence[str]) -> str | None:
         """The reason, as a clause, why changed records are unknown or cannot be found fast; None if they can.
 
-        `identity` are the columns of the dataset's id, `parts` columns of which one is enough to look records up, and
+        `identity` are the columns of the dataset's id, `parts` columns that are each enough to look records up, and
         `columns` those whose changes matter.
         """
 

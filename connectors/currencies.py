@@ -1,4 +1,4 @@
-"""The currencies that are written in a column's amounts: several are told, for numbers are compared without them."""
+"""The currencies written in a column's amounts. Several are a problem: numbers are compared without them."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Span:
 
 
 Spans = Mapping[str, Span]
-"""The spans of a file by column, without columns of which its values are unknown."""
+"""The spans of a file by column, without columns whose values are unknown."""
 
 
 def excluded(spans: Spans, comparisons: Sequence[Comparison]) -> bool:

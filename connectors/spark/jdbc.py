@@ -40,7 +40,7 @@ _LONGEST_LIMIT = 2**31 - 1
 _NUMBERS = {"int2", "int4", "int8", "smallserial", "serial", "bigserial"}
 _SAME = {*_NUMBERS, "bool", "bytea", "float4", "float8", "name", "text", "varchar"}
 _INFINITE = {kind: f"{kind} '10000-01-01'" for kind in ("date", "timestamp", "timestamptz")}
-"""What stands for an infinite date or time: like it, it is after all that can be read, and is counted as such."""
+"""A substitute for an infinite date or time: later than every value that can be read, and counted as unreadable."""
 _READ_ONLY = "set transaction read only; set time zone 'UTC'"
 _NAMES = """(
     select case when table_schema = current_schema() then table_name else table_schema || '.' || table_name end as name

@@ -2,7 +2,7 @@
 
 Before the first query, the needed columns of each dataset are read once and kept on the executors' disks, without the
 plan that produced them. Every query reads these copies, so a table that changes meanwhile changes nothing. If an
-executor is lost with its part, queries fail: nothing is read anew, so an answer never mixes two moments.
+executor is lost with its part, queries fail: nothing is read again, so an answer never mixes two moments.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def kept(
         copy = copied(table.frame.selectExpr(*(column.selected() for column in selected)))
         if not table.is_one_read:
             return copy
-        # One task read it; all cores compare it. The copy is what is spread, so a failure there reads nothing anew.
+        # One task read it; all cores compare it. Only the copy is spread, so a failure there reads nothing again.
         spread = copied(copy.hint("rebalance"))
         copy.unpersist()
         return spread

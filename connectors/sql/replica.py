@@ -1,7 +1,7 @@
 """Read from a replica, but never before it has all that its primary had committed, and from no other server.
 
 1. The primary tells its position.
-2. The replica is asked for its own until it has got that far, for at most a minute.
+2. The replica is asked for its own until it has reached that position, for at most a minute.
 3. The primary tells its position again: no replica of it can be further.
 
 So a read finds at least what a read of the primary would have found when it began. All three are asked on the

@@ -40,7 +40,7 @@ class SqlSettings(SourceSettings):
     @field_validator("replica")
     @classmethod
     def _is_url_of_a_replica(cls, replica: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
-        if replica is None or "url" not in info.data:  # a mistake in `url` is told on its own
+        if replica is None or "url" not in info.data:  # a mistake in `url` is reported separately
             return replica
         primary, dialect = parsed(info.data["url"]).get_backend_name(), parsed(replica).get_backend_name()
         if not has_replicas(primary):

@@ -13,7 +13,7 @@ from typing import Any
 
 ROWS = 10_000
 BEGUN = "reading workbook "
-"""What a line of the child's standard error begins with, before the position of the workbook whose reading begins."""
+"""The prefix of a line on the child's standard error; the position of the workbook to be read follows."""
 
 
 class Impure(Exception):

@@ -61,7 +61,7 @@ class Sheet:
     def scan(self, columns: Sequence[str], kinds: Mapping[str, Declared], notation: Notation) -> Scan:
         """Stream these columns. Raises ColumnMissing."""
         raw, all_kinds = self._raw(kinds)
-        names = frozenset(raw.names)  # made anew by each look at it, and a sheet may have 16,384 columns
+        names = frozenset(raw.names)  # made again at each access, and a sheet may have 16,384 columns
         for column in columns:
             if column not in names:
                 raise ColumnMissing(self.parts[0].file, column, raw.names)

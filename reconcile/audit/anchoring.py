@@ -9,11 +9,11 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from reconcile import points
 from reconcile.audit import checkpoints, log
 from reconcile.audit.anchors.base import Anchor, AnchorError, Lasting
+from reconcile.documents import JsonObject
 from reconcile.schedule import retry
 from reconcile.store import Store, Transaction, heads
 
@@ -96,7 +96,7 @@ def late(tx: Transaction, places: Iterable[str], patience: dt.timedelta = LATE) 
     }
 
 
-def receipts(tx: Transaction, name: str) -> list[dict[str, Any]]:
+def receipts(tx: Transaction, name: str) -> list[JsonObject]:
     """The receipts of an anchor's heads, oldest first."""
     written = heads.written(tx, name)
     return [{"seq": head.seq, "at": head.at and head.at.isoformat(), "receipt": head.receipt} for head in written]

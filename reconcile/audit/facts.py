@@ -188,7 +188,7 @@ def record_new(tx: Transaction, kind: str, tables: Mapping[str, StoredRows]) -> 
 
 
 def _digests(tx: Transaction, kind: str, rows_by_part: Iterable[Iterable[Sequence[Any]]]) -> dict[str, str]:
-    """The digest of each thing from its rows in each part, the first of which has the thing's own row."""
+    """The digest of each thing, from its rows in each part; the first part has the thing's own row."""
     main, *parts = map(_by_name, rows_by_part)
     start = hmac.new(tx.store.key, f"reconcile/facts/1|{kind}|".encode(), "sha256")
     digest_of = {}

@@ -25,6 +25,7 @@ from typing import Any
 
 from reconcile.audit import checkpoints, facts
 from reconcile.audit.verifier import Broken, Chain, Row, WrongEntry, commitment, first, genesis, next_head
+from reconcile.documents import JsonObject
 from reconcile.store import Store, Transaction, audit_log, evidence, heads
 from reconcile.store.audit_log import EntryFilter, LogEntry
 from reconcile.store.columns import json_text
@@ -77,7 +78,7 @@ class _Pending:
         """The things the entries are about."""
         self.moves: dict[str, tuple[int, str, str]] = {}
         """The position of the newest entry that moves a plan, with its actor and event, by the plan."""
-        self.added: dict[int, dict[str, Any]] = {}
+        self.added: dict[int, JsonObject] = {}
         """Fields that were added to an entry later, by its position."""
 
     def _changes(self, tx: Transaction) -> dict[Named | None, list[facts.Changed]]:
@@ -287,7 +288,7 @@ def verify_in(tx: Transaction) -> VerifyResult:
     return VerifyResult(min(chain.seq, problem.seq - 1), chain.head, problem.seq, problem.sentence)
 
 
-def follow(tx: Transaction, chain: Chain) -> Iterator[tuple[Row, dict[str, Any] | None]]:
+def follow(tx: Transaction, chain: Chain) -> Iterator[tuple[Row, JsonObject | None]]:
     """Every entry with its body parsed, each once it is verified; raises Broken at the first wrong one."""
     searchable: list[tuple[Any, Any]] = []
 
@@ -360,6 +361,6 @@ def _name(body: Mapping[str, Any], name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _parsed(body: str) -> dict[str, Any]:
+def _parsed(body: str) -> JsonObject:
     value = json.loads(body)
     return value if isinstance(value, dict) else {}

@@ -40,7 +40,7 @@ def is_genuine(tx: Transaction, row: SessionRow, password: str | None) -> bool:
 def forged(tx: Transaction) -> Iterator[str]:
     """Yield a sentence for each session that was changed or brought back outside Reconcile.
 
-    A session without a seal is of an earlier version and lets nobody in.
+    A session without a seal comes from an earlier version; it is refused.
     """
     for row, password in stored.sealed_ones(tx):
         if not hmac.compare_digest(row.seal or "", _seal(tx, row, password)):

@@ -54,7 +54,7 @@ def answer(
 
 
 def _genuine(project: Project, headers: Mapping[str, str], body: bytes, now: float) -> tuple[str, SlackSettings]:
-    """Return the signature, and the app that it is of; raises InteractionRefused."""
+    """Return the signature and its app; raises InteractionRefused."""
     refusal = InteractionRefused(403, "no channel accepts button presses")
     for secret, settings in _apps(project):
         try:

@@ -33,7 +33,7 @@ class Sockets:
         self._open: dict[tuple[str, str], OpenSocket] = {}
 
     def tick(self, project: Project) -> None:
-        """Connect what is configured, and close what is no more. Raises a ChannelError if Slack does not answer."""
+        """Open the configured connections, and close the others. Raises a ChannelError if Slack does not answer."""
         wanted = {_identity(settings): settings for settings in _apps(project)}
         for identity in self._open.keys() - wanted.keys():
             self._open.pop(identity).close()
@@ -46,7 +46,7 @@ class Sockets:
 
     def _connected(self, settings: SlackSettings) -> OpenSocket:
         def receive(payload: Any) -> None:
-            """Keep the presses; Slack hears that we have them only if this returns."""
+            """Store the presses; Slack gets the acknowledgement after this returns."""
             try:
                 kept = [keep(self._store(), press) for press in presses(payload, settings.team, settings.app)]
             except InteractionRefused as error:

@@ -14,6 +14,7 @@ from typing import Any
 
 from connectors.target import Cell, Change, RowName
 from notifications.base import MASK
+from reconcile.documents import JsonObject
 from reconcile.findings.identity import id_of, public
 from reconcile.findings.plan import Plan
 from reconcile.messages.personal import Hidden
@@ -119,7 +120,7 @@ def _in(plan: Plan, hidden: Hidden) -> Hidden:
     return hidden.with_values_of({name: cell[1] for name, cell in row.items() if cell is not None} for row in images)
 
 
-def to_json(plan: Plan, hidden: Hidden = _NOTHING) -> dict[str, Any]:
+def to_json(plan: Plan, hidden: Hidden = _NOTHING) -> JsonObject:
     """Return a plan as public JSON: ids are lists, cells are the target's texts. New versions only add names."""
     masking = _in(plan, hidden)
     uncounted = [{"record": _record(name, masking), "lacks": lacks} for name, lacks in sorted(plan.uncounted.items())]

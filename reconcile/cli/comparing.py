@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reconcile.cli import exits
 from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Output, Quiet, Show
 from reconcile.cli.progress import progress
+from reconcile.documents import JsonObject
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -62,7 +63,7 @@ def diff(
     raise typer.Exit(exits.first_that_applies(failed, exits.FOUND if changed else exits.DONE))
 
 
-def of_promotion(application: Application, release: str | None, out: Output) -> dict[str, Any] | str | None:
+def of_promotion(application: Application, release: str | None, out: Output) -> JsonObject | str | None:
     """Print what the promotion of a release changes, if anything; return it as JSON."""
     from reconcile.views import comparison
 

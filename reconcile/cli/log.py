@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reconcile.cli import exits
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 from reconcile.cli.progress import working
+from reconcile.documents import JsonObject
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -71,7 +72,7 @@ def listing(
             out.note("No matching log entries.")
 
 
-def _to_json(row: LogEntry) -> dict[str, Any]:
+def _to_json(row: LogEntry) -> JsonObject:
     entry = {"seq": row.seq, "at": row.at.isoformat(), "actor": row.actor, "event": row.event}
     return entry | {"body": row.body, "head": row.head}
 
@@ -91,7 +92,7 @@ def verify(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
         raise typer.Exit(exits.FOUND)
 
 
-def _proof_to_json(result: Proof) -> dict[str, Any]:
+def _proof_to_json(result: Proof) -> JsonObject:
     from reconcile.audit import facts
 
     broken = result.problem

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reconcile.cli import exits, people
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.documents import JsonObject
 
 if TYPE_CHECKING:
     from reconcile.store.outbox import Message
@@ -108,6 +109,6 @@ def _standing(message: Message) -> str:
     return f"is {message.status}{f': {message.problem}' if message.problem else ''}"
 
 
-def _to_json(message: Message) -> dict[str, Any]:
+def _to_json(message: Message) -> JsonObject:
     names = ("message", "channel", "job", "run", "status", "attempts", "outcome_unknown", "problem", "held")
     return {name: getattr(message, name) for name in names} | {"next_at": message.next_at.isoformat()}

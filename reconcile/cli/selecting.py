@@ -119,7 +119,7 @@ def carry_out(out: Output, wishes: list[Wish], act: Callable[[Wish], Answer]) ->
     done = []
     for outcome in decide_each(wishes, act_unless_interrupted):
         done.append(outcome)
-        if not out.json:  # at once, so that an interrupted command has told what it did
+        if not out.json:  # at once, so that an interrupted command has printed what it did
             out.say(outcome.sentence)
     outcomes = Outcomes(tuple(done))
     if out.json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,7 @@ from reconcile.cli.selecting import (
     person,
     states,
 )
+from reconcile.documents import JsonObject
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -121,7 +122,7 @@ def _foresee(application: Application, out: Output, sheet: ReturnedSheet) -> int
     return exits.REFUSED if refused else exits.DONE
 
 
-def _foreseen(application: Application, returned: Returned) -> dict[str, Any]:
+def _foreseen(application: Application, returned: Returned) -> JsonObject:
     from reconcile.errors import Refused
     from reconcile.sheets.deciding import earlier
 
@@ -136,7 +137,7 @@ def _foreseen(application: Application, returned: Returned) -> dict[str, Any]:
     return shown | {"done_before": before is not None, "problem": problem}
 
 
-def _in_words(decision: dict[str, Any], timezone: str) -> str:
+def _in_words(decision: JsonObject, timezone: str) -> str:
     from notifications.wording.words import to_the_minute
 
     until, to = decision["until"], decision["to"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reconcile.cli import exits
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 from reconcile.cli.progress import working
+from reconcile.documents import JsonObject
 
 if TYPE_CHECKING:
     from reconcile.upkeep.backup import Backup
@@ -52,7 +53,7 @@ def backup(
     out.note(f"Its key is in {result.file}.key: keep both files together, readable only by you")
 
 
-def _to_json(backup_: Backup) -> dict[str, Any]:
+def _to_json(backup_: Backup) -> JsonObject:
     document = {"file": str(backup_.file), "store": backup_.store, "schema": backup_.schema, "bytes": backup_.size}
     return document | {
         "until": backup_.until.isoformat(),
@@ -124,7 +125,7 @@ def restore(
         cleaned = ownership.cleaned(application.project)
         until = to_the_minute(done.backup.until, application.project.timezone)
     if json:
-        after: dict[str, Any] = {"slots_missed": done.slots_missed, "messages_unknown": done.messages_unknown}
+        after: JsonObject = {"slots_missed": done.slots_missed, "messages_unknown": done.messages_unknown}
         after |= {"erased_again": done.erased_again, "erased_left": list(done.erased_left)}
         out.emit({"backup": _to_json(done.backup), "epoch": done.epoch, "gone": dict(done.gone)} | after)
         return

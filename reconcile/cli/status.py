@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.documents import JsonObject
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -41,18 +42,22 @@ class Fact:
 
 @dataclass(frozen=True)
 class Status:
-    """The facts, those of one topic together. `findings` are the waiting ones by severity, `jobs` as `jobs` lists."""
+    """The facts, those of one topic together. `findings` are the waiting ones by severity."""
 
     facts: tuple[Fact, ...]
     findings: dict[str, int]
     at_risk: str
-    jobs: tuple[dict[str, Any], ...]
+    jobs: tuple[JobView, ...]
     release: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         counts = {"findings": self.findings, "at_risk": self.at_risk}
         needs_attention = any(fact.command for fact in self.facts)
-        facts = {"facts": list(map(asdict, self.facts)), "jobs": list(self.jobs), "release": self.release}
+        facts = {
+            "facts": list(map(asdict, self.facts)),
+            "jobs": [job.to_json() for job in self.jobs],
+            "release": self.release,
+        }
         return {"needs_attention": needs_attention} | counts | facts
 
 
@@ -78,8 +83,7 @@ def _unstarted(application: Application) -> Status:
 
     jobs = [look_at(job, None) for job in application.project.jobs.values()]
     facts = (Fact("waits", "Nothing ran yet", "reconcile run"), *_due(application, jobs))
-    listing = tuple(job.to_json() for job in jobs)
-    return Status(facts, {}, "", listing, application.project.release)
+    return Status(facts, {}, "", tuple(jobs), application.project.release)
 
 
 def _status(application: Application) -> Status:
@@ -93,8 +97,7 @@ def _status(application: Application) -> Status:
         facts = [*refused, *_waiting(application, tx, sums), *_failed(application, tx, sums)]
         facts += [*_due(application, jobs), *_scheduling(application, tx), _release(application, tx)]
     findings = {name: number for name, number in sums.waiting.items() if number}
-    listing = tuple(job.to_json() for job in jobs)
-    return Status(tuple(facts), findings, sums.at_risk, listing, application.project.release)
+    return Status(tuple(facts), findings, sums.at_risk, tuple(jobs), application.project.release)
 
 
 # What waits

@@ -20,8 +20,8 @@ def answers(
     rules: Mapping[str, Rule],
     connectors: Mapping[str, Any],
 ) -> tuple[dict[str, DatasetConfig], dict[str, Rule]]:
-    """Return a dataset for each question that a source answers, by its name, and all rules, of which those without such
-    a source answer their questions themselves. Tell a question that is refused.
+    """Return a dataset for each question that a source answers, by its name, and all rules. A rule without such a
+    source answers its questions itself. Report a question that is refused.
     """
     answered: dict[str, DatasetConfig] = {}
     asking = dict(rules)

@@ -30,7 +30,7 @@ class ChannelCheck:
             yield from self._of_route(name, channel)
 
     def notes(self) -> Iterator[Mistake]:
-        """Yield remarks about jobs of which some findings may reach nobody."""
+        """Yield remarks about jobs with findings that may reach no channel."""
         for job in self.jobs.values():
             told = [self.channels[name] for name in job.notify if name in self.channels]
             if told and all(channel.entry.route for channel in told):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import BaseModel
 
 from reconcile.config.settings import DEFAULT_MEMORY, DEFAULT_STATE, DatasetEntry, JobEntry, TopSettings
 from reconcile.config.telling import ChannelEntry
+from reconcile.documents import JsonObject
 from reconcile.plugins import Kinds, PluginBroken
 from rules.presets.preset import PREFIX, names
-
-Schema = dict[str, Any]
 
 _MAPS = ("properties", "patternProperties")
 _SCHEMAS = ("additionalProperties", "items", "propertyNames", "contains", "not")
@@ -21,7 +19,7 @@ _NUMBER_AS_TEXT = r"\$\{|^[+-]?[0-9][0-9._]*$"
 _BOOLEAN_AS_TEXT = r"\$\{|^([Yy]es|[Nn]o|[Oo]n|[Oo]ff|[Tt]rue|[Ff]alse)$"
 
 
-def json_schema() -> Schema:
+def json_schema() -> JsonObject:
     """Return the JSON Schema 2020-12 of a configuration file; included files fit it too."""
     sections = {
         "sources": ("The sources of records.", _any_of([_typed("connectors", name) for name in Kinds("connectors")])),
@@ -48,24 +46,24 @@ def json_schema() -> Schema:
     }
 
 
-def _typed(group: str, name: str) -> Schema:
+def _typed(group: str, name: str) -> JsonObject:
     """Return the schema of a source or channel, selected by `type`."""
     settings = _load(group, name, "Settings")
     schema = _of(settings) if settings else {"type": "object", "properties": {}}
     return _told_by(schema, "type", name)
 
 
-def _channel(name: str) -> Schema:
+def _channel(name: str) -> JsonObject:
     """Return the schema of a channel: the common settings and those of its type."""
     schema = _typed("channels", name)
     return {**schema, "properties": {**schema["properties"], **_of(ChannelEntry)["properties"]}}
 
 
-def _dataset(connector: str) -> Schema:
+def _dataset(connector: str) -> JsonObject:
     """Return the schema of a dataset: the common settings and those of the connector."""
     ours, model = _of(DatasetEntry), _load("connectors", connector, "Dataset")
     ours["properties"]["timezone"].pop("default")  # it is the project's
-    added: Schema = _of(model) if model else {"properties": {}, "additionalProperties": True}
+    added: JsonObject = _of(model) if model else {"properties": {}, "additionalProperties": True}
     return {
         "title": f"dataset of a source of type {connector}",
         "type": "object",
@@ -75,7 +73,7 @@ def _dataset(connector: str) -> Schema:
     }
 
 
-def _rule(kind: str) -> Schema:
+def _rule(kind: str) -> JsonObject:
     model = _load("rules", kind, "Settings")
     if model is None:
         return _told_by({"type": "object", "properties": {}}, "kind", kind)
@@ -86,7 +84,7 @@ def _rule(kind: str) -> Schema:
     return _told_by(schema, "kind", kind)
 
 
-def _preset() -> Schema:
+def _preset() -> JsonObject:
     """Return the schema of a rule that uses a preset; its other settings are those of the preset's kind."""
     choices = [{"enum": [PREFIX + name for name in names()]}]
     use = {"anyOf": choices, "description": "A preset to take settings from."}
@@ -97,7 +95,7 @@ def _preset() -> Schema:
     return {"title": "preset", "type": "object", "required": ["use"], "properties": {"use": use, "columns": columns}}
 
 
-def _clean(description: str) -> Schema:
+def _clean(description: str) -> JsonObject:
     """Return the schema of `clean`, selected by `action`."""
     models = {name: _load("actions", name, "Settings") for name in Kinds("actions")}
     schemas = [_told_by(_of(model), "action", name) for name, model in models.items() if model is not None]
@@ -106,7 +104,7 @@ def _clean(description: str) -> Schema:
     return {"description": description, **_any_of(schemas)}
 
 
-def _told_by(schema: Schema, key: str, name: str) -> Schema:
+def _told_by(schema: JsonObject, key: str, name: str) -> JsonObject:
     properties = {key: {"const": name}, **{k: v for k, v in schema["properties"].items() if k != key}}
     required = [key, *(k for k in schema.get("required", ()) if k != key)]
     return {**schema, "title": name, "properties": properties, "required": required}
@@ -122,16 +120,16 @@ def _load(group: str, name: str, attribute: str) -> type[BaseModel] | None:
     return model
 
 
-def _any_of(schemas: list[Schema]) -> Schema:
+def _any_of(schemas: list[JsonObject]) -> JsonObject:
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
-def _of(model: type[BaseModel]) -> Schema:
+def _of(model: type[BaseModel]) -> JsonObject:
     written = model.model_json_schema(by_alias=True)
     return _plain(written, written.get("$defs", {}))
 
 
-def _plain(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
+def _plain(schema: JsonObject, definitions: Mapping[str, JsonObject]) -> JsonObject:
     """Remove references, titles and nulls, and allow every way to write a scalar.
 
     Scalars are read as text, whatever type YAML gives them, and a variable may replace a number.
@@ -158,17 +156,17 @@ def _plain(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
     return _as_written(plain)
 
 
-def _as_written(schema: Schema) -> Schema:
+def _as_written(schema: JsonObject) -> JsonObject:
     kind = schema.get("type")
     if kind == "string" and not schema.keys() & {"enum", "const", "pattern"}:
         return {**schema, "type": ["string", "number", "boolean"]}
     if kind in ("integer", "number", "boolean"):
         pattern = _BOOLEAN_AS_TEXT if kind == "boolean" else _NUMBER_AS_TEXT
         text = {"type": "string", "pattern": pattern}
-        described: Schema = {key: schema[key] for key in ("description", "default", "examples") if key in schema}
+        described: JsonObject = {key: schema[key] for key in ("description", "default", "examples") if key in schema}
         return {**described, "anyOf": [_without(schema, *described), text]}
     return schema
 
 
-def _without(schema: Schema, *keys: str) -> Schema:
+def _without(schema: JsonObject, *keys: str) -> JsonObject:
     return {key: value for key, value in schema.items() if key not in keys}

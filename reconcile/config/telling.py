@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, mod
 
 from reconcile.config.cleaning import Days, TimeOfDay
 from reconcile.config.values import Names, parse_limit
+from reconcile.documents import JsonObject
 from reconcile.schedule.maintenance import DAYS, Window, minute
 from rules.document.mistakes import short
 from rules.models import Duration, Severity, SeverityField, Strict
@@ -74,7 +75,7 @@ class DigestEntry(_Passing):
 
 
 class EscalationEntry(Strict):
-    """What happens if nobody decides about findings that the channel was told."""
+    """The escalation of findings that stay undecided after the channel got them."""
 
     after: Longer = Field(description="How long the channel has to decide.")
     to: str = Field(description="The channel to notify then.")
@@ -91,7 +92,7 @@ def _digest(value: Any) -> Any:
     return {} if value == "daily" else value
 
 
-def _schema(short: dict[str, Any], model: type[Strict]) -> WithJsonSchema:
+def _schema(short: JsonObject, model: type[Strict]) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [short, model.model_json_schema(by_alias=True)]})
 
 

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from reconcile.config.secrets import hide_in_addresses, refers_to_secret, without_references
 from reconcile.config.sections import HIDDEN, SECTIONS, Sections
 from reconcile.config.settings import JobEntry, TopSettings
+from reconcile.documents import JsonObject
 from reconcile.plugins import Kinds
 from rules.document.reading import known_keys, wants_secret
 from rules.document.tree import Data, Entry, ListNode, MapNode, Node, ScalarNode, data, locate, walk
@@ -25,7 +26,7 @@ from rules.document.tree import Data, Entry, ListNode, MapNode, Node, ScalarNode
 
 def canonical(sections: Sections) -> str:
     """Return one line of JSON: resolved values without secrets, comments, order of keys or division into files."""
-    settings: dict[str, Any] = {
+    settings: JsonObject = {
         section: {name: _shown(entry.node, model_of(section, entry)) for name, entry in entries.items()}
         for section, entries in sections.named.items()
         if entries

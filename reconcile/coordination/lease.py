@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reconcile.documents import JsonObject
 from reconcile.errors import Failed
 from reconcile.store import Store, StoreError, Transaction, leases
 from reconcile.store.errors import StoreReplaced
@@ -66,7 +67,7 @@ class Owner:
     def from_json(cls, value: Any) -> Owner:
         return cls(**value)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return asdict(self)
 
     def is_here(self) -> bool:

@@ -19,7 +19,7 @@ from rules.groups.detection import Detection
 from rules.kinds.base import Rule
 
 _MANY_MORE = 0.1
-"""The growth of the share of skipped records from which a fall of the number of groups is not taken for progress."""
+"""If the share of skipped records grows by this, fewer groups are not progress: they may only be unread."""
 
 
 FEW = 20

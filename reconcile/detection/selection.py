@@ -15,7 +15,7 @@ from rules.groups.detection import Detection
 from rules.kinds.base import Conditional, Fitted
 
 Selection = Mapping[str, Sequence[Comparison]]
-"""For each dataset, comparisons of which none is false for a record that the rule compares."""
+"""For each dataset, comparisons that rule records out: the rule compares no record for which one of them is false."""
 
 
 def selection(fitted: Fitted, subjects: Subjects, slot: dt.datetime) -> Selection:

@@ -6,7 +6,6 @@ import datetime as dt
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from connectors.base import Replicated
 from connectors.errors import ConnectorError, SourceUnavailable
@@ -19,6 +18,7 @@ from reconcile.detection.detect import RuleDoesNotFit
 from reconcile.detection.examples import example_mistakes
 from reconcile.detection.proposals import compared_as_text, proposals
 from reconcile.detection.subject import Subject, Subjects
+from reconcile.documents import JsonObject
 from reconcile.errors import Failed, Wrong
 from reconcile.journal import ownership
 from reconcile.runs.history import in_words
@@ -49,7 +49,7 @@ class Look:
     def wrong(self) -> bool:
         return self.code != _OK
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {"subject": self.subject, "ok": not self.wrong, "sentence": self.sentence}
 
 

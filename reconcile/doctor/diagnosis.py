@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from reconcile.app import Application
+from reconcile.documents import JsonObject
 from reconcile.store import Transaction
 
 State = Literal["ok", "warning", "error"]
@@ -20,7 +21,7 @@ class Diagnosis:
     state: State
     sentence: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {"subject": self.subject, "state": self.state, "sentence": self.sentence}
 
 

@@ -1,4 +1,4 @@
-"""What people handled outside Reconcile, which is at risk no more. Pure.
+"""Records that people handled outside Reconcile: their surplus is no longer at risk. Pure.
 
 A decision that something was handled belongs to records: their surplus is not at risk, in whatever finding they are.
 Its money belongs to the decision: it stays handled when records leave, and goes with the finding that takes in another.
@@ -21,7 +21,7 @@ from rules.groups.group import Group
 def keeper_of(records: Sequence[str], pairs: Collection[Pair]) -> str:
     """Return the record of a group that stays: the rule's keeper, the first one, unless others were handled.
 
-    Who handled records kept one of them, so what joins is surplus beside that, also if the rule would keep it.
+    A person who handled records kept one of them. So a record that joins is surplus, even if the rule would keep it.
     """
     handled = {record for pair in pairs for record in pair}
     return next((record for record in records if record in handled), records[0])

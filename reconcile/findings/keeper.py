@@ -23,8 +23,8 @@ CHOOSABLE = (State.OPEN, State.AWAITING, State.SNOOZED, State.STALE, State.FAILE
 def as_chosen(finding: Finding) -> Finding:
     """Return a stored finding with the chosen record as its keeper; the others stay in the rule's order.
 
-    Of several chosen records it is the one that was chosen in this finding, or else the last one. Who handled records
-    of it kept one of them.
+    Of several chosen records it is the one that was chosen in this finding, or else the last one. A person
+    who handled records of the finding kept one of them.
     """
     chosen = [n for n, member in enumerate(finding.members) if member.chosen_by is not None]
     if not chosen and finding.handled_pairs and finding.keeper is not None:

@@ -70,7 +70,7 @@ def parts(groups: Iterable[Group], known: Iterable[Outline], *, by_records: bool
 
 
 def slices(groups: Iterable[Group], *, most: int = MOST) -> Iterator[list[Group]]:
-    """Yield groups of which each has a key of its own, and which continue no finding, in parts of so many records."""
+    """Yield groups that continue no finding, each with a key of its own, in parts of so many records."""
     part: list[Group] = []
     size = 0
     for group in groups:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from reconcile.documents import JsonObject
 from reconcile.findings.identity import dataset_of, decode, encode, id_of, judged_values, member_name, public
 from rules.groups.group import Difference, Group, Member, Nearby
 from rules.groups.repetition import Repetition
@@ -37,7 +38,7 @@ PARTS = (
     "beside",
     HANDLED_MONEY,
 )
-"""The names that `written` may use; a finding that is found again gets them anew."""
+"""The names that `written` may use; a finding that is found again gets new ones."""
 PEAKS = "peaks"
 """The largest extents of a discrepancy since it was new or came back."""
 MISSING = "@missing"
@@ -64,10 +65,10 @@ class GroupParts:
     repetition: Repetition | None = None
 
 
-def written(group: Group, datasets: Sequence[str]) -> dict[str, Any]:
+def written(group: Group, datasets: Sequence[str]) -> JsonObject:
     """Return the parts of a group for the payload; `datasets` are those whose records its rule's
     groups hold."""
-    parts: dict[str, Any] = {"span": [encode(end) for end in group.span] if group.span else None}
+    parts: JsonObject = {"span": [encode(end) for end in group.span] if group.span else None}
     parts |= {"datasets": list(datasets)} if len(datasets) > 1 else {}
     if group.form != DUPLICATE:
         parts["form"] = group.form
@@ -166,7 +167,7 @@ def peaks(payload: Mapping[str, Any], money: Mapping[str, str]) -> dict[str, Dec
     return extents({currency: abs(Decimal(amount)) for currency, amount in money.items()}, read(payload).differences)
 
 
-def with_peaks(parts: Mapping[str, Any], group: Group, former: Mapping[str, Decimal]) -> dict[str, Any]:
+def with_peaks(parts: Mapping[str, Any], group: Group, former: Mapping[str, Decimal]) -> JsonObject:
     """Return the parts with the peaks of a group that has extents: these, or the former ones that are larger."""
     if not (sizes := extents_of(group)):
         return dict(parts)
@@ -181,12 +182,12 @@ def encoded(values: Mapping[str, Value]) -> list[Any]:
     return [[column, encode(value)] for column, value in values.items()]
 
 
-def _nearby(group: Group) -> dict[str, Any]:
+def _nearby(group: Group) -> JsonObject:
     nearest = [[member_name(record), encoded(record.values), encode(record.at)] for record in group.nearby]
     return {"nearby": {"records": group.nearby_records, "nearest": nearest}} if nearest else {}
 
 
-def _links(group: Group) -> dict[str, Any]:
+def _links(group: Group) -> JsonObject:
     """Return the links between records that are stored: each once, in order."""
     if not group.links:
         return {}

@@ -11,6 +11,7 @@ from typing import Any
 
 from connectors.calls import Call
 from connectors.target import Cell, Cells, Change, Reference, RowName
+from reconcile.documents import JsonObject
 
 FORM = "reconcile/plan/1"
 
@@ -113,7 +114,7 @@ def salt_of(key: bytes, finding: str) -> str:
     return hmac.digest(key, f"reconcile/plan-salt/1|{finding}".encode(), "sha256").hex()[:32]
 
 
-def to_json(plan: Plan) -> dict[str, Any]:
+def to_json(plan: Plan) -> JsonObject:
     """Plain JSON for `from_json`, which returns the same plan."""
     fields = dict(vars(plan))
     fields["operations"] = [dict(vars(operation)) for operation in plan.operations]
@@ -205,7 +206,7 @@ def from_json(fields: Mapping[str, Any]) -> Plan:
     return Plan(**{**fields, **parsed})
 
 
-def change_to_json(change: Change) -> dict[str, Any]:
+def change_to_json(change: Change) -> JsonObject:
     before, after = (None if cells is None else dict(cells) for cells in (change.before, change.after))
     unsure = {"unsure": change.unsure} if change.unsure else {}
     return {"row": _name_to_json(change.row), "before": before, "after": after, "role": change.role, **unsure}
@@ -216,11 +217,11 @@ def change_from_json(fields: Mapping[str, Any]) -> Change:
     return Change(_name(fields["row"]), _cells(fields["before"]), _cells(fields["after"]), fields["role"], unsure)
 
 
-def _call_to_json(call: Call) -> dict[str, Any]:
+def _call_to_json(call: Call) -> JsonObject:
     return {**vars(call), "row": _name_to_json(call.row)}
 
 
-def _name_to_json(row: RowName) -> dict[str, Any]:
+def _name_to_json(row: RowName) -> JsonObject:
     return {"table": row.table, "key": row.key}
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from notifications.base import Ours
 from notifications.wording.words import plural
+from reconcile.documents import JsonObject
 from reconcile.findings.identity import public
 from rules.engines.base import ADDS_NOTHING
 from rules.groups.detection import BalanceLine
@@ -240,7 +241,7 @@ def changed_nothing(outcome: Outcome) -> bool:
     return not any((*moved, *carried_out, *obstacles, cleaning.of_before, cleaning.of_killed))
 
 
-def to_json(result: RunSummary | Outcome | CleaningResult) -> dict[str, Any]:
+def to_json(result: RunSummary | Outcome | CleaningResult) -> JsonObject:
     """Return a result as plain JSON, as the store keeps it and as reports show it."""
     shown = ((each.name, getattr(result, each.name), _default(each)) for each in fields(result))
     return {name: _plain(value) for name, value, default in shown if value != default}

@@ -115,7 +115,7 @@ def satisfied(tx: Transaction, plan: StoredPlan, *, adding: Holders | None = Non
 
 
 def held_in_common(tx: Transaction, plan: StoredPlan, by: str, system: str | None) -> str | None:
-    """Return why the approvals of a plan count as those of one person, if they are of several; None otherwise.
+    """Return why a plan's approvals by several people count as those of one person; None otherwise.
 
     The newest one is that of this transaction, `by` a person.
     """

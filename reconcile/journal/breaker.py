@@ -1,10 +1,10 @@
 """A circuit breaker per target, in the store: shared by all workers, and the same after a restart.
 
 Consecutive infrastructure failures open it; then nothing is sent, which costs no plan an attempt, until a cool-down is
-over and one worker, by compare-and-set, sends one probe. A failure that only a person can fix opens it at once, and
-people are told at once; it is probed seldom, so that cleaning goes on by itself once the cause is gone, and a person
-may close it. A source that refuses cleaning, as one that another state cleans, has a breaker of its own: it is asked
-again after longer and longer waits, and people are told at once. Retries are limited to a tenth of the requests of a
+over and one worker, by compare-and-set, sends one probe. A failure that only a person can fix opens it at once and is
+reported at once; it is probed seldom, so that cleaning continues by itself once the cause is gone, and a person may
+close it. A source that refuses cleaning, such as one that another state cleans, has a breaker of its own: it is asked
+again after longer and longer waits, and is reported at once. Retries are limited to a tenth of the requests of a
 minute (at least three), so they never cause overload. A request is a batch of plans.
 """
 

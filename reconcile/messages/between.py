@@ -25,7 +25,7 @@ LONGEST = dt.timedelta(minutes=5)
 
 
 def is_due(tx: Transaction) -> bool:
-    """Return True if there is news that is told now, unless a run of its job tells it."""
+    """Return True if news is due to be sent now, unless a run of its job sends it."""
     span = cleaning_news.span(tx)
     return span is not None and (tx.now - span[1] >= SETTLED or tx.now - span[0] >= LONGEST)
 
@@ -51,7 +51,7 @@ def tell(tx: Transaction, project: Project) -> list[str]:
 
 
 def tell_others(tx: Transaction, project: Project, job: JobConfig, news: Sequence[CleaningNews]) -> list[str]:
-    """Queue the news that this job tells for channels that hear of its rules only from other jobs."""
+    """Queue this job's news for channels that get the findings of its rules only from other jobs."""
     jobs: dict[str, tuple[JobConfig, list[str]]] = {}
     for sharing_job in project.jobs.values():
         shared = [name for name in sharing_job.rules if name in job.rules and name in project.rules]
@@ -103,7 +103,7 @@ def _queue(
 
 
 def _failures(tx: Transaction, project: Project, channel: str, rules: Sequence[str]) -> tuple[News, News]:
-    """Return the findings of these rules with a cleaning, and those with an undo, that failed and was not told yet."""
+    """Return the findings whose cleaning failed, and those whose undo failed, that were not reported yet."""
     most = project.channels[channel].settings.most_groups
     fits = partial(routing.is_large_enough, project, channel)
     failed = stored_findings.unnotified(tx, channel, rules, states=(State.FAILED, State.QUARANTINED), fits=fits)

@@ -12,12 +12,13 @@ import hashlib
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from notifications.base import DeliveryReceipt, Notice, Resumable, Updatable
 from notifications.errors import CannotBeAsked, ChannelError, DeliveryReaction, DeliveryUnknown, PartlySent
 from reconcile.config.settings import Project
 from reconcile.coordination.lease import Owner, is_dead
+from reconcile.documents import JsonObject
 from reconcile.messages import living
 from reconcile.messages.outbox import MESSAGES, enqueue, log, notice_of
 from reconcile.schedule import retry
@@ -294,7 +295,7 @@ class _Delivery:
         requested = None if error.retry_after is None else dt.timedelta(seconds=min(error.retry_after, 86_400.0))
         decision = retry.decide(claim.message, claim.attempts - 1, self._policy, requested)
         attempts_left = max(self._policy.attempts - claim.attempts, 0)
-        body: dict[str, Any] = {"channel": claim.channel, "run": claim.run, "class": type(error).__name__}
+        body: JsonObject = {"channel": claim.channel, "run": claim.run, "class": type(error).__name__}
         body |= {"outcome_unknown": outcome_unknown, "attempts_left": attempts_left, **decision.to_json()}
         with self._store.begin() as tx:
             next_at = tx.now + decision.delay

@@ -1,7 +1,7 @@
 """Tell people that the state can't be written: straight through their channels, because the outbox is in the state.
 
 Of the processes of a host one tells the beginning: the one that locks the key file, which needs no space on the disk.
-The end is an ordinary message, in the transaction that records the trouble: whoever records it first tells it.
+The end is an ordinary message, in the transaction that records the trouble: the first to record it reports it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rules.values import canonical_instant
 
 SUBJECT = "state"
 LASTS = 15.0
-"""Seconds of failing writes after which people are told."""
+"""Seconds of failing writes after which a message is sent."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 300.0
 _HEADLINE = "Reconcile can't save anything, so no job runs"
 _END = "Reconcile can save again, and jobs continue. Due times that were missed are recorded."
@@ -82,7 +82,7 @@ class StateTrouble:
             fcntl.flock(self._key_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        except OSError:  # it can't be read, or its disk has no locks: better told twice than never
+        except OSError:  # it can't be read, or its disk has no locks: better reported twice than never
             return True
         return True
 

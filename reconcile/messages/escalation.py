@@ -1,4 +1,4 @@
-"""Findings that nobody decided about in time: told to another channel, once for each time they were told."""
+"""Report findings that stay undecided for too long to another channel: once after each message about them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_due(tx: Transaction, project: Project) -> bool:
 
 
 def tell(tx: Transaction, project: Project, rules: Collection[str]) -> list[str]:
-    """Queue a message about undecided findings of these rules for each channel that is told then; return their ids.
+    """Queue a message about undecided findings of these rules for each channel to escalate to; return their ids.
 
     Findings are undecided until a person decides about them, or they are assigned. They count from the delivery of the
     message about them. A process at a time does this for a rule.

@@ -1,8 +1,8 @@
 """Living messages: a sent message shows what became of its findings, and who decided.
 
-What a message shows is compared with its findings as they are now; whoever sees a difference claims the message under a
-fence, so that one process updates it, and the last update shows the last state. Nothing has to be remembered for that:
-a kill leaves a difference, and the next delivery sees it.
+A message is compared with the current state of its findings. The process that sees a difference claims the message
+under a fence, so that one process updates it, and the last update shows the last state. Nothing has to be remembered
+for that: a kill leaves a difference, and the next delivery sees it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import hmac
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TypedDict
 
-from notifications.base import GroupNotice, Notice, Updatable
+from notifications.base import GroupNotice, Notice, RecordNotice, Updatable
 from notifications.errors import ChannelError, DeliveryReaction
 from notifications.wording import words
 from reconcile.config.settings import Project
@@ -173,7 +173,8 @@ def current(tx: Transaction, project: Project, notice: Notice, show: Collection[
         if finding is None:
             return replace(group, proof=None, outcome="no longer kept", approvals=None)
         plan = waiting.get(group.finding)
-        group = replace(group, **kept.get(group.finding, {}))
+        if group.finding in kept:
+            group = replace(group, **kept[group.finding])
         outcome = _outcome(finding, group.form, project)
         changed = replace(group, version=finding.version, outcome=outcome, **plan_facts(plan))
         changed = replace(changed, approvals=in_words(given.get(group.finding)))
@@ -186,12 +187,23 @@ def current(tx: Transaction, project: Project, notice: Notice, show: Collection[
     return _each_group(notice, now)
 
 
-def _kept(project: Project, finding: Finding, show: Collection[str]) -> dict[str, Any]:
+class KeptRecords(TypedDict):
+    keeper: str
+    surplus: tuple[str, ...]
+    kept_by: str | None
+    display: tuple[RecordNotice, ...]
+
+
+def _kept(project: Project, finding: Finding, show: Collection[str]) -> KeptRecords:
     """Return the keeper and the surplus as fields of a notice: a button must not approve another plan than it names."""
     hidden = Hidden.of(project, finding.dataset, finding.rule, show)
     names = hidden.names(finding.members, finding.datasets)
-    shown = {"display": records.displayed(project, finding, hidden)}
-    return {"keeper": next(iter(names), ""), "surplus": tuple(names[1:]), "kept_by": finding.kept_by} | shown
+    return {
+        "keeper": next(iter(names), ""),
+        "surplus": tuple(names[1:]),
+        "kept_by": finding.kept_by,
+        "display": records.displayed(project, finding, hidden),
+    }
 
 
 def _outcome(finding: Standing, form: str, project: Project) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import islice
-from typing import Any
+from typing import TypedDict
 
 from notifications.base import MASK, BalanceNotice, DifferenceNotice, GroupNotice, RuleNotice
 from notifications.wording.words import plural
@@ -112,7 +112,13 @@ def _described(letter: Letter, rule: Rule, news: RuleNews) -> RuleNotice:
     )
 
 
-def plan_facts(plan: WaitingPlan | None) -> dict[str, Any]:
+class PlanFacts(TypedDict):
+    plan_hash: str | None
+    plan_does: str | None
+    plan_expires: dt.datetime | None
+
+
+def plan_facts(plan: WaitingPlan | None) -> PlanFacts:
     """Return what a GroupNotice says of the plan that waits for approval."""
     if plan is None:
         return {"plan_hash": None, "plan_does": None, "plan_expires": None}

@@ -9,7 +9,7 @@ import datetime as dt
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypedDict
 
 from notifications.base import (
     NOT_UNDONE,
@@ -161,9 +161,25 @@ def _plan(news: CleaningNews) -> PlanNotice:
     return PlanNotice(news.finding, what, "" if news.is_undo else verb_of(news.action).does(records), why)
 
 
-def _results(letter: Letter, results: RuleOutcomes) -> dict[str, Any]:
+class CleaningCounts(TypedDict):
+    """What a CleaningNotice says of cleanings that ended, or wait for a run."""
+
+    cleaned: int
+    undone: int
+    waiting: int
+    undos_waiting: int
+    waits_for: str | None
+    undo: str | None
+    plans: tuple[PlanNotice, ...]
+    stale: int
+    expired: int
+    void: int
+    withdrawn: int
+
+
+def _results(letter: Letter, results: RuleOutcomes) -> CleaningCounts:
     counts, undos = results.counts, results.undos
-    ended = {what: counts[what] + undos[what] for what in ("stale", "expired", "void", "withdrawn")}
+    ended = counts + undos
     waits_for = " ".join(f"{why.rstrip('.')}." for why in results.waits_for) if letter.tells_why else ""
     return {
         "cleaned": counts["done"],
@@ -173,7 +189,10 @@ def _results(letter: Letter, results: RuleOutcomes) -> dict[str, Any]:
         "waits_for": waits_for or None,
         "undo": "; ".join(results.undo) or None,
         "plans": tuple(map(_plan, results.first)),
-        **ended,
+        "stale": ended["stale"],
+        "expired": ended["expired"],
+        "void": ended["void"],
+        "withdrawn": ended["withdrawn"],
     }
 
 

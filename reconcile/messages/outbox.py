@@ -95,7 +95,7 @@ def blanked(tx: Transaction, content: Any) -> dict[str, str]:
 
 
 def undelivered_failures(tx: Transaction, channel: str, job: str, *, outcome_unknown: bool) -> list[FailureNotice]:
-    """Return the failures in given-up messages of the job that no later message told the channel.
+    """Return the failures in given-up messages of the job that no later message reported to the channel.
 
     With `outcome_unknown` also those that may have arrived. The content of a blanked message counts as delivered.
     """

@@ -1,4 +1,4 @@
-"""What became of cleanings: counts for the messages of a job, from the news that nobody was told yet."""
+"""Outcomes of cleanings: counts for the messages of a job, from the news that was not reported yet."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ FIRST = 5
 
 @dataclass
 class RuleOutcomes:
-    """What became of a rule's plans: numbers by their `what`, those of undos apart, how to undo what was done, why the
-    others wait, and the `first` of them."""
+    """Outcomes of a rule's plans: counts by `what`, for undos separately, the commands that undo cleanings, the reasons
+    why plans wait, and the `first` outcomes."""
 
     counts: Counter[str] = field(default_factory=Counter)
     undos: Counter[str] = field(default_factory=Counter)
@@ -48,7 +48,7 @@ class RuleOutcomes:
 
 
 class Outcomes:
-    """What became of cleanings, by rule."""
+    """Outcomes of cleanings, by rule."""
 
     def __init__(self, news: Iterable[CleaningNews] = ()) -> None:
         self._rules: dict[str, RuleOutcomes] = defaultdict(RuleOutcomes)

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from notifications.base import MASK
+from reconcile.documents import JsonObject
 from reconcile.findings.chosen_values import by_record
 from reconcile.findings.identity import is_of_content, public
 from reconcile.findings.payload import DUPLICATE
@@ -24,7 +25,7 @@ Roles = Sequence[tuple[str, Named]]
 _SIDES = ("left", "right")
 
 
-def outcome_json(outcome: Outcome, hidden: Hidden) -> dict[str, Any]:
+def outcome_json(outcome: Outcome, hidden: Hidden) -> JsonObject:
     """Return a rule's part of a report; its sums are masked if its amounts are."""
     shown = to_json(outcome)
     if not isinstance(outcome, RuleResult):
@@ -35,7 +36,7 @@ def outcome_json(outcome: Outcome, hidden: Hidden) -> dict[str, Any]:
     return shown
 
 
-def foreseen_json(finding: Foreseen, hidden: Hidden) -> dict[str, Any]:
+def foreseen_json(finding: Foreseen, hidden: Hidden) -> JsonObject:
     """Return a finding of a dry run."""
     group = finding.group
     shown = {
@@ -55,9 +56,9 @@ def foreseen_json(finding: Foreseen, hidden: Hidden) -> dict[str, Any]:
     return shown | _comparison(group.differences, group.reason, finding.datasets, hidden)
 
 
-def finding_json(finding: Finding, hidden: Hidden) -> dict[str, Any]:
+def finding_json(finding: Finding, hidden: Hidden) -> JsonObject:
     roles = [(member.role, member) for member in finding.members]
-    required: dict[str, Any] = {
+    required: JsonObject = {
         "id": finding.id,
         "rule": finding.rule,
         "kind": finding.kind,
@@ -103,14 +104,14 @@ def _optional(finding: Finding, hidden: Hidden) -> Iterator[tuple[str, Any]]:
     yield from _nearby(finding.nearby, finding.nearby_records, finding.datasets, hidden).items()
 
 
-def _link(link: Link) -> dict[str, Any]:
+def _link(link: Link) -> JsonObject:
     """Return what joins two records; only a rule that words its evidence gives more than keys."""
     shown = {"records": [link.first, link.second], "keys": list(link.keys), "bridge": link.bridge}
     evidence = {"detail": link.detail or None, "weight": None if link.weight is None else public(link.weight)}
     return shown | {name: value for name, value in evidence.items() if value is not None}
 
 
-def chosen_values(finding: Finding, hidden: Hidden) -> list[dict[str, Any]]:
+def chosen_values(finding: Finding, hidden: Hidden) -> list[JsonObject]:
     """Return the columns whose value a person chose, by the record that gives it and the person."""
     return [
         {"columns": columns, "record": hidden.side(member.dataset).record(member.id), "by": by}
@@ -118,7 +119,7 @@ def chosen_values(finding: Finding, hidden: Hidden) -> list[dict[str, Any]]:
     ]
 
 
-def _group(roles: Roles, dataset: str, form: str, hidden: Hidden) -> dict[str, Any]:
+def _group(roles: Roles, dataset: str, form: str, hidden: Hidden) -> JsonObject:
     """Return the form and the records: keeper and surplus, or those of each role with their dataset, both sides of a
     comparison."""
     by_role: dict[str, list[Named]] = {}
@@ -130,7 +131,7 @@ def _group(roles: Roles, dataset: str, form: str, hidden: Hidden) -> dict[str, A
             role: [_record(member, dataset, hidden) for member in by_role.get(role, ())] for role in named
         }
     keeper = next(iter(by_role.get("keeper", ())), None)
-    shown: dict[str, Any] = {
+    shown: JsonObject = {
         "form": form,
         "keeper": hidden.side(keeper.dataset).record(keeper.id) if keeper else None,
         "surplus": [hidden.side(member.dataset).record(member.id) for member in by_role.get("surplus", ())],
@@ -140,7 +141,7 @@ def _group(roles: Roles, dataset: str, form: str, hidden: Hidden) -> dict[str, A
     return shown
 
 
-def _record(member: Named, dataset: str, hidden: Hidden) -> dict[str, Any]:
+def _record(member: Named, dataset: str, hidden: Hidden) -> JsonObject:
     """Return a record with its dataset, and its place or its values if it has no id."""
     side = hidden.side(member.dataset)
     shown = {"dataset": member.dataset or dataset, "id": side.record(member.id)}
@@ -157,7 +158,7 @@ def _records(members: Sequence[Named], finding: Finding, hidden: Hidden) -> list
 
 def _sums(
     key: Mapping[str, Value], datasets: Sequence[str], records: int, money: Mapping[str, Decimal], hidden: Hidden
-) -> dict[str, Any]:
+) -> JsonObject:
     return {
         "key": {column: hidden.of_key(column, public(value), datasets) for column, value in key.items()},
         "records": records,
@@ -167,16 +168,16 @@ def _sums(
 
 def _comparison(
     differences: Sequence[Difference], reason: str | None, datasets: Sequence[str], hidden: Hidden
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return the fields that differ, and why the form; empty without both."""
-    shown: dict[str, Any] = {"form_reason": reason} if reason else {}
+    shown: JsonObject = {"form_reason": reason} if reason else {}
     if differences:
         values = [(difference.column, *hidden.compared(difference, datasets)) for difference in differences]
         shown["differences"] = [{"column": column, "left": left, "right": right} for column, left, right in values]
     return shown
 
 
-def _nearby(nearest: Sequence[Nearby], records: int, datasets: Sequence[str], hidden: Hidden) -> dict[str, Any]:
+def _nearby(nearest: Sequence[Nearby], records: int, datasets: Sequence[str], hidden: Hidden) -> JsonObject:
     """Return the records near a group that its window left out, the nearest first; empty if there are none."""
     if not nearest:
         return {}
@@ -187,7 +188,7 @@ def _nearby(nearest: Sequence[Nearby], records: int, datasets: Sequence[str], hi
     return {"nearby": {"records": records, **shown, **_places(nearest, hidden)}}
 
 
-def _places(members: Sequence[Named], hidden: Hidden) -> dict[str, Any]:
+def _places(members: Sequence[Named], hidden: Hidden) -> JsonObject:
     """Return file and row of records without an id, else their values; empty if the records have ids."""
     if not members or not all(is_of_content(member.id) for member in members):
         return {}

@@ -12,6 +12,7 @@ from notifications.base import MASK, RecordNotice
 from notifications.wording import words
 from reconcile.config.link import address, columns_of
 from reconcile.config.settings import DatasetConfig, Project
+from reconcile.documents import JsonObject
 from reconcile.findings.identity import is_erased, public
 from reconcile.findings.shown import Finding, Foreseen, Named
 from reconcile.messages.personal import Hidden
@@ -110,14 +111,14 @@ def _readable(record: RecordView, fields: Sequence[str]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text not in ("", MASK)}
 
 
-def to_json(view: SideBySide) -> dict[str, Any]:
+def to_json(view: SideBySide) -> JsonObject:
     """Return the records as public JSON."""
     return {"fields": list(view.fields), "records": [_record_json(record, view.fields) for record in view.records]}
 
 
-def _record_json(record: RecordView, fields: Sequence[str]) -> dict[str, Any]:
+def _record_json(record: RecordView, fields: Sequence[str]) -> JsonObject:
     cells = {name: record.cells[name] for name in fields if name in record.cells}
-    shown: dict[str, Any] = {"role": record.role, "dataset": record.dataset, "id": list(record.id)}
+    shown: JsonObject = {"role": record.role, "dataset": record.dataset, "id": list(record.id)}
     if record.link is not None:
         shown["link"] = record.link
     values = {name: cell.value for name, cell in cells.items()}

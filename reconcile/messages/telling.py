@@ -107,7 +107,7 @@ class _Telling:
             yield self._queued(channel, notice, held)
 
     def _queued(self, channel: str, notice: Notice, held: Sequence[Notice]) -> str:
-        """Queue the message at its channel's time; held ones that it contains count as told with it."""
+        """Queue the message at its channel's time; held ones that it contains count as reported with it."""
         tx, project = self.tx, self.project
         hold = timing.hold(
             project.channels[channel].entry, project.timezone, tx.now, notice, stored_outbox.last_told(tx, channel)

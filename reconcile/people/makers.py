@@ -1,10 +1,10 @@
-"""Who else holds the credential that a person acts with: whoever set the password, or made the token, for them.
+"""The other holders of the credential that a person acts with: whoever set the password, or made the token, for them.
 
 They could act as this person, so `approval: two_person` counts both as one person. It ends when the owner changes the
 password in the console, which asks for the present one; a token stays its maker's.
 
-Whoever acted with a credential of another's making made what they made for that other person too: the entry that tells
-of a password or token names who held the credential it was made with.
+A person who acts with a credential that someone else made also acts for its maker: the log entry of a new password or
+token names everyone who held the credential that made it.
 """
 
 from __future__ import annotations

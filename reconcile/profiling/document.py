@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from notifications.wording.words import plural
+from reconcile.documents import JsonObject
 from reconcile.profiling.suggestion import Setting, SuggestedDataset, SuggestedRule, Suggestion
 from reconcile.profiling.trials import Choice, TooCommon
 from rules.kinds import BY_KEY
@@ -21,7 +22,7 @@ def text_of(suggestion: Suggestion) -> str:
     return "".join(f"{line}\n" for line in _lines(suggestion))
 
 
-def to_json(suggestion: Suggestion) -> dict[str, Any]:
+def to_json(suggestion: Suggestion) -> JsonObject:
     """Return the public JSON."""
     return {
         "yaml": text_of(suggestion),
@@ -30,7 +31,7 @@ def to_json(suggestion: Suggestion) -> dict[str, Any]:
     }
 
 
-def _json(dataset: SuggestedDataset) -> dict[str, Any]:
+def _json(dataset: SuggestedDataset) -> JsonObject:
     return {
         "dataset": dataset.name,
         "records": dataset.records,
@@ -55,16 +56,15 @@ def _lines(suggestion: Suggestion) -> Iterator[str]:
     yield f"# Suggested for {_name(suggestion.origin)}. Review it, then run `reconcile check`."
     for name, reason in suggestion.skipped:
         yield f"# Skipped {_name(name)}: {_comment(reason)}"
-    if suggestion.source is not None:
-        name, settings = suggestion.source
-        yield from ("version: 1", "sources:", f"  {_flow(name)}: {_flow(settings)}")
+    if (source := suggestion.source) is not None:
+        yield from ("version: 1", "sources:", f"  {_flow(source.name)}: {_flow(source.settings)}")
     if suggestion.datasets:
         yield "datasets:"
     for dataset in suggestion.datasets:
         yield from _dataset(dataset)
     if any(dataset.rules for dataset in suggestion.datasets):
         yield "rules:"
-    elif suggestion.source is not None:
+    elif source is not None:
         yield "# Write a rule: no likely key was found, and a configuration needs one."
     for dataset in suggestion.datasets:
         for rule in dataset.rules:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from reconcile.documents import JsonObject
 from reconcile.profiling.trials import Choice, TooCommon
 
 
@@ -43,13 +44,21 @@ class SuggestedDataset:
 
 
 @dataclass(frozen=True)
+class NewSource:
+    """A source that the configuration does not have yet."""
+
+    name: str
+    settings: JsonObject
+
+
+@dataclass(frozen=True)
 class Suggestion:
-    """All that is suggested. `source` is set if the configuration does not have it: its name and settings.
+    """All that is suggested. `source` is set if the configuration does not have it.
 
     `skipped` are datasets that could not be read, each with a sentence.
     """
 
     origin: str
     datasets: Sequence[SuggestedDataset]
-    source: tuple[str, dict[str, Any]] | None = None
+    source: NewSource | None = None
     skipped: Sequence[tuple[str, str]] = field(default=())

@@ -20,7 +20,7 @@ from reconcile.detection.detect import Budget, RuleUnchecked
 from reconcile.errors import Wrong
 from reconcile.plugins import Kinds
 from reconcile.profiling.profiler import Order, Profiler, free, slug
-from reconcile.profiling.suggestion import SuggestedDataset, Suggestion
+from reconcile.profiling.suggestion import NewSource, SuggestedDataset, Suggestion
 from rules.document.mistakes import suggestion
 from rules.engines.base import Stop, Unanswerable
 
@@ -44,7 +44,7 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Target:
-    """A source with the datasets to profile. `entry` is the source's name and settings if no configuration has it.
+    """A source with the datasets to profile. `entry` is set if no configuration has the source.
 
     `dropped` counts datasets beyond the limit.
     """
@@ -52,7 +52,7 @@ class Target:
     origin: str
     source: Source
     orders: Sequence[Order | Unreadable]
-    entry: tuple[str, dict[str, Any]] | None = None
+    entry: NewSource | None = None
     dropped: int = 0
     taken: frozenset[str] = field(default=frozenset())
 
@@ -128,7 +128,7 @@ def of_file(name: str) -> Target:
             is_dataset = path.name in source.datasets() or (is_pattern(path) and "path" not in settings)
             names = [path.name] if is_dataset else source.candidates()
             orders, dropped = _orders(source, names, {}, {})
-            return Target(name, source, orders, (kind, dict(settings)), dropped)
+            return Target(name, source, orders, NewSource(kind, dict(settings)), dropped)
     raise NothingToProfile(f"{name!r} is not a file of a known type, such as .csv, .json, .parquet, .xlsx or .sqlite")
 
 

@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 from reconcile.config.settings import Project
+from reconcile.documents import JsonObject
 from reconcile.findings.results import Outcome, RuleFailure, RuleResult, RunSummary
 from reconcile.findings.shown import Finding, Foreseen
 from reconcile.messages import records
@@ -149,18 +149,14 @@ class RunReport:
         """Return True if a finding at or above that severity is open."""
         return self.worst_open is not None and self.worst_open >= severity
 
-    def to_json(
-        self, hidden: Callable[[str, str], Hidden] = _show_all, project: Project | None = None
-    ) -> dict[str, Any]:
+    def to_json(self, hidden: Callable[[str, str], Hidden] = _show_all, project: Project | None = None) -> JsonObject:
         """Return the report as plain JSON; `hidden` are the hidden columns of a dataset and rule.
 
         With the `project`, a dry run shows the records of datasets with `display` side by side.
         """
         return self.to_stream(hidden, project) | {"findings": list(self._findings(hidden, project))}
 
-    def to_stream(
-        self, hidden: Callable[[str, str], Hidden] = _show_all, project: Project | None = None
-    ) -> dict[str, Any]:
+    def to_stream(self, hidden: Callable[[str, str], Hidden] = _show_all, project: Project | None = None) -> JsonObject:
         """Return the same with an iterator of findings, to write them one by one; it can be read once."""
         optional = {
             "repeated": self.repeated or None,
@@ -180,7 +176,7 @@ class RunReport:
             "findings": self._findings(hidden, project) if self.findings else [],
         } | {name: value for name, value in optional.items() if value is not None}
 
-    def _findings(self, hidden: Callable[[str, str], Hidden], project: Project | None) -> Iterator[dict[str, Any]]:
+    def _findings(self, hidden: Callable[[str, str], Hidden], project: Project | None) -> Iterator[JsonObject]:
         hidden_of = cache(hidden)
         for finding in self.findings:
             masked = hidden_of(finding.dataset, finding.rule)

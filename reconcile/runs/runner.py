@@ -22,6 +22,7 @@ from reconcile.cleaning.planning.binding import binding_of
 from reconcile.coordination import clock, lease, pauses, releases
 from reconcile.detection import plausible
 from reconcile.detection.detect import Detected, Share
+from reconcile.documents import JsonObject
 from reconcile.findings import results
 from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult, RunSummary
@@ -413,7 +414,7 @@ class _Run:
         return stored_findings.worst(tx, criteria) if rules else None
 
 
-def _beginning(run: stored.RunRow) -> dict[str, Any]:
+def _beginning(run: stored.RunRow) -> JsonObject:
     """Return what the log tells of a run's beginning. The entry of its end tells it, so most runs have one entry."""
     times = {"slot": slots.slot_text(run.slot), "started": slots.slot_text(run.started)}
     body = {"run": run.id, "job": run.job, "attempt": run.attempt, "release": run.release, "trigger": run.trigger}

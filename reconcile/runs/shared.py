@@ -85,7 +85,7 @@ class SharedReads:
         )
 
     def _needed_by_others(self, rule: Rule, place: Place) -> Iterator[tuple[Sequence[str], Sequence[Comparison]]]:
-        """Yield the columns that each of the run's other rules reads from that place, and of which records."""
+        """Yield, for each of the run's other rules, the columns that it reads from that place, and the records."""
         for name in self.rules:
             reader = self.project.rules[name]
             if name == rule.name or place not in (Place.of(self.project, dataset) for dataset in reader.datasets):

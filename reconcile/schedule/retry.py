@@ -10,8 +10,9 @@ import datetime as dt
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
+from reconcile.documents import JsonObject
 from rules.values import canonical_instant
 
 _MICROSECOND = dt.timedelta(microseconds=1)
@@ -70,7 +71,7 @@ class RetryDelay:
     retry_after: dt.timedelta | None
     delay: dt.timedelta
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The fields for the audit log, in seconds rounded to the microsecond."""
         retry_after = None if self.retry_after is None else self.retry_after.total_seconds()
         return {

@@ -1,6 +1,6 @@
-"""The duties of `serve` that fail: logged when it begins and every few minutes, and told as a trouble if it lasts.
+"""The duties of `serve` that fail: logged when it begins and every few minutes, and reported as a trouble if it lasts.
 
-A failure of the state itself is told without the state; see `reconcile.messages.direct`.
+A failure of the state itself is reported without the state; see `reconcile.messages.direct`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reconcile.store.failing import Failing
 REPEAT = 300.0
 """Seconds between two log lines about the same failure."""
 LASTS = 60.0
-"""Seconds of failing after which people are told."""
+"""Seconds of failing after which a message is sent."""
 _SUBJECT = "duty:"
 
 log = structlog.get_logger("reconcile")
@@ -88,7 +88,7 @@ class Duties:
         self._told = set(lasting)
 
     def adopt(self, store: Store) -> None:
-        """Take over the troubles of duties that an earlier process reported, so that their end is told."""
+        """Take over the troubles of duties that an earlier process reported, so that their end is reported."""
         with store.read() as tx:
             subjects = [trouble.subject for trouble in stored.ongoing(tx)]
         self._told |= {subject.removeprefix(_SUBJECT) for subject in subjects if subject.startswith(_SUBJECT)}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import Any
 
 from reconcile.config.settings import JobConfig
 from reconcile.coordination import pauses
 from reconcile.coordination.pauses import Pause
+from reconcile.documents import JsonObject
 from reconcile.schedule.slots import slot_text
 from reconcile.service import scheduler
 from reconcile.store import Transaction, slots, triggers
@@ -26,7 +26,7 @@ class JobView:
     last_success: dt.datetime | None
     pause: Pause | None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {
             "job": self.name,
             "when": self.when,

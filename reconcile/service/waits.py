@@ -1,4 +1,4 @@
-"""What cleaning waits for, in the log of `serve`: one line when a wait begins and one when it ends."""
+"""The reasons why cleaning waits, in the log of `serve`: one line when a wait begins and one when it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of plans and was not told yet. Each plan has at most one row: what it came to last."""
+"""Outcomes of plans that no message reported yet. Each plan has at most one row: its latest outcome."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ otherwise. `failed`: it needs a person, and the news of its finding says why.
 
 @dataclass(frozen=True)
 class CleaningNews:
-    """What became of a plan. `run` executed it, if a run did; `job` is that of the run which planned it.
+    """The outcome of a plan. `run` executed it, if a run did; `job` is that of the run which planned it.
 
     `why` is the reason that the plan itself has, as of its last attempt; None without one.
     """

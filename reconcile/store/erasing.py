@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from reconcile.documents import JsonObject
 from reconcile.findings.states import OVER, PlanState
 from reconcile.store import plans as stored_plans
 from reconcile.store.columns import Json, OrderedJson
@@ -27,6 +29,16 @@ from reconcile.store.tables import (
 )
 
 _BATCH = 1_000
+
+
+class RecordedErasure(NamedTuple):
+    """`subjects` are HMACs of the erased records and values, `reached` the number of erased items by kind."""
+
+    id: str
+    at: dt.datetime
+    by: str
+    subjects: JsonObject
+    reached: Mapping[str, int]
 
 
 class FindingData(NamedTuple):
@@ -53,15 +65,16 @@ Member = tuple[str, str, Sequence[Any]]
 # Erasures
 
 
-def recorded(tx: Transaction) -> list[dict[str, Any]]:
+def recorded(tx: Transaction) -> list[RecordedErasure]:
     """Return every recorded erasure, oldest first."""
-    return [dict(row) for row in tx.connection.execute(sa.select(erasures).order_by(erasures.c.seq)).mappings()]
+    query = sa.select(*(erasures.c[name] for name in RecordedErasure._fields)).order_by(erasures.c.seq)
+    return [RecordedErasure(*row) for row in tx.connection.execute(query)]
 
 
-def record(tx: Transaction, row: Mapping[str, Any], subject: str) -> None:
+def record(tx: Transaction, erasure: RecordedErasure, subject: str) -> None:
     """Record an erasure with the number of the newest entry about this subject."""
     newest = sa.select(sa.func.max(audit.c.seq)).where(audit.c.subject == subject)
-    tx.connection.execute(sa.insert(erasures).values({**row, "seq": newest.scalar_subquery()}))
+    tx.connection.execute(sa.insert(erasures).values(**erasure._asdict(), seq=newest.scalar_subquery()))
 
 
 def overwrite_deleted(tx: Transaction) -> None:

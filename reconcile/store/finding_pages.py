@@ -85,7 +85,7 @@ def _of_severity(
 
 
 def _parts(criteria: FindingFilter) -> Iterator[Sequence[sa.ColumnElement[bool]]]:
-    """Yield conditions of which each is answered by an index in order, except for findings of a person or a list."""
+    """Yield conditions that an index answers in order, except for findings of a person or a list."""
     if criteria.assigned_to or criteria.ids is not None:
         yield list(stored.conditions(replace(criteria, severity=None)))
         return

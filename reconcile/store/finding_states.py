@@ -6,10 +6,11 @@ import datetime as dt
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypedDict
 
 import sqlalchemy as sa
 
+from reconcile.documents import JsonObject
 from reconcile.findings.chosen_values import GivenValue, written
 from reconcile.findings.identity import beginning, dataset_of, without_dataset
 from reconcile.findings.payload import DECIDED, DECIDED_MONEY, HANDLED_MONEY, amount_rank
@@ -137,7 +138,7 @@ def _with_all_money(row: sa.Row[Any]) -> dict[str, Any]:
     return {"money": {name: str(amount) for name, amount in sorted(money.items())}, "amount_rank": rank}
 
 
-def _without(payload: Mapping[str, Any], *names: str) -> dict[str, Any]:
+def _without(payload: Mapping[str, Any], *names: str) -> JsonObject:
     return {name: value for name, value in payload.items() if name not in names}
 
 
@@ -205,8 +206,16 @@ def chosen_with(tx: Transaction, finding: str) -> list[str]:
     return sorted({*of_keepers, *(row.finding for row in of_values)})
 
 
-def choices(tx: Transaction, rule: str, records: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return what people chose of these records in any finding of the rule, by record: the columns of their rows.
+class MemberChoice(TypedDict):
+    """What people chose of a record, as columns of its row: the keeper, and fields that it gives."""
+
+    chosen_by: str | None
+    chosen_at: dt.datetime | None
+    gives: JsonObject | None
+
+
+def choices(tx: Transaction, rule: str, records: Iterable[str]) -> dict[str, MemberChoice]:
+    """Return what people chose of these records in any finding of the rule, by record.
 
     The last choice of a record as the keeper counts, and the last one of each field.
     """
@@ -219,11 +228,11 @@ def choices(tx: Transaction, rule: str, records: Iterable[str]) -> dict[str, dic
     )
     names = sorted(set(records))
     chunks = (names[at : at + CHUNK] for at in range(0, len(names), CHUNK))
-    chosen: dict[str, dict[str, Any]] = {}
+    chosen: dict[str, MemberChoice] = {}
     for row in (row for chunk in chunks for row in tx.connection.execute(query, {"records": chunk})):
         choice = chosen.setdefault(row.record, {"chosen_by": None, "chosen_at": None, "gives": None})
         if row.chosen_by is not None:
-            choice |= {"chosen_by": row.chosen_by, "chosen_at": row.chosen_at}
+            choice["chosen_by"], choice["chosen_at"] = row.chosen_by, row.chosen_at
         earlier = choice["gives"] or {}
         newer = {
             name: each
@@ -234,7 +243,7 @@ def choices(tx: Transaction, rule: str, records: Iterable[str]) -> dict[str, dic
     return chosen
 
 
-def carry_choice(tx: Transaction, finding: str, record: str, choice: Mapping[str, Any]) -> None:
+def carry_choice(tx: Transaction, finding: str, record: str, choice: MemberChoice) -> None:
     """Write what people chose of a record, as it is in another finding."""
     _set_choice(tx, finding, record, choice)
 

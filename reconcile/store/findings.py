@@ -63,7 +63,7 @@ class FindingAmbiguous(Wrong):
 class AmountRange:
     """A range of amounts at risk, without signs; of several currencies the largest number counts, as in the order.
 
-    `hidden` are the rules and datasets of which the person sees no amounts: these findings are in no range, because
+    `hidden` are the rules and datasets whose amounts the person may not see: these findings are in no range, because
     answers about ranges would tell the amounts.
     """
 
@@ -374,7 +374,7 @@ UNDECIDED = (State.OPEN, State.STALE, *ASKING)
 
 @dataclass(frozen=True)
 class Unanswered:
-    """Findings of some rules that a channel was told until `before`, and `to` was not, and nobody decided about."""
+    """Undecided findings of some rules: reported to `channel` until `before`, and not reported to `to`."""
 
     channel: str
     to: str

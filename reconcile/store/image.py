@@ -1,6 +1,6 @@
 """The image of a store: the whole state as one SQLite file, and a state replaced by it.
 
-Nothing in an old image may be taken as current: leases, due times and messages of a restored state begin anew.
+Nothing in an old image may be taken as current: leases, due times and messages of a restored state start again.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ PERCENTILES = (50, 95, 99)
 class OperationTimes(NamedTuple):
     """The operations of one source and action that ended since a time, which `window` names.
 
-    `retried` took more than one attempt. The percentiles are of the succeeded ones, in seconds from the sending of the
+    `retried` took more than one attempt. The percentiles count the succeeded ones, in seconds from the sending of the
     last attempt to the end; None if none succeeded. Undone operations are left out: their first end is not kept.
     """
 

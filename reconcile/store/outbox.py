@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from notifications.base import DeliveryReceipt
+from reconcile.documents import JsonObject
 from reconcile.errors import Wrong
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
@@ -503,7 +504,7 @@ def give_up(tx: Transaction, row: Undelivered, problem: str, *, outcome_unknown:
 # Receipts
 
 
-def receipt_to_json(receipt: DeliveryReceipt) -> dict[str, Any]:
+def receipt_to_json(receipt: DeliveryReceipt) -> JsonObject:
     return {"where": receipt.where, "details": dict(receipt.details)}
 
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
+from reconcile.documents import JsonObject
 from reconcile.findings.states import State
 from reconcile.store import bulk
 from reconcile.store.database import Transaction
@@ -98,7 +98,7 @@ def _without_shared(
 
 
 def _sizes(amounts: str) -> dict[str, Decimal]:
-    parsed: dict[str, Any] = json.loads(amounts)
+    parsed: JsonObject = json.loads(amounts)
     return values.sizes({currency: Decimal(amount) for currency, amount in parsed.items()})
 
 

@@ -1,4 +1,4 @@
-"""A rule that has another name, or is of another kind: everything stored about it moves to the new one."""
+"""Move everything stored about a rule to its new name or kind."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def rename(tx: Transaction, old: str, new: str, existing: Collection[str]) -> in
 
 
 def _move_limits(tx: Transaction, old: str, new: str) -> None:
-    """Move what the rule used of its limits, and a stop of its cleaning: a new name allows nothing anew."""
+    """Move what the rule used of its limits, and a stop of its cleaning: a new name gives no new allowance."""
     run, former, current = tx.connection.execute, _scope(old), _scope(new)
     scopes = sa.select(limits).where(limits.c.scope.in_([former, current])).order_by(limits.c.scope.desc())
     rows = {row.scope: row for row in run(scopes.with_for_update())}

@@ -1,6 +1,6 @@
 """Old data in the store: the queries that find it, and its changes. `reconcile.upkeep.compaction` uses them in order.
 
-What something refers to is never old, and a job's last run and last success are not either.
+Rows that others refer to are never old, nor are a job's last run and its last success.
 """
 
 from __future__ import annotations

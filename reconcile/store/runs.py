@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from reconcile.documents import JsonObject
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import dataset_stats, failures, releases, rule_state, run_rules, runs
@@ -114,14 +115,14 @@ def slot_before(tx: Transaction, job: str, slot: dt.datetime) -> dt.datetime | N
     return latest
 
 
-def outcomes_before(tx: Transaction, job: str, slot: dt.datetime) -> list[dict[str, Any]]:
+def outcomes_before(tx: Transaction, job: str, slot: dt.datetime) -> list[JsonObject]:
     """Return the outcomes of rules in the job's previous slot; empty if that run has not ended."""
     query = sa.select(runs.c.summary).where(runs.c.job == job, runs.c.slot < slot)
     summary = tx.connection.execute(query.order_by(runs.c.slot.desc()).limit(1)).scalar_one_or_none()
     return list((summary or {}).get("rules", ()))
 
 
-def checkpoints(tx: Transaction, run: str) -> dict[str, dict[str, Any]]:
+def checkpoints(tx: Transaction, run: str) -> dict[str, JsonObject]:
     """Return the outcome of each rule of the run that succeeded: these are not run again."""
     query = sa.select(run_rules.c.rule, run_rules.c.outcome).where(run_rules.c.run == run, run_rules.c.status == "done")
     return {row.rule: row.outcome for row in tx.connection.execute(query)}

@@ -14,7 +14,7 @@ from reconcile.store.tables import attempts, sessions, users
 
 
 class SessionRow(NamedTuple):
-    """A signed-in browser. `id` is an HMAC, and `seal` one over the row; a row without it is of an earlier version."""
+    """A signed-in browser. `id` is an HMAC, and `seal` one over the row, missing in rows of earlier versions."""
 
     id: str
     user: str
@@ -75,7 +75,7 @@ def delete_ended(tx: Transaction, idle_since: dt.datetime) -> None:
 def count(tx: Transaction, scopes: Collection[str], since: dt.datetime) -> Mapping[str, tuple[int, dt.datetime]]:
     """Count one more attempt of each scope; return their counts and when each window began.
 
-    A window that began before `since` begins anew. Concurrent attempts wait for each other.
+    A window that began before `since` starts again. Concurrent attempts wait for each other.
     """
     tx.connection.execute(sa.delete(attempts).where(attempts.c.since < since))
     insert = insert_for(tx, attempts)

@@ -511,7 +511,7 @@ breakers = sa.Table(
     sa.Column("target", Word, primary_key=True),
     sa.Column("state", Word, nullable=False),  # closed | open | half_open
     sa.Column("failures", sa.Integer, nullable=False),
-    sa.Column("requests", Json, nullable=False),  # [minute, calls, retries]: what the retry budget of 10 % is of
+    sa.Column("requests", Json, nullable=False),  # [minute, calls, retries]; retries may be 10 % of calls
     sa.Column("opened_at", Instant),
     sa.Column("probe_at", Instant),
     sa.Column("fence", sa.BigInteger, nullable=False),
@@ -775,7 +775,7 @@ sessions = sa.Table(
     sa.Column("started_at", Instant, nullable=False),
     sa.Column("seen_at", Instant, nullable=False),
     sa.Column("ends_at", Instant, nullable=False, index=True),
-    sa.Column("seal", Word),  # see reconcile.audit.sessions; null: of an earlier version, lets nobody in
+    sa.Column("seal", Word),  # see reconcile.audit.sessions; null: of an earlier version; refused
 )
 """Signed-in browsers."""
 

@@ -1,4 +1,4 @@
-"""Errors that are defects of Reconcile: told without their message, with a file to report."""
+"""Errors that are defects of Reconcile: shown without their message, with a file to report."""
 
 from __future__ import annotations
 

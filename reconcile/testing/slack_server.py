@@ -27,12 +27,12 @@ from pydantic import SecretStr
 
 from notifications.slack.interactions import signature
 from notifications.slack.limits import METADATA, check
+from reconcile.documents import JsonObject
 from reconcile.testing.faults import Fault, error, lost_answer, ratelimited, reset, server_error, slow
 from reconcile.testing.slack_socket import SocketSession
 
 __all__ = ["WEBHOOK", "SlackServer", "error", "lost_answer", "ratelimited", "reset", "server_error", "slow"]
 
-Json = dict[str, Any]
 WEBHOOK = "incoming webhook"
 """The name of posts to the incoming webhook in `fail` and `calls`."""
 
@@ -43,11 +43,11 @@ class SlackServer:
     def __init__(self, token: str = "xoxb-for-tests", channels: Mapping[str, str] | None = None) -> None:  # noqa: S107 - no real token
         self.token = token
         self.channels = dict(channels or {"C0FINANCE1": "finance-ops"})
-        self.messages: list[Json] = []
-        self.calls: list[tuple[str, Json]] = []
+        self.messages: list[JsonObject] = []
+        self.calls: list[tuple[str, JsonObject]] = []
         self.refused: list[list[str]] = []
         self.pause_seconds: dict[str, float] = {}
-        self.ephemeral: list[Json] = []
+        self.ephemeral: list[JsonObject] = []
         self.app_token = "xapp-for-tests"  # noqa: S105 - no real token
         self.signing_secret = "secret-for-tests"  # noqa: S105 - no real secret
         self.sockets: list[SocketSession] = []
@@ -92,16 +92,16 @@ class SlackServer:
         """Answer 429 to posts to this channel id within this many seconds of another."""
         self.pause_seconds[channel] = seconds
 
-    def parents(self) -> list[Json]:
+    def parents(self) -> list[JsonObject]:
         """The messages in channels, without replies in threads."""
         return [message for message in self.messages if message.get("thread_ts", message["ts"]) == message["ts"]]
 
-    def buttons(self, message: Json) -> list[Json]:
+    def buttons(self, message: JsonObject) -> list[JsonObject]:
         """The buttons of a message that send a press."""
         blocks = [block for block in message.get("blocks", ()) if block["type"] == "actions"]
         return [button for block in blocks for button in block["elements"] if "value" in button]
 
-    def pressed(self, message: Json, action_id: str, user: str = "U0MARIA01") -> Json:
+    def pressed(self, message: JsonObject, action_id: str, user: str = "U0MARIA01") -> JsonObject:
         """The payload of a press of the message's button with this action id."""
         button = next(each for each in self.buttons(message) if each["action_id"] == action_id)
         self._count += 1
@@ -125,7 +125,9 @@ class SlackServer:
             "actions": [{name: value for name, value in action.items() if name not in ("confirm", "style")}],
         }
 
-    def request(self, payload: Json, *, at: float | None = None, secret: str | None = None) -> tuple[Json, bytes]:
+    def request(
+        self, payload: JsonObject, *, at: float | None = None, secret: str | None = None
+    ) -> tuple[JsonObject, bytes]:
         """The headers and the body of the request in which Slack sends an interaction, signed at that time."""
         body = urlencode({"payload": json.dumps(payload)}).encode()
         stamp = str(int(time.time() if at is None else at))
@@ -138,18 +140,18 @@ class SlackServer:
         }
         return headers, body
 
-    def send(self, payload: Json, envelope: str = "envelope-1") -> SocketSession:
+    def send(self, payload: JsonObject, envelope: str = "envelope-1") -> SocketSession:
         """Send an interaction to the newest client of Socket Mode; returns its session."""
         session = next(each for each in reversed(self.sockets) if each.is_open)
         more = {"envelope_id": envelope, "type": "interactive", "accepts_response_payload": False}
         session.send({**more, "payload": payload})
         return session
 
-    def replies(self, ts: str) -> list[Json]:
+    def replies(self, ts: str) -> list[JsonObject]:
         """The replies in the thread of that message."""
         return [m for m in self.messages if m.get("thread_ts") == ts and m["ts"] != ts]
 
-    def called(self, method: str, arguments: Json, token: str | None) -> tuple[Fault | None, Json]:
+    def called(self, method: str, arguments: JsonObject, token: str | None) -> tuple[Fault | None, JsonObject]:
         """The fault and the answer of a call; its effect is done unless the fault prevents it."""
         with self._lock:
             self.calls.append((method, arguments))
@@ -164,14 +166,14 @@ class SlackServer:
             answer = handler(self, arguments) if handler else _no("unknown_method")
             return fault, answer
 
-    def _channel(self, arguments: Json) -> str | None:
+    def _channel(self, arguments: JsonObject) -> str | None:
         name_or_id = str(arguments.get("channel", ""))
         if name_or_id in self.channels:
             return name_or_id
         ids = (id_ for id_, name in self.channels.items() if name == name_or_id.removeprefix("#"))
         return next(ids, None)
 
-    def _post(self, arguments: Json) -> Json:
+    def _post(self, arguments: JsonObject) -> JsonObject:
         channel = self._channel(arguments)
         if channel is None:
             return _no("channel_not_found")
@@ -187,7 +189,7 @@ class SlackServer:
         self.messages.append(message)
         return {"ok": True, "channel": channel, "ts": message["ts"], "message": _public(message, metadata=True)}
 
-    def _update(self, arguments: Json) -> Json:
+    def _update(self, arguments: JsonObject) -> JsonObject:
         message = self._message(self._channel(arguments), str(arguments.get("ts", "")))
         if message is None:
             return _no("message_not_found")
@@ -197,7 +199,7 @@ class SlackServer:
         message["edited"] = {"user": "B000", "ts": self._ts()}
         return {"ok": True, "channel": message["channel"], "ts": message["ts"], "text": message.get("text", "")}
 
-    def _history(self, arguments: Json) -> Json:
+    def _history(self, arguments: JsonObject) -> JsonObject:
         channel = str(arguments.get("channel", ""))
         if channel not in self.channels:
             return _no("channel_not_found")
@@ -205,26 +207,26 @@ class SlackServer:
         listed = [m for m in reversed(self.parents()) if m["channel"] == channel and oldest < float(m["ts"]) < latest]
         return self._page(listed, arguments)
 
-    def _replies(self, arguments: Json) -> Json:
+    def _replies(self, arguments: JsonObject) -> JsonObject:
         parent = self._message(str(arguments.get("channel", "")), str(arguments.get("ts", "")))
         return self._page([parent, *self.replies(parent["ts"])], arguments) if parent else _no("thread_not_found")
 
-    def _list(self, _arguments: Json) -> Json:
+    def _list(self, _arguments: JsonObject) -> JsonObject:
         channels = [{"id": id_, "name": name, "is_archived": False} for id_, name in self.channels.items()]
         return {"ok": True, "channels": channels, "response_metadata": {"next_cursor": ""}}
 
-    def _ephemeral(self, arguments: Json) -> Json:
+    def _ephemeral(self, arguments: JsonObject) -> JsonObject:
         channel = self._channel(arguments)
         if channel is None or not arguments.get("user"):
             return _no("user_not_in_channel" if channel else "channel_not_found")
         self.ephemeral.append(arguments)
         return {"ok": True, "message_ts": self._ts()}
 
-    def _open_socket(self, _arguments: Json) -> Json:
+    def _open_socket(self, _arguments: JsonObject) -> JsonObject:
         port = self._http.server_address[1]
         return {"ok": True, "url": f"ws://127.0.0.1:{port}/link/?ticket=t"}
 
-    def _who(self, _arguments: Json) -> Json:
+    def _who(self, _arguments: JsonObject) -> JsonObject:
         return {
             "ok": True,
             "team": "Tests",
@@ -234,7 +236,7 @@ class SlackServer:
             "bot_id": "B000",
         }
 
-    def _page(self, messages: list[Json], arguments: Json) -> Json:
+    def _page(self, messages: list[JsonObject], arguments: JsonObject) -> JsonObject:
         limit, start = int(arguments.get("limit") or 100), int(arguments.get("cursor") or 0)
         metadata = str(arguments.get("include_all_metadata", "")).lower() in ("1", "true")
         more = start + limit < len(messages)
@@ -242,14 +244,14 @@ class SlackServer:
         cursor = str(start + limit) if more else ""
         return {"ok": True, "messages": page, "has_more": more, "response_metadata": {"next_cursor": cursor}}
 
-    def _message(self, channel: str | None, ts: str) -> Json | None:
+    def _message(self, channel: str | None, ts: str) -> JsonObject | None:
         return next((m for m in self.messages if m["channel"] == channel and m["ts"] == ts), None)
 
     def _ts(self) -> str:
         self._count += 1
         return f"{int(time.time())}.{self._count:06d}"
 
-    def _invalid(self, arguments: Json) -> Json | None:
+    def _invalid(self, arguments: JsonObject) -> JsonObject | None:
         if not arguments.get("text") and not arguments.get("blocks"):
             return _no("no_text")
         metadata = arguments.get("metadata")
@@ -261,7 +263,7 @@ class SlackServer:
         return None
 
 
-_METHODS: dict[str, Callable[[SlackServer, Json], Json]] = {
+_METHODS: dict[str, Callable[[SlackServer, JsonObject], JsonObject]] = {
     "apps.connections.open": SlackServer._open_socket,  # noqa: SLF001
     "chat.postEphemeral": SlackServer._ephemeral,  # noqa: SLF001
     "auth.test": SlackServer._who,  # noqa: SLF001 - the table of this class's own methods
@@ -274,7 +276,7 @@ _METHODS: dict[str, Callable[[SlackServer, Json], Json]] = {
 }
 
 
-def _no(code: str) -> Json:
+def _no(code: str) -> JsonObject:
     return {"ok": False, "error": code}
 
 
@@ -284,7 +286,7 @@ def _is_metadata(metadata: Any) -> bool:
     return isinstance(metadata.get("event_payload"), dict) and len(json.dumps(metadata)) <= METADATA
 
 
-def _public(message: Json, *, metadata: bool) -> Json:
+def _public(message: JsonObject, *, metadata: bool) -> JsonObject:
     return {k: v for k, v in message.items() if k != "channel" and (metadata or k != "metadata")}
 
 
@@ -321,7 +323,7 @@ class _Handler(BaseHTTPRequestHandler):
         session.send({"type": "hello", "num_connections": 1, "connection_info": {"app_id": "A000TESTS"}})
         session.serve()
 
-    def _call(self, method: str, arguments: Json | None, token: str | None) -> None:
+    def _call(self, method: str, arguments: JsonObject | None, token: str | None) -> None:
         if arguments is None:
             self._respond(method, _no("invalid_payload"))
             return
@@ -336,7 +338,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._hang_up(reset=fault.how == "reset")
 
-    def _respond(self, method: str, answer: Json) -> None:
+    def _respond(self, method: str, answer: JsonObject) -> None:
         if "retry_after" in answer:
             wait = {"Retry-After": str(math.ceil(answer.pop("retry_after")))}
             self._answer(429, wait, json.dumps(answer))
@@ -367,13 +369,13 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing: calls are in `calls`."""
 
 
-def _arguments(body: bytes, kind: str) -> Json | None:
+def _arguments(body: bytes, kind: str) -> JsonObject | None:
     """The arguments of a call, from JSON or a form whose blocks and metadata are JSON; None for anything else."""
     try:
         if "json" in kind:
             arguments = json.loads(body or b"{}")
             return arguments if isinstance(arguments, dict) else None
-        form: Json = dict(parse_qsl(body.decode(), keep_blank_values=True))
+        form: JsonObject = dict(parse_qsl(body.decode(), keep_blank_values=True))
         return form | {name: json.loads(form[name]) for name in ("blocks", "metadata") if form.get(name)}
     except ValueError:
         return None

@@ -8,12 +8,12 @@ import json
 import struct
 import threading
 from http.server import BaseHTTPRequestHandler
-from typing import Any, BinaryIO
+from typing import BinaryIO
+
+from reconcile.documents import JsonObject
 
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _TEXT, _CLOSE, _PING, _PONG = 1, 8, 9, 10
-
-Json = dict[str, Any]
 
 
 class SocketSession:
@@ -30,10 +30,10 @@ class SocketSession:
         self._reader: BinaryIO = handler.rfile  # type: ignore[assignment]  # it is one
         self._connection = handler.connection
         self._lock = threading.Lock()
-        self.acknowledged: list[Json] = []
+        self.acknowledged: list[JsonObject] = []
         self.is_open = True
 
-    def send(self, message: Json) -> None:
+    def send(self, message: JsonObject) -> None:
         self._frame(_TEXT, json.dumps(message).encode())
 
     def close(self) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from reconcile.audit import facts, log
+from reconcile.documents import JsonObject
 from reconcile.errors import Refused
 from reconcile.findings.chosen_values import GivenValue
 from reconcile.findings.identity import member_name
@@ -82,7 +82,7 @@ def choose(
     version = now.version + 1
     body = {"finding": now.id, "rule": now.rule, "records": now.records, "version": version}
     body |= ({"note": note} if note else {}) | told(tx, by, system)
-    events: list[tuple[str, dict[str, Any]]] = []
+    events: list[tuple[str, JsonObject]] = []
     if choice.keeper is not None:
         is_by_rule = choice.keeper.chosen_by is None
         finding_states.choose_keeper(tx, now.id, None if is_by_rule else member_name(choice.keeper), by=by)

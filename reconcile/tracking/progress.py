@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reconcile.audit import facts, log
+from reconcile.documents import JsonObject
 from reconcile.findings.payload import DECIDED
 from reconcile.findings.states import TRANSITIONS, Event, State
 from reconcile.store import Transaction, plans
@@ -16,7 +17,7 @@ from reconcile.store.judgements import judge, judged_among, judged_before
 from reconcile.store.sealing import RowsUnreadable
 
 _NEWS = (Event.PROPOSED, Event.FAILED, Event.QUARANTINED, Event.NOT_UNDONE)
-"""Events that people hear about, because they have to act."""
+"""Events that are reported to people, because they have to act."""
 _SETTLING = (Event.CLEANED, Event.UNDONE)
 
 
@@ -130,7 +131,7 @@ def _log(
     by: str,
     run: str | None,
 ) -> None:
-    body: dict[str, Any] = {"finding": move.finding, "rule": row.rule, "from": before.value, "to": after.value}
+    body: JsonObject = {"finding": move.finding, "rule": row.rule, "from": before.value, "to": after.value}
     body |= {"records": row.records, "version": version}
     optional = {"run": run, "plan": move.plan, "why": move.why}
     if move.plan is not None and move.event is not Event.NOT_UNDONE:
@@ -141,12 +142,12 @@ def _log(
     log.append(tx, by, move.event.value, move.finding, body | {k: v for k, v in optional.items() if v})
 
 
-def _payload_changes(row: stored.Whole, move: Transition, version: int) -> dict[str, Any]:
+def _payload_changes(row: stored.Whole, move: Transition, version: int) -> JsonObject:
     """Return the changes of the payload. `not_undone` is kept apart from the state's reason, with its news version."""
     if move.event is Event.NOT_UNDONE:
         return {"not_undone": [version, move.why]}
     is_over = move.event in _SETTLING  # a reason why it failed before no longer holds
-    changes: dict[str, Any] = {"reason": move.why} if move.why is not None or is_over else {}
+    changes: JsonObject = {"reason": move.why} if move.why is not None or is_over else {}
     if move.event is Event.UNDONE:
         changes |= {"not_undone": None, DECIDED: State.UNDONE.value}
     return changes | ({"settled_key": row.payload.get("judged", row.key)} if is_over else {})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Collection, Iterator
-from typing import Any
 
 from reconcile.audit import facts, log
+from reconcile.documents import JsonObject
 from reconcile.findings import payload as stored_parts
 from reconcile.findings.identity import Existing, RuleIdentity, key_text, member_name
 from reconcile.findings.judgement import NOT_CLEAN, FindingChange, Judgement, Verdict
@@ -172,7 +172,7 @@ class Writer:
         settled = finding is not None and any(row["settled_at"] for row in self._known.members[finding].values())
         return None if others or settled else group.digest
 
-    def _payload(self, verdict: Verdict, group: Group, before: Row | None = None) -> dict[str, Any]:
+    def _payload(self, verdict: Verdict, group: Group, before: Row | None = None) -> JsonObject:
         kept = before["payload"] if before else {}
         payload = {name: value for name, value in kept.items() if name not in stored_parts.PARTS}
         goes_on = verdict.change is FindingChange.GROWN or not verdict.change.is_told

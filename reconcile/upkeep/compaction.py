@@ -19,6 +19,7 @@ from typing import Any
 from reconcile.audit import facts, log
 from reconcile.config.settings import Retention
 from reconcile.coordination import clock
+from reconcile.documents import JsonObject
 from reconcile.messages import outbox
 from reconcile.store import Store, Transaction, leases, retention, unchanged_runs
 from reconcile.store.retention import Cut, Old
@@ -153,17 +154,17 @@ class _Compaction:
 # What old columns become
 
 
-def _reduced_report(_tx: Transaction, summary: dict[str, Any]) -> dict[str, Any]:
+def _reduced_report(_tx: Transaction, summary: JsonObject) -> JsonObject:
     return summary | {"rules": [_reduced(outcome) for outcome in summary["rules"]], "reduced": True}
 
 
-def _reduced_outcome(_tx: Transaction, outcome: Mapping[str, Any]) -> dict[str, Any]:
+def _reduced_outcome(_tx: Transaction, outcome: Mapping[str, Any]) -> JsonObject:
     return _reduced(outcome) | {"reduced": True}
 
 
-def _reduced(outcome: Mapping[str, Any]) -> dict[str, Any]:
+def _reduced(outcome: Mapping[str, Any]) -> JsonObject:
     """One rule's counts; readers of reports find the same fields, with empty lists."""
-    emptied: dict[str, Any] = {} if "failed" in outcome else {"skipped": [], "groups_before": []}
+    emptied: JsonObject = {} if "failed" in outcome else {"skipped": [], "groups_before": []}
     return {name: value for name, value in outcome.items() if name in _COUNTS} | emptied
 
 

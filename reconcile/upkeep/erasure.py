@@ -21,6 +21,7 @@ from notifications.base import MASK, OURS, Notice
 from reconcile.audit import facts
 from reconcile.audit import log as audit
 from reconcile.audit.verifier import ERASED, RESTORED
+from reconcile.documents import JsonObject
 from reconcile.errors import Refused
 from reconcile.findings import payload as stored_parts
 from reconcile.findings.identity import (
@@ -132,8 +133,8 @@ class ErasureRequest:
     values: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        fields: dict[str, Any] = {name: list(getattr(self, name)) for name in ("records", "values", "columns")}
+    def to_json(self) -> JsonObject:
+        fields: JsonObject = {name: list(getattr(self, name)) for name in ("records", "values", "columns")}
         return {"dataset": self.dataset} | fields
 
     @classmethod
@@ -196,20 +197,20 @@ def erase(
         return _finish(tx, work, f"er_{secrets.token_hex(8)}", actor, is_repeated=False)
 
 
-def repeat(tx: Transaction, erasures: Sequence[Mapping[str, Any]]) -> list[Erased]:
+def repeat(tx: Transaction, erasures: Sequence[erasing.RecordedErasure]) -> list[Erased]:
     """Repeat erasures that the restored state lacks, and withdraw plans of what they erase that wait for approval.
 
     Cleanings in progress are left, and named in the result.
     """
-    known_ids = {row["id"] for row in erasing.recorded(tx)}
+    known_ids = {erasure.id for erasure in erasing.recorded(tx)}
     erasing.overwrite_deleted(tx)
     repeated = []
-    for row in erasures:
-        if row["id"] not in known_ids:
-            wanted = ErasureRequest.of(row["subjects"])
-            _withdraw(tx, _Erasure(tx, wanted, (), writes=False).waiting(), row["by"])
+    for erasure in erasures:
+        if erasure.id not in known_ids:
+            wanted = ErasureRequest.of(erasure.subjects)
+            _withdraw(tx, _Erasure(tx, wanted, (), writes=False).waiting(), erasure.by)
             work = _Erasure(tx, wanted, (), writes=True)
-            repeated.append(_finish(tx, work, row["id"], row["by"], is_repeated=True))
+            repeated.append(_finish(tx, work, erasure.id, erasure.by, is_repeated=True))
     return repeated
 
 
@@ -224,7 +225,7 @@ def _withdraw(tx: Transaction, plans: Sequence[str], by: str) -> None:
 def _finish(tx: Transaction, work: _Erasure, name: str, actor: str, *, is_repeated: bool) -> Erased:
     waiting = tuple(work.waiting())
     erased = Erased(name, work.reached(), waiting)
-    body: dict[str, Any] = {
+    body: JsonObject = {
         "erasure": name,
         "dataset": work.wanted.dataset,
         "reached": dict(erased.reached),
@@ -232,8 +233,8 @@ def _finish(tx: Transaction, work: _Erasure, name: str, actor: str, *, is_repeat
     }
     body |= {"again": is_repeated, "left": list(waiting)}
     audit.append(tx, actor, ERASED, f"erasure:{name}", body)
-    row = {"id": name, "at": tx.now, "by": actor, "subjects": work.wanted.to_json(), "reached": dict(erased.reached)}
-    tx.finisher(_Rows).rows.append(row)
+    recorded = erasing.RecordedErasure(name, tx.now, actor, work.wanted.to_json(), dict(erased.reached))
+    tx.finisher(_Rows).rows.append(recorded)
     return erased
 
 
@@ -241,11 +242,11 @@ class _Rows:
     """The rows of `erasures`, written after their entries have numbers."""
 
     def __init__(self) -> None:
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[erasing.RecordedErasure] = []
 
     def finish(self, tx: Transaction) -> None:
         for row in self.rows:
-            erasing.record(tx, row, audit.subject_of(tx.store, f"erasure:{row['id']}"))
+            erasing.record(tx, row, audit.subject_of(tx.store, f"erasure:{row.id}"))
 
 
 # HMACs
@@ -273,7 +274,7 @@ def _texts(pairs: Any) -> Iterator[tuple[str, str]]:
 
 def holds_erased(tx: Transaction, plan: Plan) -> bool:
     """Return True if the plan has a record or a value that was erased: what people decided about it is not known."""
-    wanted = [ErasureRequest.of(row["subjects"]) for row in erasing.recorded(tx)]
+    wanted = [ErasureRequest.of(erasure.subjects) for erasure in erasing.recorded(tx)]
     wanted = [request for request in wanted if request.dataset == plan.dataset]
     return bool(wanted) and any(
         _is_wanted(tx.store, request, record, texts)
@@ -292,14 +293,14 @@ def _is_wanted(store: Store, wanted: ErasureRequest, record: str, texts: Sequenc
     )
 
 
-def _rows_of(content: Plan, images: Iterable[dict[str, Any]]) -> Iterator[tuple[Sequence[str], list[tuple[str, str]]]]:
+def _rows_of(content: Plan, images: Iterable[JsonObject]) -> Iterator[tuple[Sequence[str], list[tuple[str, str]]]]:
     """Each row of the dataset in a plan, before and after: its record, and column and text of its cells.
 
     A row that is not a record of the plan has none; one that may be any of several has all of them.
     """
     outcomes = iter(images)
     for change in content.changes:
-        outcome: dict[str, Any] = {} if change.is_guard else next(outcomes, {})
+        outcome: JsonObject = {} if change.is_guard else next(outcomes, {})
         if change.row.table != content.table:
             continue
         records = _records_of(change, content)
@@ -336,7 +337,7 @@ class _Erasure:
     wanted: ErasureRequest
     texts: Collection[str]
     writes: bool
-    entries: list[dict[str, Any]] = field(default_factory=list)
+    entries: list[JsonObject] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._needles = {text for text in self.texts if len(text) >= _SHORTEST}

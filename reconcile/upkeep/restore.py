@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from reconcile.audit import log
+from reconcile.documents import JsonObject
 from reconcile.errors import Refused
 from reconcile.journal import effects
 from reconcile.store import Store, Transaction, audit_log, erasing, image, key, sessions
@@ -25,7 +25,7 @@ _MISSED = "the state was restored from a backup"
 
 
 class OtherStore(Refused):
-    """The backup is of another state than the current one; nothing was changed."""
+    """The backup belongs to another state than the current one; nothing was changed."""
 
     def __init__(self, file: Path, where: str) -> None:
         super().__init__(
@@ -143,7 +143,7 @@ def _is_in(old: Transaction, former: _Former, saved: Backup) -> bool:
 def _log(tx: Transaction, actor: str, restored: Restored, former: _Former) -> None:
     """Write the restored log's next entry: its backup, and the replaced and lost data."""
     saved = restored.backup
-    body: dict[str, Any] = {
+    body: JsonObject = {
         "backup": {"entries": saved.entries, "head": saved.head, "until": canonical_instant(saved.until)},
         "epoch": restored.epoch,
         "replaced": {"store": former.store, "epoch": former.epoch, "entries": former.entries, "head": former.head},

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reconcile.audit import log, proof
 from reconcile.audit.proof import Proof
+from reconcile.documents import JsonObject
 from reconcile.store.audit_log import EntryFilter, LogEntry
 from reconcile.store.findings import name_of
 from reconcile.views.history import EventView
@@ -33,7 +34,7 @@ class EntryView:
         fields = {name: str(value) for name, value in body.items() if value is not None and name not in _SHOWN}
         return cls(entry, EventView.of(entry), body.get("finding"), body.get("run"), fields, entry.body is None)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the entry as public JSON."""
         entry = self.entry
         at = {"seq": entry.seq, "at": entry.at.isoformat(), "actor": entry.actor, "event": entry.event}

@@ -17,6 +17,7 @@ from notifications.wording.words import plural
 from reconcile.config import ConfigProblems
 from reconcile.coordination import releases
 from reconcile.coordination.releases import shortened
+from reconcile.documents import JsonObject
 from reconcile.findings.compared import GroupChange
 from reconcile.findings.identity import public
 from reconcile.findings.judgement import FindingChange
@@ -137,10 +138,10 @@ class ComparisonView:
     def is_masked(self) -> bool:
         return any(rule.changes and _hides_something(self._hidden(rule)) for rule in self.comparison.rules)
 
-    def to_json(self, *, findings: bool = True) -> dict[str, Any]:
+    def to_json(self, *, findings: bool = True) -> JsonObject:
         """Return the public JSON; `findings` is an iterator, and left out on request."""
         comparison = self.comparison
-        document: dict[str, Any] = {
+        document: JsonObject = {
             "from": comparison.before.release,
             "to": comparison.after.release,
             "slot": slot_text(comparison.slot),
@@ -148,7 +149,7 @@ class ComparisonView:
         }
         return document | ({"findings": self._findings()} if findings else {})
 
-    def _rule(self, rule: RuleComparison) -> dict[str, Any]:
+    def _rule(self, rule: RuleComparison) -> JsonObject:
         old, new = rule.old, rule.new
         return {
             "rule": rule.rule.name,
@@ -162,7 +163,7 @@ class ComparisonView:
             "apart": list(rule.apart),
         }
 
-    def _answer(self, rule: RuleComparison, answer: Answer | None) -> dict[str, Any] | None:
+    def _answer(self, rule: RuleComparison, answer: Answer | None) -> JsonObject | None:
         if answer is None:
             return None
         if answer.failed is not None:
@@ -171,7 +172,7 @@ class ComparisonView:
         money = {code: str(public(amount)) if shown else MASK for code, amount in answer.money.items()}
         return {"findings": answer.findings, "records": answer.read, "money": money}
 
-    def _findings(self) -> Iterator[dict[str, Any]]:
+    def _findings(self) -> Iterator[JsonObject]:
         for rule in self.comparison.rules:
             hidden = self._hidden(rule)
             for change in rule.changes:
@@ -260,7 +261,7 @@ def _shortened(names: Sequence[str]) -> str:
     return f"{'; '.join(names[:_MOST_RECORDS])}{more}"
 
 
-def _group(rule: RuleComparison, group: Group | None, hidden: Hidden) -> dict[str, Any] | None:
+def _group(rule: RuleComparison, group: Group | None, hidden: Hidden) -> JsonObject | None:
     if group is None:
         return None
     settings = rule.rule

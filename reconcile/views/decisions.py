@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from notifications.wording.words import plural
+from reconcile.documents import JsonObject
 from reconcile.findings.keeper import CHOOSABLE
 from reconcile.findings.states import TRANSITIONS, Event, State
 from reconcile.store.plans import StoredPlan
@@ -48,7 +49,7 @@ _PENDING = ("approved", "claimed", "sent", "retry_wait", "unknown", "quarantined
 """States of an undo that is not over."""
 
 
-def undone_to_json(undone: Undone) -> dict[str, Any]:
+def undone_to_json(undone: Undone) -> JsonObject:
     """Return an undo as public JSON."""
     return {
         "undone": list(undone.undone),
@@ -84,7 +85,7 @@ def _some(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else shown
 
 
-def quarantined_to_json(plan: StoredPlan) -> dict[str, Any]:
+def quarantined_to_json(plan: StoredPlan) -> JsonObject:
     """Return a plan with an unknown outcome as public JSON."""
     names = ("finding", "rule", "source", "action", "reason")
     return {"plan": plan.id} | {name: getattr(plan, name) for name in names}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reconcile.coordination import pauses
 from reconcile.coordination.pauses import Pause
+from reconcile.documents import JsonObject
 from reconcile.findings.states import PlanState
 from reconcile.journal import breaker
 from reconcile.store import Transaction, breakers, plans
@@ -62,7 +63,7 @@ class BreakerView:
     def is_closed(self) -> bool:
         return self.state == breakers.CLOSED
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         times = {"since": _instant(self.since), "probe_at": _instant(self.probe_at)}
         state = {"state": self.state.replace(" ", "_"), "failures": self.failures, "reason": self.reason or None}
         return {"source": self.source or None, **state, **times}
@@ -75,9 +76,9 @@ class PlanUnderWay:
     plan: StoredPlan
     keys: int
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         plan = self.plan
-        of_plan: dict[str, Any] = {"plan": plan.id, "finding": plan.finding, "rule": plan.rule, "source": plan.source}
+        of_plan: JsonObject = {"plan": plan.id, "finding": plan.finding, "rule": plan.rule, "source": plan.source}
         of_plan |= {"action": plan.action, "undoes": plan.undoes, "state": plan.state.value, "keys": self.keys}
         of_plan |= {"attempts": plan.attempts, "reason": plan.reason, "sent_at": _instant(plan.sent_at)}
         return of_plan | {"next_at": _instant(self.next_at)}
@@ -115,7 +116,7 @@ class Effects:
     def not_closed(self) -> list[BreakerView]:
         return [breaker for breaker in self.breakers if not breaker.is_closed]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {
             "plans": {state.value: self.counts[state] for state in PlanState if state in self.counts},
             "keys": {"in_flight": self.keys_in_flight, "quarantined": self.keys_quarantined},
@@ -160,6 +161,6 @@ def _instant(at: dt.datetime | None) -> str | None:
     return None if at is None else canonical_instant(at)
 
 
-def _pause_json(pause: Pause) -> dict[str, Any]:
+def _pause_json(pause: Pause) -> JsonObject:
     shown = {"subject": pause.subject, "reason": pause.reason, "by": pause.by}
     return shown | {"since": _instant(pause.since), "until": _instant(pause.until)}

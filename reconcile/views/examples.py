@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from notifications.wording.words import plural
 from reconcile.app import Application
 from reconcile.detection.examples import ExampleResult, RuleTest, try_examples
+from reconcile.documents import JsonObject
 from rules.document.mistakes import Mistake, listed
 from rules.examples.judging import Comparison
 from rules.examples.typed import GroupShape, TypedExample
@@ -55,7 +55,7 @@ class ExamplesReport:
                 names.setdefault((engine, reason), []).append(test.rule.name)
         return [(engine, reason, rules) for (engine, reason), rules in names.items()]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {
             "passed": sum(len(test.results) for test in self.tests) - self.failed,
             "failed": self.failed,
@@ -103,7 +103,7 @@ def _difference_lines(rule: Rule, example: TypedExample, comparison: Comparison)
     yield from (f"        unexpected  {words.group(group)}" for group in comparison.unexpected)
 
 
-def _result_json(rule: Rule, result: ExampleResult) -> dict[str, Any]:
+def _result_json(rule: Rule, result: ExampleResult) -> JsonObject:
     example, words = result.example.example, _Words(rule, result.example)
     return {
         "example": example.name,
@@ -135,7 +135,7 @@ class _Words:
         parts = (f"{word} {' and '.join(names)}" for word, names in self._records(shape).items())
         return f"{f'{shape.form}: ' if shape.form and with_form else ''}{', '.join(parts)}"
 
-    def json(self, shape: GroupShape) -> dict[str, Any]:
+    def json(self, shape: GroupShape) -> JsonObject:
         return {**({"form": shape.form} if shape.form else {}), **self._records(shape)}
 
     def _records(self, shape: GroupShape) -> Mapping[str, list[str]]:

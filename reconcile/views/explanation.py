@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from notifications.wording.words import plural
 from notifications.wording.words import value as shown
 from reconcile.config.settings import Project
+from reconcile.documents import JsonObject
 from reconcile.findings.identity import public
 from reconcile.messages.personal import Hidden
 from reconcile.runs.explanation import Explanation
@@ -65,7 +65,7 @@ class ExplanationView:
             if samples:
                 yield f"samples of {dataset}", list(self._samples(samples))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         explanation, detection = self.explanation, self.explanation.answer.detection
         choice = explanation.answer.choice
         return {
@@ -125,7 +125,7 @@ class ExplanationView:
                 texts = [shown(_text(hidden, column, value), _WIDEST) for value in (before, after)]
                 yield f"  {column}: {texts[0]}" + (f" → {texts[1]}" if texts[0] != texts[1] else "")
 
-    def _sample(self, dataset: str, sample: Sample) -> dict[str, Any]:
+    def _sample(self, dataset: str, sample: Sample) -> JsonObject:
         hidden = self._hidden.side(sample.dataset)
         return {
             "dataset": dataset,

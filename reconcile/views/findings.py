@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from notifications.base import MASK
 from notifications.wording import words
+from reconcile.documents import JsonObject
 from reconcile.errors import Refused
 from reconcile.findings.approval import GivenApprovals, person
 from reconcile.findings.chosen_values import by_record, chosen_values
@@ -133,7 +134,7 @@ class FindingView:
         return None if by is None else f"{by}, {words.instant(self._finding.state_since, self.timezone)}"
 
     @property
-    def key(self) -> dict[str, Any]:
+    def key(self) -> JsonObject:
         return {name: self._of_key(name, value) for name, value in self._finding.key.items()}
 
     def _of_key(self, column: str | None, value: Value) -> Any:
@@ -142,7 +143,7 @@ class FindingView:
 
     @property
     def title(self) -> str:
-        """What tells it from other findings: its key, or its records if the key is masked."""
+        """What distinguishes it from other findings: its key, or its records if the key is masked."""
         return self.named or " · ".join("" if value is None else str(value) for value in self.key.values())
 
     @property
@@ -187,12 +188,12 @@ class FindingView:
         return hides_amount or any(hidden.hides_of_key(column, finding.datasets) for column in finding.key)
 
 
-def to_json(view: FindingView) -> dict[str, Any]:
+def to_json(view: FindingView) -> JsonObject:
     """Return the finding as public JSON."""
     return finding_json(view._finding, view._hidden) | approvals_to_json(view.approvals)  # noqa: SLF001 - its own JSON
 
 
-def approvals_to_json(given: GivenApprovals | None) -> dict[str, Any]:
+def approvals_to_json(given: GivenApprovals | None) -> JsonObject:
     """Return who approved a plan and how many approvals it needs; empty unless it waits for several."""
     return {} if given is None else {"approvals": {"needed": given.needed, "by": list(given.by)}}
 
@@ -221,7 +222,7 @@ def of_all(
 
 
 def _named(tx: Transaction, listed: Sequence[tuple[Finding, Hidden]]) -> Mapping[str, str]:
-    """Return in short the records of small findings of which the whole key is masked; too many are not named."""
+    """Return in short the records of small findings whose whole key is masked; too many are not named."""
     masked = {
         finding.id: hidden
         for finding, hidden in listed
@@ -330,7 +331,7 @@ class ExecutedView:
         then = "" if self.undo.ended_at is None else f" on {words.to_the_minute(self.undo.ended_at, timezone)}"
         return f"Executed{when}{by}; undone by {self.undo.proposed_by}{then}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         from reconcile.views import plans  # noqa: PLC0415 - loaded with the plan
 
         of_plan = {"gone": self.gone} if self.plan is None else {"plan": plans.to_json(self.plan)}
@@ -639,11 +640,11 @@ def reveal(application: Application, identifier: str, *, by: Person) -> FindingD
     return view
 
 
-def detail_to_json(view: FindingDetail) -> dict[str, Any]:
+def detail_to_json(view: FindingDetail) -> JsonObject:
     """Return the finding with its records, its plan, its history and its undo as public JSON."""
     from reconcile.views import history  # noqa: PLC0415 - see above
 
-    optional: dict[str, Any] = {"why": view.why, "prospect": view.prospect}
+    optional: JsonObject = {"why": view.why, "prospect": view.prospect}
     if view.plan is not None:
         from reconcile.views import plans  # noqa: PLC0415 - loaded with the plan
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from notifications.wording.words import listed
 from reconcile.audit import facts, log
+from reconcile.documents import JsonObject
 from reconcile.findings.states import PlanState
 from reconcile.store.audit_log import LogEntry
 
@@ -17,7 +17,7 @@ from reconcile.store.audit_log import LogEntry
 class EventView:
     """An event of a finding. `note` is a person's, unless it was erased; `system` is their user there.
 
-    `story` is what the event means for the finding, if the event is of its plan; else it is the event. `columns` are
+    `story` is what an event of its plan means for the finding; otherwise it is the event. `columns` are
     those that a choice of values is about.
     """
 
@@ -54,7 +54,7 @@ def _story(entry: LogEntry) -> str:
     return story
 
 
-def to_json(view: EventView) -> dict[str, Any]:
+def to_json(view: EventView) -> JsonObject:
     """Return the event as public JSON."""
     optional = {"note": view.note, "system": view.system}
     required = {"seq": view.seq, "at": view.at.isoformat(), "actor": view.actor, "event": view.event}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from notifications.wording.words import to_the_minute
+from reconcile.documents import JsonObject
 from reconcile.store import users as stored
 from reconcile.store.users import TokenRow, UserRow
 from rules.values import canonical_instant
@@ -29,7 +30,7 @@ class UserView:
     def of(cls, row: UserRow) -> UserView:
         return cls(row.name, row.role, row.sees_personal, row.disabled_at is not None, row.password is not None)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {
             "user": self.name,
             "role": self.role,
@@ -58,7 +59,7 @@ class TokenView:
     def of(cls, row: TokenRow) -> TokenView:
         return cls(row.name, row.user, row.role, row.expires_at, row.used_at)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         times = {"expires_at": self.expires_at, "used_at": self.used_at}
         shown = {name: None if at is None else canonical_instant(at) for name, at in times.items()}
         return {"name": self.name, "user": self.user, "role": self.role} | shown

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from notifications.wording.words import plural, to_the_minute, to_the_second
 from reconcile.cleaning import shown
@@ -18,6 +18,7 @@ from reconcile.cleaning.next_run import plan_asked_before
 from reconcile.cleaning.planning.planner import RulePlanner
 from reconcile.cleaning.shown import ShownRow
 from reconcile.config.settings import Project
+from reconcile.documents import JsonObject
 from reconcile.errors import Wrong
 from reconcile.findings.approval import GivenApprovals
 from reconcile.findings.plan import Plan
@@ -179,14 +180,14 @@ class NotPlanned:
     reason: str
 
 
-def to_json(view: PlanView | NotPlanned) -> dict[str, Any]:
+def to_json(view: PlanView | NotPlanned) -> JsonObject:
     """Return a plan, or the reason why there is none, as public JSON."""
     if isinstance(view, NotPlanned):
         return {"finding": view.finding, "rule": view.rule, "plan_hash": None, "reason": view.reason}
     plan, hidden = view._plan, view._hidden  # noqa: SLF001 - the view's own JSON
     money = {currency: hidden.value(hidden.amount, amount) for currency, amount in sorted(plan.money.items())}
     kept_by = view._finding.kept_by  # noqa: SLF001 - the view's own JSON
-    chosen: dict[str, Any] = {"kept_by": kept_by} if kept_by else {}
+    chosen: JsonObject = {"kept_by": kept_by} if kept_by else {}
     values_chosen = chosen_values(view._finding, hidden)  # noqa: SLF001 - the view's own JSON
     chosen |= {"chosen_values": values_chosen} if values_chosen else {}
     chosen |= {"waits": view.waits} if view.waits else {}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from reconcile.documents import JsonObject
 from reconcile.errors import Wrong
 from rules.document.mistakes import short, suggestion
 from rules.presets.preset import Preset, names, preset
@@ -27,5 +26,5 @@ def named(name: str) -> Preset:
     return preset(name)
 
 
-def to_json(preset: Preset) -> dict[str, Any]:
+def to_json(preset: Preset) -> JsonObject:
     return {"preset": preset.name, "description": preset.description, "columns": dict(preset.columns)}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from notifications.wording.words import to_the_minute
 from reconcile.coordination import releases
 from reconcile.coordination.releases import shortened
+from reconcile.documents import JsonObject
 from reconcile.schedule.slots import slot_text
 from reconcile.store import Transaction
 from reconcile.store import releases as stored
@@ -36,7 +37,7 @@ class ReleaseView:
     def rules(self) -> int:
         return len(self.row.config.get("rules", ()))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {
             "release": self.row.release,
             "first_seen": slot_text(self.row.first_seen),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from reconcile.coordination.releases import shortened
+from reconcile.documents import JsonObject
 from reconcile.findings.results import Outcome, outcome_of
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import WAITING, State
@@ -85,7 +86,7 @@ class RuleView:
     def every(self) -> int:
         return sum(self.numbers.values())
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         median, precision = self.feedback.time_to_decision, self.feedback.precision
         return {
             "rule": self.rule.name,

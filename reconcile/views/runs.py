@@ -6,12 +6,13 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from notifications.wording.words import plural
 from reconcile.audit import log
 from reconcile.cleaning.decisions import RunUnknown
 from reconcile.coordination.releases import shortened
+from reconcile.documents import JsonObject
 from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult, RunSummary, summary_of
 from reconcile.findings.states import State
 from reconcile.messages.personal import Hidden
@@ -74,7 +75,7 @@ class RunView:
     def resolved(self) -> int:
         return sum(rule.findings.resolved for rule in self.checked)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {
             "run": self.row.id,
             "job": self.row.job,
@@ -147,7 +148,7 @@ def plans_waiting(application: Application, rules: Sequence[str]) -> int:
         return numbers(tx, FindingFilter(tuple(rules))).get(State.AWAITING, 0)
 
 
-def detail_to_json(application: Application, view: RunView) -> dict[str, Any]:
+def detail_to_json(application: Application, view: RunView) -> JsonObject:
     """Return a run with the results of its rules as public JSON."""
     row, outcomes = view.row, view.summary.rules if view.summary else ()
     times = {"started": row.started.isoformat(), "finished": row.finished and row.finished.isoformat()}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from connectors.errors import ConnectorError
 from reconcile.audit import log
+from reconcile.documents import JsonObject
 from reconcile.journal import ownership
 from reconcile.store import targets
 
@@ -25,7 +26,7 @@ class TargetView:
     problem: str | None
 
 
-def to_json(view: TargetView) -> dict[str, Any]:
+def to_json(view: TargetView) -> JsonObject:
     """Return a cleaned place as public JSON."""
     return dict(vars(view))
 

@@ -214,7 +214,7 @@ def visit_of(request: Request, body: bytes, role: Role, *, takes_file: bool = Fa
 
 
 def _typed_by_stranger(request: Request, body: bytes) -> Form:
-    """Return what somebody typed whose session ended; empty if it is too large, or no form without a file."""
+    """Return the form of a person whose session ended; empty if it is too large, has a file, or is no form."""
     try:
         return form_of_stranger(request, body)
     except FormRefused:

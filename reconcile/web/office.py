@@ -21,7 +21,7 @@ T = TypeVar("T")
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d+)?|([\d.]+):\d+", re.ASCII)
 
 SUMS_KEPT = 10.0
-"""Seconds for which sums over all findings are shown again before they are computed anew."""
+"""Seconds for which sums over all findings are shown before they are computed again."""
 
 
 @dataclass(frozen=True)

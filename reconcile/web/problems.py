@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
 
 from fastapi.responses import JSONResponse
 
 from connectors.errors import ConnectorError
 from reconcile.app import NameUnknown
 from reconcile.cleaning.decisions import RunUnknown
+from reconcile.documents import JsonObject
 from reconcile.errors import Failed, Refused, Wrong
 from reconcile.people.roles import NotAllowed
 from reconcile.people.sessions import SignInRefused, TooManyAttempts
@@ -99,5 +99,5 @@ def headers_of(error: Exception) -> dict[str, str]:
 def problem(error: Exception) -> JSONResponse:
     """Return the answer of RFC 9457 for a program; the status and the sentence say what `type` would."""
     status = status_of(error)
-    body: dict[str, Any] = {"title": status.phrase, "status": int(status), "detail": str(error)}
+    body: JsonObject = {"title": status.phrase, "status": int(status), "detail": str(error)}
     return JSONResponse(body, int(status), headers_of(error), media_type=PROBLEM)

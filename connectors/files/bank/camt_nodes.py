@@ -84,7 +84,7 @@ def day_in(file: str, node: Node, name: str) -> dt.date | None:
         if _DAY.match(text):
             return dt.date.fromisoformat(text[:10])
     except ValueError:
-        pass  # told below, like a text of another form
+        pass  # reported below, like a text of another form
     raise FileUnreadable(place(file, node), f"`{name}` is not a date", AGAIN)
 
 

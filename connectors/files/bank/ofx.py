@@ -72,7 +72,7 @@ def _decoded(file: OpenedFile, encoding: str | None) -> str:
         try:
             return data.decode(name)
         except (UnicodeError, LookupError):
-            continue  # the next one, or told below
+            continue  # try the next one; without one, it is reported below
     reason = f"it is not {encoding or charset or 'UTF-8'} text"
     raise FileUnreadable(file.name, reason, "set `encoding`; many banks write cp1252")
 
@@ -201,5 +201,5 @@ def _day(file: str, element: Element | None, name: str) -> dt.date | None:
         if match:
             return dt.datetime.strptime(match["day"], "%Y%m%d").replace(tzinfo=dt.UTC).date()
     except ValueError:
-        pass  # told below, like a text of another form
+        pass  # reported below, like a text of another form
     raise FileUnreadable(f"{file}:{date.line}", f"`{name}` is not a date like `20260131`", AGAIN)

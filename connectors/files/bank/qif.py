@@ -161,7 +161,7 @@ class _Walk:
         elif word == "option" and kind in ORDERS:
             self.order = kind
         elif word in ("option", "clear"):
-            self._kind, self._account = "list", None  # accounts are only listed from here, or are listed no more
+            self._kind, self._account = "list", None  # a list of accounts begins or ends here
         else:
             types = ", ".join(ACCOUNTS)
             raise FileUnreadable(f"{self.name}:{number}", f"this section has an unknown type (known: {types})", _AGAIN)

@@ -58,8 +58,8 @@ def changes(
 ) -> Iterator[TableChanges]:
     """Open a view of a table's changes, as its column `by` tells them.
 
-    The moment of the mark comes first: the snapshot then sees all that had ended by that moment, and a replica that it
-    is opened on has got that far.
+    The mark's time is taken before the snapshot is opened. So the snapshot, also one on a replica, has every
+    transaction that was committed before that time.
     """
     connection, database = connect(), _database(place.dialect)
     try:

@@ -1,6 +1,6 @@
 """The records of a table of PostgreSQL that changed since an earlier run.
 
-The column `by` says when a record changed last, by the clock of whoever wrote it. Three things can make it older than
+The column `by` says when a record changed last, by the clock of its writer. Three things can make it older than
 the run that could not see the record yet:
 
 - A transaction that was open writes the time of its own start. The mark keeps the earliest start of the transactions
@@ -177,7 +177,7 @@ def _indexes(connection: sa.Connection, base: sa.TableClause, columns: Iterable[
 
 
 def _alike(different: float, records: float) -> float:
-    """Return the mean number of records with one value; negative `different` is a share of the records."""
+    """Return the mean number of records with one value; a negative `different` means a share of the records."""
     return -1 / different if different < 0 else max(records, 0) / different
 
 

@@ -132,7 +132,7 @@ class TableChanges(ABC):
 
     @abstractmethod
     def _changed_since(self, mark: Mapping[str, Any], overlap: dt.timedelta) -> Iterator[Condition]:
-        """Yield conditions of which each record that changed since the mark, and has a time, meets one."""
+        """Yield conditions; every record that has a time and changed since the mark meets one of them."""
 
     def _is_before_all(self) -> Condition:
         """Return a condition for values that are read as no time although they are not null: infinity, zero dates."""

@@ -13,6 +13,7 @@ from notifications.slack.wire import Api
 from reconcile.audit.anchors.base import AnchorError, Receipt, Torn
 from reconcile.audit.anchors.settings import AnchorSettings, SlackAnchorSettings
 from reconcile.audit.verifier import Mark
+from reconcile.documents import JsonObject
 
 EVENT = "reconcile_audit_anchor"
 """The metadata event type that identifies our messages."""
@@ -75,7 +76,7 @@ class SlackAnchor:
                 return str(channel["id"])
         raise AnchorError(self.name, f"cannot be read back: no channel {self._place} is visible to the bot")
 
-    def _listed(self, method: str, key: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+    def _listed(self, method: str, key: str, **arguments: Any) -> Iterator[JsonObject]:
         if key == "messages":
             arguments["include_all_metadata"] = True
         cursor: str | None = None

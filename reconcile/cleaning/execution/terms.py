@@ -13,6 +13,7 @@ from typing import Any
 from reconcile.cleaning.planning.binding import binding_of
 from reconcile.config.settings import Project
 from reconcile.coordination import pauses
+from reconcile.documents import JsonObject
 from reconcile.findings.identity import member_name, record_of
 from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
@@ -159,7 +160,7 @@ class Terms:
         hidden = Hidden.of(self.project, rule.dataset, rule.name)
         return replace(rule.limits.caps(scanned), hides_money=hidden.hides_amounts)
 
-    def limits_in_force(self, rule: str, source: str) -> dict[str, Any]:
+    def limits_in_force(self, rule: str, source: str) -> JsonObject:
         """Return the configured limits of a rule and of its source, as plain JSON."""
         configured, of_source = self.project.rules[rule].limits, self.project.caps_of(source)
         return {

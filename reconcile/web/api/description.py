@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from reconcile.documents import JsonObject
 from reconcile.web.api.documents import Problem
 from reconcile.web.problems import PROBLEM
 
@@ -47,7 +48,7 @@ def description(app: FastAPI) -> bytes:
     return content
 
 
-def _built(app: FastAPI) -> dict[str, Any]:
+def _built(app: FastAPI) -> JsonObject:
     document = get_openapi(
         title="Reconcile",
         version="1",

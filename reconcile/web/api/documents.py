@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import Header
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from reconcile.documents import JsonObject
 from reconcile.findings.states import State
 from reconcile.people.roles import Role
 from rules.models import Severity
@@ -171,7 +172,7 @@ class Finding(_Answer):
     state: str
     severity: str
     form: str
-    key: dict[str, Any]
+    key: JsonObject
     records: int
     money: dict[str, str]
     version: int
@@ -199,8 +200,8 @@ class Findings(_Answer):
 class FindingDetail(Finding):
     """A finding with its records side by side, its history, and the plan that waits, if one does."""
 
-    side_by_side: dict[str, Any]
-    history: list[dict[str, Any]]
+    side_by_side: JsonObject
+    history: list[JsonObject]
 
 
 class Decided(_Answer):
@@ -264,7 +265,7 @@ class Runs(_Answer):
 class RunDetail(Run):
     """A run with the results of its rules."""
 
-    rules: list[dict[str, Any]]
+    rules: list[JsonObject]
 
 
 class Job(_Answer):
@@ -417,5 +418,5 @@ class Effects(_Answer):
     in_flight: list[PlanUnderWay]
     quarantined: list[PlanUnderWay]
     breakers: list[Breaker]
-    pauses: list[dict[str, Any]]
+    pauses: list[JsonObject]
     operations: list[OperationTimes]

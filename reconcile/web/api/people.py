@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 
 from reconcile.deciding.once import once
+from reconcile.documents import JsonObject
 from reconcile.people import tokens, users
 from reconcile.people.roles import Person, Role, parse_role
 from reconcile.store import Transaction
@@ -96,7 +97,7 @@ def add_token(person: Admin, office: At, wanted: NewToken, key: IdempotencyKey =
     """Make a token; its secret is in this answer only."""
     secrets: list[str] = []
 
-    def act() -> dict[str, Any]:
+    def act() -> JsonObject:
         role = None if wanted.role is None else parse_role(wanted.role)
         with office.store().begin() as tx:
             by, origin, expires = person.name, person.origin, wanted.expires
@@ -113,7 +114,7 @@ def add_token(person: Admin, office: At, wanted: NewToken, key: IdempotencyKey =
 def revoke(person: Admin, office: At, token: str, key: IdempotencyKey = None) -> JSONResponse:
     """End a token."""
 
-    def act() -> dict[str, Any]:
+    def act() -> JsonObject:
         with office.store().begin() as tx:
             tokens.revoke(tx, token, by=person.name)
         return {"name": token, "revoked": True}
@@ -132,7 +133,7 @@ def _digest(office: Office, password: str | None) -> str | None:
 def _changed(office: Office, person: Person, key: str | None, request: Any, user: str, change: Change) -> JSONResponse:
     """Change a user in one transaction; answer with the user."""
 
-    def act() -> dict[str, Any]:
+    def act() -> JsonObject:
         with office.store().begin() as tx:
             changed = change(tx)
             return UserView.of(users.named(tx, user)).to_json() | {"changed": changed}
@@ -141,5 +142,5 @@ def _changed(office: Office, person: Person, key: str | None, request: Any, user
     return _answer(answer, is_earlier=is_earlier)
 
 
-def _answer(document: dict[str, Any], *, is_earlier: bool) -> JSONResponse:
+def _answer(document: JsonObject, *, is_earlier: bool) -> JSONResponse:
     return JSONResponse(document, headers={"Idempotency-Replayed": "true"} if is_earlier else None)

@@ -12,6 +12,7 @@ from reconcile.coordination import pauses
 from reconcile.deciding.decisions import DECISIONS, DecisionUnknown, Wish, decided
 from reconcile.deciding.many import Outcomes, decide_each
 from reconcile.deciding.once import once
+from reconcile.documents import JsonObject
 from reconcile.people.roles import Person, Role
 from reconcile.schedule.slots import slot_text
 from reconcile.service import triggers
@@ -26,7 +27,7 @@ router = APIRouter(prefix="/api/v1", route_class=ApiRoute)
 
 Reviewer = Annotated[Person, Depends(OfApi(Role.REVIEWER))]
 Operator = Annotated[Person, Depends(OfApi(Role.OPERATOR))]
-Act = Callable[[], dict[str, Any]]
+Act = Callable[[], JsonObject]
 
 
 @router.post("/findings/{finding}/{decision}", responses=answers(documents.Decided))
@@ -37,7 +38,7 @@ def decide(
     retry."""
     _check(person, decision)
 
-    def act() -> dict[str, Any]:
+    def act() -> JsonObject:
         with office.application() as application:
             name = named(application, finding).id
             values = {column: _parts(record) for column, record in wanted.values.items()}
@@ -60,7 +61,7 @@ def decide_many(person: Reviewer, office: At, wanted: ManyDecisions, key: Idempo
         for name, shown in reversed(each_once.items())
     ]
 
-    def act() -> dict[str, Any]:
+    def act() -> JsonObject:
         with office.application() as application:
             each = decide_each(wishes, lambda wish: decided(application, person, wanted.decision, wish))
             return Outcomes(tuple(each)).to_json()

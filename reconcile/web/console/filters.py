@@ -46,7 +46,7 @@ _DAYS = re.compile(r"\d{1,5}", re.ASCII)
 
 
 class TypedWrong(Wrong):
-    """Somebody typed into a field of the filter what it cannot mean."""
+    """A field of the filter has a value that it cannot have."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(f"{sentence}. The list was not filtered by it")

@@ -401,7 +401,7 @@ def test_a_restored_backup_loses_again_what_was_erased_since(office: FindingsOff
     with Store.open(url, tmp_path, key=KEY) as store:
         assert proof.prove(store, {}).problem is None
         with store.read() as tx:
-            assert [one["id"] for one in erasing.recorded(tx)] == [first.id, second.id]
+            assert [erasure.id for erasure in erasing.recorded(tx)] == [first.id, second.id]
 
 
 def test_a_restore_of_a_backup_made_after_the_erasure_erases_nothing_twice(
