@@ -25,7 +25,7 @@ from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import Event, State
 from reconcile.journal import effects
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from reconcile.store import Transaction
 from reconcile.store import findings as stored_findings
 from reconcile.store.plans import StoredPlan
@@ -156,7 +156,7 @@ def _member(decisions: Decisions, finding: Finding, record: Sequence[str], *, se
 
 def _as_shown(decisions: Decisions, finding: Finding, record: Sequence[str]) -> list[FindingMember]:
     """Return the members with this handle, or with this id as it is shown masked: `2 / •••`."""
-    key, hidden = decisions.store.key, Hidden.of(decisions.terms.project, finding.dataset, finding.rule)
+    key, hidden = decisions.store.key, Masking.of(decisions.terms.project, finding.dataset, finding.rule)
     handles = [handle_of(key, finding.id, member) for member in finding.members]
     if len(record) == 1 and record[0] in handles:
         return [finding.members[handles.index(record[0])]]
@@ -166,7 +166,7 @@ def _as_shown(decisions: Decisions, finding: Finding, record: Sequence[str]) -> 
 
 
 def _names(decisions: Decisions, finding: Finding, members: Sequence[FindingMember]) -> list[str]:
-    return Hidden.of(decisions.terms.project, finding.dataset, finding.rule).names(members, finding.datasets)
+    return Masking.of(decisions.terms.project, finding.dataset, finding.rule).names(members, finding.datasets)
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from connectors.target import Cell, Change
 from notifications.base import MASK
 from reconcile.findings.identity import id_of, public
 from reconcile.findings.plan import Plan
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from rules.cleaning import Caps
 
-_NOTHING = Hidden()
+_NOTHING = Masking()
 Field = tuple[str, str | None, str | None, tuple[list[Any], ...]]
 
 
@@ -61,13 +61,13 @@ def counts(plan: Plan) -> dict[str, int]:
 _FIRST = ("keeper", "surplus")
 
 
-def for_people(plan: Plan, hidden: Hidden = _NOTHING) -> list[ShownRow]:
+def for_people(plan: Plan, hidden: Masking = _NOTHING) -> list[ShownRow]:
     """Return every row of the plan: the keeper, the surplus, then all other rows."""
     plan_lines = list(lines(plan, hidden))
     return sorted(plan_lines, key=lambda line: _FIRST.index(line.role) if line.role in _FIRST else len(_FIRST))
 
 
-def lines(plan: Plan, hidden: Hidden = _NOTHING) -> Iterator[ShownRow]:
+def lines(plan: Plan, hidden: Masking = _NOTHING) -> Iterator[ShownRow]:
     """Yield every row of the plan in the order of execution."""
     hidden = _in(plan, hidden)
     linked = _linked(plan)
@@ -87,13 +87,13 @@ def lines(plan: Plan, hidden: Hidden = _NOTHING) -> Iterator[ShownRow]:
         yield ShownRow(change.row.table, key, _does(change), change.role, fields)
 
 
-def _in(plan: Plan, hidden: Hidden) -> Hidden:
+def _in(plan: Plan, hidden: Masking) -> Masking:
     """Return the masking that also knows the personal values of the plan's own rows."""
     images = [change.before for change in plan.changes if change.before and change.row.table == plan.table]
     return hidden.with_values_of({name: cell[1] for name, cell in row.items() if cell is not None} for row in images)
 
 
-def to_json(plan: Plan, hidden: Hidden = _NOTHING) -> dict[str, Any]:
+def to_json(plan: Plan, hidden: Masking = _NOTHING) -> dict[str, Any]:
     """Return a plan as public JSON: ids are lists, cells are the database's texts. New versions only add names."""
     masking = _in(plan, hidden)
     uncounted = [{"record": _record(name, masking), "lacks": lacks} for name, lacks in sorted(plan.uncounted.items())]
@@ -163,7 +163,7 @@ def _does(change: Change) -> str:
     return "update" if change.after else "stay"
 
 
-def _fields(change: Change, plan: Plan, show: Callable[[str, Cell], str | None], hidden: Hidden) -> Iterator[Field]:
+def _fields(change: Change, plan: Plan, show: Callable[[str, Cell], str | None], hidden: Masking) -> Iterator[Field]:
     """Yield the changed fields; all fields if the row is inserted or deleted."""
     before, after = change.before or {}, change.after
     if change.is_guard:
@@ -174,7 +174,7 @@ def _fields(change: Change, plan: Plan, show: Callable[[str, Cell], str | None],
         yield column, show(column, before.get(column)), new_value, tuple(_record(name, hidden) for name in origins)
 
 
-def uncounted(plan: Plan, hidden: Hidden = _NOTHING) -> list[tuple[str, str]]:
+def uncounted(plan: Plan, hidden: Masking = _NOTHING) -> list[tuple[str, str]]:
     """Return the names of records whose amount limits cannot count, each with the reason."""
     masking = _in(plan, hidden)
     return [(named(_record(record, masking)), reason) for record, reason in sorted(plan.uncounted.items())]
@@ -185,7 +185,7 @@ def named(record: Sequence[Any]) -> str:
     return " / ".join(map(str, record))
 
 
-def _record(name: str, hidden: Hidden) -> list[Any]:
+def _record(name: str, hidden: Masking) -> list[Any]:
     return hidden.record([public(part) for part in id_of(name)])
 
 

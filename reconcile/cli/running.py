@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reconcile.app import Application
     from reconcile.findings.results import Outcome, RuleResult
     from reconcile.findings.shown import Foreseen
-    from reconcile.messages.personal import Hidden
+    from reconcile.masking.personal import Masking
     from reconcile.runs.report import RunReport
     from reconcile.store import Store
 
@@ -122,13 +122,13 @@ def _code(report: RunReport, severity: Any) -> int:
     return exits.first_that_applies(exits.REFUSED if report.refused else exits.DONE, failed, attention)
 
 
-def _hiding(application: Application | None) -> Callable[[str, str], Hidden]:
+def _hiding(application: Application | None) -> Callable[[str, str], Masking]:
     """Return the hidden columns by dataset and rule; without an application nothing is hidden."""
-    from reconcile.messages.personal import Hidden
+    from reconcile.masking.personal import Masking
 
     if application is None:
-        return lambda _dataset, _rule: Hidden()
-    return functools.partial(Hidden.of, application.project)
+        return lambda _dataset, _rule: Masking()
+    return functools.partial(Masking.of, application.project)
 
 
 def _plans_waiting(report: RunReport, application: Application) -> int:
@@ -206,10 +206,10 @@ def _tell_delivery(report: RunReport, out: Output, timezone: str) -> None:
 
 
 def _tell_news(
-    out: Output, application: Application, news: Sequence[Foreseen], count: int, hidden: Callable[[str, str], Hidden]
+    out: Output, application: Application, news: Sequence[Foreseen], count: int, hidden: Callable[[str, str], Masking]
 ) -> None:
     """Print a dry run's largest findings of a rule, and the number of others."""
-    from reconcile.messages import records
+    from reconcile.masking import records
 
     project = application.project
     for finding in news:
@@ -238,9 +238,9 @@ def _news(report: RunReport) -> tuple[Mapping[str, list[Foreseen]], Counter[str]
     return {rule: [finding for *_, finding in ranked] for rule, ranked in largest.items()}, counts
 
 
-def _line(finding: Foreseen, hidden: Hidden, periods: Mapping[str, str], timezone: str) -> str:
+def _line(finding: Foreseen, hidden: Masking, periods: Mapping[str, str], timezone: str) -> str:
     from reconcile.findings.identity import public
-    from reconcile.messages.records import local
+    from reconcile.masking.records import local
 
     group = finding.group
     values = (
@@ -262,7 +262,7 @@ def _some(names: Sequence[str]) -> str:
     return f"{'; '.join(names[:_SHOWN])}{more}"
 
 
-def _comparison(rule: Outcome, hidden: Hidden) -> Iterator[str]:
+def _comparison(rule: Outcome, hidden: Masking) -> Iterator[str]:
     """Yield the findings by form, the balance of two datasets by currency, and how many of their records agree."""
     from notifications.wording import words
     from reconcile.findings.results import RuleResult
@@ -322,7 +322,7 @@ def _status(report: RunReport) -> str:
     return f"{report.status}{', by an earlier run of this slot' if report.repeated else ''}  {report.run}"
 
 
-def _row(rule: RuleResult, changes: Sequence[str], hidden: Hidden) -> Sequence[Cell]:
+def _row(rule: RuleResult, changes: Sequence[str], hidden: Masking) -> Sequence[Cell]:
     numbers = (rule.groups, *(getattr(rule.findings, change) for change in changes))
     return (
         rule.rule,

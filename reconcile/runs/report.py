@@ -11,16 +11,16 @@ from typing import Any
 from reconcile.config.settings import Project
 from reconcile.findings.results import Outcome, RuleFailure, RuleResult, RunSummary
 from reconcile.findings.shown import Finding, Foreseen
-from reconcile.messages import records
+from reconcile.masking import records
+from reconcile.masking.personal import Masking
+from reconcile.masking.public import finding_json, foreseen_json, outcome_json
 from reconcile.messages.delivery import DeliveryReport
-from reconcile.messages.personal import Hidden
-from reconcile.messages.public import finding_json, foreseen_json, outcome_json
 from reconcile.schedule.slots import slot_text
 from rules.models import Severity
 
 
-def _show_all(_dataset: str, _rule: str) -> Hidden:
-    return Hidden()
+def _show_all(_dataset: str, _rule: str) -> Masking:
+    return Masking()
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class RunReport:
         return self.worst_open is not None and self.worst_open >= severity
 
     def to_json(
-        self, hidden: Callable[[str, str], Hidden] = _show_all, project: Project | None = None
+        self, hidden: Callable[[str, str], Masking] = _show_all, project: Project | None = None
     ) -> dict[str, Any]:
         """Return the report as plain JSON; `hidden` are the hidden columns of a dataset and rule.
 
@@ -159,7 +159,7 @@ class RunReport:
         return self.to_stream(hidden, project) | {"findings": list(self._findings(hidden, project))}
 
     def to_stream(
-        self, hidden: Callable[[str, str], Hidden] = _show_all, project: Project | None = None
+        self, hidden: Callable[[str, str], Masking] = _show_all, project: Project | None = None
     ) -> dict[str, Any]:
         """Return the same with an iterator of findings, to write them one by one; it can be read once."""
         optional = {
@@ -180,7 +180,7 @@ class RunReport:
             "findings": self._findings(hidden, project) if self.findings else [],
         } | {name: value for name, value in optional.items() if value is not None}
 
-    def _findings(self, hidden: Callable[[str, str], Hidden], project: Project | None) -> Iterator[dict[str, Any]]:
+    def _findings(self, hidden: Callable[[str, str], Masking], project: Project | None) -> Iterator[dict[str, Any]]:
         hidden_of = cache(hidden)
         for finding in self.findings:
             masked = hidden_of(finding.dataset, finding.rule)

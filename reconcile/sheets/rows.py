@@ -15,7 +15,7 @@ from reconcile.cleaning import shown
 from reconcile.deciding.decisions import DECISIONS
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
-from reconcile.messages import records
+from reconcile.masking import records
 from reconcile.store import Transaction
 from reconcile.store.columns import json_text
 from reconcile.store.plans import StoredPlan

@@ -18,10 +18,10 @@ from reconcile.findings.keeper import CHOOSABLE, handle_of
 from reconcile.findings.payload import DUPLICATE, apart
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import IN_HAND, LIVE, PlanState, State
-from reconcile.messages import records
-from reconcile.messages.personal import Hidden
-from reconcile.messages.public import finding_json
-from reconcile.messages.records import SideBySide, local, rule_of
+from reconcile.masking import records
+from reconcile.masking.personal import Masking
+from reconcile.masking.public import finding_json
+from reconcile.masking.records import SideBySide, local, rule_of
 from reconcile.people.roles import Person
 from reconcile.store.findings import FindingFilter, count, find, get, some
 from reconcile.store.sealing import RowsUnreadable
@@ -81,7 +81,7 @@ class FindingView:
     """
 
     _finding: Finding
-    _hidden: Hidden
+    _hidden: Masking
     form: str
     timezone: str
     periods: Mapping[str, str]
@@ -209,7 +209,7 @@ def of_all(
     """Return findings as they may be shown, in this order; `show` masks nothing."""
     listed_findings, project = list(findings), application.project
     given = _given(tx, [finding.id for finding in listed_findings if finding.state is State.AWAITING])
-    hidden = [Hidden() if show else Hidden.of(project, finding.dataset, finding.rule) for finding in listed_findings]
+    hidden = [Masking() if show else Masking.of(project, finding.dataset, finding.rule) for finding in listed_findings]
     named = _named(tx, [*zip(listed_findings, hidden, strict=True)])
     views = []
     for finding, of_finding in zip(listed_findings, hidden, strict=True):
@@ -220,7 +220,7 @@ def of_all(
     return views
 
 
-def _named(tx: Transaction, listed: Sequence[tuple[Finding, Hidden]]) -> Mapping[str, str]:
+def _named(tx: Transaction, listed: Sequence[tuple[Finding, Masking]]) -> Mapping[str, str]:
     """Return in short the records of small findings of which the whole key is masked; too many are not named."""
     masked = {
         finding.id: hidden
@@ -573,7 +573,7 @@ def _executed(
     return ExecutedView(plan.ended_at, approved_by, shown, undo=undo)
 
 
-def values_in_words(finding: Finding, hidden: Hidden) -> str:
+def values_in_words(finding: Finding, hidden: Masking) -> str:
     """Return who chose which values of the keeper from which records; empty if nobody did."""
     parts = [
         f"{words.listed(columns)} from {name} ({by})"

@@ -34,8 +34,8 @@ from reconcile.findings.identity import (
 from reconcile.findings.judgement import FindingChange, judge
 from reconcile.findings.known import Known, NotSame
 from reconcile.findings.states import SETTLED, TRANSITIONS, Event, State, TransitionRefused, after
-from reconcile.messages.personal import Hidden
-from reconcile.messages.public import finding_json
+from reconcile.masking.personal import Masking
+from reconcile.masking.public import finding_json
 from reconcile.store import Store, finding_memory, judgements, tables
 from reconcile.store import findings as stored
 from reconcile.store.findings import FindingAmbiguous, FindingUnknown
@@ -815,7 +815,7 @@ def test_a_finding_as_json_has_lists_for_ids_and_text_for_decimals(office: Findi
     )
     office.record(found)
 
-    shown = finding_json(office.only(), Hidden())
+    shown = finding_json(office.only(), Masking())
 
     golden = {
         "rule": "double-charge",
@@ -898,7 +898,7 @@ def _shuffled(rule: RuleIdentity, seed: int, tmp_path: Path) -> list[dict[str, o
         groups = list(day) if rule.by_records else [one for one in day if one.key["order"] == "B"]
         shuffle.shuffle(groups)
         office.record(*groups, rule=rule)
-    shown = [finding_json(one, Hidden()) for one in office.all()]
+    shown = [finding_json(one, Masking()) for one in office.all()]
     office.store.close()
     return shown
 
