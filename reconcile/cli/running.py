@@ -16,7 +16,7 @@ import typer
 from reconcile.cli import exits
 from reconcile.cli.columns import Cell, severity_cell
 from reconcile.cli.drawing import draw_records
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet, Show
+from reconcile.cli.output import FILE, Config, Output, Show
 from reconcile.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
+    out: Output,
     jobs: Annotated[list[str] | None, typer.Argument(help="The jobs; by default all of them.", metavar="JOB")] = None,
     config: Config = FILE,
     rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
@@ -66,32 +67,29 @@ def run(
         bool, typer.Option("--all", help="With --json: list unchanged findings too, not only new and changed ones.")
     ] = False,
     show: Show = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load
     from reconcile.runs.listing import Lists
     from rules.models import parse_severity
 
-    out = Output(json, quiet or json, no_color)
-    if all_findings and not json:
+    out = Output(out.json, out.quiet or out.json, out.no_color)
+    if all_findings and not out.json:
         raise typer.BadParameter("is valid only with --json; `reconcile findings` lists findings", param_hint="--all")
     try:
         severity = None if fail_on is None else parse_severity(fail_on)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--fail-on") from error
-    with load(config) as application, progress(out) as watch, _only_json_on_standard_output(json=json):
+    with load(config) as application, progress(out) as watch, _only_json_on_standard_output(json=out.json):
         if not dry_run:
             application.upgrade = _upgrade
-        lists = (Lists.ALL if all_findings else Lists.CHANGED) if json else Lists.NONE
+        lists = (Lists.ALL if all_findings else Lists.CHANGED) if out.json else Lists.NONE
         reports = application.run_all(
             jobs or (), rule or (), slot=slot, dry_run=dry_run, full=full, watch=watch, lists=lists
         )
         if application.held:
             out.note(application.held)
         waiting = [_plans_waiting(report, application) for report in reports]
-    if json:
+    if out.json:
         hiding = _hiding(None if show else application)
         documents = [report.to_stream(hiding, application.project) for report in reports]
         out.emit(documents[0] if len(documents) == 1 else documents)
@@ -335,24 +333,21 @@ def _row(rule: RuleResult, changes: Sequence[str], hidden: Masking) -> Sequence[
 
 
 def runs(
+    out: Output,
     job: Annotated[str | None, typer.Argument(help="Only runs of this job.", metavar="JOB")] = None,
     config: Config = FILE,
     limit: Annotated[int, typer.Option("--limit", help="The maximum number to list.", min=1)] = 20,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from notifications.wording.words import plural, to_the_second
     from reconcile.cli.opening import load_for_state
     from reconcile.views import runs as views
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         if job is not None:
             application.job(job)
         listed, timezone = views.listed(application, job, limit), application.project.timezone
         unchanged = views.unchanged(application, job, limit)
-    if json:
+    if out.json:
         out.emit([view.to_json() for view in listed])
         return
     if not listed:

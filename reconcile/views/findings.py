@@ -502,9 +502,9 @@ class FindingDetail(FindingView):
 def detail(application: Application, identifier: str, *, show: bool) -> FindingDetail:
     """Return one finding by its id or the beginning of it. Raises a FindingError, StoreError."""
     from reconcile.audit import log  # noqa: PLC0415 - a list needs no history and no plans
+    from reconcile.decisions import decide  # noqa: PLC0415 - see above
     from reconcile.store import approvals  # noqa: PLC0415 - see above
     from reconcile.store.plans import last_executed, last_undo, standing, undo_done, undo_of  # noqa: PLC0415 - see above
-    from reconcile.tracking import decide  # noqa: PLC0415 - see above
     from reconcile.views.history import EventView  # noqa: PLC0415 - see above
 
     with application.memory.read() as tx:

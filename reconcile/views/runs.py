@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from notifications.wording.words import plural
 from reconcile.audit import log
-from reconcile.cleaning.decisions import RunUnknown
 from reconcile.coordination.releases import shortened
+from reconcile.decisions.refusals import RunUnknown
 from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult, RunSummary, summary_of
 from reconcile.findings.states import State
 from reconcile.masking.personal import Masking

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 
 from connectors.errors import ConnectorError
 from reconcile.app import NameUnknown
-from reconcile.cleaning.decisions import RunUnknown
+from reconcile.decisions.refusals import RunUnknown
 from reconcile.errors import Failed, Refused, Wrong
 from reconcile.people.roles import NotAllowed
 from reconcile.people.sessions import SignInRefused, TooManyAttempts
