@@ -182,7 +182,7 @@ def _request(action: str, value: ButtonValue, at: dt.datetime) -> DecisionReques
     if action == "approve":
         return DecisionRequest(action, value.finding, plan=value.plan)
     until = at + SNOOZE if action == "snooze" else None
-    return DecisionRequest(action, value.finding, version=value.version, until=until, may_repeat=True)
+    return DecisionRequest(action, value.finding, version=value.version, until=until, timezone="UTC", may_repeat=True)
 
 
 def _reply(application: Application, row: PressRow, press: Press, sentence: str) -> None:

@@ -45,6 +45,8 @@ class DecisionRequest:
     undoes: str | None = None
     partial: bool = False
     with_later: bool = False
+    timezone: str | None = None
+    """The one in which the answer names a time; None for the project's."""
     may_repeat: bool = False
     """A decision that was made before is told so, even if the finding changed by it."""
 

@@ -292,7 +292,7 @@ def _snooze(decisions: Decisions, request: DecisionRequest) -> DecisionResult:
         until=request.until,
         note=request.note,
         seen=request.version,
-        timezone=decisions.terms.project.timezone,
+        timezone=request.timezone or decisions.terms.project.timezone,
     )
 
 

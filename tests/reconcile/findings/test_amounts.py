@@ -11,11 +11,11 @@ import sqlalchemy as sa
 
 from notifications.wording import words
 from reconcile.app import load
+from reconcile.decisions import decide
 from reconcile.messages import previews
 from reconcile.store import Store, tables
 from reconcile.store import findings as stored_findings
 from reconcile.store.findings import FindingFilter
-from reconcile.tracking import decide
 from reconcile.upkeep.upgrade import without_backup
 from reconcile.views import queue
 from tests.support import filled

@@ -11,12 +11,12 @@ import pytest
 
 from reconcile.app import Application
 from reconcile.config import load
+from reconcile.decisions import decide
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.masking.personal import Masking
 from reconcile.service.triggers import sources_of
 from reconcile.store import findings
-from reconcile.tracking import decide
 
 pytestmark = pytest.mark.slow
 

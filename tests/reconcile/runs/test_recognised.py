@@ -23,9 +23,10 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reconcile.decisions import decide
 from reconcile.store import key as state_key
 from reconcile.store import recognised, tables
-from reconcile.tracking import decide, remember
+from reconcile.tracking import remember
 from rules.engines.base import DuplicateGroup, Group, MoneyColumns
 from rules.kinds.duplicates import DuplicatesRule, groups
 from rules.kinds.duplicates.digests import digests

@@ -16,6 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from reconcile.audit import log, proof
+from reconcile.decisions import decide
 from reconcile.findings.identity import (
     Existing,
     RuleIdentity,
@@ -39,7 +40,6 @@ from reconcile.masking.public import finding_json
 from reconcile.store import Store, finding_memory, judgements, tables
 from reconcile.store import findings as stored
 from reconcile.store.findings import FindingAmbiguous, FindingUnknown
-from reconcile.tracking import decide
 from reconcile.tracking.remember import preview, record
 from rules.engines.base import DuplicateGroup, Member, MoneyColumns
 from rules.kinds.duplicates import DuplicatesRule
@@ -1155,7 +1155,7 @@ def test_a_further_charge_reopens_a_handled_finding_and_shows_what_was_handled(a
 
 @pytest.mark.parametrize("decision", [decide.handle, decide.dismiss])
 def test_a_decision_covers_its_finding_again_once_what_joined_has_left(
-    any_office: FindingsOffice, decision: Callable[..., decide.Decision]
+    any_office: FindingsOffice, decision: Callable[..., decide.DecisionResult]
 ) -> None:
     office = any_office
     office.record(group("A", 1, 2))
