@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from connectors.errors import ConnectorError
 from reconcile.audit import log
@@ -49,8 +50,46 @@ class Decisions(Proposing):
         if request.version is not None and request.decision != "approve" and not request.may_repeat:
             with self.store.read() as tx:  # where the state does not check it again, the hash of the plan does
                 decide.check_seen(stored_findings.get(tx, request.about), request.version)
-        result = _DECIDE[request.decision](self, request)
+        result = self._decided(request)
         return replace(result, became=in_words.became(request, result))
+
+    def _decided(self, request: DecisionRequest) -> DecisionResult:
+        note = request.note
+        match request.decision:
+            case "approve":
+                return self.approve(
+                    request.about,
+                    plan_hash=request.plan,
+                    note=note,
+                    later=request.later,
+                    over_limit=request.over_limit,
+                    overrule=request.overrule,
+                    check=partial(_check_shown, request),
+                )
+            case "reject":
+                return self.reject(request.about, plan_hash=request.plan, note=note)
+            case "retry":
+                return self.retry(request.about, note=note)
+            case "undo":
+                return self._undone(request)
+            case "keep":
+                named = (request.about, request.keeper, request.values)
+                return keeping.keep(self, *named, seen=request.version, note=note, sees_personal=self.sees_personal)
+            case decision:
+                change, fields = _CHANGES[decision]
+                own = {name: getattr(request, name) for name in fields}
+                if "timezone" in own:
+                    own["timezone"] = request.timezone or self.terms.project.timezone
+                return change(self.store, request.about, actor=self.actor, note=note, seen=request.version, **own)
+
+    def _undone(self, request: DecisionRequest) -> DecisionResult:
+        extent = {"partial": request.partial, "with_later": request.with_later}
+        undone = self.undo(request.finding, run=request.run, plan=request.undoes, note=request.note, **extent)
+        waits, sentence = undone.only_waits, " ".join(undone_in_words(undone))
+        changed = waits or bool(undone.undone)
+        return DecisionResult(
+            sentence, request.finding, ok=not undone.failed, changed=changed, held_up=waits, undone=undone
+        )
 
     def approve(
         self,
@@ -249,97 +288,20 @@ class Decisions(Proposing):
         return DecisionResult(sentence, plan.finding, plan.id, plan.state, ok, held_up=plan.state in _TO_TRY)
 
 
-def _approve(decisions: Decisions, request: DecisionRequest) -> DecisionResult:
-    def check(finding: Finding, plan: StoredPlan | None) -> None:
-        decide.check_seen(finding, request.version)
-        waits = plan is not None and plan.undoes is None
-        may_be_unseen = request.without_plan == "make one" or (request.without_plan == "approve waiting" and waits)
-        if request.plan is None and not may_be_unseen:
-            raise PlanNotShown(finding, waits=waits)
-
-    return decisions.approve(
-        request.about,
-        plan_hash=request.plan,
-        note=request.note,
-        later=request.later,
-        over_limit=request.over_limit,
-        overrule=request.overrule,
-        check=check,
-    )
+def _check_shown(request: DecisionRequest, finding: Finding, plan: StoredPlan | None) -> None:
+    """Raise FindingChanged, or PlanNotShown for an approval that names no plan although it has to."""
+    decide.check_seen(finding, request.version)
+    waits = plan is not None and plan.undoes is None
+    may_be_unseen = request.without_plan == "make one" or (request.without_plan == "approve waiting" and waits)
+    if request.plan is None and not may_be_unseen:
+        raise PlanNotShown(finding, waits=waits)
 
 
-def _undo(decisions: Decisions, request: DecisionRequest) -> DecisionResult:
-    undone = decisions.undo(
-        request.finding,
-        run=request.run,
-        plan=request.undoes,
-        partial=request.partial,
-        with_later=request.with_later,
-        note=request.note,
-    )
-    sentence, waits = " ".join(undone_in_words(undone)), undone.only_waits
-    changed = waits or bool(undone.undone)
-    return DecisionResult(
-        sentence, request.finding, ok=not undone.failed, changed=changed, held_up=waits, undone=undone
-    )
-
-
-def _snooze(decisions: Decisions, request: DecisionRequest) -> DecisionResult:
-    return decide.snooze(
-        decisions.store,
-        request.about,
-        actor=decisions.actor,
-        until=request.until,
-        note=request.note,
-        seen=request.version,
-        timezone=request.timezone or decisions.terms.project.timezone,
-    )
-
-
-def _assign(decisions: Decisions, request: DecisionRequest) -> DecisionResult:
-    return decide.assign(
-        decisions.store,
-        request.about,
-        actor=decisions.actor,
-        to=request.to,
-        note=request.note,
-        seen=request.version,
-    )
-
-
-def _keep(decisions: Decisions, request: DecisionRequest) -> DecisionResult:
-    return keeping.keep(
-        decisions,
-        request.about,
-        request.keeper,
-        request.values,
-        seen=request.version,
-        note=request.note,
-        sees_personal=decisions.sees_personal,
-    )
-
-
-_StateChange = Callable[..., DecisionResult]
-
-
-def _change(change: _StateChange) -> Callable[[Decisions, DecisionRequest], DecisionResult]:
-    """Return a decision that only changes the finding's state."""
-
-    def act(decisions: Decisions, request: DecisionRequest) -> DecisionResult:
-        return change(decisions.store, request.about, actor=decisions.actor, note=request.note, seen=request.version)
-
-    return act
-
-
-_DECIDE: Mapping[str, Callable[[Decisions, DecisionRequest], DecisionResult]] = {
-    "approve": _approve,
-    "reject": lambda decisions, request: decisions.reject(request.about, plan_hash=request.plan, note=request.note),
-    "dismiss": _change(decide.dismiss),
-    "handle": _change(decide.handle),
-    "snooze": _snooze,
-    "reopen": _change(decide.reopen),
-    "assign": _assign,
-    "keep": _keep,
-    "undo": _undo,
-    "retry": lambda decisions, request: decisions.retry(request.about, note=request.note),
+_CHANGES: Mapping[str, tuple[Callable[..., DecisionResult], tuple[str, ...]]] = {
+    "dismiss": (decide.dismiss, ()),
+    "handle": (decide.handle, ()),
+    "snooze": (decide.snooze, ("until", "timezone")),
+    "reopen": (decide.reopen, ()),
+    "assign": (decide.assign, ("to",)),
 }
+"""Decisions that only change the finding's state, and the fields of the request that they take."""
