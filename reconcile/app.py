@@ -27,13 +27,14 @@ from rules.kinds.base import Rule
 if TYPE_CHECKING:  # a run loads these while a slow source has begun its work
     from connectors.target import Target
     from reconcile.audit import anchoring
-    from reconcile.cleaning.decisions import Decisions
     from reconcile.cleaning.execution.outcomes import ExecutionResult
     from reconcile.cleaning.planning.planner import Planner
     from reconcile.coordination.fallback import Fallback
+    from reconcile.decisions.service import Decisions
     from reconcile.detection.detect import Budget
     from reconcile.detection.subject import Subject
     from reconcile.messages import delivery
+    from reconcile.people.roles import Person
     from reconcile.runs import runner
     from reconcile.runs.check import Order, Readers
     from reconcile.runs.listing import Lists
@@ -395,14 +396,19 @@ class Application:
         return target
 
     def decisions(self, actor: str, system: str | None = None) -> Decisions:
-        """Return the facade for a person's approvals, their execution, and undo.
+        """Return the service for the decisions of a person who may decide everything.
 
         `system` is the operating system's user behind the name, if known; it is stored with approvals.
         """
-        from reconcile.cleaning.decisions import Decisions  # noqa: PLC0415 - see above
         from reconcile.cleaning.execution.terms import Terms  # noqa: PLC0415 - see above
+        from reconcile.decisions.service import Decisions  # noqa: PLC0415 - see above
 
         return Decisions(self.memory, Terms(self.project), self.target, self.planner, actor, self._sleep, system=system)
+
+    def decisions_of(self, person: Person) -> Decisions:
+        """Return the service for the decisions of a person, with their role."""
+        decisions = self.decisions(person.name, person.origin)
+        return replace(decisions, role=person.role, sees_personal=person.sees_personal)
 
     @property
     def planner(self) -> Planner:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 
 from notifications.base import NOT_UNDONE, CleaningNotice, GroupNotice, Notice
@@ -84,8 +83,8 @@ def decisions(notice: Notice, drawn: _Drawn) -> Iterator[Section]:
 
 
 def _heading(rule: CleaningNotice) -> Line:
-    owner = (TextSpan(" · "), TextSpan(words.visible(rule.owner, 60), mention=rule.owner)) if rule.owner else ()
-    return (TextSpan("✋ "), TextSpan(words.visible(rule.rule, 80), "bold"), TextSpan(" · needs a decision"), *owner)
+    owner = (TextSpan(" · "), TextSpan.of(rule.owner, 60, mention=rule.owner)) if rule.owner else ()
+    return (TextSpan("✋ "), TextSpan.of(rule.rule, 80, "bold"), TextSpan(" · needs a decision"), *owner)
 
 
 def _pending(rule: CleaningNotice) -> Iterator[Line]:
@@ -101,21 +100,17 @@ def _pending(rule: CleaningNotice) -> Iterator[Line]:
     if rule.not_undone:
         yield (TextSpan(f"{words.plural(rule.not_undone, 'undo', 'undos')} did not complete."),)
     for sentence in filter(None, (rule.stopped, rule.doubt)):
-        yield (TextSpan(words.visible(sentence, 500)),)
+        yield (TextSpan.of(sentence, 500),)
 
 
 def _commands(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
     rest = rule.asks - len(shown)
     if rest > 0:
-        every = f"reconcile findings --rule {words.visible(shlex.quote(rule.rule), 80)}"
+        every = f"reconcile findings --rule {words.argument(rule.rule, 80)}"
         yield (TextSpan(f"And {rest:,} more: " if shown else "All of them: "), TextSpan(every, "code"))
     if waiting := next((group for group in shown if group.state == "awaiting_approval" and not group.outcome), None):
-        finding = words.visible(shlex.quote(waiting.finding), 40)
-        plan = (
-            f" --plan-hash {words.visible(shlex.quote(waiting.plan_hash[:_BEGINNING]), 40)}"
-            if waiting.plan_hash
-            else ""
-        )
+        finding = words.argument(waiting.finding)
+        plan = f" --plan-hash {words.argument(waiting.plan_hash[:_BEGINNING])}" if waiting.plan_hash else ""
         yield (
             TextSpan("Review: "),
             TextSpan(f"reconcile plan --finding {finding}", "code"),
@@ -125,7 +120,7 @@ def _commands(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Li
             TextSpan(f"reconcile reject {finding}{plan}", "code"),
         )
     if failed := next((group.finding for group in shown if group.state == "failed" and not group.outcome), None):
-        finding = words.visible(shlex.quote(failed), 40)
+        finding = words.argument(failed)
         yield (
             TextSpan("Review: "),
             TextSpan(f"reconcile plan --finding {finding}", "code"),
@@ -135,7 +130,7 @@ def _commands(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Li
     if unfinished := next((group.finding for group in shown if group.state == NOT_UNDONE), None):
         yield (
             TextSpan("Details of the undo: "),
-            TextSpan(f"reconcile show {words.visible(shlex.quote(unfinished), 40)}", "code"),
+            TextSpan(f"reconcile show {words.argument(unfinished)}", "code"),
         )
     if rule.runbook:
         yield what_to_do(rule.runbook)
@@ -155,7 +150,7 @@ def completed(notice: Notice) -> Iterator[Section]:
     last: list[Line] = (
         [(TextSpan(f"And cleanings of {words.plural(more, 'more rule', 'more rules')}"),)] if more > 0 else []
     )
-    last += [(TextSpan("Undo: "), TextSpan(words.visible(rule, 120), "code")) for rule in list(undo)[:_RUNS]]
+    last += [(TextSpan("Undo: "), TextSpan.of(rule, 120, "code")) for rule in list(undo)[:_RUNS]]
     if lines:
         yield Section("note", (*lines, *last))
 
@@ -166,11 +161,11 @@ def _plans(rule: CleaningNotice, most: int) -> Iterator[Line]:
         does = f": {plan.does}" if plan.does else ""
         what = words.visible(words.state(plan.what), 20)
         why = f". {words.visible(plan.why, 200)}" if plan.why else ""
-        yield (TextSpan("  • "), TextSpan(words.visible(plan.finding, 40), "code"), TextSpan(f" {what}{does}{why}"))
+        yield (TextSpan("  • "), TextSpan.of(plan.finding, 40, "code"), TextSpan(f" {what}{does}{why}"))
     if rest := rule.results - len(rule.plans[:most]) if rule.plans else 0:
         yield (TextSpan(f"  and {rest:,} more"),)
     if rule.plans:
-        finding = words.visible(shlex.quote(rule.plans[0].finding), 40)
+        finding = words.argument(rule.plans[0].finding)
         yield (TextSpan("  Details: "), TextSpan(f"reconcile show {finding}", "code"))
 
 
@@ -183,7 +178,7 @@ def _result(rule: CleaningNotice) -> Line:
     facts += [f"{rule.withdrawn:,} withdrawn by a person"] if rule.withdrawn else []
     facts += [_waiting(rule)] if rule.waiting or rule.undos_waiting else []
     facts += [words.visible(rule.next_run, 500)] if rule.next_run else []
-    return (TextSpan("🧹 "), TextSpan(words.visible(rule.rule, 80), "bold"), TextSpan(f": {words.listed(facts)}"))
+    return (TextSpan("🧹 "), TextSpan.of(rule.rule, 80, "bold"), TextSpan(f": {words.listed(facts)}"))
 
 
 def _waiting(rule: CleaningNotice) -> str:

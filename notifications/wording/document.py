@@ -9,15 +9,22 @@ from typing import Literal
 from notifications.base import GroupNotice
 from notifications.wording.words import units, visible
 
+Style = Literal["plain", "bold", "code"]
+
 
 @dataclass(frozen=True)
 class TextSpan:
     """A stretch of text. `mention` names an owner whom a chat may ring; `link` is an http(s) address."""
 
     text: str
-    style: Literal["plain", "bold", "code"] = "plain"
+    style: Style = "plain"
     link: str | None = None
     mention: str | None = None
+
+    @classmethod
+    def of(cls, data: str, limit: int, style: Style = "plain", *, mention: str | None = None) -> TextSpan:
+        """Return a stretch of text that comes from data, made visible, of at most `limit` units."""
+        return cls(visible(data, limit), style, mention=mention)
 
 
 Line = tuple[TextSpan, ...]

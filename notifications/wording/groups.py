@@ -26,7 +26,7 @@ def _lines(group: GroupNotice, notice: Notice) -> Iterator[Line]:
     gap = " ".join(filter(None, (words.apart(group.seconds_apart), when)))
     facts = [*_records(group), *filter(None, (words.money(group.money), gap))]
     state = "" if group.state == "new" else f" ({words.visible(words.state(group.state), 20)})"
-    yield TextSpan(" · ".join(facts) + " · "), TextSpan(words.visible(group.finding, 40), "code"), TextSpan(state)
+    yield TextSpan(" · ".join(facts) + " · "), TextSpan.of(group.finding, 40, "code"), TextSpan(state)
     yield from map(_displayed, group.display)
     if group.joined:
         added = words.money(group.added)
@@ -36,17 +36,17 @@ def _lines(group: GroupNotice, notice: Notice) -> Iterator[Line]:
         yield tuple(_differences(group))
     yield from _evidence(group.evidence)
     if group.repetition:
-        yield (TextSpan(f"Each is {words.visible(group.repetition, 80)}"),)
+        yield (TextSpan("Each is "), TextSpan.of(group.repetition, 80))
     if group.nearby:
         yield (TextSpan(f"Nearby, not in the group: {_listed(group.nearby, group.nearby_records)}"),)
     if group.plan_does and not group.outcome:
         yield (TextSpan(f"Cleaning: {group.plan_does}{_until(group, notice)}"),)
     if group.history:
-        yield (TextSpan(words.visible(group.history, 200)),)
+        yield (TextSpan.of(group.history, 200),)
     if group.approvals:
-        yield (TextSpan(words.visible(group.approvals, 200), "bold"),)
+        yield (TextSpan.of(group.approvals, 200, "bold"),)
     if group.outcome:
-        yield (TextSpan("✅ "), TextSpan(words.visible(group.outcome, 200), "bold"))
+        yield (TextSpan("✅ "), TextSpan.of(group.outcome, 200, "bold"))
 
 
 def _evidence(pairs: Sequence[str]) -> Iterator[Line]:
@@ -65,7 +65,7 @@ def _until(group: GroupNotice, notice: Notice) -> str:
 
 def _key(group: GroupNotice) -> Iterator[TextSpan]:
     for number, (name, cell) in enumerate(list(group.key.items())[:_COLUMNS]):
-        yield TextSpan(f"{' · ' if number else ''}{words.visible(name, 40)} ")
+        yield from (TextSpan(" · " if number else ""), TextSpan.of(name, 40), TextSpan(" "))
         yield TextSpan(words.value(cell), "bold")
     if len(group.key) > _COLUMNS:
         yield TextSpan(f" · {words.plural(len(group.key) - _COLUMNS, 'more column', 'more columns')}")
@@ -77,7 +77,7 @@ def _displayed(record: RecordNotice) -> Line:
     shown = [f"{words.visible(name, 40)} {words.value(cell, 40)}" for name, cell in cells[:_DISPLAYED]]
     if len(cells) > _DISPLAYED:
         shown.append(words.plural(len(cells) - _DISPLAYED, "more column", "more columns"))
-    return (TextSpan(f"{words.visible(record.record, 40)}: {' · '.join(shown)}"),)
+    return (TextSpan.of(record.record, 40), TextSpan(f": {' · '.join(shown)}"))
 
 
 def _records(group: GroupNotice) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _listed(records: Sequence[str], number: int) -> str:
 
 def _differences(group: GroupNotice) -> Iterator[TextSpan]:
     for number, difference in enumerate(group.differences[:_COLUMNS]):
-        yield TextSpan(f"{' · ' if number else ''}{words.visible(difference.column, 40)} ")
+        yield from (TextSpan(" · " if number else ""), TextSpan.of(difference.column, 40), TextSpan(" "))
         yield TextSpan(f"{words.value(difference.left, 40)} ≠ {words.value(difference.right, 40)}", "bold")
         yield TextSpan(f" ({difference.apart})" if difference.apart else "")
     if len(group.differences) > _COLUMNS:

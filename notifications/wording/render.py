@@ -5,7 +5,6 @@ Everything that comes from data passes `words.visible`, so a line stays one line
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -80,11 +79,11 @@ def _failures(notice: Notice) -> Iterator[Section]:
     """Yield the failed checks: they come first and never look like a finding or a clean result."""
     going = [failure for failure in notice.failures if not failure.ended]
     for failure in going[:_FAILURES]:
-        reason = [(TextSpan(words.visible(failure.sentence, 500)),)] if failure.sentence else []
+        reason = [(TextSpan.of(failure.sentence, 500),)] if failure.sentence else []
         yield Section(
             "failure",
             (
-                (TextSpan("⚠️ Could not check "), TextSpan(words.visible(failure.subject, 80), "bold")),
+                (TextSpan("⚠️ Could not check "), TextSpan.of(failure.subject, 80, "bold")),
                 *reason,
                 (TextSpan(_next_check(failure, notice)),),
             ),
@@ -109,9 +108,7 @@ def _rest(notice: Notice, rules: Sequence[RuleNotice]) -> Iterator[Section]:
     lines: list[Line] = []
     for failure in recovered[:_FAILURES]:
         since = f", not checked since {words.moment(failure.since, notice.timezone)}" if failure.since else ""
-        lines.append(
-            (TextSpan("✅ Works again: "), TextSpan(words.visible(failure.subject, 80), "bold"), TextSpan(since))
-        )
+        lines.append((TextSpan("✅ Works again: "), TextSpan.of(failure.subject, 80, "bold"), TextSpan(since)))
     if len(recovered) > _FAILURES:
         more = words.plural(len(recovered) - _FAILURES, "more subject works", "more subjects work")
         lines.append((TextSpan(f"✅ {more} again"),))
@@ -179,19 +176,19 @@ def _summary(rules: Sequence[RuleNotice]) -> Section:
     ]
     for rule in rules[:_RULES]:
         lines.append((*_name(rule), TextSpan(f": {counted(rule)}{_in_brackets(rule)}{at_risk(rule.money)}")))
-        lines += [*_cause(rule), *((TextSpan(words.visible(reason, 200)),) for reason in rule.skipped[:3])]
+        lines += [*_cause(rule), *((TextSpan.of(reason, 200),) for reason in rule.skipped[:3])]
     if others := rules[_RULES:]:
         count = words.plural(sum(rule.news for rule in others), "finding", "findings")
         lines.append((TextSpan(f"And {count} of {words.plural(len(others), 'more rule', 'more rules')}"),))
-    command = TextSpan(f"reconcile findings --rule {_argument(rules[0].rule)}", "code")
+    command = TextSpan(f"reconcile findings --rule {words.argument(rules[0].rule, 80)}", "code")
     return Section("rule", tuple(lines), after=((TextSpan("Next: "), command),))
 
 
 def _name(rule: RuleNotice) -> Line:
     """Return the sign, the name, the severity and the owner of a rule."""
-    name = TextSpan(words.visible(rule.rule, 80), "bold")
+    name = TextSpan.of(rule.rule, 80, "bold")
     severity = words.visible(rule.severity, 20)
-    owner = (TextSpan(" · "), TextSpan(words.visible(rule.owner, 60), mention=rule.owner)) if rule.owner else ()
+    owner = (TextSpan(" · "), TextSpan.of(rule.owner, 60, mention=rule.owner)) if rule.owner else ()
     return (TextSpan(f"{SIGNS.get(severity, '•')} "), name, TextSpan(f" · {severity}"), *owner)
 
 
@@ -205,13 +202,13 @@ def _heading(rule: RuleNotice, notice: Notice) -> Iterator[Line]:
         more = words.plural(len(rule.balance) - _CURRENCIES, "more currency", "more currencies")
         yield (TextSpan(f"Balance in {more}: see the report of the run"),)
     if rule.trend:
-        yield (TextSpan(f"Trend: {words.visible(rule.trend, 200)}"),)
+        yield (TextSpan("Trend: "), TextSpan.of(rule.trend, 200))
     yield from _cause(rule)
 
 
 def _cause(rule: RuleNotice) -> Iterator[Line]:
     if rule.why:
-        yield (TextSpan(f"Probable cause: {words.visible(rule.why, 400)}"),)
+        yield (TextSpan("Probable cause: "), TextSpan.of(rule.why, 400))
 
 
 def _largest(rule: RuleNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
@@ -256,7 +253,7 @@ def _says_it_all(notice: Notice) -> bool:
 
 def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> Iterator[Line]:
     """Yield the omitted groups, the skipped records and the next commands."""
-    every = TextSpan(f"reconcile findings --rule {_argument(rule.rule)}", "code")
+    every = TextSpan(f"reconcile findings --rule {words.argument(rule.rule, 80)}", "code")
     rest = rule.news - len(shown)
     if rest and shown:
         place = (
@@ -270,12 +267,12 @@ def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> It
     elif rest:
         yield (TextSpan("All of them: "), every)
     for reason in rule.skipped[:3]:
-        yield (TextSpan(words.visible(reason, 200)),)
+        yield (TextSpan.of(reason, 200),)
     if len(rule.skipped) > 3:
         others = words.plural(len(rule.skipped) - 3, "other reason", "other reasons")
         yield (TextSpan(f"More records were skipped, for {others}"),)
     if undecided := [group for group in shown if not group.outcome]:
-        finding = _argument(undecided[0].finding)
+        finding = words.argument(undecided[0].finding, 80)
         not_twice = TextSpan(f'reconcile dismiss {finding} --note "…"', "code")
         yield (
             TextSpan("Next: "),
@@ -287,18 +284,12 @@ def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> It
         yield what_to_do(rule.runbook)
 
 
-def _argument(text: str) -> str:
-    return words.visible(shlex.quote(text), 80)
-
-
 def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[str, Section]:
     """Return for each rule the groups that follow those in the message, the worst rule first, as many as fit."""
     sections: dict[str, Section] = {}
     room_left, places = room.units - _MARGIN, room.details
     for rule in rules[:_RULES]:
-        section = Section(
-            "rule", ((TextSpan(words.visible(rule.rule, 80), "bold"), TextSpan(f": more {_nouns(rule)[1]}")),)
-        )
+        section = Section("rule", ((TextSpan.of(rule.rule, 80, "bold"), TextSpan(f": more {_nouns(rule)[1]}")),))
         room_left -= section.size() + _MARGIN
         for group in rule.largest[room.groups : min(rule.news, room.groups + places)]:
             more = replace(section, groups=(*section.groups, groups.lines(group, notice)))
@@ -315,7 +306,7 @@ def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[st
 
 def _remaining(rule: RuleNotice, shown: int) -> Iterator[Line]:
     if (rest := rule.news - shown) > 0:
-        command = TextSpan(f"reconcile findings --rule {_argument(rule.rule)}", "code")
+        command = TextSpan(f"reconcile findings --rule {words.argument(rule.rule, 80)}", "code")
         singular, plural = _nouns(rule)
         yield (TextSpan(f"And {words.plural(rest, f'more {singular}', f'more {plural}')}: "), command)
 

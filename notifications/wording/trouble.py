@@ -32,7 +32,7 @@ def about(notice: Notice, trouble: TroubleNotice) -> str:
 def section(notice: Notice, trouble: TroubleNotice) -> Section:
     """Return the rest of the sentence (all of it if the headline was cut), and the next step or what is over."""
     texts = _rest(trouble.end or "" if trouble.ended else trouble.sentence)
-    lines: list[Line] = [(TextSpan(words.visible(text, _LINE)),) for text in texts[:_LINES]]
+    lines: list[Line] = [(TextSpan.of(text, _LINE),) for text in texts[:_LINES]]
     if len(texts) > _LINES:
         lines.append((TextSpan(f"And {words.plural(len(texts) - _LINES, 'more line', 'more lines')}"),))
     last = _past(notice, trouble) if trouble.ended else "You'll get another message when it is over."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
@@ -59,6 +60,11 @@ def visible(text: str, limit: int = 200) -> str:
     while pieces and used > limit - 1:
         used -= units(pieces.pop())
     return "".join([*pieces, "…"])
+
+
+def argument(text: str, limit: int = 40) -> str:
+    """Return data as an argument of a command that people copy."""
+    return visible(shlex.quote(text), limit)
 
 
 def _written_out(character: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from notifications.base import GroupNotice, Interactive, Press
@@ -19,10 +19,11 @@ from notifications.slack.buttons import ButtonValue
 from reconcile.app import Application
 from reconcile.audit import log
 from reconcile.coordination.lease import Owner, is_dead
+from reconcile.decisions.request import DecisionRequest
 from reconcile.errors import Refused, Wrong
 from reconcile.messages import living
 from reconcile.people import users
-from reconcile.people.roles import Person, Role, parse_role
+from reconcile.people.roles import Person, parse_role
 from reconcile.schedule import retry
 from reconcile.store import Store, Transaction
 from reconcile.store import outbox as stored_outbox
@@ -30,7 +31,6 @@ from reconcile.store import presses as stored
 from reconcile.store.columns import json_text
 from reconcile.store.errors import StoreError
 from reconcile.store.presses import PressRow
-from reconcile.tracking import decide
 
 CLAIM = dt.timedelta(minutes=5)
 SNOOZE = dt.timedelta(days=1)
@@ -133,8 +133,10 @@ def _decided(application: Application, row: PressRow, press: Press) -> tuple[boo
             raise PressRefused("Reconcile did not receive this button press. Nothing was changed")
         value = _proven(tx, press)
         person = _person(tx, application, row.channel, press)
-    person.require(Role.REVIEWER)
-    return _ACTIONS[press.action](application, person, value, row.received_at)
+    if press.action not in _ACTIONS:
+        raise PressRefused("This button does not belong to Reconcile. Nothing was changed")
+    result = application.decisions_of(person).decide(_request(press.action, value, row.received_at))
+    return result.ok if press.action == "approve" else result.changed, result.sentence
 
 
 def _proven(tx: Transaction, press: Press) -> ButtonValue:
@@ -172,33 +174,15 @@ def _person(tx: Transaction, application: Application, channel: str, press: Pres
     return Person(user.name, parse_role(user.role), sees_personal=False, origin=f"{user.name}@slack")
 
 
-def _approve(application: Application, person: Person, value: ButtonValue, _at: dt.datetime) -> tuple[bool, str]:
-    decisions = application.decisions(person.name, person.origin)
-    done = decisions.approve(value.finding, plan_hash=value.plan, later=True)
-    return done.ok, done.sentence
+_ACTIONS = ("approve", "dismiss", "handle", "snooze")
 
 
-def _dismiss(application: Application, person: Person, value: ButtonValue, _at: dt.datetime) -> tuple[bool, str]:
-    done = decide.dismiss(application.store, value.finding, actor=person.name, seen=value.version)
-    return done.changed, done.sentence
-
-
-def _handled(application: Application, person: Person, value: ButtonValue, _at: dt.datetime) -> tuple[bool, str]:
-    done = decide.handle(application.store, value.finding, actor=person.name, seen=value.version)
-    return done.changed, done.sentence
-
-
-def _snooze(application: Application, person: Person, value: ButtonValue, at: dt.datetime) -> tuple[bool, str]:
-    done = decide.snooze(application.store, value.finding, actor=person.name, until=at + SNOOZE, seen=value.version)
-    return done.changed, done.sentence
-
-
-_ACTIONS: Mapping[str, Callable[[Application, Person, ButtonValue, dt.datetime], tuple[bool, str]]] = {
-    "approve": _approve,
-    "dismiss": _dismiss,
-    "handle": _handled,
-    "snooze": _snooze,
-}
+def _request(action: str, value: ButtonValue, at: dt.datetime) -> DecisionRequest:
+    """Return what a button of this action decides about what its message shows."""
+    if action == "approve":
+        return DecisionRequest(action, value.finding, plan=value.plan)
+    until = at + SNOOZE if action == "snooze" else None
+    return DecisionRequest(action, value.finding, version=value.version, until=until, timezone="UTC", may_repeat=True)
 
 
 def _reply(application: Application, row: PressRow, press: Press, sentence: str) -> None:

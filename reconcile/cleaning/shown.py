@@ -17,11 +17,11 @@ from notifications.base import MASK
 from reconcile.documents import JsonObject
 from reconcile.findings.identity import id_of, public
 from reconcile.findings.plan import Plan
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from reconcile.plugins import verb_of
 from rules.cleaning import Caps
 
-_NOTHING = Hidden()
+_NOTHING = Masking()
 Field = tuple[str, str | None, str | None, tuple[list[Any], ...]]
 
 
@@ -65,13 +65,13 @@ def counts(plan: Plan) -> dict[str, int]:
 _FIRST = ("keeper", "surplus")
 
 
-def for_people(plan: Plan, hidden: Hidden = _NOTHING) -> list[ShownRow]:
+def for_people(plan: Plan, hidden: Masking = _NOTHING) -> list[ShownRow]:
     """Return every row of the plan, or its call: the keeper, the surplus, then all other rows."""
     plan_lines = [*lines(plan, hidden), *calls(plan, hidden)]
     return sorted(plan_lines, key=lambda line: _FIRST.index(line.role) if line.role in _FIRST else len(_FIRST))
 
 
-def lines(plan: Plan, hidden: Hidden = _NOTHING) -> Iterator[ShownRow]:
+def lines(plan: Plan, hidden: Masking = _NOTHING) -> Iterator[ShownRow]:
     """Yield every row of the plan in the order of execution, without those that `calls` shows."""
     hidden = _in(plan, hidden)
     linked = _linked(plan)
@@ -86,7 +86,7 @@ def lines(plan: Plan, hidden: Hidden = _NOTHING) -> Iterator[ShownRow]:
         yield ShownRow(change.row.table, _key(change.row, show), _does(change), change.role, fields)
 
 
-def calls(plan: Plan, hidden: Hidden = _NOTHING) -> Iterator[ShownRow]:
+def calls(plan: Plan, hidden: Masking = _NOTHING) -> Iterator[ShownRow]:
     """Yield the record of each call of the plan, with what is sent about it."""
     hidden = _in(plan, hidden)
     for call in plan.calls:
@@ -100,7 +100,7 @@ def _key(row: RowName, show: Callable[[str, Cell], str | None]) -> tuple[tuple[s
 
 
 def _showing(
-    plan: Plan, hidden: Hidden, table: str, readable: frozenset[str] = frozenset()
+    plan: Plan, hidden: Masking, table: str, readable: frozenset[str] = frozenset()
 ) -> Callable[[str, Cell], str | None]:
     """Return the function that shows a cell of a table; of another than the plan's, only columns that are readable."""
 
@@ -114,13 +114,13 @@ def _showing(
     return show
 
 
-def _in(plan: Plan, hidden: Hidden) -> Hidden:
+def _in(plan: Plan, hidden: Masking) -> Masking:
     """Return the masking that also knows the personal values of the plan's own rows."""
     images = [change.before for change in plan.changes if change.before and change.row.table == plan.table]
     return hidden.with_values_of({name: cell[1] for name, cell in row.items() if cell is not None} for row in images)
 
 
-def to_json(plan: Plan, hidden: Hidden = _NOTHING) -> JsonObject:
+def to_json(plan: Plan, hidden: Masking = _NOTHING) -> JsonObject:
     """Return a plan as public JSON: ids are lists, cells are the target's texts. New versions only add names."""
     masking = _in(plan, hidden)
     uncounted = [{"record": _record(name, masking), "lacks": lacks} for name, lacks in sorted(plan.uncounted.items())]
@@ -196,7 +196,7 @@ def _does(change: Change) -> str:
     return "update" if change.after else "stay"
 
 
-def _fields(change: Change, plan: Plan, show: Callable[[str, Cell], str | None], hidden: Hidden) -> Iterator[Field]:
+def _fields(change: Change, plan: Plan, show: Callable[[str, Cell], str | None], hidden: Masking) -> Iterator[Field]:
     """Yield the changed fields; all fields if the row is inserted or deleted."""
     before, after = change.before or {}, change.after
     if change.is_guard:
@@ -207,7 +207,7 @@ def _fields(change: Change, plan: Plan, show: Callable[[str, Cell], str | None],
         yield column, show(column, before.get(column)), new_value, tuple(_record(name, hidden) for name in origins)
 
 
-def uncounted(plan: Plan, hidden: Hidden = _NOTHING) -> list[tuple[str, str]]:
+def uncounted(plan: Plan, hidden: Masking = _NOTHING) -> list[tuple[str, str]]:
     """Return the names of records whose amount limits cannot count, each with the reason."""
     masking = _in(plan, hidden)
     return [(named(_record(record, masking)), reason) for record, reason in sorted(plan.uncounted.items())]
@@ -218,7 +218,7 @@ def named(record: Sequence[Any]) -> str:
     return " / ".join(map(str, record))
 
 
-def _record(name: str, hidden: Hidden) -> list[Any]:
+def _record(name: str, hidden: Masking) -> list[Any]:
     return hidden.record([public(part) for part in id_of(name)])
 
 

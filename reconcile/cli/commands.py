@@ -38,6 +38,7 @@ from reconcile.cli import (
     users,
 )
 from reconcile.cli.meant import Group
+from reconcile.cli.output import Output
 
 _SETTINGS: Mapping[str, Any] = {
     "name": "reconcile",
@@ -82,7 +83,7 @@ formats.offer(app)
 
 def _print_version(value: bool) -> None:
     if value:
-        configuration.version()
+        configuration.version(Output())
         raise typer.Exit
 
 

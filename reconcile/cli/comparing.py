@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reconcile.cli import exits
-from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Output, Quiet, Show
+from reconcile.cli.output import FILE, HIDDEN, Config, Output, Show
 from reconcile.cli.progress import progress
 from reconcile.documents import JsonObject
 
@@ -23,6 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def diff(
+    out: Output,
     release: Annotated[str, typer.Argument(help=_RELEASE, metavar="RELEASE")],
     other: Annotated[
         str | None,
@@ -37,20 +39,17 @@ def diff(
         bool, typer.Option("--fail-on-changes", help="Exit with 1 if a finding appears, vanishes or changes.")
     ] = False,
     show: Show = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load, load_for_state
     from reconcile.coordination.releases import is_path
     from reconcile.views import comparison
 
-    out = Output(json, quiet or json, no_color)
+    out = replace(out, quiet=out.quiet or out.json)
     if other is not None and is_path(other):
         config, other = other, None
     with (load if other is None else load_for_state)(config) as application, progress(out) as watch:
         view = comparison.compare(application, release, other, rules=rule or (), show=show, watch=watch)
-    if json:
+    if out.json:
         out.emit(view.to_json())
     else:
         _draw(view, out)

@@ -20,16 +20,13 @@ def register(app: typer.Typer) -> None:
 
 
 def init(
+    out: Output,
     directory: Annotated[Path, typer.Argument(help="The folder; created if missing.", metavar="DIR")] = Path(),
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.config import scaffold
 
-    out = Output(json, quiet, no_color)
     written = [str(path) for path in scaffold.write_project(directory)]
-    if json:
+    if out.json:
         out.emit({"files": written})
         return
     for path in written:
@@ -39,25 +36,22 @@ def init(
 
 
 def check(
+    out: Output,
     config: Config = FILE,
     source: Annotated[str | None, typer.Option("--source", help="Check only this source.", metavar="NAME")] = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load
     from reconcile.doctor.checking import look, state
 
-    out = Output(json, quiet, no_color)
     with load(config) as application:
         findings = [*([state(application)] if source is None else ()), *look(application, source)]
         warnings = [str(problem) for problem in application.project.warnings]
         warnings += [warning for finding in findings for warning in finding.warnings]
-    if json:
+    if out.json:
         out.emit({"checks": [finding.to_json() for finding in findings], "warnings": warnings})
     else:
         for finding in findings:
-            if finding.wrong or not quiet:
+            if finding.wrong or not out.quiet:
                 out.say(f"{'error' if finding.wrong else 'ok   '}  {finding.subject}: {finding.sentence}")
         for warning in warnings:
             out.note(f"note   {warning}")
@@ -88,11 +82,10 @@ def demo(
         serve(str(file), listen="127.0.0.1:0", quiet=quiet, no_color=no_color)  # any port: the usual one may be taken
 
 
-def version(json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+def version(out: Output) -> None:
     from reconcile import __version__
 
-    out = Output(json, quiet, no_color)
-    if json:
+    if out.json:
         out.emit({"version": __version__})
     else:
         out.say(f"reconcile {__version__}")

@@ -13,18 +13,16 @@ import typer
 from reconcile.cli import people
 from reconcile.cli.columns import Cell, severity_cell
 from reconcile.cli.drawing import draw_plan, draw_records
-from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Note, Output, Quiet, Show
+from reconcile.cli.output import FILE, HIDDEN, Config, Note, Output, Show
 from reconcile.cli.selecting import (
+    Chosen,
     Confirm,
     Finding_,
-    Ids,
-    Rules,
     Severity,
     States,
     Where,
-    decide,
+    decide_about,
     person,
-    selection,
     states,
 )
 from reconcile.cli.selecting import at_least as severity_at_least
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from reconcile.app import Application
-    from reconcile.deciding.decisions import Answer
-    from reconcile.deciding.selection import Selection
     from reconcile.store.findings import FindingFilter
     from reconcile.views.findings import FindingDetail, FindingView
 
@@ -62,6 +58,7 @@ def register(app: typer.Typer) -> None:
 
 
 def findings(
+    out: Output,
     config: Config = FILE,
     rule: Annotated[
         list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.", metavar="NAME")
@@ -102,9 +99,6 @@ def findings(
     limit: Annotated[int | None, typer.Option("--limit", help="At most this many; 50 by default.", min=1)] = None,
     every: Annotated[bool, typer.Option("--all", help="List all findings.")] = False,
     show: Show = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from notifications.wording.words import plural
     from reconcile.cli.opening import load_for_state
@@ -112,7 +106,6 @@ def findings(
     from reconcile.views.filters import ListFilter
     from reconcile.views.findings import to_json
 
-    out = Output(json, quiet, no_color)
     if every and limit is not None:
         raise typer.BadParameter("cannot be combined with --all", param_hint="--limit")
     maximum = None if every else limit or _USUAL
@@ -138,12 +131,12 @@ def findings(
         with application.memory.read() as tx:
             criteria = wanted.criteria(application, tx, show=show)
             hidden = with_hidden_amount(tx, criteria)
-        views, more = _Order(criteria, search, where, maximum).listed(application, show=show, members=json)
+        views, more = _Order(criteria, search, where, maximum).listed(application, show=show, members=out.json)
     if hidden:
         out.note(f"{plural(hidden, _HIDDEN_AMOUNT, _HIDDEN_AMOUNTS)} not listed; --show compares them too")
     if more is not None:
         out.note(f"{more}; use --all to list all, or --limit N")
-    if json:
+    if out.json:
         out.emit(list(map(to_json, views)))
         return
     if not views:
@@ -188,12 +181,12 @@ class _Order:
         self, application: Application, criteria: FindingFilter, where: str, *, show: bool, members: bool
     ) -> tuple[list[FindingView], int]:
         """Return the findings that a decision with this condition would be about, and the number of all of them."""
-        from reconcile.deciding.selection import fitting
+        from reconcile.decisions.selection import fitting
         from reconcile.store.findings import some
         from reconcile.views.findings import of_all
 
         with application.memory.read() as tx:
-            names = [finding.id for finding in fitting(application, tx, criteria, where)]
+            names = [finding.id for finding in fitting(tx, criteria, where, application.project.timezone)]
             shown = some(tx, names[: self.limit], members=members)
             return of_all(application, tx, shown, show=show), len(names)
 
@@ -230,21 +223,18 @@ def _row(view: FindingView) -> tuple[Cell, ...]:
 
 
 def show(
+    out: Output,
     finding: Finding_,
     config: Config = FILE,
     history: Annotated[bool, typer.Option("--history", help="Show the whole history.")] = False,
     show: Show = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.views.findings import detail, detail_to_json
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         view = detail(application, finding, show=show)
-    if json:
+    if out.json:
         out.emit(detail_to_json(view))
         return
     _tell_finding(view, out)
@@ -311,42 +301,17 @@ def _tell_history(view: FindingDetail, out: Output, most: int | None) -> None:
         out.wrapped(f"Undo is {words.state(view.undo.state)}{f': {view.undo.why}' if view.undo.why else ''}")
 
 
-def dismiss(
-    ids: Ids = None,
-    config: Config = FILE,
-    rule: Rules = None,
-    severity: Severity = None,
-    where: Where = None,
-    confirm: Confirm = None,
-    note: Note = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
-) -> None:
-    _decide(config, Output(json, quiet, no_color), "dismiss", selection(ids, rule, severity, where), confirm, note=note)
+def dismiss(out: Output, chosen: Chosen, confirm: Confirm = None, note: Note = None) -> None:
+    _decide(out, chosen, "dismiss", confirm, note)
 
 
-def handle(
-    ids: Ids = None,
-    config: Config = FILE,
-    rule: Rules = None,
-    severity: Severity = None,
-    where: Where = None,
-    confirm: Confirm = None,
-    note: Note = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
-) -> None:
-    _decide(config, Output(json, quiet, no_color), "handle", selection(ids, rule, severity, where), confirm, note=note)
+def handle(out: Output, chosen: Chosen, confirm: Confirm = None, note: Note = None) -> None:
+    _decide(out, chosen, "handle", confirm, note)
 
 
 def snooze(
-    ids: Ids = None,
-    config: Config = FILE,
-    rule: Rules = None,
-    severity: Severity = None,
-    where: Where = None,
+    out: Output,
+    chosen: Chosen,
     confirm: Confirm = None,
     until: Annotated[
         str | None,
@@ -355,76 +320,51 @@ def snooze(
         ),
     ] = None,
     note: Note = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
-    out = Output(json, quiet, no_color)
-    _decide(config, out, "snooze", selection(ids, rule, severity, where), confirm, note=note, until=until)
+    _decide(out, chosen, "snooze", confirm, note, until=until)
 
 
-def reopen(
-    ids: Ids = None,
-    config: Config = FILE,
-    rule: Rules = None,
-    severity: Severity = None,
-    where: Where = None,
-    confirm: Confirm = None,
-    note: Note = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
-) -> None:
-    _decide(config, Output(json, quiet, no_color), "reopen", selection(ids, rule, severity, where), confirm, note=note)
+def reopen(out: Output, chosen: Chosen, confirm: Confirm = None, note: Note = None) -> None:
+    _decide(out, chosen, "reopen", confirm, note)
 
 
 def assign(
-    ids: Ids = None,
-    *,
+    out: Output,
+    chosen: Chosen,
     to: Annotated[str, typer.Argument(help='The person\'s name, or "" to unassign.', metavar="NAME")],
-    config: Config = FILE,
-    rule: Rules = None,
-    severity: Severity = None,
-    where: Where = None,
     confirm: Confirm = None,
     note: Note = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     if _FINDING.fullmatch(to):
         raise typer.BadParameter(f"{to} is a finding; give the person's name last", param_hint="NAME")
-    out = Output(json, quiet, no_color)
-    _decide(config, out, "assign", selection(ids, rule, severity, where), confirm, note=note, to=to or None)
+    _decide(out, chosen, "assign", confirm, note, to=to or None)
 
 
 def _decide(
-    config: str,
     out: Output,
+    chosen: Chosen,
     decision: str,
-    chosen: Selection,
     confirm: int | None,
-    *,
     note: str | None,
+    *,
     until: str | None = None,
     to: str | None = None,
 ) -> None:
     """Decide about one finding, or about several with a summary."""
     from reconcile.cli.opening import load_for_state
-    from reconcile.deciding.decisions import Wish, decided
+    from reconcile.decisions.request import DecisionRequest
     from reconcile.views.findings import named, to_json
 
-    with load_for_state(config) as application:
+    selection = chosen.selection()
+    with load_for_state(chosen.config) as application:
         end = None if until is None else people.moment(until, application.project.timezone, "--until")
-
-        def act(wish: Wish) -> Answer:
-            return decided(application, person(), decision, replace(wish, note=note, until=end, to=to))
-
-        if not chosen.is_single:
-            raise typer.Exit(decide(application, out, decision, chosen, confirm, act))
-        answer = act(Wish(chosen.ids[0]))
-        finding = to_json(named(application, chosen.ids[0])) if out.json else None
+        wanted = DecisionRequest(decision, None, note, until=end, to=to)
+        if not selection.is_single:
+            raise typer.Exit(decide_about(application, out, selection, confirm, wanted))
+        [name] = selection.ids
+        result = application.decisions_of(person()).decide(replace(wanted, finding=name))
+        finding = to_json(named(application, name)) if out.json else None
     if finding is not None:
-        out.emit({"changed": answer.changed, "sentence": answer.sentence, "finding": finding})
+        out.emit({"changed": result.changed, "sentence": result.sentence, "finding": finding})
     else:
-        out.say(answer.sentence)
+        out.say(result.sentence)

@@ -64,8 +64,9 @@ def play(folder: Path | None, out: Output) -> Path:
 
 def _clean(application: Application, out: Output) -> None:
     """Two people entered the same customer: plan, approve and undo."""
-    from reconcile.cli import cleaning, planning
+    from reconcile.cli import planning
     from reconcile.cli.people import person
+    from reconcile.decisions.request import DecisionRequest
     from reconcile.store.findings import FindingFilter, find
 
     _heading(out, "Two people entered the same customer: the cleaning plan, shown before anything is changed")
@@ -74,12 +75,14 @@ def _clean(application: Application, out: Output) -> None:
         twin = find(tx, FindingFilter(rules=("twin-customer",)))[0]
     planning.tell(application, out, "twin-customer", [twin.id])
     decisions = application.decisions(person())
+    undo = DecisionRequest("undo", twin.id)
     _heading(out, "A person approves exactly that plan; it is executed once, even after a crash")
     out.say(f"$ reconcile approve {twin.id}")
     out.say(decisions.approve(twin.id).sentence)
     _heading(out, "The undo: every field that has not changed since the cleaning is restored")
     out.say(f"$ reconcile undo {twin.id}")
-    cleaning.tell(out, decisions.undo(twin.id))
+    for sentence in decisions.decide(undo).sentences:
+        out.say(sentence)
 
 
 def _last_message(path: Path) -> str:

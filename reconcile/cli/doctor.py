@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from reconcile.cli import exits
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.output import FILE, Config, Output
 
 _CODES = {"ok": exits.DONE, "warning": exits.FOUND, "error": exits.FAILED}
 _NUMBER = {"ok": 0, "warning": 1, "error": 2}
@@ -20,24 +20,21 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
+    out: Output,
     config: Config = FILE,
     every: Annotated[bool, typer.Option("--all", help="Also list passed checks.")] = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from notifications.wording.words import plural
     from reconcile.doctor import examine
 
-    out = Output(json, quiet, no_color)
     diagnoses = list(examine(Path(config), os.environ))
     worst = max((diagnosis.state for diagnosis in diagnoses), key=lambda state: _NUMBER[state])
-    if json:
+    if out.json:
         out.emit({"state": worst, "checks": [diagnosis.to_json() for diagnosis in diagnoses]})
     else:
         shown = [diagnosis for diagnosis in diagnoses if diagnosis.state != "ok" or every]
         for diagnosis in sorted(shown, key=lambda diagnosis: -_NUMBER[diagnosis.state]):
             out.say(f"{diagnosis.state:<6}  {diagnosis.subject}: {diagnosis.sentence}")
-        if not quiet and (rest := len(diagnoses) - len(shown)):
+        if not out.quiet and (rest := len(diagnoses) - len(shown)):
             out.say(f"ok      {plural(rest, 'check', 'checks')} passed; --all lists them")
     raise typer.Exit(_CODES[worst])

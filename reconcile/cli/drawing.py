@@ -10,7 +10,7 @@ from reconcile.cli.output import Output
 
 if TYPE_CHECKING:
     from reconcile.cleaning.shown import ShownRow
-    from reconcile.messages.records import RecordView, SideBySide
+    from reconcile.masking.records import RecordView, SideBySide
     from reconcile.views.plans import PlanView
 
 _MOST = 30

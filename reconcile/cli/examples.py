@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from reconcile.cli import exits
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.output import FILE, Config, Output
 
 
 def register(app: typer.Typer) -> None:
@@ -15,25 +15,22 @@ def register(app: typer.Typer) -> None:
 
 
 def test(
+    out: Output,
     rules: Annotated[
         list[str] | None, typer.Argument(help="The rules; by default all of them.", metavar="RULE")
     ] = None,
     config: Config = FILE,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load
     from reconcile.views import examples
 
-    out = Output(json, quiet, no_color)
     with load(config) as application:
         report = examples.run(application, rules or ())
-    if json:
+    if out.json:
         out.emit(report.to_json())
     else:
         for line in report.lines():
-            if not quiet or not line.startswith("ok"):
+            if not out.quiet or not line.startswith("ok"):
                 out.say(line)
         counts, *remarks = report.summary()
         out.say(counts)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Output, Quiet, Show
+from reconcile.cli.output import FILE, HIDDEN, Config, Output, Show
 from reconcile.cli.progress import progress
 from reconcile.telemetry import visible
 
@@ -22,17 +23,15 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(
+    out: Output,
     rule: Annotated[str, typer.Argument(help="The rule's name.", metavar="RULE")],
     config: Config = FILE,
     sql: Annotated[bool, typer.Option("--sql", help="Show the engine and its SQL instead; read no records.")] = False,
     show: Show = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load
 
-    out = Output(json, quiet or json, no_color)
+    out = replace(out, quiet=out.quiet or out.json)
     with load(config) as application:
         chosen, due = application.rule(rule), dt.datetime.now(dt.UTC)
         if sql:

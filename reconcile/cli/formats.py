@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reconcile.cli import output
+from reconcile.cli import options, output
 
 FORMATS = ("table", "json", "csv")
 LISTS: Mapping[str, str | None] = {
@@ -28,9 +28,6 @@ LISTS: Mapping[str, str | None] = {
 }
 """The commands that print a list, which can be CSV. With the named argument they do something else."""
 
-_OTHERWISE = ("schema", "serve")
-"""Commands whose `--json` means something else."""
-
 _ListFormat = Annotated[
     str | None, typer.Option("-o", "--output", help="Print as table, json or csv.", metavar="FORMAT")
 ]
@@ -38,29 +35,29 @@ _Format = Annotated[str | None, typer.Option("-o", "--output", help="Print as ta
 
 
 def offer(app: typer.Typer, before: str = "") -> None:
-    """Add the option to every command of the application that can print JSON."""
+    """Give every command of the application the options of its groups, and its format if it can print JSON."""
     if app.registered_callback is not None and app.registered_callback.callback is not None:
-        app.registered_callback.callback = _with_format(app.registered_callback.callback, before)
+        app.registered_callback.callback = _with_options(app.registered_callback.callback, before)
     for command in app.registered_commands:
         if command.callback is not None:
             name = command.name or command.callback.__name__.replace("_", "-")
-            command.callback = _with_format(command.callback, f"{before} {name}".strip())
+            command.callback = _with_options(command.callback, f"{before} {name}".strip())
     for group in app.registered_groups:
         if group.typer_instance is not None:
             offer(group.typer_instance, f"{before} {group.name}".strip())
 
 
-def _with_format(command: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return the command with the option; the same command if its result has one format only."""
+def _with_options(command: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return the command with the options of its groups; the same command if it has none."""
     signature = inspect.signature(command, eval_str=True)
-    if "json" not in signature.parameters or name in _OTHERWISE:
+    if not any(map(options.is_group, signature.parameters.values())):
         return command
 
     @functools.wraps(command)
     def run(*, output_format: str | None = None, json: bool = False, **values: Any) -> Any:
         chosen = _chosen(output_format, as_json=json, name=name, values=values)
         with output.as_csv(is_csv=chosen == "csv"):
-            return command(json=chosen != "table", **values)
+            return command(**options.gathered(signature, values | {"json": chosen != "table"}))
 
     parameters = list(_parameters(signature, _ListFormat if name in LISTS else _Format))
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -69,8 +66,8 @@ def _with_format(command: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _parameters(signature: inspect.Signature, option: Any) -> Iterator[inspect.Parameter]:
-    """Yield the parameters of a command, with the option before `--json`."""
-    for parameter in signature.parameters.values():
+    """Yield the parameters of a command, with the format before `--json`."""
+    for parameter in options.expanded(signature):
         if parameter.name == "json":
             kind = inspect.Parameter.KEYWORD_ONLY
             yield inspect.Parameter("output_format", kind, default=None, annotation=option)

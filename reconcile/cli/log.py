@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconcile.cli import exits
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.output import FILE, Config, Output
 from reconcile.cli.progress import working
 from reconcile.documents import JsonObject
 
@@ -35,6 +35,7 @@ def register(app: typer.Typer) -> None:
 
 def listing(
     context: typer.Context,
+    out: Output,
     config: Config = FILE,
     finding: Annotated[
         str | None, typer.Option("--finding", help="Only entries about this finding.", metavar="ID")
@@ -44,9 +45,6 @@ def listing(
         str | None,
         typer.Option("--event", help="Only this event, like run.finished, or this kind, like finding.", metavar="NAME"),
     ] = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     if context.invoked_subcommand is not None:
         return
@@ -55,11 +53,10 @@ def listing(
     from reconcile.cli.opening import load_for_state
     from reconcile.store.findings import name_of
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.read() as tx:
         about = None if finding is None else name_of(tx, finding)
         entries = log.entries(tx, finding=about, run=run, event=event)
-        if json:
+        if out.json:
             out.stream(map(_to_json, entries))
             return
         entry = None
@@ -77,14 +74,13 @@ def _to_json(row: LogEntry) -> JsonObject:
     return entry | {"body": row.body, "head": row.head}
 
 
-def verify(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+def verify(out: Output, config: Config = FILE) -> None:
     from reconcile.audit import proof
     from reconcile.cli.opening import load_for_state
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application, working(out, "verifying the audit log"):
         result = proof.prove(application.memory, application.anchors)
-    if json:
+    if out.json:
         out.emit(_proof_to_json(result))
     else:
         _say(out, result)
@@ -133,20 +129,17 @@ def _say(out: Output, result: Proof) -> None:
 
 
 def export(
+    out: Output,
     place: Annotated[Path, typer.Argument(help="A new folder, or a new file that ends in .zip.", metavar="PLACE")],
     config: Config = FILE,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.audit import exporting
     from reconcile.cli.opening import load_for_state
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application, working(out, "exporting the audit log"):
         application.anchor()  # so that due anchors cover the export
         done = exporting.export(application.memory, place, application.anchors)
-    if json:
+    if out.json:
         summary = {"place": str(done.place), "entries": done.entries, "head": done.head}
         out.emit(summary | {"public_key": done.public_key, "unread": dict(done.unread)})
         return
@@ -156,21 +149,21 @@ def export(
     out.note("To verify it, run python -I verify.py in it, with the key and anchors named in its README")
 
 
-def key(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+def key(out: Output, config: Config = FILE) -> None:
     from reconcile.audit import checkpoints
     from reconcile.cli.opening import load_for_state
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         store = application.memory
         public = checkpoints.public_key(store)
-    if json:
+    if out.json:
         out.emit({"store": store.id, "public_key": public})
     else:
         out.say(f"{public}  {store.id}")
 
 
 def erase(
+    out: Output,
     dataset: Annotated[str, typer.Argument(help="The record's dataset.", metavar="DATASET")],
     record: Annotated[
         list[str] | None, typer.Option("--id", help="The record's id; repeat it for each id column.", metavar="ID")
@@ -181,9 +174,6 @@ def erase(
     value: Annotated[str | None, typer.Option("--value", help="The value of that column.", metavar="TEXT")] = None,
     config: Config = FILE,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be erased.")] = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.cli.people import person
@@ -191,7 +181,6 @@ def erase(
 
     if (record is None) == (column is None) or (column is None) != (value is None):
         raise typer.BadParameter("name a record by --id, or by --column and --value")
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         wanted, texts = _wanted(application, dataset, record, column, value)
         if column is not None and not erasure.erase(application.memory, wanted, texts=texts, dry_run=True).anything:
@@ -199,7 +188,7 @@ def erase(
         done = erasure.erase(application.memory, wanted, texts=texts, actor=person(), dry_run=dry_run)
         if not dry_run:
             application.anchor()
-    if json:
+    if out.json:
         out.emit({"erasure": done.id or None, "dry_run": dry_run, "reached": dict(done.reached)})
         return
     _tell_erased(out, done, dry_run=dry_run)

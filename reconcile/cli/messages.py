@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.output import FILE, Config, Output
 from reconcile.errors import Wrong
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def register(app: typer.Typer) -> None:
 
 
 def preview(
+    out: Output,
     channel: Annotated[
         list[str] | None, typer.Argument(help="The channels; by default all that the job notifies.", metavar="CHANNEL")
     ] = None,
@@ -52,11 +53,7 @@ def preview(
         Path | None, typer.Option("--html", help="Write the messages to this file as a page.", metavar="FILE")
     ] = None,
     config: Config = FILE,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
-    out = Output(json, quiet, no_color)
     from reconcile.cli.opening import load, load_for_state
 
     with load(config) if dry_run else load_for_state(config) as application:
@@ -72,7 +69,7 @@ def preview(
         if html is not None:
             _write(html, channels, notices)
     shown = [{"channel": name, "message": messages.get(name)} for name in names]
-    if json:
+    if out.json:
         out.emit(shown[0] if channel and len(channel) == 1 else shown)
         return
     for name, message in messages.items():
@@ -132,16 +129,13 @@ def _write(file: Path, channels: Mapping[str, Channel], notices: Mapping[str, No
 
 
 def test(
+    out: Output,
     channel: ChannelName,
     config: Config = FILE,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from notifications.base import Notice
     from reconcile.cli.opening import load
 
-    out = Output(json, quiet, no_color)
     with load(config) as application:
         application.require("channel", channel, tuple(application.project.channels))
         now = dt.datetime.now(dt.UTC)
@@ -155,7 +149,7 @@ def test(
             timezone=application.project.timezone,
         )
         receipt = application.channels[channel].send(notice)
-    if json:
+    if out.json:
         out.emit({"channel": channel, "where": receipt.where, "details": dict(receipt.details)})
     else:
         out.say(f"{channel}: the test message arrived at {receipt.where}")

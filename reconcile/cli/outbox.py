@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconcile.cli import exits, people
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.output import FILE, Config, Output
 from reconcile.documents import JsonObject
 
 if TYPE_CHECKING:
@@ -29,21 +29,18 @@ def register(app: typer.Typer) -> None:
 
 def messages(
     context: typer.Context,
+    out: Output,
     config: Config = FILE,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     if context.invoked_subcommand is not None:
         return
     from reconcile.cli.opening import load_for_state
     from reconcile.store import outbox
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.read() as tx:
         unsent = list(outbox.listed(tx, "queued", "sending", "failed", "unknown"))
         now, timezone = tx.now, application.project.timezone
-    if json:
+    if out.json:
         out.emit([_to_json(message) for message in unsent])
     elif not unsent:
         out.note("No unsent messages.")
@@ -63,20 +60,16 @@ def _state_and_reason(message: Message, now: dt.datetime, timezone: str) -> tupl
     return message.status, message.problem or ""
 
 
-def requeue(
-    message: Named, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
-) -> None:
+def requeue(out: Output, message: Named, config: Config = FILE) -> None:
     from reconcile.messages import outbox
 
-    _decide(config, message, outbox.requeue, Output(json, quiet, no_color))
+    _decide(config, message, outbox.requeue, out)
 
 
-def drop(
-    message: Named, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
-) -> None:
+def drop(out: Output, message: Named, config: Config = FILE) -> None:
     from reconcile.messages import outbox
 
-    _decide(config, message, outbox.drop, Output(json, quiet, no_color))
+    _decide(config, message, outbox.drop, out)
 
 
 def _decide(config: str, name: str, decision: Callable[..., bool], out: Output) -> None:

@@ -29,6 +29,7 @@ from reconcile.cli.columns import (
     without_usual,
     word_widths,
 )
+from reconcile.cli.options import Options
 from reconcile.errors import Failed
 from reconcile.telemetry import visible
 
@@ -69,12 +70,14 @@ def as_csv(*, is_csv: bool) -> Iterator[None]:
 
 
 @dataclass
-class Output:
+class Output(Options):
     """The output options of a command."""
 
-    json: bool = False
-    quiet: bool = False
-    no_color: bool = False
+    is_last = True
+
+    json: AsJson = False
+    quiet: Quiet = False
+    no_color: NoColor = False
     is_csv: bool = field(default_factory=_IS_CSV.get)
 
     @property

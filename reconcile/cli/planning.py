@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconcile.cli.drawing import draw_plan, draw_records
-from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Output, Quiet, Show
+from reconcile.cli.output import FILE, HIDDEN, Config, Output, Show
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -23,6 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def plan(
+    out: Output,
     rules: Annotated[
         list[str] | None, typer.Argument(help="The rules; by default all that clean.", metavar="RULE")
     ] = None,
@@ -35,17 +36,13 @@ def plan(
     ] = None,
     show: Show = False,
     limit: Annotated[int | None, typer.Option("--limit", help="At most this many findings per rule.", min=1)] = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load
     from reconcile.views import plans
 
-    out = Output(json, quiet, no_color)
     with load(config) as application:
         selected = plans.chosen(application, [*(rules or ()), *(rule or ())], finding or (), show=show, limit=limit)
-        if json:
+        if out.json:
             out.stream(plans.to_json(view) for rule_plans in selected for view in rule_plans)
             return
         if not selected:

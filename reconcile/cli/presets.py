@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from reconcile.cli.output import AsJson, NoColor, Output, Quiet
+from reconcile.cli.output import Output
 
 
 def register(app: typer.Typer) -> None:
@@ -14,22 +14,19 @@ def register(app: typer.Typer) -> None:
 
 
 def presets(
+    out: Output,
     name: Annotated[str | None, typer.Argument(help="The preset to print.", metavar="NAME")] = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.views import presets as view
 
-    out = Output(json, quiet, no_color)
     if name is None:
-        if json:
+        if out.json:
             out.emit([view.to_json(preset) for preset in view.every()])
         else:
             out.table(("preset", "finds"), [(preset.name, preset.description) for preset in view.every()])
         return
     preset = view.named(name)
-    if json:
+    if out.json:
         out.emit({**view.to_json(preset), "yaml": preset.text})
     else:
         out.block(preset.text.rstrip("\n"))

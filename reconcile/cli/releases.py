@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reconcile.cli import people
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Note, Output, Quiet
+from reconcile.cli.output import FILE, Config, Note, Output
 
 if TYPE_CHECKING:
     from reconcile.store.releases import Current
@@ -32,22 +32,19 @@ def register(app: typer.Typer) -> None:
 
 def releases(
     context: typer.Context,
+    out: Output,
     config: Config = FILE,
     limit: Annotated[int, typer.Option("--limit", help="The maximum number to list.", min=1)] = 20,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     if context.invoked_subcommand is not None:
         return
     from reconcile.cli.opening import load_for_state
     from reconcile.views.releases import listed
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         now, views = listed(application, limit)
         timezone = application.project.timezone
-    if json:
+    if out.json:
         out.emit([view.to_json() for view in views])
         return
     headings = ("release", "first seen", "", "jobs", "rules", "last run")
@@ -57,20 +54,17 @@ def releases(
 
 
 def show(
+    out: Output,
     release: Named,
     config: Config = FILE,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.coordination.releases import text_of
     from reconcile.views.releases import named
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         row = named(application, release)
-    if json:
+    if out.json:
         files = None if row.files is None else dict(row.files)
         out.emit({"release": row.release, "files": files, "config": dict(row.config)})
         return
@@ -80,23 +74,20 @@ def show(
 
 
 def diff(
+    out: Output,
     release: Named,
     other: Annotated[
         str | None,
         typer.Argument(help="The release to compare with; by default the configuration file.", metavar="OTHER"),
     ] = None,
     config: Config = FILE,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load, load_for_state
     from reconcile.views.releases import difference
 
-    out = Output(json, quiet, no_color)
     with (load if other is None else load_for_state)(config) as application:
         compared = difference(application, release, other)
-    if json:
+    if out.json:
         out.emit({"from": compared.before, "to": compared.after, "diff": list(compared.lines)})
         return
     for line in compared.lines:
@@ -106,22 +97,19 @@ def diff(
 
 
 def hold(
+    out: Output,
     release: Asked = None,
     off: Annotated[
         bool, typer.Option("--off", help="End the hold; the next start or reload uses the configuration file.")
     ] = False,
     config: Config = FILE,
     note: Note = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.coordination import releases as held
 
     if off and release is not None:
         raise typer.BadParameter("cannot be combined with a release", param_hint="--off")
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         store = application.memory if off else application.store
         with store.begin() as tx:
@@ -132,26 +120,23 @@ def hold(
                 now = held.hold(tx, application.project, release, by=people.person(), note=note)
             kept = now is None or held.is_kept(tx, now.release)
     _tell(out, before, now or before, kept=kept)
-    if off and now is None and not json:
+    if off and now is None and not out.json:
         out.note("No release was held; nothing was changed")
 
 
 def promote(
+    out: Output,
     release: Asked = None,
     config: Config = FILE,
     no_diff: Annotated[bool, typer.Option("--no-diff", help="Don't compare the findings first.")] = False,
     note: Note = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli import comparing
     from reconcile.cli.opening import load, load_for_state
     from reconcile.coordination import releases as promoted
 
-    out = Output(json, quiet, no_color)
     with (load if release is None else load_for_state)(config) as application:
-        compared = None if no_diff or quiet else comparing.of_promotion(application, release, out)
+        compared = None if no_diff or out.quiet else comparing.of_promotion(application, release, out)
         with application.store.begin() as tx:
             before = promoted.current(tx)
             now = promoted.promote(tx, application.project, release, by=people.person(), note=note)

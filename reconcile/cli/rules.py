@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from reconcile.cli.columns import Cell, severity_cell
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.output import FILE, Config, Output
 
 if TYPE_CHECKING:
     from reconcile.views.rules import RuleView
@@ -17,14 +17,13 @@ def register(app: typer.Typer) -> None:
     app.command(help="List the rules with their findings, precision and money.")(rules)
 
 
-def rules(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+def rules(out: Output, config: Config = FILE) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.views import rules as views
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         listed = views.listed(application)
-    if json:
+    if out.json:
         out.emit([view.to_json() for view in listed])
         return
     headings = (

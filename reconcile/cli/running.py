@@ -16,14 +16,14 @@ import typer
 from reconcile.cli import exits
 from reconcile.cli.columns import Cell, severity_cell
 from reconcile.cli.drawing import draw_records
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet, Show
+from reconcile.cli.output import FILE, Config, Output, Show
 from reconcile.cli.progress import progress
 
 if TYPE_CHECKING:
     from reconcile.app import Application
     from reconcile.findings.results import Outcome, RuleResult
     from reconcile.findings.shown import Foreseen
-    from reconcile.messages.personal import Hidden
+    from reconcile.masking.personal import Masking
     from reconcile.runs.report import RunReport
     from reconcile.store import Store
 
@@ -41,6 +41,7 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
+    out: Output,
     jobs: Annotated[list[str] | None, typer.Argument(help="The jobs; by default all of them.", metavar="JOB")] = None,
     config: Config = FILE,
     rule: Annotated[
@@ -68,32 +69,29 @@ def run(
         bool, typer.Option("--all", help="With --json: list unchanged findings too, not only new and changed ones.")
     ] = False,
     show: Show = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load
     from reconcile.runs.listing import Lists
     from rules.models import parse_severity
 
-    out = Output(json, quiet or json, no_color)
-    if all_findings and not json:
+    out = Output(out.json, out.quiet or out.json, out.no_color)
+    if all_findings and not out.json:
         raise typer.BadParameter("is valid only with --json; `reconcile findings` lists findings", param_hint="--all")
     try:
         severity = None if fail_on is None else parse_severity(fail_on)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--fail-on") from error
-    with load(config) as application, progress(out) as watch, _only_json_on_standard_output(json=json):
+    with load(config) as application, progress(out) as watch, _only_json_on_standard_output(json=out.json):
         if not dry_run:
             application.upgrade = _upgrade
-        lists = (Lists.ALL if all_findings else Lists.CHANGED) if json else Lists.NONE
+        lists = (Lists.ALL if all_findings else Lists.CHANGED) if out.json else Lists.NONE
         reports = application.run_all(
             jobs or (), rule or (), slot=slot, dry_run=dry_run, full=full, watch=watch, lists=lists
         )
         if application.held:
             out.note(application.held)
         waiting = [_plans_waiting(report, application) for report in reports]
-    if json:
+    if out.json:
         hiding = _hiding(None if show else application)
         documents = [report.to_stream(hiding, application.project) for report in reports]
         out.emit(documents[0] if len(documents) == 1 else documents)
@@ -124,13 +122,13 @@ def _code(report: RunReport, severity: Any) -> int:
     return exits.first_that_applies(exits.REFUSED if report.refused else exits.DONE, failed, attention)
 
 
-def _hiding(application: Application | None) -> Callable[[str, str], Hidden]:
+def _hiding(application: Application | None) -> Callable[[str, str], Masking]:
     """Return the hidden columns by dataset and rule; without an application nothing is hidden."""
-    from reconcile.messages.personal import Hidden
+    from reconcile.masking.personal import Masking
 
     if application is None:
-        return lambda _dataset, _rule: Hidden()
-    return functools.partial(Hidden.of, application.project)
+        return lambda _dataset, _rule: Masking()
+    return functools.partial(Masking.of, application.project)
 
 
 def _plans_waiting(report: RunReport, application: Application) -> int:
@@ -208,10 +206,10 @@ def _tell_delivery(report: RunReport, out: Output, timezone: str) -> None:
 
 
 def _tell_news(
-    out: Output, application: Application, news: Sequence[Foreseen], count: int, hidden: Callable[[str, str], Hidden]
+    out: Output, application: Application, news: Sequence[Foreseen], count: int, hidden: Callable[[str, str], Masking]
 ) -> None:
     """Print a dry run's largest findings of a rule, and the number of others."""
-    from reconcile.messages import records
+    from reconcile.masking import records
 
     project = application.project
     for finding in news:
@@ -240,9 +238,9 @@ def _news(report: RunReport) -> tuple[Mapping[str, list[Foreseen]], Counter[str]
     return {rule: [finding for *_, finding in ranked] for rule, ranked in largest.items()}, counts
 
 
-def _line(finding: Foreseen, hidden: Hidden, periods: Mapping[str, str], timezone: str) -> str:
+def _line(finding: Foreseen, hidden: Masking, periods: Mapping[str, str], timezone: str) -> str:
     from reconcile.findings.identity import public
-    from reconcile.messages.records import local
+    from reconcile.masking.records import local
 
     group = finding.group
     values = (
@@ -264,7 +262,7 @@ def _some(names: Sequence[str]) -> str:
     return f"{'; '.join(names[:_SHOWN])}{more}"
 
 
-def _comparison(rule: Outcome, hidden: Hidden) -> Iterator[str]:
+def _comparison(rule: Outcome, hidden: Masking) -> Iterator[str]:
     """Yield the findings by form, the balance of two datasets by currency, and how many of their records agree."""
     from notifications.wording import words
     from reconcile.findings.results import RuleResult
@@ -324,7 +322,7 @@ def _status(report: RunReport) -> str:
     return f"{report.status}{', by an earlier run of this slot' if report.repeated else ''}  {report.run}"
 
 
-def _row(rule: RuleResult, changes: Sequence[str], hidden: Hidden) -> Sequence[Cell]:
+def _row(rule: RuleResult, changes: Sequence[str], hidden: Masking) -> Sequence[Cell]:
     numbers = (rule.groups, *(getattr(rule.findings, change) for change in changes))
     return (
         rule.rule,
@@ -337,24 +335,21 @@ def _row(rule: RuleResult, changes: Sequence[str], hidden: Hidden) -> Sequence[C
 
 
 def runs(
+    out: Output,
     job: Annotated[str | None, typer.Argument(help="Only runs of this job.", metavar="JOB")] = None,
     config: Config = FILE,
     limit: Annotated[int, typer.Option("--limit", help="The maximum number to list.", min=1)] = 20,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from notifications.wording.words import plural, to_the_second
     from reconcile.cli.opening import load_for_state
     from reconcile.views import runs as views
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         if job is not None:
             application.job(job)
         listed, timezone = views.listed(application, job, limit), application.project.timezone
         unchanged = views.unchanged(application, job, limit)
-    if json:
+    if out.json:
         out.emit([view.to_json() for view in listed])
         return
     if not listed:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reconcile.cli import exits, people, signals
-from reconcile.cli.output import Output
+from reconcile.cli.options import Options
+from reconcile.cli.output import FILE, Config, Output
 
 if TYPE_CHECKING:
     from reconcile.app import Application
-    from reconcile.deciding.decisions import Answer, Wish
-    from reconcile.deciding.selection import Selection
+    from reconcile.decisions.request import DecisionRequest, DecisionResult
+    from reconcile.decisions.selection import Selection
     from reconcile.findings.states import State
     from reconcile.people.roles import Person
     from rules.models import Severity as Level
@@ -39,31 +41,60 @@ Where = Annotated[
 Confirm = Annotated[
     int | None, typer.Option("--confirm", help="The number of findings; required for more than 20.", metavar="N")
 ]
+PlanHash = Annotated[
+    str | None,
+    typer.Option("--plan-hash", help="Only the plan with this hash, or its first characters.", metavar="HASH"),
+]
+Later = Annotated[bool, typer.Option("--later", help="Leave execution to the next run or to serve.")]
 PlanFile = Annotated[
     Path | None, typer.Option("--plan-file", help="The plans that `plan --json` wrote.", metavar="FILE")
 ]
 
 
-def selection(
-    ids: list[str] | None,
-    rules: list[str] | None,
-    severity: str | None,
-    where: str | None,
-    plan_file: Path | None = None,
-    *,
-    of_plans: bool = False,
-) -> Selection:
-    """Return the selection of a command; raises BadParameter unless findings are chosen in exactly one way.
+@dataclass(frozen=True)
+class Chosen(Options):
+    """The options that choose the findings of a decision."""
 
-    `of_plans`: the command takes a file of plans, too.
-    """
-    from reconcile.deciding.selection import Selection
+    ids: Ids = None
+    config: Config = FILE
+    rule: Rules = None
+    severity: Severity = None
+    where: Where = None
 
-    chosen = Selection(tuple(ids or ()), tuple(rules or ()), at_least(severity), where, plan_file)
-    if chosen.ways != 1:
-        file = ", or --plan-file" if of_plans else ""
-        raise typer.BadParameter(f"give either IDs, or --rule, --severity or --where{file}", param_hint="ID")
-    return chosen
+    def selection(self) -> Selection:
+        """Return the selection; raises BadParameter unless findings are chosen in exactly one way."""
+        return _selection(self, None)
+
+
+@dataclass(frozen=True)
+class ChosenPlans(Options):
+    """The options that choose the findings of a decision about their plans."""
+
+    ids: Ids = None
+    config: Config = FILE
+    plan_hash: PlanHash = None
+    rule: Rules = None
+    severity: Severity = None
+    where: Where = None
+    plan_file: PlanFile = None
+
+    def selection(self) -> Selection:
+        """Return the selection; raises BadParameter as `Chosen`, and for a plan of several findings."""
+        chosen = _selection(self, self.plan_file, ", or --plan-file")
+        if self.plan_hash is not None and not chosen.is_single:
+            message = "needs exactly one ID; use --plan-file for several plans"
+            raise typer.BadParameter(message, param_hint="--plan-hash")
+        return chosen
+
+
+def _selection(chosen: Chosen | ChosenPlans, plan_file: Path | None, or_file: str = "") -> Selection:
+    from reconcile.decisions.selection import Selection
+
+    severity, rules = at_least(chosen.severity), tuple(chosen.rule or ())
+    selection = Selection(tuple(chosen.ids or ()), rules, severity, chosen.where, plan_file)
+    if selection.ways != 1:
+        raise typer.BadParameter(f"give either IDs, or --rule, --severity or --where{or_file}", param_hint="ID")
+    return selection
 
 
 def at_least(severity: str | None) -> Level | None:
@@ -93,45 +124,50 @@ def states(names: list[str] | None) -> tuple[State, ...]:
     return tuple(dict.fromkeys(state for name in wanted for state in meanings[name]))
 
 
-def decide(
-    application: Application,
-    out: Output,
-    decision: str,
-    chosen: Selection,
-    confirmed: int | None,
-    act: Callable[[Wish], Answer],
+def decide_about(
+    application: Application, out: Output, selection: Selection, confirmed: int | None, wanted: DecisionRequest
 ) -> int:
-    """Decide about the chosen findings; return the exit code."""
-    from reconcile.deciding.selection import selected
+    """Decide as wanted about the chosen findings; return the exit code."""
+    from reconcile.decisions.selection import selected
 
-    wishes = confirmed_by(out, confirmed, lambda number: selected(application, decision, chosen, number))
-    return carry_out(out, wishes, act)
+    for name in selection.rules:
+        application.require("rule", name, tuple(application.project.rules))
+    decisions = application.decisions_of(person())
+    requests = confirmed_by(out, confirmed, lambda number: selected(decisions, wanted.decision, selection, number))
+
+    def act(request: DecisionRequest) -> DecisionResult:
+        shown = replace(wanted, finding=request.finding, version=request.version, plan=request.plan)
+        return decisions.decide(shown)
+
+    return carry_out(out, requests, act)
 
 
-def carry_out(out: Output, wishes: list[Wish], act: Callable[[Wish], Answer]) -> int:
+def carry_out(out: Output, requests: list[DecisionRequest], act: Callable[[DecisionRequest], DecisionResult]) -> int:
     """Decide about each finding and print what became of it; return the exit code."""
-    from reconcile.deciding.many import Outcomes, decide_each
+    from reconcile.decisions.many import DecisionResults, decide_each
 
-    def act_unless_interrupted(wish: Wish) -> Answer:
+    def act_unless_interrupted(request: DecisionRequest) -> DecisionResult:
         signals.leave()
-        return act(wish)
+        return act(request)
 
     done = []
-    for outcome in decide_each(wishes, act_unless_interrupted):
-        done.append(outcome)
-        if not out.json:  # at once, so that an interrupted command has printed what it did
-            out.say(outcome.sentence)
-    outcomes = Outcomes(tuple(done))
+    for result in decide_each(requests, act_unless_interrupted):
+        done.append(result)
+        if not out.json:  # at once, so that an interrupted command has told what it did
+            out.say(result.sentence)
+    results = DecisionResults(tuple(done))
     if out.json:
-        out.emit(outcomes.to_json())
+        out.emit(results.to_json())
     else:
-        out.say(outcomes.summary)
-    return exits.REFUSED if outcomes.not_done else exits.DONE
+        out.say(results.summary)
+    return exits.REFUSED if results.not_done else exits.DONE
 
 
-def confirmed_by(out: Output, confirmed: int | None, choose: Callable[[int | None], list[Wish]]) -> list[Wish]:
-    """Return the wishes; a person at a terminal types their number where it is needed."""
-    from reconcile.deciding.selection import NumberNotConfirmed
+def confirmed_by(
+    out: Output, confirmed: int | None, choose: Callable[[int | None], list[DecisionRequest]]
+) -> list[DecisionRequest]:
+    """Return the decisions; a person at a terminal types their number where it is needed."""
+    from reconcile.decisions.selection import NumberNotConfirmed
 
     try:
         return choose(confirmed)

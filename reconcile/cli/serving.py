@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconcile.cli import exits, people, signals
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.output import FILE, Config, NoColor, Output
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -112,12 +112,11 @@ def _welcome(server: Server) -> None:
     exits.remark(f"    {server.welcome.code}")
 
 
-def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+def jobs(out: Output, config: Config = FILE) -> None:
     from notifications.wording.words import to_the_minute
     from reconcile.cli.opening import load_for_state
     from reconcile.service.jobs import look_at
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         if application.has_state:
             with application.store.read() as tx:
@@ -125,7 +124,7 @@ def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_c
         else:
             views = [look_at(job, None) for job in application.project.jobs.values()]
         timezone = application.project.timezone
-    if json:
+    if out.json:
         out.emit([view.to_json() for view in views])
         return
     rows = [
@@ -145,6 +144,7 @@ def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_c
 
 
 def pause(
+    out: Output,
     job: Job = None,
     everything: Everything = False,
     rule: OfRule = None,
@@ -157,20 +157,16 @@ def pause(
         typer.Option("--until", help="When the pause ends: a time, or a duration like 2h or 3d.", metavar="T"),
     ] = None,
     config: Config = FILE,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.coordination import pauses
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         subject = _subject(application, job, everything, rule, source)
         end = None if until is None else people.moment(until, application.project.timezone, "--until")
         with application.store.begin() as tx:
             pause_ = pauses.pause(tx, subject, reason=reason, by=people.person(), until=end)
-    if json:
+    if out.json:
         out.emit(
             {"subject": pause_.subject, "reason": pause_.reason, "by": pause_.by, "until": end and end.isoformat()}
         )
@@ -179,6 +175,7 @@ def pause(
 
 
 def resume(
+    out: Output,
     job: Job = None,
     everything: Everything = False,
     rule: OfRule = None,
@@ -188,15 +185,11 @@ def resume(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --clock: continue even if due times are missed.")] = False,
     config: Config = FILE,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load, load_for_state
     from reconcile.coordination import pauses
     from reconcile.service import scheduler
 
-    out = Output(json, quiet, no_color)
     with (load if clock else load_for_state)(config) as application:
         if clock and (job or everything or rule or source):
             raise typer.BadParameter("cannot be combined with a job, --all, --rule or --source", param_hint="--clock")
@@ -209,7 +202,7 @@ def resume(
                 done, missed = confirmed is not None, dict(confirmed.missed) if confirmed else {}
             else:
                 done, missed = pauses.resume(tx, subject, people.person()), {}
-    if json:
+    if out.json:
         out.emit({"subject": subject, "resumed": done} | ({"missed": missed} if clock else {}))
     elif done:
         out.say(f"{_called(subject)} resumed")

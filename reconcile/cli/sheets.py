@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconcile.cli import exits
-from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Output, Quiet, Show
+from reconcile.cli.output import FILE, HIDDEN, Config, Output, Show
 from reconcile.cli.progress import progress
 from reconcile.cli.selecting import (
     Confirm,
+    Later,
     Rules,
     Severity,
     States,
@@ -27,7 +28,7 @@ from reconcile.documents import JsonObject
 
 if TYPE_CHECKING:
     from reconcile.app import Application
-    from reconcile.deciding.decisions import Answer, Wish
+    from reconcile.decisions.request import DecisionRequest, DecisionResult
     from reconcile.sheets.returned import Returned, ReturnedSheet
 
 
@@ -37,6 +38,7 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
+    out: Output,
     sheet: Annotated[Path, typer.Argument(help="A new file ending in .csv, .xlsx or .parquet.", metavar="FILE")],
     config: Config = FILE,
     rule: Rules = None,
@@ -49,16 +51,12 @@ def export(
         typer.Option("--records", help="Write a row for each record, not for each finding; for .csv and .parquet."),
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from notifications.wording.words import plural
     from reconcile.cli.opening import load_for_state
     from reconcile.sheets import exporting
     from reconcile.store.findings import FindingFilter
 
-    out = Output(json, quiet, no_color)
     criteria = FindingFilter(rules=tuple(rule or ()), states=states(state), severity=at_least(severity))
     with load_for_state(config) as application, progress(out, "exporting to", "findings") as watch:
         for name in criteria.rules:
@@ -67,7 +65,7 @@ def export(
         exported = exporting.export(
             application, sheet, order, overwrite=overwrite, watch=lambda done: watch(str(sheet), done)
         )
-    if json:
+    if out.json:
         out.emit({"file": str(sheet), "findings": exported.findings})
     else:
         out.say(f"{sheet}: {plural(exported.findings, 'finding', 'findings')}")
@@ -76,32 +74,29 @@ def export(
 
 
 def decide(
+    out: Output,
     returned: Annotated[Path, typer.Argument(help="The exported file with decisions.", metavar="FILE")],
     config: Config = FILE,
     confirm: Confirm = None,
-    later: Annotated[bool, typer.Option("--later", help="Leave execution to the next run or to serve.")] = False,
+    later: Later = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the file and show what would be decided.")] = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load
     from reconcile.sheets import deciding
     from reconcile.sheets.returned import read
 
-    out = Output(json, quiet, no_color)
     with load(config) as application:
         sheet = read(application, returned)
         if sheet.remark is not None:
             out.note(sheet.remark)
         if dry_run:
             raise typer.Exit(_foresee(application, out, sheet))
-        wishes = confirmed_by(out, confirm, sheet.confirm)
+        requests = confirmed_by(out, confirm, sheet.confirm)
 
-        def act(wish: Wish) -> Answer:
-            return deciding.carry_out(application, person(), sheet.decisions[wish.finding], later=later)
+        def act(request: DecisionRequest) -> DecisionResult:
+            return deciding.carry_out(application, person(), sheet.decisions[request.about], later=later)
 
-        code = carry_out(out, wishes, act)
+        code = carry_out(out, requests, act)
         application.anchor()
     raise typer.Exit(code)
 
@@ -126,14 +121,15 @@ def _foreseen(application: Application, returned: Returned) -> JsonObject:
     from reconcile.errors import Refused
     from reconcile.sheets.deciding import earlier
 
-    wish = returned.wish
+    request = returned.request
     problem = None
     try:
         before = earlier(application, returned)
     except Refused as error:
         before, problem = None, str(error)
-    until = None if wish.until is None else wish.until.isoformat()
-    shown = {"finding": wish.finding, "decision": returned.decision, "until": until, "to": wish.to, "note": wish.note}
+    until = None if request.until is None else request.until.isoformat()
+    shown = {name: getattr(request, name) for name in ("finding", "decision")}
+    shown |= {"until": until, "to": request.to, "note": request.note}
     return shown | {"done_before": before is not None, "problem": problem}
 
 

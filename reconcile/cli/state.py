@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconcile.cli import exits
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.output import FILE, Config, Output
 from reconcile.cli.progress import working
 from reconcile.documents import JsonObject
 
@@ -29,24 +29,21 @@ def register(app: typer.Typer) -> None:
 
 
 def backup(
+    out: Output,
     file: Annotated[
         Path | None, typer.Argument(help="The file; by default a timestamped name in this folder.", metavar="FILE")
     ] = None,
     config: Config = FILE,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing file.")] = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.upkeep import backup as backups
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application, working(out, "backing up the state"):
         place = file or Path(backups.name_for(dt.datetime.now(dt.UTC)))
         with application.state_as_it_is() as store:
             result = backups.make(store, place, replace=replace)
-    if json:
+    if out.json:
         out.emit(_to_json(result))
         return
     out.say(f"{result.file}: {_held(result.rows)}; verified")
@@ -101,15 +98,13 @@ def _lost(rows: Mapping[str, int]) -> str:
 
 
 def restore(
+    out: Output,
     file: Annotated[Path, typer.Argument(help="A backup file, with its key next to it.", metavar="FILE")],
     config: Config = FILE,
     yes: Annotated[bool, typer.Option("--yes", help="Accept the loss of everything newer than the backup.")] = False,
     other_store: Annotated[
         bool, typer.Option("--other-store", help="Restore even if the backup is of a different state.")
     ] = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from notifications.wording.words import to_the_minute
     from reconcile.cli.opening import load_for_state
@@ -118,13 +113,12 @@ def restore(
     from reconcile.upkeep import backup as backups
     from reconcile.upkeep import restore as restoring
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         backups.refuse_unfit(file)
         done = restoring.restore(application.store, file, other_store=other_store, yes=yes, actor=person())
         cleaned = ownership.cleaned(application.project)
         until = to_the_minute(done.backup.until, application.project.timezone)
-    if json:
+    if out.json:
         after: JsonObject = {"slots_missed": done.slots_missed, "messages_unknown": done.messages_unknown}
         after |= {"erased_again": done.erased_again, "erased_left": list(done.erased_left)}
         out.emit({"backup": _to_json(done.backup), "epoch": done.epoch, "gone": dict(done.gone)} | after)
@@ -145,18 +139,15 @@ def restore(
 
 
 def migrate(
+    out: Output,
     config: Config = FILE,
     check: Annotated[bool, typer.Option("--check", help="Only check; exit with 1 if an upgrade is due.")] = False,
     no_backup: Annotated[bool, typer.Option("--no-backup", help="Upgrade without a backup first.")] = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.store import REVISION, Store
     from reconcile.upkeep import upgrade
 
-    out = Output(json, quiet, no_color)
     saved: list[Backup] = []
     with load_for_state(config) as application:
         project = application.project
@@ -165,7 +156,7 @@ def migrate(
         application.upgrade = upgrade.without_backup if no_backup else upgrade.back_up_first(saved.append)
         if not check or (revision or "") > REVISION:
             application.store.close()  # opened, it is upgraded; a newer one is refused
-    if json:
+    if out.json:
         backup_file = {"backup": str(saved[0].file)} if saved else {}
         out.emit({"from": revision, "to": REVISION, "upgraded": due and not check} | backup_file)
     else:
@@ -185,17 +176,14 @@ def _schema(revision: str | None, ours: str, *, due: bool, check: bool) -> str:
 
 
 def compact(
+    out: Output,
     config: Config = FILE,
     dry_run: DryRun = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load
     from reconcile.cli.people import person
     from reconcile.upkeep import compaction
 
-    out = Output(json, quiet, no_color)
     with load(config) as application:
         project = application.project
         done = compaction.compact(
@@ -205,7 +193,7 @@ def compact(
             actor=person(),
             dry_run=dry_run,
         )
-    if json:
+    if out.json:
         out.emit({"dry_run": dry_run, "counts": dict(done.counts)})
         return
     if not done:
@@ -215,17 +203,16 @@ def compact(
         out.say(f"{what}: {count:,}")
 
 
-def seal(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+def seal(out: Output, config: Config = FILE) -> None:
     from notifications.wording.words import plural
     from reconcile.cli.opening import load
     from reconcile.cli.people import person
     from reconcile.upkeep import unsealed
 
-    out = Output(json, quiet, no_color)
     with load(config) as application:
         done = unsealed.seal(application.memory, actor=person())
         application.anchor()
-    if json:
+    if out.json:
         out.emit({"sealed": done.plans, "refused": list(done.refused)})
     else:
         out.say(f"{plural(done.plans, 'plan', 'plans')} sealed")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.output import FILE, Config, Output
 from reconcile.documents import JsonObject
 
 if TYPE_CHECKING:
@@ -65,13 +65,12 @@ def register(app: typer.Typer) -> None:
     app.command(help="Show what is waiting, what failed, and which command to run next.")(status)
 
 
-def status(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+def status(out: Output, config: Config = FILE) -> None:
     from reconcile.cli.opening import load_for_state
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         current = _status(application) if application.has_state else _unstarted(application)
-    if json:
+    if out.json:
         out.emit(current.to_json())
     else:
         _draw(out, current)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.output import FILE, Config, Output
 from reconcile.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -20,19 +20,17 @@ def register(app: typer.Typer) -> None:
 
 
 def suggest(
+    out: Output,
     target: Annotated[
         str, typer.Argument(help="A dataset or source of the configuration, or a file or folder.", metavar="TARGET")
     ],
     config: Config = FILE,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.profiling import document
 
-    out = Output(json, quiet or json, no_color)
+    out = Output(out.json, out.quiet or out.json, out.no_color)
     suggestion = _suggestion(target, config, out)
-    if json:
+    if out.json:
         out.emit(document.to_json(suggestion))
     else:
         out.block(document.text_of(suggestion).rstrip("\n"))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from reconcile.cli import people
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.output import FILE, Config, Output
 from reconcile.errors import Wrong
 
 Source = Annotated[str, typer.Argument(help="The source.", metavar="SOURCE")]
@@ -30,20 +30,17 @@ def register(app: typer.Typer) -> None:
 
 def targets(
     context: typer.Context,
+    out: Output,
     config: Config = FILE,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     if context.invoked_subcommand is not None:
         return
     from reconcile.cli.opening import load_for_state
     from reconcile.views.targets import listed, to_json
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         views = list(listed(application))
-    if json:
+    if out.json:
         out.emit(list(map(to_json, views)))
         return
     if not views:
@@ -53,15 +50,12 @@ def targets(
     out.table(("source", "cleaned by", "state"), rows)
 
 
-def adopt(
-    source: Source, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
-) -> None:
+def adopt(out: Output, source: Source, config: Config = FILE) -> None:
     from notifications.wording.words import plural
     from reconcile.cleaning.execution import undone as undone_plans
     from reconcile.cli.opening import load
     from reconcile.journal import ownership
 
-    out = Output(json, quiet, no_color)
     with load(config) as application:
         application.require("source", source, tuple(application.project.sources))
         store, target = application.memory, application.target(source)
@@ -72,7 +66,7 @@ def adopt(
         undone = undone_plans.adopt(store, target, by=people.person())
         mine = store.id
     was = next((owner[0] for owner in owners if owner is not None and owner[0] != mine), None)
-    if json:
+    if out.json:
         out.emit({"source": source, "owner": mine, "before": was, "undone": undone})
         return
     instead = f", and no longer from {was}" if was else ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.output import FILE, Config, Output
 
 if TYPE_CHECKING:
     from reconcile.coordination.pauses import Pause
@@ -18,14 +18,12 @@ def register(app: typer.Typer) -> None:
 
 
 def trigger(
+    out: Output,
     job: Annotated[str, typer.Argument(help="The job.", metavar="JOB")],
     config: Config = FILE,
     key: Annotated[
         str | None, typer.Option("--key", help="Identifies the event; each key starts only one run.", metavar="K")
     ] = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from notifications.wording.words import to_the_second
     from reconcile.cli.opening import load_for_state
@@ -34,14 +32,13 @@ def trigger(
     from reconcile.schedule.slots import slot_text
     from reconcile.service import triggers
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         application.job(job)
         timezone = application.project.timezone
         with application.store.begin() as tx:
             request = triggers.request(tx, application.project, job, key, by=person())
             paused, server = _pause(tx, job), holder(tx, "scheduler")
-    if json:
+    if out.json:
         document = {"job": job, "run": request.run, "slot": slot_text(request.slot), "status": request.status}
         out.emit(document | {"new": request.is_new, "paused": None if paused is None else paused.reason})
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconcile.cli import people
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.output import FILE, Config, Output
 
 if TYPE_CHECKING:
     from reconcile.people.roles import Role
@@ -38,20 +38,17 @@ def register(app: typer.Typer) -> None:
 
 def users(
     context: typer.Context,
+    out: Output,
     config: Config = FILE,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     if context.invoked_subcommand is not None:
         return
     from reconcile.cli.opening import load_for_state
     from reconcile.views import people as views
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         listing = views.users(application)
-    if json:
+    if out.json:
         out.emit([user.to_json() for user in listing])
     elif listing:
         out.table(("user", "role", "personal data", "state", "signs in by"), [user.cells() for user in listing])
@@ -60,6 +57,7 @@ def users(
 
 
 def add(
+    out: Output,
     name: User,
     config: Config = FILE,
     role: Annotated[str, typer.Option("--role", help=f"The role: {_ROLES}.", metavar="ROLE")] = "viewer",
@@ -67,40 +65,33 @@ def add(
     no_password: Annotated[
         bool, typer.Option("--no-password", help="The user has no password: a proxy signs them in, or they use tokens.")
     ] = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.people import users
     from reconcile.people.roles import parse_role
 
-    out = Output(json, quiet, no_color)
     chosen = parse_role(role)
     users.check_name(name)
     secret = None if no_password else _password()
     with load_for_state(config) as application, application.store.begin() as tx:
         users.add(tx, name, chosen, by=people.person(), password=secret, sees_personal=personal)
-    if json:
+    if out.json:
         out.emit({"user": name, "changed": True})
     else:
         out.say(f"{name} is added as {chosen.word}.")
 
 
 def role(
+    out: Output,
     name: User,
     new_role: Annotated[str | None, typer.Argument(help=f"The role: {_ROLES}.", metavar="ROLE")] = None,
     config: Config = FILE,
     personal: Annotated[bool, typer.Option("--personal-data", help="The user may see personal data unmasked.")] = False,
     masked: Annotated[bool, typer.Option("--no-personal-data", help="The user sees personal data masked.")] = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.people import users
 
-    out = Output(json, quiet, no_color)
     chosen = _role(new_role)
     if personal and masked:
         raise typer.BadParameter("cannot be combined with --no-personal-data", param_hint="--personal-data")
@@ -109,51 +100,42 @@ def role(
     sees = personal if personal or masked else None
     with load_for_state(config) as application, application.memory.begin() as tx:
         user, changed = users.set_role(tx, name, chosen, by=people.person(), sees_personal=sees)
-    if json:
+    if out.json:
         out.emit({"user": name, "changed": changed})
         return
     may = "may see personal data" if user.sees_personal else "sees personal data masked"
     out.say(f"{name} is {'now' if changed else 'already'} {user.role} and {may}.")
 
 
-def password(
-    name: User, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
-) -> None:
+def password(out: Output, name: User, config: Config = FILE) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.people import users
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         with application.memory.read() as tx:
             users.named(tx, name)
         secret = _password()
         with application.memory.begin() as tx:
             users.set_password(tx, name, secret, by=people.person())
-    if json:
+    if out.json:
         out.emit({"user": name, "changed": True})
     else:
         out.say(f"The password of {name} is changed, and their sessions are ended.")
 
 
-def disable(
-    name: User, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
-) -> None:
+def disable(out: Output, name: User, config: Config = FILE) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.people import users
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.begin() as tx:
         changed = users.disable(tx, name, by=people.person())
     _tell(out, name, "disabled", changed=changed)
 
 
-def enable(
-    name: User, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
-) -> None:
+def enable(out: Output, name: User, config: Config = FILE) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.people import users
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.begin() as tx:
         changed = users.enable(tx, name, by=people.person())
     _tell(out, name, "enabled", changed=changed)
@@ -168,20 +150,17 @@ def _tell(out: Output, name: str, state: str, *, changed: bool) -> None:
 
 def tokens(
     context: typer.Context,
+    out: Output,
     config: Config = FILE,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     if context.invoked_subcommand is not None:
         return
     from reconcile.cli.opening import load_for_state
     from reconcile.views import people as views
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         listing, timezone = views.tokens(application), application.project.timezone
-    if json:
+    if out.json:
         out.emit([token.to_json() for token in listing])
     elif listing:
         out.table(("token", "user", "role", "expires", "last used"), [token.cells(timezone) for token in listing])
@@ -190,6 +169,7 @@ def tokens(
 
 
 def add_token(
+    out: Output,
     name: Token,
     user: Annotated[str, typer.Option("--user", help="The user that the program acts for.", metavar="USER")],
     config: Config = FILE,
@@ -200,36 +180,29 @@ def add_token(
     expires: Annotated[
         str | None, typer.Option("--expires", help="A duration like 90d, or a time; by default never.", metavar="WHEN")
     ] = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.people import tokens
 
-    out = Output(json, quiet, no_color)
     chosen = _role(role)
     with load_for_state(config) as application:
         until = None if expires is None else people.moment(expires, application.project.timezone, "--expires")
         with application.memory.begin() as tx:
             token = tokens.add(tx, name, user, chosen, by=people.person(), expires=until)
-    if json:
+    if out.json:
         out.emit({"name": name, "user": user, "token": token})
         return
     out.say(token)
     out.note(f"Token {name} acts for {user}. It is not shown again")
 
 
-def revoke(
-    name: Token, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
-) -> None:
+def revoke(out: Output, name: Token, config: Config = FILE) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.people import tokens
 
-    out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.begin() as tx:
         tokens.revoke(tx, name, by=people.person())
-    if json:
+    if out.json:
         out.emit({"name": name, "changed": True})
     else:
         out.say(f"Token {name} is revoked.")

@@ -24,10 +24,10 @@ from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.journal import approvals
-from reconcile.messages import records
+from reconcile.masking import records
+from reconcile.masking.personal import Masking
 from reconcile.messages.notices import in_words, plan_facts
 from reconcile.messages.outbox import log, notice_of
-from reconcile.messages.personal import Hidden
 from reconcile.schedule import retry
 from reconcile.store import Store, Transaction, plans
 from reconcile.store import findings as stored_findings
@@ -196,7 +196,7 @@ class KeptRecords(TypedDict):
 
 def _kept(project: Project, finding: Finding, show: Collection[str]) -> KeptRecords:
     """Return the keeper and the surplus as fields of a notice: a button must not approve another plan than it names."""
-    hidden = Hidden.of(project, finding.dataset, finding.rule, show)
+    hidden = Masking.of(project, finding.dataset, finding.rule, show)
     names = hidden.names(finding.members, finding.datasets)
     return {
         "keeper": next(iter(names), ""),

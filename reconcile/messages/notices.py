@@ -19,11 +19,11 @@ from reconcile.findings.judgement import FindingChange
 from reconcile.findings.payload import apart
 from reconcile.findings.results import RuleResult
 from reconcile.findings.shown import Finding
-from reconcile.messages import records
+from reconcile.masking import records
+from reconcile.masking.personal import Masking
 from reconcile.messages.joined import added_money, joined_records
 from reconcile.messages.linked import evidence
 from reconcile.messages.news import RuleNews, gaps
-from reconcile.messages.personal import Hidden
 from reconcile.plugins import verb_of
 from reconcile.store.plans import WaitingPlan
 from rules.groups.detection import BalanceLine
@@ -62,7 +62,7 @@ class Letter:
 def rule_notice(letter: Letter, result: RuleResult, news: RuleNews) -> RuleNotice:
     """Describe the news about a rule that was checked."""
     rule = letter.project.rules[result.rule]
-    hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
+    hidden = Masking.of(letter.project, rule.dataset, rule.name, letter.show)
     balance = () if hidden.hides_amounts else tuple(balance_notice(line, rule.form_words) for line in result.balance)
     return replace(
         _described(letter, rule, news),
@@ -87,7 +87,7 @@ def undecided_notice(letter: Letter, rule: Rule, news: RuleNews) -> RuleNotice:
 
 
 def _described(letter: Letter, rule: Rule, news: RuleNews) -> RuleNotice:
-    hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
+    hidden = Masking.of(letter.project, rule.dataset, rule.name, letter.show)
     datasets = rule.member_datasets
     return RuleNotice(
         rule=rule.name,
@@ -146,7 +146,7 @@ def _trend(result: RuleResult) -> str | None:
 
 def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
     """Describe a finding with what the channel may show."""
-    hidden = Hidden.of(letter.project, finding.dataset, rule.name, letter.show)
+    hidden = Masking.of(letter.project, finding.dataset, rule.name, letter.show)
     datasets = finding.datasets
     raw = finding.members[0].values if finding.members else {}
     by_role = defaultdict[str, list[str]](list)
@@ -203,7 +203,7 @@ def in_words(given: GivenApprovals | None) -> str | None:
     return given.sentence if given is not None and given.by else None
 
 
-def _differences(finding: Finding, hidden: Hidden) -> Iterator[DifferenceNotice]:
+def _differences(finding: Finding, hidden: Masking) -> Iterator[DifferenceNotice]:
     for each in finding.differences:
         left, right = hidden.compared(each, finding.datasets)
         far = None if MASK in (left, right) else apart(each.left, each.right)

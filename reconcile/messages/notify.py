@@ -24,11 +24,11 @@ from reconcile.config.settings import Project
 from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
+from reconcile.masking.personal import Masking
 from reconcile.messages import outbox
 from reconcile.messages.news import News, RuleNews
 from reconcile.messages.notices import Letter, group_notice, in_words, plan_facts, rule_notice
 from reconcile.messages.outcomes import Outcomes, RuleOutcomes
-from reconcile.messages.personal import Hidden
 from reconcile.plugins import verb_of
 from reconcile.store import Transaction
 from reconcile.store import runs as stored
@@ -200,7 +200,7 @@ def _cleaning(
     letter: Letter, name: str, cleaning: CleaningResult, asking: RuleNews, not_undone: RuleNews
 ) -> CleaningNotice:
     rule = letter.project.rules[name]
-    hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
+    hidden = Masking.of(letter.project, rule.dataset, rule.name, letter.show)
     return CleaningNotice(
         rule=rule.name,
         severity=rule.severity.name,

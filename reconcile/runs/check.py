@@ -27,7 +27,7 @@ from reconcile.detection.plausible import Unlikely
 from reconcile.detection.subject import Subject
 from reconcile.findings.identity import Existing, RuleIdentity, public
 from reconcile.findings.results import FindingCounts, RuleFailure, RuleResult
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from reconcile.telemetry import defects
 from reconcile.tracking.remember import RuleOutcome
 from rules.engines.base import Choice, Unanswerable
@@ -145,7 +145,7 @@ def _sentence(rule: Rule, project: Project, error: Exception) -> str:
     if isinstance(error, RuleDoesNotFit):
         return project.at_setting(rule.name, str(error), error.mistakes[0])
     if isinstance(error, KeyTooCommon):
-        hidden = Hidden.of(project, rule.dataset, rule.name)
+        hidden = Masking.of(project, rule.dataset, rule.name)
         return error.with_largest(lambda column, value: hidden.of_key(column, public(value), rule.member_datasets))
     return str(error)
 

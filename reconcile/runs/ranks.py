@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from reconcile.config.settings import Project
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from reconcile.store import Store, finding_states
 from rules.kinds.base import Rule
 
 
 def hides_amounts(project: Project, rule: Rule) -> bool:
     """Return True if the amount of each finding of the rule is masked."""
-    return Hidden.of(project, rule.dataset, rule.name).hides_amounts
+    return Masking.of(project, rule.dataset, rule.name).hides_amounts
 
 
 def unrank_masked(store: Store, project: Project) -> None:

@@ -11,16 +11,16 @@ from reconcile.config.settings import Project
 from reconcile.documents import JsonObject
 from reconcile.findings.results import Outcome, RuleFailure, RuleResult, RunSummary
 from reconcile.findings.shown import Finding, Foreseen
-from reconcile.messages import records
+from reconcile.masking import records
+from reconcile.masking.personal import Masking
+from reconcile.masking.public import finding_json, foreseen_json, outcome_json
 from reconcile.messages.delivery import DeliveryReport
-from reconcile.messages.personal import Hidden
-from reconcile.messages.public import finding_json, foreseen_json, outcome_json
 from reconcile.schedule.slots import slot_text
 from rules.models import Severity
 
 
-def _show_all(_dataset: str, _rule: str) -> Hidden:
-    return Hidden()
+def _show_all(_dataset: str, _rule: str) -> Masking:
+    return Masking()
 
 
 @dataclass(frozen=True)
@@ -149,14 +149,16 @@ class RunReport:
         """Return True if a finding at or above that severity is open."""
         return self.worst_open is not None and self.worst_open >= severity
 
-    def to_json(self, hidden: Callable[[str, str], Hidden] = _show_all, project: Project | None = None) -> JsonObject:
+    def to_json(self, hidden: Callable[[str, str], Masking] = _show_all, project: Project | None = None) -> JsonObject:
         """Return the report as plain JSON; `hidden` are the hidden columns of a dataset and rule.
 
         With the `project`, a dry run shows the records of datasets with `display` side by side.
         """
         return self.to_stream(hidden, project) | {"findings": list(self._findings(hidden, project))}
 
-    def to_stream(self, hidden: Callable[[str, str], Hidden] = _show_all, project: Project | None = None) -> JsonObject:
+    def to_stream(
+        self, hidden: Callable[[str, str], Masking] = _show_all, project: Project | None = None
+    ) -> JsonObject:
         """Return the same with an iterator of findings, to write them one by one; it can be read once."""
         optional = {
             "repeated": self.repeated or None,
@@ -176,7 +178,7 @@ class RunReport:
             "findings": self._findings(hidden, project) if self.findings else [],
         } | {name: value for name, value in optional.items() if value is not None}
 
-    def _findings(self, hidden: Callable[[str, str], Hidden], project: Project | None) -> Iterator[JsonObject]:
+    def _findings(self, hidden: Callable[[str, str], Masking], project: Project | None) -> Iterator[JsonObject]:
         hidden_of = cache(hidden)
         for finding in self.findings:
             masked = hidden_of(finding.dataset, finding.rule)

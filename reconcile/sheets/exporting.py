@@ -12,7 +12,7 @@ from typing import BinaryIO
 from connectors.disk.scratch import Scratch
 from reconcile.app import Application
 from reconcile.cleaning.chunks import in_chunks
-from reconcile.deciding.selection import fitting
+from reconcile.decisions.selection import fitting
 from reconcile.errors import Failed, Wrong
 from reconcile.sheets.formats import FORMATS, Format, RecordsFormat
 from reconcile.sheets.rows import Rows, columns
@@ -147,7 +147,7 @@ def _chosen(application: Application, tx: Transaction, order: Export) -> tuple[l
     if order.where is None:
         chosen = stored.currencies(tx, order.criteria)
     else:
-        findings = fitting(application, tx, order.criteria, order.where)
+        findings = fitting(tx, order.criteria, order.where, application.project.timezone)
         chosen = [(finding.id, tuple(finding.money)) for finding in findings]
     return [name for name, _ in chosen], Counter(currency for _, money in chosen for currency in money)
 

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 
 from notifications.wording.words import plural
 from reconcile.app import Application
-from reconcile.deciding.decisions import Wish
-from reconcile.deciding.selection import MOST_UNCONFIRMED, NumberNotConfirmed
+from reconcile.decisions.request import DecisionRequest
+from reconcile.decisions.selection import check_number
 from reconcile.errors import Wrong
 from reconcile.findings.identity import read_id
 from reconcile.schedule.slots import SlotRefused, parse_slot
@@ -47,8 +47,7 @@ class SheetRefused(Wrong):
 class Returned:
     """One decision of a file, with the mark of the finding as it was shown."""
 
-    decision: str
-    wish: Wish
+    request: DecisionRequest
     seen: str
 
 
@@ -63,8 +62,8 @@ class ReturnedSheet:
     undecided: int = 0
 
     @property
-    def wishes(self) -> list[Wish]:
-        return [returned.wish for returned in self.decisions.values()]
+    def requests(self) -> list[DecisionRequest]:
+        return [returned.request for returned in self.decisions.values()]
 
     @property
     def remark(self) -> str | None:
@@ -72,12 +71,10 @@ class ReturnedSheet:
         rows = plural(self.undecided, "row has", "rows have")
         return f"{rows} a note, a time or a person, but no decision: skipped." if self.undecided else None
 
-    def confirm(self, number: int | None) -> list[Wish]:
-        """Return what is wished for. Raises NumberNotConfirmed."""
-        decided = len(self.decisions)
-        if number != decided and (decided > MOST_UNCONFIRMED or number is not None):
-            raise NumberNotConfirmed(decided, number)
-        return self.wishes
+    def confirm(self, number: int | None) -> list[DecisionRequest]:
+        """Return the decisions. Raises NumberNotConfirmed."""
+        check_number(len(self.decisions), number)
+        return self.requests
 
 
 def read(application: Application, path: Path, shown: str | None = None) -> ReturnedSheet:
@@ -163,7 +160,7 @@ class _Sheet:
             earlier = self.rows[finding][0]
             self.mistakes.append(f"{place}, column `id`: {finding} has a decision in {earlier} already")
         else:
-            self.rows[finding] = place, Returned(decision, Wish(finding, **cells), seen)
+            self.rows[finding] = place, Returned(DecisionRequest(decision, finding, **cells), seen)
 
 
 def _cell(name: str, text: str, context: _Context) -> Any:

@@ -12,10 +12,10 @@ from typing import Literal, Protocol
 
 from reconcile.app import Application
 from reconcile.cleaning import shown
-from reconcile.deciding.decisions import DECISIONS
+from reconcile.decisions import offered
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
-from reconcile.messages import records
+from reconcile.masking import records
 from reconcile.messages.linked import evidence
 from reconcile.store import Transaction
 from reconcile.store.columns import json_text
@@ -29,7 +29,7 @@ Cell = str | int | Decimal | dt.datetime | None
 ROLES = ("keeper", "surplus", "left", "right")
 FILLED_IN = ("decision", "note", "until", "to")
 """The columns that a person fills in."""
-CHOICES = tuple(name for name in DECISIONS if name != "keep")
+CHOICES = tuple(name for name in offered.ROLES if name != "keep")
 """The decisions of a row: all but the choice of another keeper, for which there is no column."""
 AS_SEEN = ("version", "plan", "seen")
 """The columns that tie a decision to what the person saw."""

@@ -10,9 +10,8 @@ from typing import Literal, NamedTuple
 import sqlalchemy as sa
 
 from reconcile.findings.states import PlanState
-from reconcile.store.bulk import one_of
+from reconcile.store.bulk import insert_for, one_of
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import insert_for
 from reconcile.store.plans import COLUMNS, StoredPlan, stored
 from reconcile.store.tables import approvals, plans
 

@@ -12,7 +12,7 @@ import json
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
@@ -24,6 +24,9 @@ from sqlalchemy.types import TypeDecorator
 from reconcile.store.columns import json_text
 from reconcile.store.database import Transaction
 from reconcile.store.engine import enlarge_cache
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 Row = Mapping[str, Any]
 Names = tuple[str, ...]
@@ -94,6 +97,15 @@ def _is_not_in(element: _IsNoneOf, compiler: SQLCompiler, **options: Any) -> str
 def none_of(column: sa.ColumnElement[str], name: str) -> sa.ColumnElement[bool]:
     """Return the condition that the column holds none of the texts bound under that name."""
     return _IsNoneOf(column, sa.bindparam(name, type_=Words()))
+
+
+def insert_for(tx: Transaction, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
+    """Return an INSERT that supports ON CONFLICT, in the store's dialect."""
+    if not tx.store.is_shared:
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - loads all drivers for it
+
+    return postgresql.insert(table)
 
 
 def insert(tx: Transaction, table: sa.TableClause, rows: Sequence[Row], *, ignore: bool = False) -> int:

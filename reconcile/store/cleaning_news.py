@@ -10,9 +10,9 @@ from typing import Literal
 import sqlalchemy as sa
 
 from reconcile.findings.states import PlanState
-from reconcile.store.bulk import one_of
+from reconcile.store.bulk import insert_for, one_of
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import chunks, insert_for
+from reconcile.store.finding_memory import chunks
 from reconcile.store.tables import cleaning_news, plans, runs
 
 What = Literal["waiting", "done", "stale", "expired", "void", "withdrawn", "failed"]

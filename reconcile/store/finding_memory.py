@@ -7,17 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import sqlite
 
 from reconcile.findings.identity import RuleIdentity, decode, key_text
 from reconcile.findings.known import Known, Outline
 from reconcile.findings.payload import DECIDED, DECIDED_MONEY, peaks
 from reconcile.findings.states import HOLDING, PlanState, State
 from reconcile.store import bulk
-from reconcile.store.bulk import StoredRows
+from reconcile.store.bulk import StoredRows, insert_for
 from reconcile.store.database import Transaction
 from reconcile.store.renamed import adopt, rename
 from reconcile.store.tables import (
@@ -28,9 +27,6 @@ from reconcile.store.tables import (
     rule_state,
 )
 from rules.values import Value
-
-if TYPE_CHECKING:
-    from sqlalchemy.dialects import postgresql
 
 CHUNK = 1_000
 FORMER = "former"
@@ -67,15 +63,6 @@ class Entered:
     renamed: int = 0
     overtaken: bool = False
     rewritten: bool = False
-
-
-def insert_for(tx: Transaction, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
-    """Return an INSERT that supports ON CONFLICT, in the store's dialect."""
-    if not tx.store.is_shared:
-        return sqlite.insert(table)
-    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - loads all drivers for it
-
-    return postgresql.insert(table)
 
 
 def chunks(items: Iterable[str]) -> Iterator[list[str]]:

@@ -21,9 +21,9 @@ from reconcile.findings.keeper import as_chosen
 from reconcile.findings.known import NotSame
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import PlanState, State
-from reconcile.store.bulk import is_one_of
+from reconcile.store.bulk import insert_for, is_one_of
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key, insert_for
+from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key
 from reconcile.store.judgements import load_pairs
 from reconcile.store.tables import (
     WORST_FIRST,

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from reconcile.store.bulk import insert_for
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import anchors, checkpoints
 
 _BATCH = 1_000

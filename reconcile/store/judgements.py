@@ -13,8 +13,9 @@ import sqlalchemy as sa
 from reconcile.findings.known import NotSame
 from reconcile.findings.states import State
 from reconcile.store import bulk
+from reconcile.store.bulk import insert_for
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import FORMER, chunks, decode_key, insert_for, load
+from reconcile.store.finding_memory import FORMER, chunks, decode_key, load
 from reconcile.store.tables import finding_members, findings, not_same
 
 MOST_PAIRS_OF = 200

@@ -10,10 +10,9 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from reconcile.findings.states import PlanState
-from reconcile.store.bulk import one_of
+from reconcile.store.bulk import insert_for, one_of
 from reconcile.store.columns import json_text
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import insert_for
 from reconcile.store.plans import BEYOND_LIMITS
 from reconcile.store.tables import limit_uses, limits, plans
 

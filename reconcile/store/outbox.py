@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from notifications.base import DeliveryReceipt
 from reconcile.documents import JsonObject
 from reconcile.errors import Wrong
+from reconcile.store.bulk import insert_for
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import approvals, findings, outbox, plans, shown_findings
 
 WAITING = ("queued", "sending")

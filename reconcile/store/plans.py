@@ -30,6 +30,8 @@ BEYOND_LIMITS = "beyond_limits"
 """The key in a plan's summary set when a person approves it beyond its limits."""
 APPROVED_WITHIN = "approved_within"
 """The key in a plan's summary of the limits that were configured when it got its last approval."""
+FORBIDDEN = "forbidden"
+"""The key in a plan's summary set when a constraint of the target forbade the plan."""
 DOUBT = "doubt"
 """The key in a plan's summary of a sentence on what people should look at before they approve it."""
 RENAMED = "renamed"
@@ -113,6 +115,11 @@ class StoredPlan:
     @property
     def is_beyond_limits(self) -> bool:
         return bool(self.summary.get(BEYOND_LIMITS))
+
+    @property
+    def was_forbidden(self) -> bool:
+        """True if a constraint of the target forbade the plan."""
+        return bool(self.summary.get(FORBIDDEN))
 
     @property
     def approved_within(self) -> Mapping[str, Any] | None:

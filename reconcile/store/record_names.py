@@ -11,8 +11,9 @@ from reconcile.findings.identity import beginning, dataset_of, without_dataset
 from reconcile.findings.record_names import RecordIds
 from reconcile.store import bulk, watermarks
 from reconcile.store import plans as stored_plans
+from reconcile.store.bulk import insert_for
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import chunks, insert_for
+from reconcile.store.finding_memory import chunks
 from reconcile.store.plans import StoredPlan
 from reconcile.store.tables import effects, finding_members, findings, holds, not_same, plans, record_ids
 from rules.values import Type

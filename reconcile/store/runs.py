@@ -10,8 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from reconcile.documents import JsonObject
+from reconcile.store.bulk import insert_for
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import dataset_stats, failures, releases, rule_state, run_rules, runs
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from reconcile.store import unchanged_runs
+from reconcile.store.bulk import insert_for
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import schedules, slots
 
 OPEN = ("due", "running")

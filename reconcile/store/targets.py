@@ -6,8 +6,8 @@ import datetime as dt
 
 import sqlalchemy as sa
 
+from reconcile.store.bulk import insert_for
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import targets
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from reconcile.store.bulk import insert_for
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import insert_for
 from reconcile.store.runs import RunRow
 from reconcile.store.tables import dataset_stats, releases, run_rules, runs, slots, unchanged_runs
 from rules.values import canonical_instant

@@ -11,8 +11,9 @@ import sqlalchemy as sa
 
 from reconcile.findings.states import LIVE, State
 from reconcile.store import finding_memory
+from reconcile.store.bulk import insert_for
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import FORMER, chunks, decode_key, insert_for
+from reconcile.store.finding_memory import FORMER, chunks, decode_key
 from reconcile.store.tables import finding_members, findings, rule_state, watermarks
 from rules.values import Value
 

@@ -16,7 +16,7 @@ from functools import partial
 
 from notifications.wording import words
 from reconcile.findings.shown import Finding
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from rules.document.mistakes import RuleError
 from rules.expressions import parse
 from rules.values import Value
@@ -54,7 +54,7 @@ class Judged:
     waiting: Sequence[Finding]
 
 
-def proposal(judged: Judged, hidden: Hidden, ordered_by: str | None) -> Proposal | None:
+def proposal(judged: Judged, hidden: Masking, ordered_by: str | None) -> Proposal | None:
     """Return the change that leaves out most of the rejected findings, at least half; None without one.
 
     Without confirmed findings there is none: nothing says what the rule must still find. `ordered_by` is the column of
@@ -78,7 +78,7 @@ def proposal(judged: Judged, hidden: Hidden, ordered_by: str | None) -> Proposal
     return max(enough, key=lambda each: each.left_out, default=None)
 
 
-def _columns(findings: Iterable[Finding], hidden: Hidden) -> list[str]:
+def _columns(findings: Iterable[Finding], hidden: Masking) -> list[str]:
     """Return the columns that may be shown of records of these findings and are not in their keys."""
     members = [member for finding in findings for member in finding.members]
     keys = {column for finding in findings for column in finding.key}
@@ -106,7 +106,7 @@ def _any_differs(finding: Finding, column: str) -> bool:
     return None in values or len(set(values)) > 1
 
 
-def _with_distance(confirmed: Sequence[Finding], hidden: Hidden, column: str | None) -> Iterator[_Change]:
+def _with_distance(confirmed: Sequence[Finding], hidden: Masking, column: str | None) -> Iterator[_Change]:
     """Yield the shortest distance between neighbours that keeps all confirmed findings."""
     if column is None or hidden.hides(column):
         return

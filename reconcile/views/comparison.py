@@ -22,8 +22,8 @@ from reconcile.findings.compared import GroupChange
 from reconcile.findings.identity import public
 from reconcile.findings.judgement import FindingChange
 from reconcile.findings.shown import Foreseen
-from reconcile.messages.personal import Hidden
-from reconcile.messages.public import foreseen_json
+from reconcile.masking.personal import Masking
+from reconcile.masking.public import foreseen_json
 from reconcile.runs.comparison import Answer, ReleaseComparison, RuleComparison, compare_releases
 from reconcile.schedule.slots import slot_text
 from rules.groups.group import Group
@@ -207,20 +207,20 @@ class ComparisonView:
     def _risk(self, rule: RuleComparison, answer: Answer | None) -> str:
         return "" if answer is None else self._hidden(rule).at_risk(answer.money)
 
-    def _hidden(self, rule: RuleComparison) -> Hidden:
+    def _hidden(self, rule: RuleComparison) -> Masking:
         """Return the columns to mask: those of either release."""
         if self.show:
-            return Hidden()
+            return Masking()
         projects = (self.comparison.before, self.comparison.after)
         veils = [
-            Hidden.of(project, own.dataset, own.name)
+            Masking.of(project, own.dataset, own.name)
             for project, own in product(projects, (rule.old, rule.new))
             if own is not None and own.dataset in project.datasets
         ]
-        return functools.reduce(Hidden.also, veils)
+        return functools.reduce(Masking.also, veils)
 
 
-def _hides_something(hidden: Hidden) -> bool:
+def _hides_something(hidden: Masking) -> bool:
     return any(side.columns != frozenset() for side in (hidden, *(hidden.others or {}).values()))
 
 
@@ -246,7 +246,7 @@ def _remarks(rule: RuleComparison) -> Iterator[str]:
         )
 
 
-def _records(group: Group, datasets: Sequence[str], hidden: Hidden) -> str:
+def _records(group: Group, datasets: Sequence[str], hidden: Masking) -> str:
     """Return the records by role, like "keep 1, surplus 2; 3"."""
     roles = [role for role, _ in group.roles]
     named = zip(roles, hidden.names(group.members, datasets), strict=True)
@@ -261,7 +261,7 @@ def _shortened(names: Sequence[str]) -> str:
     return f"{'; '.join(names[:_MOST_RECORDS])}{more}"
 
 
-def _group(rule: RuleComparison, group: Group | None, hidden: Hidden) -> JsonObject | None:
+def _group(rule: RuleComparison, group: Group | None, hidden: Masking) -> JsonObject | None:
     if group is None:
         return None
     settings = rule.rule

@@ -11,7 +11,7 @@ from notifications.wording.words import value as shown
 from reconcile.config.settings import Project
 from reconcile.documents import JsonObject
 from reconcile.findings.identity import public
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from reconcile.runs.explanation import Explanation
 from rules.groups.sample import Sample
 from rules.values import Value
@@ -92,9 +92,9 @@ class ExplanationView:
         }
 
     @cached_property
-    def _hidden(self) -> Hidden:
+    def _hidden(self) -> Masking:
         rule = self.explanation.rule
-        return Hidden() if self.show else Hidden.of(self.project, rule.dataset, rule.name)
+        return Masking() if self.show else Masking.of(self.project, rule.dataset, rule.name)
 
     def _increments(self) -> Iterator[str]:
         if self.explanation.increments is not None:
@@ -141,6 +141,6 @@ class ExplanationView:
         }
 
 
-def _text(hidden: Hidden, column: str, value: Value) -> str:
+def _text(hidden: Masking, column: str, value: Value) -> str:
     text = hidden.value(column, public(value))
     return "" if text is None else str(text)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from reconcile.errors import Wrong
 from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.states import State
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from reconcile.store.finding_search import Amount
 from reconcile.store.findings import AmountRange, FindingFilter, kinds_of
 from rules.document.mistakes import short, suggestion
@@ -80,7 +80,7 @@ class ListFilter:
         if self.at_least is None and self.at_most is None:
             return None
         kinds = () if show else kinds_of(tx)
-        hidden = frozenset(kind for kind in kinds if Hidden.of(project, kind[1], kind[0]).hides_amounts)
+        hidden = frozenset(kind for kind in kinds if Masking.of(project, kind[1], kind[0]).hides_amounts)
         return AmountRange(self.at_least, self.at_most, hidden)
 
 

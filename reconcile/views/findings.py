@@ -19,10 +19,11 @@ from reconcile.findings.keeper import CHOOSABLE, handle_of
 from reconcile.findings.payload import DUPLICATE, apart
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import IN_HAND, LIVE, PlanState, State
-from reconcile.messages import linked, records
-from reconcile.messages.personal import Hidden
-from reconcile.messages.public import finding_json
-from reconcile.messages.records import SideBySide, local, rule_of
+from reconcile.masking import records
+from reconcile.masking.personal import Masking
+from reconcile.masking.public import finding_json
+from reconcile.masking.records import SideBySide, local, rule_of
+from reconcile.messages import linked
 from reconcile.people.roles import Person
 from reconcile.store.findings import FindingFilter, count, find, get, some
 from reconcile.store.sealing import RowsUnreadable
@@ -82,7 +83,7 @@ class FindingView:
     """
 
     _finding: Finding
-    _hidden: Hidden
+    _hidden: Masking
     form: str
     timezone: str
     periods: Mapping[str, str]
@@ -210,7 +211,7 @@ def of_all(
     """Return findings as they may be shown, in this order; `show` masks nothing."""
     listed_findings, project = list(findings), application.project
     given = _given(tx, [finding.id for finding in listed_findings if finding.state is State.AWAITING])
-    hidden = [Hidden() if show else Hidden.of(project, finding.dataset, finding.rule) for finding in listed_findings]
+    hidden = [Masking() if show else Masking.of(project, finding.dataset, finding.rule) for finding in listed_findings]
     named = _named(tx, [*zip(listed_findings, hidden, strict=True)])
     views = []
     for finding, of_finding in zip(listed_findings, hidden, strict=True):
@@ -221,8 +222,8 @@ def of_all(
     return views
 
 
-def _named(tx: Transaction, listed: Sequence[tuple[Finding, Hidden]]) -> Mapping[str, str]:
-    """Return in short the records of small findings whose whole key is masked; too many are not named."""
+def _named(tx: Transaction, listed: Sequence[tuple[Finding, Masking]]) -> Mapping[str, str]:
+    """Return in short the records of small findings of which the whole key is masked; too many are not named."""
     masked = {
         finding.id: hidden
         for finding, hidden in listed
@@ -500,9 +501,9 @@ class FindingDetail(FindingView):
 def detail(application: Application, identifier: str, *, show: bool) -> FindingDetail:
     """Return one finding by its id or the beginning of it. Raises a FindingError, StoreError."""
     from reconcile.audit import log  # noqa: PLC0415 - a list needs no history and no plans
+    from reconcile.decisions import decide  # noqa: PLC0415 - see above
     from reconcile.store import approvals  # noqa: PLC0415 - see above
     from reconcile.store.plans import last_executed, last_undo, standing, undo_done, undo_of  # noqa: PLC0415 - see above
-    from reconcile.tracking import decide  # noqa: PLC0415 - see above
     from reconcile.views.history import EventView  # noqa: PLC0415 - see above
 
     with application.memory.read() as tx:
@@ -571,7 +572,7 @@ def _executed(
     return ExecutedView(plan.ended_at, approved_by, shown, undo=undo)
 
 
-def values_in_words(finding: Finding, hidden: Hidden) -> str:
+def values_in_words(finding: Finding, hidden: Masking) -> str:
     """Return who chose which values of the keeper from which records; empty if nobody did."""
     parts = [
         f"{words.listed(columns)} from {name} ({by})"

@@ -25,10 +25,10 @@ from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import PlanState, State
 from reconcile.journal import approvals, limits
-from reconcile.messages import records
-from reconcile.messages.personal import Hidden
-from reconcile.messages.public import chosen_values
-from reconcile.messages.records import SideBySide
+from reconcile.masking import records
+from reconcile.masking.personal import Masking
+from reconcile.masking.public import chosen_values
+from reconcile.masking.records import SideBySide
 from reconcile.store import findings as stored_findings
 from reconcile.store import plans as stored_plans
 from reconcile.store.plans import STANDING, StoredPlan
@@ -62,8 +62,8 @@ class PlanView:
 
     _plan: Plan
     _finding: Finding
-    _hidden: Hidden
-    _of_finding: Hidden
+    _hidden: Masking
+    _of_finding: Masking
     _project: Project
     asks: str
     state: str | None
@@ -229,8 +229,8 @@ def _waits(stored: StoredPlan, timezone: str) -> str | None:
     return f"{tried}: {stored.reason.rstrip('.')}. Next attempt: {to_the_second(stored.next_at, timezone)}"
 
 
-def _hidden(project: Project, dataset: str, rule: str, *, show: bool) -> Hidden:
-    return Hidden() if show else Hidden.of(project, dataset, rule)
+def _hidden(project: Project, dataset: str, rule: str, *, show: bool) -> Masking:
+    return Masking() if show else Masking.of(project, dataset, rule)
 
 
 @dataclass(frozen=True)
@@ -325,7 +325,7 @@ class RulePlans:
     target_remarks: tuple[str, ...] = ()
 
     @property
-    def hidden(self) -> Hidden:
+    def hidden(self) -> Masking:
         return _hidden(self.application.project, self.rule.cleaned, self.rule.name, show=self.show)
 
     def __iter__(self) -> Iterator[PlanView | NotPlanned]:

@@ -16,7 +16,7 @@ from reconcile.documents import JsonObject
 from reconcile.findings.results import Outcome, outcome_of
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import WAITING, State
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from reconcile.store import Transaction, findings, overview
 from reconcile.store import releases as stored_releases
 from reconcile.store import runs as stored_runs
@@ -184,7 +184,7 @@ def _advised(application: Application, tx: Transaction, view: RuleView) -> RuleV
     advice = (
         f"People rejected {feedback.rejected:,} of {feedback.confirmed + feedback.rejected:,} findings of this rule."
     )
-    hidden = Hidden.of(application.project, rule.dataset, rule.name)
+    hidden = Masking.of(application.project, rule.dataset, rule.name)
     judged = Judged(*(_some(tx, rule, states) for states in (_REJECTED, _CONFIRMED, WAITING)))
     change = proposal(judged, hidden, rule.ordered_by) if len(rule.member_datasets) == 1 else None
     if change is None:

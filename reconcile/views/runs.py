@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from notifications.wording.words import plural
 from reconcile.audit import log
-from reconcile.cleaning.decisions import RunUnknown
 from reconcile.coordination.releases import shortened
+from reconcile.decisions.refusals import RunUnknown
 from reconcile.documents import JsonObject
 from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult, RunSummary, summary_of
 from reconcile.findings.states import State
-from reconcile.messages.personal import Hidden
-from reconcile.messages.public import outcome_json
+from reconcile.masking.personal import Masking
+from reconcile.masking.public import outcome_json
 from reconcile.schedule.slots import slot_text
 from reconcile.store import runs as stored
 from reconcile.store import unchanged_runs
@@ -95,7 +95,7 @@ class RuleLine:
 
     @classmethod
     def of(cls, project: Project, result: RuleResult) -> RuleLine:
-        hidden = Hidden.of(project, result.dataset, result.rule)
+        hidden = Masking.of(project, result.dataset, result.rule)
         before = next(iter(result.groups_before or ()), None)
         return cls(result, before, hidden.at_risk(result.money), list(_remarks(result)))
 
@@ -156,8 +156,8 @@ def detail_to_json(application: Application, view: RunView) -> JsonObject:
     return view.to_json() | times | {"release": row.release, "rules": rules}
 
 
-def _hidden(project: Project, outcome: Outcome) -> Hidden:
-    return Hidden.of(project, outcome.dataset, outcome.rule) if isinstance(outcome, RuleResult) else Hidden()
+def _hidden(project: Project, outcome: Outcome) -> Masking:
+    return Masking.of(project, outcome.dataset, outcome.rule) if isinstance(outcome, RuleResult) else Masking()
 
 
 def cleaning_counts(cleaning: CleaningResult) -> str:

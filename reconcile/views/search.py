@@ -16,7 +16,7 @@ from reconcile.config.settings import Project
 from reconcile.errors import Wrong
 from reconcile.findings.identity import dataset_of, id_of, member_name, record_of
 from reconcile.findings.shown import Finding, FindingMember
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from reconcile.store.finding_search import Amount, begins_with, candidates, folded, in_key, is_of_record
 from reconcile.store.findings import FindingFilter, some
 from reconcile.views.findings import FindingView, of_all
@@ -106,13 +106,13 @@ def matching(
     records = wanted.records | wanted.of_dataset
     sight = None if sees_personal else _Sight(application.project)
     names = candidates(tx, wanted.text, records, wanted.keys, criteria, wanted.amount, sight)
-    masking = dict[tuple[str, str], Hidden]()
+    masking = dict[tuple[str, str], Masking]()
     number = 0
     while (limit is None or number <= limit) and (chunk := list(itertools.islice(names, _READ_AT_ONCE))):
         for finding in some(tx, chunk):
             of_rule = finding.dataset, finding.rule
             if of_rule not in masking:
-                masking[of_rule] = Hidden() if sees_personal else Hidden.of(application.project, *of_rule)
+                masking[of_rule] = Masking() if sees_personal else Masking.of(application.project, *of_rule)
             if wanted.fits(finding, masking[of_rule]):
                 number += 1
                 yield finding
@@ -123,7 +123,7 @@ class _Sight:
     """What somebody who may not see personal data sees of findings."""
 
     project: Project
-    _hidden: dict[tuple[str, str], Hidden] = field(default_factory=dict)
+    _hidden: dict[tuple[str, str], Masking] = field(default_factory=dict)
 
     @property
     def rules_without_key(self) -> Collection[str]:
@@ -141,10 +141,10 @@ class _Sight:
         hidden = self._of(rule, self.project.rules[rule].dataset)
         return all(map(hidden.hides_of_key, columns))
 
-    def _of(self, rule: str, dataset: str) -> Hidden:
+    def _of(self, rule: str, dataset: str) -> Masking:
         place = rule, dataset
         if place not in self._hidden:
-            self._hidden[place] = Hidden.of(self.project, dataset, rule)
+            self._hidden[place] = Masking.of(self.project, dataset, rule)
         return self._hidden[place]
 
 
@@ -180,7 +180,7 @@ class _Wanted:
         records, keys = frozenset(_names(text, (None, *others))), frozenset(_keys(application, text))
         return cls(text, records, named, frozenset(of_dataset), keys, Amount.of(text))
 
-    def fits(self, finding: Finding, hidden: Hidden) -> bool:
+    def fits(self, finding: Finding, hidden: Masking) -> bool:
         """Return True if what the person may see of the finding fits."""
         key = finding.key.items()
         shown = [value for column, value in key if not hidden.hides_of_key(column, finding.datasets)]

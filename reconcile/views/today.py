@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from notifications.base import MASK
 from notifications.wording import words
 from reconcile.findings.states import WAITING, State
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from reconcile.store import findings, overview, troubles
 from reconcile.store.overview import FailureRow
 from reconcile.store.troubles import Trouble
@@ -139,7 +139,7 @@ def money_in_words(application: Application, rule: str, sums: Sums) -> str:
     settings = application.project.rules.get(rule)
     if settings is None:
         return MASK if amounts else ""
-    return Hidden.of(application.project, settings.dataset, rule).at_risk(amounts)
+    return Masking.of(application.project, settings.dataset, rule).at_risk(amounts)
 
 
 def _rules(application: Application, waiting: Sequence[findings.Count], at_risk: Sums) -> Iterable[RuleLine]:

@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 
 from connectors.errors import ConnectorError
 from reconcile.app import NameUnknown
-from reconcile.cleaning.decisions import RunUnknown
+from reconcile.decisions.refusals import RunUnknown
 from reconcile.documents import JsonObject
 from reconcile.errors import Failed, Refused, Wrong
 from reconcile.people.roles import NotAllowed

@@ -25,7 +25,7 @@ SERVER.set_forkserver_preload(
             "reconcile.app",
             "reconcile.audit.log",
             "reconcile.doctor.checking",
-            "reconcile.cleaning.decisions",
+            "reconcile.decisions.service",
             "reconcile.messages.delivery",
         ),
         *("reconcile.runs.dry_run", "reconcile.journal.effects", "reconcile.runs.runner", "reconcile.store.migrations"),

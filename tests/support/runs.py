@@ -193,15 +193,15 @@ def _resume(folder: str, slot: str | None, environ: Mapping[str, str], answer: A
     from reconcile import config  # noqa: PLC0415 - imported before the fork, looked up after it
     from reconcile.app import Application  # noqa: PLC0415
     from reconcile.audit import log  # noqa: PLC0415 - imported before the fork, looked up after it
-    from reconcile.messages.personal import Hidden  # noqa: PLC0415
-    from reconcile.messages.public import finding_json  # noqa: PLC0415
+    from reconcile.masking.personal import Masking  # noqa: PLC0415
+    from reconcile.masking.public import finding_json  # noqa: PLC0415
     from reconcile.store.findings import find  # noqa: PLC0415
 
     with Application(config.load("reconcile.yaml"), sleep=lambda seconds: time.sleep(seconds / 20)) as application:
         left = _left(application.store)
         report = application.run("nightly", slot=slot).to_json()
         with application.store.read() as tx:
-            findings = [finding_json(one, Hidden()) for one in find(tx)]
+            findings = [finding_json(one, Masking()) for one in find(tx)]
         verified = log.verify(application.store)
         after = _left(application.store)
     answer.send(

@@ -20,8 +20,9 @@ from connectors.target import Outcome, TargetError
 from reconcile import config, points
 from reconcile.app import Application
 from reconcile.audit import log
-from reconcile.cleaning.decisions import DecisionResult, Decisions
 from reconcile.cleaning.undo import Undone
+from reconcile.decisions.request import DecisionResult
+from reconcile.decisions.service import Decisions
 from reconcile.findings.results import to_json
 from reconcile.runs.report import RunReport
 from reconcile.store import Store

@@ -20,8 +20,6 @@ from reconcile.tracking.progress import Transition
 ACTOR = "reconcile"
 ASK_AGAIN = dt.timedelta(seconds=30)
 """The delay before a target that could not tell a plan's outcome is asked again."""
-AS_IT_STANDS = "A constraint of the target forbids it"
-"""The start of the reason if a constraint voids a plan; the second time, people are asked."""
 
 
 @dataclass
@@ -118,12 +116,14 @@ class Outcomes:
         self.worked(tx)
         to_replan: list[tuple[ClaimedPlan, str]] = []
         to_fail: list[tuple[ClaimedPlan, str]] = []
-        for plan, result in ended:
-            tried = any(
-                before.reason is not None and before.reason.startswith(AS_IT_STANDS)
-                for before in stored.of_finding(tx, plan.finding)
-            )
-            (to_fail if tried or plan.undoes else to_replan).append((plan, f"{AS_IT_STANDS}: {result.why}"))
+        tried = {
+            plan.finding
+            for plan, _ in ended
+            if any(before.was_forbidden for before in stored.of_finding(tx, plan.finding))
+        }
+        for plan, (_, result) in zip(effects.forbidden(tx, [plan for plan, _ in ended]), ended, strict=True):
+            reason = f"A constraint of the target forbids it: {result.why}"
+            (to_fail if plan.finding in tried or plan.undoes else to_replan).append((plan, reason))
         self.stale(tx, to_replan)
         self._failed(tx, to_fail)
 

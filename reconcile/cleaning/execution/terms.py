@@ -19,7 +19,7 @@ from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.journal import effects
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from reconcile.schedule import retry
 from reconcile.store import Transaction, finding_states
 from reconcile.store import plans as stored_plans
@@ -157,7 +157,7 @@ class Terms:
 
     def caps_of(self, rule: Rule, scanned: int) -> Caps:
         """Return the limits of a rule whose share refers to so many records."""
-        hidden = Hidden.of(self.project, rule.dataset, rule.name)
+        hidden = Masking.of(self.project, rule.dataset, rule.name)
         return replace(rule.limits.caps(scanned), hides_money=hidden.hides_amounts)
 
     def limits_in_force(self, rule: str, source: str) -> JsonObject:

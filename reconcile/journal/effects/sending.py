@@ -19,7 +19,7 @@ from reconcile.store import Transaction, effects
 from reconcile.store.cleaning_news import What
 from reconcile.store.columns import json_text
 from reconcile.store.effects import BoundKey, NewEffect
-from reconcile.store.plans import sealed
+from reconcile.store.plans import FORBIDDEN, sealed
 from rules.values import canonical_instant
 
 
@@ -57,6 +57,11 @@ def skipped(
 ) -> list[ClaimedPlan]:
     """Record plans as proven not done, for these reasons; their keys are free. `news` as in `move`."""
     return _by_reason(tx, plans, PlanState.SKIPPED, actor, news)
+
+
+def forbidden(tx: Transaction, plans: Sequence[ClaimedPlan]) -> list[ClaimedPlan]:
+    """Mark plans that a constraint of the target forbade; they stay claimed."""
+    return [marked for plan in plans for marked in note(tx, [plan], {"summary": {**plan.summary, FORBIDDEN: True}})]
 
 
 def failed(tx: Transaction, plans: Sequence[tuple[ClaimedPlan, str]], *, actor: str = RECONCILE) -> list[ClaimedPlan]:

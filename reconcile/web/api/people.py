@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 
-from reconcile.deciding.once import once
+from reconcile.decisions.once import once
 from reconcile.documents import JsonObject
 from reconcile.people import tokens, users
 from reconcile.people.roles import Person, Role, parse_role

@@ -9,9 +9,10 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 
 from reconcile.coordination import pauses
-from reconcile.deciding.decisions import DECISIONS, DecisionUnknown, Wish, decided
-from reconcile.deciding.many import Outcomes, decide_each
-from reconcile.deciding.once import once
+from reconcile.decisions.many import DecisionResults, decide_each
+from reconcile.decisions.offered import require
+from reconcile.decisions.once import once
+from reconcile.decisions.request import DecisionRequest
 from reconcile.documents import JsonObject
 from reconcile.people.roles import Person, Role
 from reconcile.schedule.slots import slot_text
@@ -36,35 +37,37 @@ def decide(
 ) -> JSONResponse:
     """Decide about a finding: approve, reject, dismiss, handle, snooze, reopen, assign, keep; as an operator undo,
     retry."""
-    _check(person, decision)
+    require(person, decision)
 
     def act() -> JsonObject:
         with office.application() as application:
             name = named(application, finding).id
             values = {column: _parts(record) for column, record in wanted.values.items()}
             seen = (wanted.version, wanted.plan_hash)
-            wish = Wish(name, wanted.note, *seen, wanted.until, wanted.to, _parts(wanted.keeper), values)
-            answer = decided(application, person, decision, wish)
+            request = DecisionRequest(
+                decision, name, wanted.note, *seen, wanted.until, wanted.to, _parts(wanted.keeper), values
+            )
+            answer = application.decisions_of(person).decide(request).checked()
         return {"finding": name, "changed": answer.changed, "sentence": answer.sentence}
 
-    request = ["decide", finding, decision, wanted.model_dump(mode="json")]
-    return _answered(office, person, key, request, act, decision)
+    asked = ["decide", finding, decision, wanted.model_dump(mode="json")]
+    return _answered(office, person, key, asked, act, decision)
 
 
 @router.post("/decisions", responses=answers(documents.ManyDecided))
 def decide_many(person: Reviewer, office: At, wanted: ManyDecisions, key: IdempotencyKey = None) -> JSONResponse:
     """Decide about many findings; one that is refused does not stop the others."""
-    _check(person, wanted.decision)
+    require(person, wanted.decision)
     each_once = {shown.finding: shown for shown in reversed(wanted.findings)}
-    wishes = [
-        Wish(name, wanted.note, shown.version, shown.plan_hash, wanted.until, wanted.to)
+    requests = [
+        DecisionRequest(wanted.decision, name, wanted.note, shown.version, shown.plan_hash, wanted.until, wanted.to)
         for name, shown in reversed(each_once.items())
     ]
 
     def act() -> JsonObject:
         with office.application() as application:
-            each = decide_each(wishes, lambda wish: decided(application, person, wanted.decision, wish))
-            return Outcomes(tuple(each)).to_json()
+            each = decide_each(requests, application.decisions_of(person).decide)
+            return DecisionResults(tuple(each)).to_json()
 
     request = ["decide many", wanted.model_dump(mode="json")]
     return _answered(office, person, key, request, act, wanted.decision)
@@ -110,13 +113,6 @@ def _parts(record: RecordName) -> tuple[str, ...]:
         return ()
     parts = record if isinstance(record, list) else [record]
     return tuple("" if part is None else str(part) for part in parts)
-
-
-def _check(person: Person, decision: str) -> None:
-    """Raise DecisionUnknown, or NotAllowed, before a key is used."""
-    if decision not in DECISIONS:
-        raise DecisionUnknown
-    person.require(DECISIONS[decision][0])
 
 
 def _answered(office: Office, person: Person, key: str | None, request: Any, act: Act, decision: str) -> JSONResponse:

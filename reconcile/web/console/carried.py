@@ -5,14 +5,14 @@ They wait in the state until the next page of this person tells them; the browse
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from dataclasses import dataclass
 
 from fastapi import Request
 from fastapi.responses import Response
 
-from reconcile.deciding.many import Outcome, Outcomes
+from reconcile.decisions.many import DecisionResults
+from reconcile.decisions.request import DecisionResult
 from reconcile.store import keyed_requests
 from reconcile.web.console.drawing import set_cookie
 from reconcile.web.gate import Visit
@@ -22,22 +22,27 @@ _COOKIE = "reconcile-outcome"
 _SECONDS = 60
 _PREFIX = "outcome "
 """No key of the API has a blank."""
+_KEPT = ("finding", "sentence", "ok", "changed", "held_up", "became")
+"""What is carried of each result."""
 
 
 @dataclass(frozen=True)
 class Carried:
     """Outcomes, and a remark on the file they came from."""
 
-    outcomes: Outcomes
+    outcomes: DecisionResults
     remark: str | None = None
 
 
-def carry(answer: Response, request: Request, visit: Visit, outcomes: Outcomes, *, remark: str | None = None) -> None:
+def carry(
+    answer: Response, request: Request, visit: Visit, outcomes: DecisionResults, *, remark: str | None = None
+) -> None:
     """Let the next page of this person's browser tell what became of their decisions."""
     key, name = secrets.token_urlsafe(16), visit.person.name
     with visit.office.store().begin() as tx:
         keyed_requests.begin(tx, name, _PREFIX + key, "")
-        keyed_requests.end(tx, name, _PREFIX + key, [remark, [dataclasses.astuple(each) for each in outcomes.each]])
+        rows = [[getattr(result, name) for name in _KEPT] for result in outcomes.each]
+        keyed_requests.end(tx, name, _PREFIX + key, [remark, rows])
     set_cookie(answer, _COOKIE, key, connection_of(request, visit.office), _SECONDS)
 
 
@@ -51,7 +56,8 @@ def carried(request: Request, visit: Visit) -> Carried | None:
     if answer is None:
         return None
     remark, rows = answer
-    return Carried(Outcomes(tuple(Outcome(*row) for row in rows)), remark)
+    results = (DecisionResult(**dict(zip(_KEPT, row, strict=True))) for row in rows)
+    return Carried(DecisionResults(tuple(results)), remark)
 
 
 def forget(answer: Response) -> None:

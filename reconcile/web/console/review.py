@@ -14,18 +14,18 @@ from fastapi.responses import RedirectResponse, Response
 
 from connectors.errors import ConnectorError
 from reconcile.app import Application
-from reconcile.deciding.decisions import DECISIONS, Answer, Wish, decided
-from reconcile.deciding.many import Outcomes, decide_each
+from reconcile.decisions.many import DecisionResults, decide_each
+from reconcile.decisions.offered import ROLES, possible
+from reconcile.decisions.refusals import FindingChanged
+from reconcile.decisions.request import DecisionRequest, DecisionResult
 from reconcile.errors import Failed, Refused, Wrong
 from reconcile.people.roles import Person, Role
 from reconcile.store import Transaction
 from reconcile.store.finding_pages import numbers
 from reconcile.store.findings import assignees, get, standing, with_hidden_amount
 from reconcile.store.plans import waiting_plans
-from reconcile.tracking.decide import FindingChanged
 from reconcile.views import filters as list_filters
 from reconcile.views import findings, queue
-from reconcile.views.decisions import possible
 from reconcile.web.console import carried, filters, saved
 from reconcile.web.console.drawing import page
 from reconcile.web.console.filters import GROUPS, Filter
@@ -89,9 +89,9 @@ def decide(visit: Reviewer, request: Request, finding: str, decision: str) -> Re
     """Carry out one decision and go on with the next finding; after a refusal, show this one with the reason."""
     form = visit.form
     try:
-        wish = _wish(form, finding, form.get("version", ""), form.get("plan", ""))
+        wanted = _request(form, decision, finding, form.get("version", ""), form.get("plan", ""))
         with visit.office.application() as application:
-            decided(application, visit.person, decision, wish)
+            application.decisions_of(visit.person).decide(wanted).checked()
     except (Wrong, Refused, Failed, ConnectorError) as error:
         return _refused(visit, request, finding, error)
     if decision in ("approve", "retry"):
@@ -105,28 +105,28 @@ def decide_many(visit: Reviewer, request: Request) -> Response:
     form = visit.form
     decision, selected = form.get("decision", ""), list(dict.fromkeys(form.every("finding")))
     try:
-        wishes = _wishes(form, selected)
+        requests = _requests(form, decision, selected)
     except (SnoozeRefused, TooManySelected) as error:
         return queue_page(visit, request, filter_of(form), problem=str(error), status=status_of(error))
     with visit.office.application() as application:
         took_back = partial(_take_back, application, visit.person)
-        act = took_back if decision == _TAKE_BACK else partial(decided, application, visit.person, decision)
-        each = tuple(decide_each(wishes, act))
+        act = took_back if decision == _TAKE_BACK else application.decisions_of(visit.person).decide
+        each = tuple(decide_each(requests, act))
     if decision == "approve":
         visit.office.wake("clean")
-    return told_next(visit, request, Outcomes(each))
+    return told_next(visit, request, DecisionResults(each))
 
 
-def _take_back(application: Application, person: Person, wish: Wish) -> Answer:
+def _take_back(application: Application, person: Person, wanted: DecisionRequest) -> DecisionResult:
     """Reopen a finding that is still as this person left it; its tick names that state in the place of a plan."""
     with application.memory.read() as tx:
-        finding = get(tx, wish.finding)
-    if finding.state.value != wish.plan or finding.decided_by != person.name:
+        finding = get(tx, wanted.about)
+    if finding.state.value != wanted.plan or finding.decided_by != person.name:
         raise FindingChanged(finding)
-    return decided(application, person, "reopen", replace(wish, plan=None))
+    return application.decisions_of(person).decide(replace(wanted, decision="reopen", plan=None))
 
 
-def told_next(visit: Visit, request: Request, outcomes: Outcomes, *, remark: str | None = None) -> Response:
+def told_next(visit: Visit, request: Request, outcomes: DecisionResults, *, remark: str | None = None) -> Response:
     """Go back to the queue, which tells what became of many decisions: a reload must not decide again."""
     answer = _to(Filter.of(filter_of(visit.form)).address())
     carried.carry(answer, request, visit, outcomes, remark=remark)
@@ -145,18 +145,19 @@ def _shown_in(entry: str) -> tuple[str, str, str]:
     return finding, version, plan
 
 
-def _wishes(form: Form, selected: Sequence[str]) -> list[Wish]:
+def _requests(form: Form, decision: str, selected: Sequence[str]) -> list[DecisionRequest]:
     if len(selected) > MOST:
         raise TooManySelected(len(selected))
-    return [_wish(form, *_shown_in(entry)) for entry in selected]
+    return [_request(form, decision, *_shown_in(entry)) for entry in selected]
 
 
-def _wish(form: Form, finding: str, version: str, plan: str) -> Wish:
-    """Return what a form wants of a finding that was shown with this version and plan. Raises SnoozeRefused."""
+def _request(form: Form, decision: str, finding: str, version: str, plan: str) -> DecisionRequest:
+    """Return the decision of a form about a finding that was shown with this version and plan. Raises SnoozeRefused."""
     until = form.get("until", "")
     if until not in SNOOZES:
         raise SnoozeRefused
-    return Wish(
+    return DecisionRequest(
+        decision,
         finding,
         note=form.text("note"),
         version=int(version) if version.isdecimal() and len(version) < 10 else None,
@@ -289,9 +290,9 @@ def choices_of(application: Application, visit: Visit) -> _Given:
     }
 
 
-def _taken_back(tx: Transaction, outcomes: Outcomes) -> list[str]:
+def _taken_back(tx: Transaction, outcomes: DecisionResults) -> list[str]:
     """Return the ticks of decided findings that are still as they were left and can be reopened at once."""
-    names = [each.finding for each in outcomes.each if each.status == "decided" and each.became in _REOPENED]
+    names = [each.finding or "" for each in outcomes.each if each.status == "decided" and each.became in _REOPENED]
     now = [finding for finding in standing(tx, names) if finding.state.value in _REOPENED]
     return [f"{finding.id}:{finding.version}:{finding.state.value}" for finding in now]
 
@@ -340,7 +341,7 @@ def _shown(application: Application, visit: Visit, name: str, *, show: bool = Fa
     undo = finding.undo.state if finding.undo else None
     has_plan, can_take_back = finding.plan is not None, finding.can_take_back
     can = possible(finding.state, has_plan=has_plan, undo=undo, can_take_back=can_take_back)
-    allowed = frozenset(decision for decision in can if visit.person.role >= DECISIONS[decision][0])
+    allowed = frozenset(decision for decision in can if visit.person.role >= ROLES[decision])
     refusal = finding.approval_refusal(visit.person.name) if "approve" in allowed else None
     return _Shown(finding, allowed - {"approve"} if refusal else allowed, refusal, show)
 

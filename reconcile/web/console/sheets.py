@@ -14,8 +14,8 @@ from fastapi.responses import Response
 from connectors.disk.scratch import Scratch
 from notifications.wording.words import plural
 from reconcile.app import Application
-from reconcile.deciding.many import Outcomes, decide_each
-from reconcile.deciding.selection import NumberNotConfirmed
+from reconcile.decisions.many import DecisionResults, decide_each
+from reconcile.decisions.selection import NumberNotConfirmed
 from reconcile.errors import Refused, Wrong
 from reconcile.people.roles import Role
 from reconcile.sheets import deciding, exporting, returned
@@ -109,7 +109,7 @@ def decide(visit: ReviewerWithFile, request: Request) -> Response:
         return queue_page(visit, request, asked, mistakes=error.problems, status=status_of(error))
     except (Wrong, Refused) as error:
         return queue_page(visit, request, asked, problem=str(error), status=status_of(error))
-    if any(decision.decision == "approve" for decision in sheet.decisions.values()):
+    if any(request.decision == "approve" for request in sheet.requests):
         visit.office.wake("clean")
     return told_next(visit, request, outcomes, remark=sheet.remark)
 
@@ -138,8 +138,9 @@ def _read(application: Application, file: Part) -> ReturnedSheet:
         return returned.read(application, path, shown=name)
 
 
-def _outcomes(application: Application, visit: Visit, sheet: ReturnedSheet) -> Outcomes:
+def _outcomes(application: Application, visit: Visit, sheet: ReturnedSheet) -> DecisionResults:
     each = decide_each(
-        sheet.wishes, lambda wish: deciding.carry_out(application, visit.person, sheet.decisions[wish.finding])
+        sheet.requests,
+        lambda request: deciding.carry_out(application, visit.person, sheet.decisions[request.about]),
     )
-    return Outcomes(tuple(each))
+    return DecisionResults(tuple(each))

@@ -12,10 +12,10 @@ import pytest
 
 from reconcile.audit import log, proof
 from reconcile.coordination import pauses
+from reconcile.decisions import decide
 from reconcile.journal import limits
 from reconcile.store import Store, tables
 from reconcile.store import findings as stored_findings
-from reconcile.tracking import decide
 from reconcile.upkeep import erasure
 from tests.support.filled import connected
 from tests.support.world import World

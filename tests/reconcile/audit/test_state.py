@@ -14,10 +14,10 @@ import pytest
 import sqlalchemy as sa
 
 from reconcile.audit import facts, proof
+from reconcile.decisions import decide
 from reconcile.people import tokens, users
 from reconcile.people.roles import Role
 from reconcile.store import Store, tables
-from reconcile.tracking import decide
 from reconcile.upkeep import backup, restore
 from tests.support.folders import ROOT
 from tests.support.world import World

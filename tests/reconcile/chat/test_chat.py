@@ -21,10 +21,10 @@ import sqlalchemy as sa
 from reconcile.chat import endpoint
 from reconcile.chat.sockets import Sockets
 from reconcile.coordination.lease import Owner
+from reconcile.decisions import decide
 from reconcile.people import users
 from reconcile.store import Store, tables
 from reconcile.testing.slack_server import SlackServer, ratelimited
-from reconcile.tracking import decide
 from tests.reconcile.chat.chat import MARIA, NOOR, STRANGER, VIEWER, Chat, shown
 from tests.support.serve import serving, until
 

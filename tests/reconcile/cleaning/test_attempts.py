@@ -21,7 +21,7 @@ from connectors.target import Outcome, TargetError, TargetRefused
 from reconcile.audit import log
 from reconcile.coordination import pauses
 from reconcile.coordination.lease import Owner
-from reconcile.deciding.decisions import Wish, decided
+from reconcile.decisions.request import DecisionRequest
 from reconcile.findings.states import PlanState
 from reconcile.journal import breaker
 from reconcile.people.roles import Person, Role
@@ -254,7 +254,7 @@ def in_the_console(world: World, finding: str) -> bool:
     [plan] = world.plans()
     with world.open() as application:
         person = Person("anna", Role.REVIEWER, sees_personal=False, origin="anna@console")
-        return decided(application, person, "approve", Wish(finding, plan=plan.plan_hash)).changed
+        return application.decisions_of(person).decide(DecisionRequest("approve", finding, plan=plan.plan_hash)).changed
 
 
 @pytest.mark.slow
@@ -537,7 +537,7 @@ def test_an_undo_whose_database_refuses_it_is_recorded_and_done_later(
     with monkeypatch.context() as patch, asking.open() as application:
         patch.setattr(SqlSource, "adopt", _locked)
         person = Person("anna", Role.OPERATOR, sees_personal=False, origin="anna@console")
-        answer = decided(application, person, "undo", Wish(finding))
+        answer = application.decisions_of(person).decide(DecisionRequest("undo", finding))
     assert (answer.changed, answer.became) == (True, "to be undone, and waiting")
     assert f"not undone: {finding}: waiting: Source 'shop' is locked" in answer.sentence
     asking.clock = dt.datetime.now(dt.UTC) + dt.timedelta(minutes=15)
@@ -555,7 +555,7 @@ def test_an_undo_of_a_table_that_is_a_view_now_says_so(asking: World, monkeypatc
     with monkeypatch.context() as patch, asking.open() as application:
         patch.setattr(SqlSource, "adopt", _locked)
         person = Person("anna", Role.OPERATOR, sees_personal=False, origin="anna@console")
-        assert decided(application, person, "undo", Wish(finding)).changed
+        assert application.decisions_of(person).decide(DecisionRequest("undo", finding)).changed
     with closing(sqlite3.connect(asking.folder / "shop.db")) as connection:
         connection.executescript(
             "alter table customers rename to people; create view customers as select * from people"

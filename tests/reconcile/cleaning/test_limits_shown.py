@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from reconcile.cleaning.decisions import AnotherWentBeyond
 from reconcile.coordination import pauses
+from reconcile.decisions.refusals import AnotherWentBeyond
 from reconcile.findings.states import PlanState
 from tests.support.cli import Project
 from tests.support.findings import FindingsOffice, group

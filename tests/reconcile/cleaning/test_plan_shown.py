@@ -14,7 +14,7 @@ import pytest
 
 from reconcile.cleaning import shown
 from reconcile.findings.plan import Plan
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from rules.cleaning import Caps
 from tests.reconcile.cleaning.planned_shop import PlannedShop, rule_of
 from tests.support.cli import Project
@@ -46,7 +46,7 @@ rules:
 jobs: {nightly: {rules: [twins, quiet]}}
 """
 MERGE = "merge, surplus: delete, references: repoint, fields: {name: longest, phone: longest, tags: union}"
-PII = Hidden(frozenset({"email", "name", "phone"}), ("id",))
+PII = Masking(frozenset({"email", "name", "phone"}), ("id",))
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_an_id_that_is_personal_data_is_hidden_as_well(shop: PlannedShop) -> Non
     shop.table, shop.id = "people", ("email",)
     plan = shop.plan(rule_of({"action": "delete"}, key=["name"]))
 
-    told = shown.to_json(plan, Hidden(frozenset({"email"}), ("email",)))
+    told = shown.to_json(plan, Masking(frozenset({"email"}), ("email",)))
 
     assert told["keeper"] == ["•••"]
     assert "@x" not in json.dumps(told)

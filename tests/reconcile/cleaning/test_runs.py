@@ -20,17 +20,17 @@ from connectors.target import Outcome, TargetError
 from reconcile import points
 from reconcile.cleaning import cleaning
 from reconcile.cleaning.actions.base import NotPlannable
-from reconcile.cleaning.decisions import BeyondLimits
 from reconcile.cleaning.execution import executor
 from reconcile.cli import exits
 from reconcile.coordination import lease, pauses
+from reconcile.decisions import decide
+from reconcile.decisions.refusals import BeyondLimits, NothingProposed, NotYours
+from reconcile.decisions.request import DecisionResult
 from reconcile.findings.results import CleaningResult
 from reconcile.findings.states import PlanState
 from reconcile.journal.approvals import PlanChanged
 from reconcile.service.serve import Server
 from reconcile.store import troubles as stored_troubles
-from reconcile.tracking import decide
-from reconcile.tracking.decide import NothingProposed, NotYours
 from rules.kinds.base import Rule
 from tests.support.world import ALONE, DELETE, MARK, TWO, World, asking
 
@@ -425,7 +425,7 @@ def test_a_rejected_plan_comes_back_only_when_it_is_another_one(asking: World) -
 
 
 @pytest.mark.parametrize("settle", [decide.dismiss, decide.handle])
-def test_a_decision_that_settles_takes_the_plan_with_it(asking: World, settle: Callable[..., decide.Decision]) -> None:
+def test_a_decision_that_settles_takes_the_plan_with_it(asking: World, settle: Callable[..., DecisionResult]) -> None:
     asking.approve(asking.only(), later=True)
     with asking.open() as application:
         settle(application.store, asking.only(), actor="anna")

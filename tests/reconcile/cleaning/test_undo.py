@@ -21,9 +21,10 @@ from reconcile.cleaning.execution.execute import How, TransactionLimits, perform
 from reconcile.cleaning.inverse import inverse, rows_of
 from reconcile.cleaning.undo import Conflicts, NothingToUndo, TooLate
 from reconcile.coordination import pauses
+from reconcile.decisions import decide
+from reconcile.decisions.refusals import NothingProposed
 from reconcile.findings.plan import Plan
 from reconcile.findings.states import PlanState
-from reconcile.tracking import decide
 from tests.reconcile.cleaning.customer_shop import CustomerShop, job
 from tests.support.shop import LOCAL
 from tests.support.world import DELETE, TWO, World, commit_unanswered
@@ -321,7 +322,7 @@ def test_an_undo_that_waits_can_be_withdrawn_and_asked_for_again(tmp_path: Path)
 
     with world.decisions("ben") as decisions:
         said = decisions.reject(world.only(), note="one person after all")
-        with pytest.raises(decide.NothingProposed):
+        with pytest.raises(NothingProposed):
             decisions.reject(world.only())
     _resume(world)
     with world.open() as application:

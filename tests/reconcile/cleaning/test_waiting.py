@@ -13,10 +13,11 @@ import pytest
 from connectors.target import Outcome, TargetError
 from reconcile import points
 from reconcile.audit.proof import prove
-from reconcile.cleaning.decisions import BeyondLimits
 from reconcile.cleaning.execution import executor
 from reconcile.coordination import pauses
 from reconcile.coordination.clock import HostTime
+from reconcile.decisions import decide
+from reconcile.decisions.refusals import BeyondLimits
 from reconcile.findings.states import Event, PlanState, State
 from reconcile.journal import breaker, effects, limits
 from reconcile.journal.approvals import PlanChanged
@@ -24,7 +25,7 @@ from reconcile.schedule.retry import QUICK
 from reconcile.service.scheduler import Scheduler
 from reconcile.store import Store, Transaction
 from reconcile.store import plans as stored
-from reconcile.tracking import decide, progress
+from reconcile.tracking import progress
 from reconcile.tracking.progress import Transition
 from reconcile.upkeep import backup
 from reconcile.upkeep.restore import restore

@@ -12,17 +12,18 @@ import pytest
 import sqlalchemy as sa
 
 from reconcile.audit import log as audit
+from reconcile.decisions import decide
+from reconcile.decisions.refusals import AssigneeUnknown, FindingChanged, SnoozeInThePast, WrongState
+from reconcile.decisions.request import DecisionResult
 from reconcile.findings.states import TRANSITIONS, Event, State
 from reconcile.people import users
 from reconcile.people.roles import Role
 from reconcile.store import Store, tables
 from reconcile.store.findings import FindingUnknown
-from reconcile.tracking import decide
-from reconcile.tracking.decide import AssigneeUnknown, Decision, FindingChanged, SnoozeInThePast, WrongState
 from reconcile.tracking.remember import record
 from tests.support.findings import KEY, RULE, SPAN, FindingsOffice, group, ids
 
-Decide = Callable[[Store, str], Decision]
+Decide = Callable[[Store, str], DecisionResult]
 
 EVERY: dict[str, Decide] = {
     "dismiss": lambda store, asked: decide.dismiss(store, asked, actor="anna"),
@@ -97,7 +98,7 @@ def test_a_decision_is_possible_exactly_where_the_table_of_states_says(
     if (state, EVENTS[wish]) in TRANSITIONS:
         decision = EVERY[wish](office.store, name)
         assert decision.changed
-        assert decision.finding.state is TRANSITIONS[state, EVENTS[wish]]
+        assert office.get(name).state is TRANSITIONS[state, EVENTS[wish]]
         assert _log(office, name) == [*log, EVENTS[wish].value]
     elif already:
         decision = EVERY[wish](office.store, name)
@@ -167,19 +168,22 @@ def test_a_dismissal_stores_every_pair_with_its_values(office: FindingsOffice) -
     assert {(str(row.values_a), row.decided_by, row.note) for row in rows} == {
         ("[['order', ['t', 'A']]]", "anna", "siblings")
     }
-    assert decision.sentence == f"{decision.finding.id} is dismissed: its 3 records are not the same."
-    assert (decision.finding.decided_by, decision.finding.note) == ("anna", "siblings")
+    finding = office.only()
+    assert decision.sentence == f"{finding.id} is dismissed: its 3 records are not the same."
+    assert (finding.decided_by, finding.note) == ("anna", "siblings")
 
 
 def test_a_handled_finding_has_the_note_of_its_decision_alone(office: FindingsOffice) -> None:
     name = _in_state(office, State.OPEN)
     decide.snooze(office.store, name, actor="anna", note="wait for the bank")
 
-    unnoted = decide.handle(office.store, name, actor="anna")
+    decide.handle(office.store, name, actor="anna")
+    unnoted = office.get(name)
     decide.reopen(office.store, name, actor="anna")
     noted = decide.handle(office.store, name, actor="ben", note="refunded 4711")
 
-    assert (unnoted.finding.note, noted.finding.note, noted.finding.decided_by) == (None, "refunded 4711", "ben")
+    finding = office.get(name)
+    assert (unnoted.note, finding.note, finding.decided_by) == (None, "refunded 4711", "ben")
     assert noted.sentence == f"{name} is handled: it is real, and was dealt with outside Reconcile."
     with office.store.read() as tx:
         entries = [entry for entry in audit.entries(tx, finding=name) if entry.event == "finding.handled"]
@@ -237,7 +241,9 @@ def test_a_snooze_that_is_over_already_is_refused(office: FindingsOffice) -> Non
 
 
 @pytest.mark.parametrize("wish", [decide.dismiss, decide.handle, decide.snooze])
-def test_nobody_decides_about_records_they_never_saw(office: FindingsOffice, wish: Callable[..., Decision]) -> None:
+def test_nobody_decides_about_records_they_never_saw(
+    office: FindingsOffice, wish: Callable[..., DecisionResult]
+) -> None:
     office.record(group("A", 1, 2))
     shown = office.only()
     office.record(group("A", 1, 2, 3))
@@ -252,7 +258,7 @@ def test_a_snooze_can_be_moved(office: FindingsOffice) -> None:
 
     decision = decide.snooze(office.store, name, actor="anna")
 
-    assert (decision.changed, decision.finding.snoozed_until) == (True, None)
+    assert (decision.changed, office.get(name).snoozed_until) == (True, None)
     assert decision.sentence == f"{name} is snoozed until it grows."
 
 
@@ -270,9 +276,10 @@ def test_an_assignment_can_be_taken_back_and_notes_are_kept_in_the_log(office: F
     decide.assign(office.store, name, actor="anna", to="ben", note="your customer")
     decide.assign(office.store, name, actor="ben", to="eve", note="asked them")
 
-    decision = decide.assign(office.store, name, actor="ben", to=None)
+    decide.assign(office.store, name, actor="ben", to=None)
 
-    assert (decision.finding.assigned_to, decision.finding.note) == (None, "asked them")
+    finding = office.get(name)
+    assert (finding.assigned_to, finding.note) == (None, "asked them")
     with office.store.read() as tx:
         notes = [(one.actor, one.event, one.body.get("note")) for one in audit.entries(tx, finding=name)]
     assert notes[1:] == [
@@ -291,8 +298,10 @@ def test_where_there_are_users_a_finding_is_assigned_to_one_of_them(office: Find
     with pytest.raises(AssigneeUnknown, match=r"there is no user `bem`; did you mean `ben`\?$"):
         decide.assign(office.store, name, actor="anna", to="bem")
 
-    assert decide.assign(office.store, name, actor="anna", to="ben").finding.assigned_to == "ben"
-    assert decide.assign(office.store, name, actor="anna", to=None).finding.assigned_to is None
+    decide.assign(office.store, name, actor="anna", to="ben")
+    assert office.get(name).assigned_to == "ben"
+    decide.assign(office.store, name, actor="anna", to=None)
+    assert office.get(name).assigned_to is None
 
 
 def test_a_decision_never_reaches_into_another_rule(office: FindingsOffice) -> None:
@@ -311,7 +320,7 @@ def test_two_people_deciding_at_once_make_one_decision(postgres_url: str, tmp_pa
     office.record(group("A", 1, 2))
     name = office.only().id
     barrier = threading.Barrier(8)
-    decisions: list[Decision] = []
+    decisions: list[DecisionResult] = []
 
     def press(who: str) -> None:
         barrier.wait()

@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from reconcile.audit.proof import prove
+from reconcile.decisions import decide, keeper
 from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.store import overview
-from reconcile.tracking import decide, keeper
 from rules.engines.base import MoneyColumns
 from rules.groups.group import DuplicateGroup, Member
 from tests.support.findings import SPAN, FindingsOffice, ids

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from reconcile.audit.proof import prove
-from reconcile.cleaning.decisions import PlanRejected
 from reconcile.coordination import pauses
+from reconcile.decisions import decide
+from reconcile.decisions.refusals import PlanRejected
 from reconcile.findings.states import State
 from reconcile.store import limits, overview
-from reconcile.tracking import decide
 from reconcile.tracking.remember import preview
 from rules.engines.base import MoneyColumns
 from rules.groups.group import DuplicateGroup, Member

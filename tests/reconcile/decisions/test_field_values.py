@@ -11,17 +11,24 @@ import pytest
 
 from reconcile.audit import log
 from reconcile.audit.proof import prove
-from reconcile.cleaning import keeping
-from reconcile.cleaning.decisions import DecisionResult
-from reconcile.cleaning.keeping import FieldNotChosen, FieldsTogether, RecordsChanged, RecordUnknown
+from reconcile.decisions import keeping
+from reconcile.decisions.refusals import (
+    ChoseKeeper,
+    FieldNotChosen,
+    FieldsTogether,
+    FindingChanged,
+    KeeperFixed,
+    PlanNotNamed,
+    RecordsChanged,
+    RecordUnknown,
+)
+from reconcile.decisions.request import DecisionResult
 from reconcile.findings.chosen_values import chosen_values
 from reconcile.findings.identity import member_name
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import PlanState
 from reconcile.people import tokens
 from reconcile.store import findings as stored_findings
-from reconcile.tracking.decide import ChoseKeeper, FindingChanged, PlanNotNamed
-from reconcile.tracking.keeper import KeeperFixed
 from reconcile.upkeep import erasure
 from tests.support import filled
 from tests.support.shop import SERVERS, address

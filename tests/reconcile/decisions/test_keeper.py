@@ -14,11 +14,20 @@ import pytest
 import sqlalchemy as sa
 
 from reconcile.audit.proof import prove
-from reconcile.cleaning import keeping
-from reconcile.cleaning.decisions import DecisionResult, RuleDoesNotClean
-from reconcile.cleaning.keeping import RecordsChanged, RecordUnknown
 from reconcile.cleaning.planning.planner import RulePlanner
 from reconcile.config.settings import Retention
+from reconcile.decisions import keeping
+from reconcile.decisions.keeper import check
+from reconcile.decisions.refusals import (
+    ChoseKeeper,
+    FindingChanged,
+    KeeperFixed,
+    PlanNotNamed,
+    RecordsChanged,
+    RecordUnknown,
+    RuleDoesNotClean,
+)
+from reconcile.decisions.request import DecisionResult
 from reconcile.findings.identity import member_name
 from reconcile.findings.keeper import CHOOSABLE
 from reconcile.findings.shown import Finding
@@ -28,8 +37,6 @@ from reconcile.messages import living, outbox
 from reconcile.people import tokens
 from reconcile.store import findings as stored_findings
 from reconcile.store import tables
-from reconcile.tracking.decide import ChoseKeeper, FindingChanged, PlanNotNamed
-from reconcile.tracking.keeper import KeeperFixed, check
 from reconcile.upkeep import compaction, erasure
 from rules.groups import keyed as groups
 from tests.support import filled

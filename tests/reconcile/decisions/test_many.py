@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 
 from reconcile.cli import exits
-from reconcile.deciding.decisions import decided
-from reconcile.deciding.many import decide_each
-from reconcile.deciding.selection import Selection, selected
-from reconcile.deciding.terms import ConditionRefused
+from reconcile.decisions import decide
+from reconcile.decisions.conditions import ConditionRefused
+from reconcile.decisions.many import decide_each
+from reconcile.decisions.selection import Selection, selected
 from reconcile.people.roles import Person, Role
 from reconcile.store.findings import find
-from reconcile.tracking import decide
 from tests.support.cli import invoked
 from tests.support.world import DELETE, Kept, World
 
@@ -160,7 +159,7 @@ def test_a_column_of_the_key_with_the_name_of_something_else_is_refused(tmp_path
     with world.open() as application:
         application.run("nightly")
         with pytest.raises(ConditionRefused, match="could mean the finding's or a column of its key"):
-            selected(application, "dismiss", Selection(where="state = 'open'"))
+            selected(application.decisions("bob"), "dismiss", Selection(where="state = 'open'"))
 
 
 @pytest.mark.parametrize(
@@ -187,11 +186,11 @@ def test_a_name_selects_only_findings_that_have_it(tmp_path: Path, condition: st
     }
     with world.open() as application:
         application.run("nightly")
-        wishes = selected(application, "dismiss", Selection(where=condition))
+        requests = selected(application.decisions("bob"), "dismiss", Selection(where=condition))
         with application.store.read() as tx:
             of = {finding.id: finding.rule for finding in find(tx)}
 
-    assert sorted(of[wish.finding] for wish in wishes) == rules
+    assert sorted(of[request.finding] for request in requests) == rules
 
 
 def test_a_severity_chooses_that_and_worse(world: World) -> None:
@@ -265,10 +264,11 @@ def test_a_finding_that_changes_before_its_turn_is_not_decided(world: World) -> 
     names = [by_key(world)[key] for key in ("00@x", "01@x")]
     bob = Person("bob", Role.REVIEWER, sees_personal=False, origin="bob@console")
     with world.open() as application:
-        wishes = selected(application, "dismiss", Selection(ids=names))
+        decisions = application.decisions_of(bob)
+        requests = selected(decisions, "dismiss", Selection(ids=names))
         world.shop.sql("INSERT INTO customers VALUES (200, '00@x', 'Name 3')")
         application.run("nightly")
-        outcomes = list(decide_each(wishes, lambda wish: decided(application, bob, "dismiss", wish)))
+        outcomes = list(decide_each(requests, decisions.decide))
 
     assert [outcome.status for outcome in outcomes] == ["not_done", "decided"]
     assert "changed since it was shown" in outcomes[0].sentence

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from reconcile.cleaning import cleaning
-from reconcile.cleaning.decisions import PlanRejected
+from reconcile.decisions.refusals import NothingProposed, PlanRejected
 from reconcile.findings.states import PlanState
 from reconcile.journal import effects
-from reconcile.tracking.decide import NothingProposed
 from tests.support.store import Program
 from tests.support.world import DELETE, World
 

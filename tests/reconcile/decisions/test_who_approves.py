@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconcile.tracking.decide import NotYours
+from reconcile.decisions.refusals import NotYours
 from tests.support.cli import Project
 from tests.support.world import DELETE, TWO, World
 

@@ -12,9 +12,9 @@ import pytest
 import sqlalchemy as sa
 
 from connectors.sql.changes import postgresql
+from reconcile.decisions import decide
 from reconcile.findings.states import State
 from reconcile.runs.history import is_due
-from reconcile.tracking import decide
 from tests.reconcile.detection.changing_table import DAY, DIALECTS, FIRST, OLD, RULE, ChangingTable
 
 pytestmark = pytest.mark.server

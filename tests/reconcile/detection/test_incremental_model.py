@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
+from reconcile.decisions import decide
 from reconcile.findings.states import State
-from reconcile.tracking import decide
 from tests.reconcile.detection.changing_table import FIRST, RULE, ChangingTable
 
 EXAMPLES, STEPS = (
@@ -94,7 +94,7 @@ class Machine(RuleBasedStateMachine):
             )
 
     @rule(name=st.sampled_from([*RULES]), customer=CUSTOMERS, settle=st.sampled_from([decide.dismiss, decide.handle]))
-    def settle(self, name: str, customer: int, settle: Callable[..., decide.Decision]) -> None:
+    def settle(self, name: str, customer: int, settle: Callable[..., decide.DecisionResult]) -> None:
         for table in (self.incremental, self.full):
             table.decide(name, customer, State.OPEN, settle)
 

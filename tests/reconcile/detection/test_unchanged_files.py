@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from reconcile.app import load
+from reconcile.decisions import decide
 from reconcile.findings.results import RuleFailure, RuleResult
 from reconcile.findings.shown import Finding
 from reconcile.store import findings as stored
-from reconcile.tracking import decide
 from tests.support import cli
 from tests.support.cli import Project
 
@@ -168,7 +168,7 @@ def test_the_files_are_read_for_a_full_run_that_somebody_asks_for(files: Files) 
 @pytest.mark.parametrize("decision", [decide.dismiss, decide.handle])
 @pytest.mark.slow
 def test_after_a_decision_a_run_reads_the_files_once_and_says_why(
-    files: Files, decision: Callable[..., decide.Decision]
+    files: Files, decision: Callable[..., decide.DecisionResult]
 ) -> None:
     [finding] = files.findings()
     for decide_now in (decision, decide.reopen):

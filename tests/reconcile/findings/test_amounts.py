@@ -11,10 +11,10 @@ import sqlalchemy as sa
 
 from notifications.wording import words
 from reconcile.app import load
+from reconcile.decisions import decide
 from reconcile.messages import previews
 from reconcile.store import tables
 from reconcile.store.findings import FindingFilter
-from reconcile.tracking import decide
 from reconcile.views import queue
 from tests.support.cli import Project
 

@@ -16,12 +16,12 @@ from notifications.wording.headline import headline
 from reconcile import config
 from reconcile.app import Application
 from reconcile.config.telling import ChannelEntry
+from reconcile.decisions import decide
 from reconcile.messages import delivery, escalation, outbox, timing, troubles
 from reconcile.runs.report import RunReport
 from reconcile.store import Store
 from reconcile.store import outbox as stored
 from reconcile.store.findings import find
-from reconcile.tracking import decide
 from tests.support.notifications import double_charges, night, trouble
 from tests.support.runs import START, ChargesProject, charge, twice
 from tests.support.store import FixedClock

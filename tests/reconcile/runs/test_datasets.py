@@ -11,12 +11,12 @@ import pytest
 
 from reconcile.app import Application
 from reconcile.config import load
+from reconcile.decisions import decide
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from reconcile.service.triggers import sources_of
 from reconcile.store import findings
-from reconcile.tracking import decide
 
 pytestmark = pytest.mark.slow
 
@@ -128,7 +128,7 @@ def test_a_dataset_that_skips_many_more_records_than_before_fails_a_rule_that_fi
 
 def test_a_personal_column_is_masked_in_the_key_and_in_the_records_of_each_dataset(folder: Path) -> None:
     with project(folder) as application:
-        hidden = Hidden.of(application.project, "crm", "twins")
+        hidden = Masking.of(application.project, "crm", "twins")
 
     assert hidden.hides_of_key("email", ("crm", "shop"))
     assert (hidden.side("shop").hides("email"), hidden.side(None).hides("email")) == (True, True)

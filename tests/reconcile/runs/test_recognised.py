@@ -23,9 +23,10 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reconcile.decisions import decide
 from reconcile.store import key as state_key
 from reconcile.store import recognised, tables
-from reconcile.tracking import decide, remember
+from reconcile.tracking import remember
 from rules.engines.base import MoneyColumns
 from rules.groups import keyed
 from rules.groups.digests import digests

@@ -16,8 +16,8 @@ import openpyxl
 import pyarrow.parquet as pq
 import pytest
 
+from reconcile.decisions import decide
 from reconcile.sheets import exporting, formats
-from reconcile.tracking import decide
 from tests.support.cli import Answer, Project
 from tests.support.world import DELETE, Kept, World
 

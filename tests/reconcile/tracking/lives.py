@@ -16,10 +16,11 @@ import sqlalchemy as sa
 from hypothesis import strategies as st
 
 from reconcile.audit import log as audit
+from reconcile.decisions import decide
 from reconcile.findings.known import parts
 from reconcile.findings.states import Event, State
 from reconcile.store import tables
-from reconcile.tracking import decide, progress, remember
+from reconcile.tracking import progress, remember
 from rules.groups.group import Group
 from tests.support.findings import KEY, RULE, FindingsOffice, group
 

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconcile.audit import log
+from reconcile.decisions import decide
 from reconcile.findings.identity import dataset_of, id_of, record_of, without_dataset
 from reconcile.findings.states import State
 from reconcile.store import tables
-from reconcile.tracking import decide
 from reconcile.upkeep import erasure
 from rules.groups.group import Difference, Discrepancy, DuplicateGroup, Member
 from rules.pairs.evidence import Link
@@ -45,7 +45,7 @@ SETTLING = pytest.mark.parametrize(
     [(decide.dismiss, State.DISMISSED), (decide.handle, State.HANDLED)],
     ids=["dismissed", "handled"],
 )
-Settle = Callable[..., decide.Decision]
+Settle = Callable[..., decide.DecisionResult]
 
 
 def names(office: FindingsOffice) -> set[str]:

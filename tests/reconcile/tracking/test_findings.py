@@ -16,6 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from reconcile.audit import log, proof
+from reconcile.decisions import decide
 from reconcile.findings.identity import (
     Existing,
     RuleIdentity,
@@ -34,12 +35,11 @@ from reconcile.findings.identity import (
 from reconcile.findings.judgement import FindingChange, judge
 from reconcile.findings.known import Known, NotSame
 from reconcile.findings.states import SETTLED, TRANSITIONS, Event, State, TransitionRefused, after
-from reconcile.messages.personal import Hidden
-from reconcile.messages.public import finding_json
+from reconcile.masking.personal import Masking
+from reconcile.masking.public import finding_json
 from reconcile.store import Store, finding_memory, judgements, tables
 from reconcile.store import findings as stored
 from reconcile.store.findings import FindingAmbiguous, FindingUnknown
-from reconcile.tracking import decide
 from reconcile.tracking.remember import preview, record
 from rules.engines.base import MoneyColumns
 from rules.groups.group import DuplicateGroup, Member
@@ -816,7 +816,7 @@ def test_a_finding_as_json_has_lists_for_ids_and_text_for_decimals(office: Findi
     )
     office.record(found)
 
-    shown = finding_json(office.only(), Hidden())
+    shown = finding_json(office.only(), Masking())
 
     golden = {
         "rule": "double-charge",
@@ -899,7 +899,7 @@ def _shuffled(rule: RuleIdentity, seed: int, tmp_path: Path) -> list[dict[str, o
         groups = list(day) if rule.by_records else [one for one in day if one.key["order"] == "B"]
         shuffle.shuffle(groups)
         office.record(*groups, rule=rule)
-    shown = [finding_json(one, Hidden()) for one in office.all()]
+    shown = [finding_json(one, Masking()) for one in office.all()]
     office.store.close()
     return shown
 
@@ -1156,7 +1156,7 @@ def test_a_further_charge_reopens_a_handled_finding_and_shows_what_was_handled(a
 
 @pytest.mark.parametrize("decision", [decide.handle, decide.dismiss])
 def test_a_decision_covers_its_finding_again_once_what_joined_has_left(
-    any_office: FindingsOffice, decision: Callable[..., decide.Decision]
+    any_office: FindingsOffice, decision: Callable[..., decide.DecisionResult]
 ) -> None:
     office = any_office
     office.record(group("A", 1, 2))

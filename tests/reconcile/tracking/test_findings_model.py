@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from reconcile.audit import log
+from reconcile.decisions import decide
 from reconcile.findings.identity import RuleIdentity, member_name, records_of
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import SETTLED, State
-from reconcile.tracking import decide
 from rules.groups.group import Discrepancy, DuplicateGroup
 from tests.support.findings import BANK, KEY, RULE, FindingsOffice, discrepancy, group, ids
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reconcile.cleaning.actions.base import Stale
-from reconcile.tracking import decide
+from reconcile.decisions import decide
 from tests.support.cli import Project
 from tests.support.world import ALONE, CUSTOMERS, DELETE, TWO, World
 

@@ -21,13 +21,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconcile.audit.proof import prove
-from reconcile.cleaning.decisions import PlanRejected
+from reconcile.decisions import decide
+from reconcile.decisions.refusals import PlanRejected
 from reconcile.findings.identity import record_of
 from reconcile.findings.record_names import RecordIds, untyped
 from reconcile.findings.shown import Finding
 from reconcile.store import Store
 from reconcile.store import findings as stored_findings
-from reconcile.tracking import decide
 from reconcile.tracking.remember import RuleOutcome
 from reconcile.tracking.renaming import Renaming, rename
 from rules.values import Type, Value

@@ -13,12 +13,12 @@ import sqlalchemy as sa
 
 from notifications.base import FailureNotice, GroupNotice, Notice, Ours, RuleNotice
 from reconcile.audit import log, proof
+from reconcile.decisions import decide
 from reconcile.findings.identity import record_of
 from reconcile.findings.results import RuleFailure, RunSummary, outcome_of, to_json
 from reconcile.findings.states import State
 from reconcile.messages import outbox
 from reconcile.store import Store, audit_log, erasing, runs, tables
-from reconcile.tracking import decide
 from reconcile.upkeep import backup, erasure, restore
 from reconcile.upkeep.erasure import ErasureRequest, ErasureWaits
 from rules.groups.group import Nearby

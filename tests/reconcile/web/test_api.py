@@ -15,7 +15,7 @@ from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from reconcile.audit import log
-from reconcile.deciding import once
+from reconcile.decisions import once
 from reconcile.people import tokens, users
 from reconcile.store import keyed_requests, tables
 from tests.support.web import PII, Browser, Page, Site, cheap_hashes, site_of

@@ -11,11 +11,11 @@ import pytest
 import sqlalchemy as sa
 
 from reconcile.audit import log
+from reconcile.decisions import decide
 from reconcile.findings.states import PlanState
 from reconcile.people import tokens
 from reconcile.store import slots, tables
 from reconcile.store import users as stored_users
-from reconcile.tracking import decide
 from tests.support.web import PASSWORD, PII, Site, cheap_hashes, site_of
 from tests.support.world import Kept, World
 

@@ -23,7 +23,7 @@ from connectors.target import Cell
 from reconcile import config
 from reconcile.app import Application
 from reconcile.audit import log
-from reconcile.cleaning.decisions import Decisions
+from reconcile.decisions.service import Decisions
 from reconcile.errors import Refused, Wrong
 from reconcile.findings.plan import Plan
 from reconcile.findings.results import Outcome

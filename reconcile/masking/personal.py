@@ -22,7 +22,7 @@ _IDENTIFYING = 3
 
 
 @dataclass(frozen=True)
-class Hidden:
+class Masking:
     """The columns of a dataset whose values are masked; None: all of them. `id` are the columns that identify records.
 
     `span` is the column of a rule's window, `amount` the column of the money at risk. `texts` are masked values: a
@@ -37,12 +37,12 @@ class Hidden:
     amount: str | None = None
     texts: frozenset[str] = frozenset()
     key: frozenset[str] = frozenset()
-    others: Mapping[str, Hidden] | None = None
+    others: Mapping[str, Masking] | None = None
     shown: frozenset[str] | None = None
     """The only columns that are shown, where a query of the rule may compute any other one of personal data."""
 
     @classmethod
-    def of(cls, project: Project, dataset: str, rule: str, show: Collection[str] = ()) -> Hidden:
+    def of(cls, project: Project, dataset: str, rule: str, show: Collection[str] = ()) -> Masking:
         """Return the masked columns of a rule's findings, without those in `show`.
 
         For a dataset that is no longer in the configuration all columns are masked: its `pii` is unknown.
@@ -55,7 +55,7 @@ class Hidden:
         key = frozenset[str]().union(*(side.columns or () for side in others.values()))
         return replace(own, span=span, key=key, others=others)
 
-    def also(self, second: Hidden) -> Hidden:
+    def also(self, second: Masking) -> Masking:
         """Return the second masking, which then also masks all that this one does."""
         mine, others = self.others or {}, dict(second.others or {})
         others |= {name: side.also(others[name]) if name in others else side for name, side in mine.items()}
@@ -63,7 +63,7 @@ class Hidden:
         joined = None if self.others is None and second.others is None else others
         return replace(second, columns=columns, key=self.key | second.key, others=joined)
 
-    def side(self, dataset: str | None) -> Hidden:
+    def side(self, dataset: str | None) -> Masking:
         """Return what is masked of a record of this dataset; None is the rule's first one."""
         if dataset is None or self.others is None:
             return self
@@ -105,7 +105,7 @@ class Hidden:
         columns = (column, *re.findall(r"\w+", column))
         return MASK if value is not None and any(map(self.hides, columns)) else public(value)
 
-    def with_values_of(self, rows: Iterable[Mapping[str, str]]) -> Hidden:
+    def with_values_of(self, rows: Iterable[Mapping[str, str]]) -> Masking:
         """Mask the personal values of these rows wherever they appear in a text or a record's name."""
         values = (text for row in rows for column, text in row.items() if self.hides(column))
         return replace(self, texts=frozenset(text for text in values if len(text) >= _IDENTIFYING))
@@ -184,17 +184,17 @@ class Hidden:
         return {name: self.value(name, public(value)) for name, value in member.values.items()}
 
 
-_EVERYTHING = Hidden(None)
+_EVERYTHING = Masking(None)
 
 
-def _of_dataset(project: Project, dataset: str, rule: Rule | None, show: Collection[str]) -> Hidden:
+def _of_dataset(project: Project, dataset: str, rule: Rule | None, show: Collection[str]) -> Masking:
     settings = project.datasets.get(dataset)
     if settings is None:
         return _EVERYTHING
     columns = frozenset(settings.pii) - frozenset(show)
     shown_as = () if rule is None else rule.shown_as(dataset, columns)
     amount = settings.money.amount if settings.money else None
-    return Hidden(columns.union(shown_as), settings.id, amount=amount, shown=_shown(project, rule, show))
+    return Masking(columns.union(shown_as), settings.id, amount=amount, shown=_shown(project, rule, show))
 
 
 def _shown(project: Project, rule: Rule | None, show: Collection[str]) -> frozenset[str] | None:

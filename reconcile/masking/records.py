@@ -15,7 +15,7 @@ from reconcile.config.settings import DatasetConfig, Project
 from reconcile.documents import JsonObject
 from reconcile.findings.identity import is_erased, public
 from reconcile.findings.shown import Finding, Foreseen, Named
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from rules.kinds.base import Rule
 from rules.normalise.times import PERIODS, day
 from rules.values import Value, canonical
@@ -80,7 +80,7 @@ def is_configured(project: Project, finding: Finding | Foreseen) -> bool:
     return any((dataset := project.datasets.get(name)) and dataset.display for name in names)
 
 
-def side_by_side(project: Project, finding: Finding | Foreseen, hidden: Hidden) -> SideBySide:
+def side_by_side(project: Project, finding: Finding | Foreseen, hidden: Masking) -> SideBySide:
     """Return the records of a finding, or of one that a dry run foresees, as they may be shown."""
     layout = _Layout(project, finding, hidden)
     values = [layout.values(role, member) for role, member in layout.members]
@@ -92,7 +92,7 @@ def side_by_side(project: Project, finding: Finding | Foreseen, hidden: Hidden) 
     return SideBySide(tuple(fields), records)
 
 
-def displayed(project: Project, finding: Finding, hidden: Hidden) -> tuple[RecordNotice, ...]:
+def displayed(project: Project, finding: Finding, hidden: Masking) -> tuple[RecordNotice, ...]:
     """Return the first records of each role with the values of `display` for a message; none without `display`."""
     if not is_configured(project, finding):
         return ()
@@ -129,7 +129,7 @@ def _record_json(record: RecordView, fields: Sequence[str]) -> JsonObject:
 class _Layout:
     project: Project
     finding: Finding | Foreseen
-    hidden: Hidden
+    hidden: Masking
 
     @cached_property
     def members(self) -> Sequence[tuple[str, Named]]:
@@ -177,7 +177,7 @@ class _Layout:
             dataset = member.dataset or self.finding.dataset
             yield RecordView(role, name, dataset, tuple(side.record(member.id)), self._link(member), cells)
 
-    def _cell(self, side: Hidden, column: str, value: Value, first: Value) -> CellView:
+    def _cell(self, side: Masking, column: str, value: Value, first: Value) -> CellView:
         shown = side.value(column, public(value))
         text = local(shown, value, self.project.timezone)
         return CellView(shown, "" if text is None else str(text), canonical(value) != canonical(first))

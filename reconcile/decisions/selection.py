@@ -9,26 +9,25 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from notifications.wording.words import plural
-from reconcile.deciding.decisions import Wish
-from reconcile.deciding.terms import matching
+from reconcile.decisions.conditions import matching
+from reconcile.decisions.offered import states_for
+from reconcile.decisions.proposing import Proposing
+from reconcile.decisions.request import DecisionRequest
 from reconcile.errors import Refused, Wrong
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import SETTLED, State
 from reconcile.store import Transaction, finding_states
 from reconcile.store.findings import FindingFilter, each, get
 from reconcile.store.plans import standing
-from reconcile.views.decisions import possible
 from rules.models import Severity
-
-if TYPE_CHECKING:
-    from reconcile.app import Application
 
 MOST_UNCONFIRMED = 20
 """Findings that are decided at once without their number."""
 _LARGEST_FILE = 200_000_000
+_OF_PLANS = ("approve", "reject")
+_OF_CLEANING = (*_OF_PLANS, "undo", "retry")
+"""Decisions that check the plan, or what was executed, instead of the finding's version."""
 
 
 class NumberNotConfirmed(Refused):
@@ -73,54 +72,49 @@ class Selection:
         return sum(map(bool, (self.ids, self.is_filtered, self.plan_file)))
 
 
-def selected(application: Application, decision: str, selection: Selection, confirmed: int | None = None) -> list[Wish]:
-    """Return a wish for each selected finding, the worst first, or in the order of the ids.
+def selected(
+    decisions: Proposing, decision: str, selection: Selection, confirmed: int | None = None
+) -> list[DecisionRequest]:
+    """Return a request for each selected finding, the worst first, or in the order of the ids.
 
-    Raises NumberNotConfirmed, PlanFileRefused, NameUnknown, ConditionRefused, a FindingError, StoreError.
+    Raises NumberNotConfirmed, PlanFileRefused, ConditionRefused, a FindingError, StoreError.
     """
-    for name in selection.rules:
-        application.require("rule", name, tuple(application.project.rules))
-    with application.memory.read() as tx:
-        wishes = {wish.finding: wish for wish in _wishes(application, tx, decision, selection)}
+    with decisions.store.read() as tx:
+        timezone = decisions.terms.project.timezone
+        requests = {request.about: request for request in _requests(tx, decision, selection, timezone)}
         if decision == "approve" and selection.plan_file is None:
-            for name in finding_states.chosen(tx, wishes):  # the person did not see this plan, which keeps another
-                wishes[name] = replace(wishes[name], plan=None)
-    number = len(wishes)
+            for name in finding_states.chosen(tx, requests):  # the person did not see this plan, which keeps another
+                requests[name] = replace(requests[name], plan=None)
+    check_number(len(requests), confirmed)
+    return list(requests.values())
+
+
+def check_number(number: int, confirmed: int | None) -> None:
+    """Raise NumberNotConfirmed unless a person confirmed so many decisions."""
     if confirmed != number and (number > MOST_UNCONFIRMED or confirmed is not None):
         raise NumberNotConfirmed(number, confirmed)
-    return list(wishes.values())
 
 
-def _wishes(application: Application, tx: Transaction, decision: str, selection: Selection) -> Iterator[Wish]:
+def _requests(tx: Transaction, decision: str, selection: Selection, timezone: str) -> Iterator[DecisionRequest]:
     if selection.plan_file is not None:
         for name, plan_hash in _planned(selection.plan_file):
-            finding = get(tx, name)
-            yield Wish(finding.id, version=finding.version, plan=plan_hash)
-    elif selection.ids:
-        for name in selection.ids:
-            yield _wish(tx, get(tx, name))
+            yield DecisionRequest(decision, get(tx, name).id, plan=plan_hash)
+        return
+    if selection.ids:
+        findings = [get(tx, name) for name in selection.ids]
     else:
         criteria = FindingFilter(tuple(selection.rules), states_for(decision), selection.severity)
-        for finding in fitting(application, tx, criteria, selection.where):
-            yield _wish(tx, finding)
+        findings = fitting(tx, criteria, selection.where, timezone)
+    for finding in findings:
+        plan = standing(tx, finding.id) if decision in _OF_PLANS else None
+        version = None if decision in _OF_CLEANING else finding.version
+        yield DecisionRequest(decision, finding.id, version=version, plan=None if plan is None else plan.plan_hash)
 
 
-def fitting(application: Application, tx: Transaction, criteria: FindingFilter, where: str | None) -> list[Finding]:
+def fitting(tx: Transaction, criteria: FindingFilter, where: str | None, timezone: str) -> list[Finding]:
     """Return the findings that fit a filter and a condition, without their records. Raises ConditionRefused."""
     findings = list(each(tx, criteria, members=False))
-    return findings if where is None else list(matching(findings, where, tx.now, application.project.timezone))
-
-
-def states_for(decision: str) -> tuple[State, ...]:
-    """Return the states of findings that a filter selects: those in which the decision changes something."""
-    left_out = {"snooze": (State.SNOOZED,), "assign": (*SETTLED, State.RESOLVED, State.CLEANED)}.get(decision, ())
-    fitting = (state for state in State if decision in possible(state.value, has_plan=True, undo=None))
-    return tuple(state for state in fitting if state not in left_out)
-
-
-def _wish(tx: Transaction, finding: Finding) -> Wish:
-    plan = standing(tx, finding.id)
-    return Wish(finding.id, version=finding.version, plan=None if plan is None else plan.plan_hash)
+    return findings if where is None else list(matching(findings, where, tx.now, timezone))
 
 
 def _planned(file: Path) -> Iterator[tuple[str, str]]:

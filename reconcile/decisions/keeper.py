@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconcile.audit import facts, log
+from reconcile.decisions.decide import check_seen
+from reconcile.decisions.refusals import FindingChanged, KeeperFixed
 from reconcile.documents import JsonObject
-from reconcile.errors import Refused
 from reconcile.findings.chosen_values import GivenValue
 from reconcile.findings.identity import member_name
 from reconcile.findings.keeper import CHOOSABLE, handle_of
@@ -19,29 +20,6 @@ from reconcile.store import Transaction, finding_states
 from reconcile.store import findings as stored_findings
 from reconcile.store import plans as stored_plans
 from reconcile.store.plans import StoredPlan
-from reconcile.tracking.decide import FindingChanged, check_seen
-
-_FIXED: Mapping[State, str] = {
-    State.APPROVED: "its plan is approved; `reconcile reject {0}` withdraws the plan",
-    State.CLEANING: "its cleaning is in progress",
-    State.PARTLY: "its cleaning is in progress",
-    State.QUARANTINED: "the outcome of its cleaning is unknown; `reconcile quarantine` shows details",
-    State.CLEANED: "it is cleaned; `reconcile undo {0}` undoes that, then `reconcile reopen {0}`",
-    State.UNDONE: "its cleaning was undone; `reconcile reopen {0}` opens it again",
-    State.HANDLED: "it was handled; `reconcile reopen {0}` opens it again",
-    State.DISMISSED: "it is dismissed; `reconcile reopen {0}` opens it again",
-    State.RESOLVED: "it is resolved",
-    State.MERGED: "its records are part of another finding",
-}
-
-
-class KeeperFixed(Refused):
-    """The state of the finding, or of its plan, allows no other keeper."""
-
-    def __init__(self, finding: Finding, state: State) -> None:
-        super().__init__(
-            f"{finding.id} cannot be given another keeper: {_FIXED[state].format(finding.id)}. Nothing was changed"
-        )
 
 
 def check(finding: Finding, seen: int | None = None) -> None:

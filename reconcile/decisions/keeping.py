@@ -12,11 +12,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
-from notifications.base import MASK
 from reconcile.cleaning.actions.base import NotPlannable, Stale
-from reconcile.cleaning.decisions import DecisionResult, Decisions, PlanRejected
 from reconcile.cleaning.planning.planner import RulePlanner
-from reconcile.errors import Refused, Wrong
+from reconcile.decisions import keeper
+from reconcile.decisions.proposing import Proposing
+from reconcile.decisions.refusals import (
+    FieldNotChosen,
+    FieldsTogether,
+    NoKeeper,
+    PlanRejected,
+    RecordsChanged,
+    RecordUnknown,
+)
+from reconcile.decisions.request import DecisionResult
 from reconcile.findings.chosen_values import GivenValue, chosen_values, proof_of, with_values
 from reconcile.findings.identity import record_of
 from reconcile.findings.keeper import handle_of, is_same, keeping, named
@@ -25,68 +33,21 @@ from reconcile.findings.plan import Plan
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import Event, State
 from reconcile.journal import effects
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from reconcile.store import Transaction
 from reconcile.store import findings as stored_findings
 from reconcile.store.plans import StoredPlan
-from reconcile.tracking import keeper, progress
+from reconcile.tracking import progress
 from reconcile.tracking.progress import Transition
 from rules.cleaning import Clean, Policy, stricter
 from rules.document.mistakes import listed
 from rules.kinds.base import Rule
 
-_MOST_NAMED = 20
 _PLANNED_BY_RUNS = (State.OPEN, State.STALE, State.AWAITING)
 
 
-class NoKeeper(Refused):
-    """The records of the finding have no keeper."""
-
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(f"The records of {finding.id} have no keeper, so none can be chosen. Nothing was changed")
-
-
-class RecordUnknown(Wrong):
-    """The finding has no such record, or several that are called so."""
-
-    def __init__(self, finding: Finding, names: Sequence[str], problem: str) -> None:
-        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-        hint = ""
-        if any(MASK in name for name in names):
-            hint = f"; `reconcile show {finding.id} --show` shows their ids"
-        super().__init__(f"{problem} Its records are {listed(names[:_MOST_NAMED])}{more}{hint}. Nothing was changed")
-
-
-class RecordsChanged(Refused):
-    """The records are no longer those that the person saw."""
-
-    def __init__(self, finding: Finding, reason: Stale) -> None:
-        super().__init__(
-            f"Nothing was changed for {finding.id}. {reason} Run its job, look at the finding again "
-            f"(`reconcile show {finding.id}`), then choose"
-        )
-
-
-class FieldNotChosen(Wrong):
-    """The rule's `clean` does not write the field."""
-
-    def __init__(self, rule: Rule, column: str) -> None:
-        fields = [name for columns in _cleaning(rule).choosable for name in columns]
-        rest = f"it merges {listed(fields)}" if fields else "`clean` merges no fields"
-        super().__init__(f"Rule `{rule.name}` does not merge `{column}`; {rest}. Nothing was changed")
-
-
-class FieldsTogether(Wrong):
-    """Fields that come from one record were chosen from several."""
-
-    def __init__(self, rule: Rule, columns: Sequence[str]) -> None:
-        super().__init__(
-            f"Rule `{rule.name}` takes {listed(columns)} from one record, so name the same one. Nothing was changed"
-        )
-
-
 def keep(
-    decisions: Decisions,
+    decisions: Proposing,
     identifier: str,
     record: Sequence[str] = (),
     values: Mapping[str, Sequence[str]] | None = None,
@@ -137,14 +98,14 @@ def _cleaning(rule: Rule) -> Clean:
     return rule.clean
 
 
-def _by(decisions: Decisions, finding: Finding, member: FindingMember) -> FindingMember:
+def _by(decisions: Proposing, finding: Finding, member: FindingMember) -> FindingMember:
     """Return the member with the name of the person, if the rule would keep another one."""
     by_rule = finding.rule_keeper or finding.keeper
     is_by_rule = by_rule is not None and is_same(member, by_rule) and not finding.handled_pairs
     return replace(member, chosen_by=None if is_by_rule else decisions.actor)
 
 
-def _member(decisions: Decisions, finding: Finding, record: Sequence[str], *, sees_personal: bool) -> FindingMember:
+def _member(decisions: Proposing, finding: Finding, record: Sequence[str], *, sees_personal: bool) -> FindingMember:
     """Return the member that the person names."""
     members = named(finding, record, decisions.store.key) if sees_personal else _as_shown(decisions, finding, record)
     if len(members) != 1:
@@ -154,9 +115,9 @@ def _member(decisions: Decisions, finding: Finding, record: Sequence[str], *, se
     return members[0]
 
 
-def _as_shown(decisions: Decisions, finding: Finding, record: Sequence[str]) -> list[FindingMember]:
+def _as_shown(decisions: Proposing, finding: Finding, record: Sequence[str]) -> list[FindingMember]:
     """Return the members with this handle, or with this id as it is shown masked: `2 / •••`."""
-    key, hidden = decisions.store.key, Hidden.of(decisions.terms.project, finding.dataset, finding.rule)
+    key, hidden = decisions.store.key, Masking.of(decisions.terms.project, finding.dataset, finding.rule)
     handles = [handle_of(key, finding.id, member) for member in finding.members]
     if len(record) == 1 and record[0] in handles:
         return [finding.members[handles.index(record[0])]]
@@ -165,15 +126,15 @@ def _as_shown(decisions: Decisions, finding: Finding, record: Sequence[str]) -> 
     return [member for member, shown in zip(finding.members, masked, strict=True) if any(shown is f for f in fitting)]
 
 
-def _names(decisions: Decisions, finding: Finding, members: Sequence[FindingMember]) -> list[str]:
-    return Hidden.of(decisions.terms.project, finding.dataset, finding.rule).names(members, finding.datasets)
+def _names(decisions: Proposing, finding: Finding, members: Sequence[FindingMember]) -> list[str]:
+    return Masking.of(decisions.terms.project, finding.dataset, finding.rule).names(members, finding.datasets)
 
 
 @dataclass(frozen=True)
 class _Choice:
     """The choice of a member of a finding as its keeper, None for the present one, and of records that give fields."""
 
-    decisions: Decisions
+    decisions: Proposing
     finding: Finding
     rule: Rule
     member: FindingMember | None

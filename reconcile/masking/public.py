@@ -16,7 +16,7 @@ from reconcile.findings.identity import is_of_content, public
 from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.results import Outcome, RuleResult, to_json
 from reconcile.findings.shown import Finding, Foreseen, Named
-from reconcile.messages.personal import Hidden
+from reconcile.masking.personal import Masking
 from rules.groups.group import Difference, Nearby
 from rules.pairs.evidence import Link
 from rules.values import Value
@@ -25,7 +25,7 @@ Roles = Sequence[tuple[str, Named]]
 _SIDES = ("left", "right")
 
 
-def outcome_json(outcome: Outcome, hidden: Hidden) -> JsonObject:
+def outcome_json(outcome: Outcome, hidden: Masking) -> JsonObject:
     """Return a rule's part of a report; its sums are masked if its amounts are."""
     shown = to_json(outcome)
     if not isinstance(outcome, RuleResult):
@@ -36,7 +36,7 @@ def outcome_json(outcome: Outcome, hidden: Hidden) -> JsonObject:
     return shown
 
 
-def foreseen_json(finding: Foreseen, hidden: Hidden) -> JsonObject:
+def foreseen_json(finding: Foreseen, hidden: Masking) -> JsonObject:
     """Return a finding of a dry run."""
     group = finding.group
     shown = {
@@ -56,7 +56,7 @@ def foreseen_json(finding: Foreseen, hidden: Hidden) -> JsonObject:
     return shown | _comparison(group.differences, group.reason, finding.datasets, hidden)
 
 
-def finding_json(finding: Finding, hidden: Hidden) -> JsonObject:
+def finding_json(finding: Finding, hidden: Masking) -> JsonObject:
     roles = [(member.role, member) for member in finding.members]
     required: JsonObject = {
         "id": finding.id,
@@ -79,7 +79,7 @@ def finding_json(finding: Finding, hidden: Hidden) -> JsonObject:
     return required | {name: value for name, value in optional.items() if value is not None}
 
 
-def _optional(finding: Finding, hidden: Hidden) -> Iterator[tuple[str, Any]]:
+def _optional(finding: Finding, hidden: Masking) -> Iterator[tuple[str, Any]]:
     """Yield the fields of which only those with a value are shown."""
     span = finding.span or ()
     yield "span", [hidden.of_key(hidden.span, public(value), finding.datasets) for value in span] or None
@@ -111,7 +111,7 @@ def _link(link: Link) -> JsonObject:
     return shown | {name: value for name, value in evidence.items() if value is not None}
 
 
-def chosen_values(finding: Finding, hidden: Hidden) -> list[JsonObject]:
+def chosen_values(finding: Finding, hidden: Masking) -> list[JsonObject]:
     """Return the columns whose value a person chose, by the record that gives it and the person."""
     return [
         {"columns": columns, "record": hidden.side(member.dataset).record(member.id), "by": by}
@@ -119,7 +119,7 @@ def chosen_values(finding: Finding, hidden: Hidden) -> list[JsonObject]:
     ]
 
 
-def _group(roles: Roles, dataset: str, form: str, hidden: Hidden) -> JsonObject:
+def _group(roles: Roles, dataset: str, form: str, hidden: Masking) -> JsonObject:
     """Return the form and the records: keeper and surplus, or those of each role with their dataset, both sides of a
     comparison."""
     by_role: dict[str, list[Named]] = {}
@@ -141,7 +141,7 @@ def _group(roles: Roles, dataset: str, form: str, hidden: Hidden) -> JsonObject:
     return shown
 
 
-def _record(member: Named, dataset: str, hidden: Hidden) -> JsonObject:
+def _record(member: Named, dataset: str, hidden: Masking) -> JsonObject:
     """Return a record with its dataset, and its place or its values if it has no id."""
     side = hidden.side(member.dataset)
     shown = {"dataset": member.dataset or dataset, "id": side.record(member.id)}
@@ -150,14 +150,14 @@ def _record(member: Named, dataset: str, hidden: Hidden) -> JsonObject:
     return shown | ({"values": side.values(member)} if is_of_content(member.id) else {})
 
 
-def _records(members: Sequence[Named], finding: Finding, hidden: Hidden) -> list[Any]:
+def _records(members: Sequence[Named], finding: Finding, hidden: Masking) -> list[Any]:
     if len(finding.datasets) > 1:
         return [_record(member, finding.dataset, hidden) for member in members]
     return [hidden.side(member.dataset).record(member.id) for member in members]
 
 
 def _sums(
-    key: Mapping[str, Value], datasets: Sequence[str], records: int, money: Mapping[str, Decimal], hidden: Hidden
+    key: Mapping[str, Value], datasets: Sequence[str], records: int, money: Mapping[str, Decimal], hidden: Masking
 ) -> JsonObject:
     return {
         "key": {column: hidden.of_key(column, public(value), datasets) for column, value in key.items()},
@@ -167,7 +167,7 @@ def _sums(
 
 
 def _comparison(
-    differences: Sequence[Difference], reason: str | None, datasets: Sequence[str], hidden: Hidden
+    differences: Sequence[Difference], reason: str | None, datasets: Sequence[str], hidden: Masking
 ) -> JsonObject:
     """Return the fields that differ, and why the form; empty without both."""
     shown: JsonObject = {"form_reason": reason} if reason else {}
@@ -177,7 +177,7 @@ def _comparison(
     return shown
 
 
-def _nearby(nearest: Sequence[Nearby], records: int, datasets: Sequence[str], hidden: Hidden) -> JsonObject:
+def _nearby(nearest: Sequence[Nearby], records: int, datasets: Sequence[str], hidden: Masking) -> JsonObject:
     """Return the records near a group that its window left out, the nearest first; empty if there are none."""
     if not nearest:
         return {}
@@ -188,7 +188,7 @@ def _nearby(nearest: Sequence[Nearby], records: int, datasets: Sequence[str], hi
     return {"nearby": {"records": records, **shown, **_places(nearest, hidden)}}
 
 
-def _places(members: Sequence[Named], hidden: Hidden) -> JsonObject:
+def _places(members: Sequence[Named], hidden: Masking) -> JsonObject:
     """Return file and row of records without an id, else their values; empty if the records have ids."""
     if not members or not all(is_of_content(member.id) for member in members):
         return {}

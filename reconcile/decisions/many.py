@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from connectors.errors import ConnectorError
 from notifications.wording.words import plural
-from reconcile.deciding.decisions import Answer, Wish
+from reconcile.decisions.request import DecisionRequest, DecisionResult
 from reconcile.errors import Failed, Refused, Wrong
 
 _STATUSES = {"decided": "decided", "unchanged": "unchanged", "not_done": "not done"}
 _NAMED = 5
 """The most findings of an outcome that are named."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of one decision: `decided`, `unchanged`, or `not_done` with the reason as its sentence.
-
-    `became` is what the finding is now, like "dismissed".
-    """
-
-    finding: str
-    status: str
-    sentence: str
-    became: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,14 +27,14 @@ class OutcomeGroup:
 
 
 @dataclass(frozen=True)
-class Outcomes:
-    """What became of many decisions."""
+class DecisionResults:
+    """The results of many decisions."""
 
-    each: tuple[Outcome, ...]
+    each: tuple[DecisionResult, ...]
 
     @property
-    def not_done(self) -> tuple[Outcome, ...]:
-        return tuple(outcome for outcome in self.each if outcome.status == "not_done")
+    def not_done(self) -> tuple[DecisionResult, ...]:
+        return tuple(result for result in self.each if result.status == "not_done")
 
     @property
     def summary(self) -> str:
@@ -60,10 +47,10 @@ class Outcomes:
     def groups(self) -> list[OutcomeGroup]:
         """The findings that were decided, by what they are now, then those that were so before."""
         by_outcome: dict[str, list[str]] = {}
-        for outcome in sorted(self.each, key=lambda outcome: outcome.status):
-            if outcome.status != "not_done":
-                became = outcome.became if outcome.status == "decided" else "unchanged"
-                by_outcome.setdefault(became, []).append(outcome.finding)
+        for result in sorted(self.each, key=lambda result: result.status):
+            if result.status != "not_done":
+                became = result.became if result.status == "decided" else "unchanged"
+                by_outcome.setdefault(became, []).append(result.finding or "")
         return [
             OutcomeGroup(
                 f"{plural(len(names), 'finding', 'findings')} {became}", tuple(names[:_NAMED]), len(names[_NAMED:])
@@ -73,21 +60,20 @@ class Outcomes:
 
     @property
     def _counts(self) -> dict[str, int]:
-        return {status: sum(outcome.status == status for outcome in self.each) for status in _STATUSES}
+        return {status: sum(result.status == status for result in self.each) for status in _STATUSES}
 
     def to_json(self) -> dict[str, Any]:
-        named = [{name: getattr(outcome, name) for name in ("finding", "status", "sentence")} for outcome in self.each]
+        named = [{name: getattr(result, name) for name in ("finding", "status", "sentence")} for result in self.each]
         return self._counts | {"findings": named}
 
 
-def decide_each(wishes: Iterable[Wish], act: Callable[[Wish], Answer]) -> Iterator[Outcome]:
+def decide_each(
+    requests: Iterable[DecisionRequest], act: Callable[[DecisionRequest], DecisionResult]
+) -> Iterator[DecisionResult]:
     """Carry out the decisions one after the other; `act` raises for one that is refused or fails."""
-    return (_outcome(wish, act) for wish in wishes)
-
-
-def _outcome(wish: Wish, act: Callable[[Wish], Answer]) -> Outcome:
-    try:
-        answer = act(wish)
-    except (Wrong, Refused, Failed, ConnectorError) as error:
-        return Outcome(wish.finding, "not_done", str(error))
-    return Outcome(wish.finding, "decided" if answer.changed else "unchanged", answer.sentence, answer.became)
+    for request in requests:
+        try:
+            result = act(request)
+        except (Wrong, Refused, Failed, ConnectorError) as error:
+            result = DecisionResult(str(error), ok=False)
+        yield replace(result, finding=request.finding)
