@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Protocol
+from typing import Any, Protocol
+
+import sqlalchemy as sa
 
 from rules.engines.base import Relation
-from rules.engines.compile import Columns
+from rules.engines.compile import Columns, Compiler
+from rules.expressions import BoundExpression
 from rules.groups.recognised import Recognition
-from rules.groups.spans import MaximumDistance
+from rules.groups.spans import Consecutive, MaximumDistance, Overlap
 from rules.models import Keep, KeyPart
 from rules.pairs.evidence import JudgedPairs
 from rules.pairs.record import DifferentPairs, Record
@@ -143,3 +146,58 @@ class ChangingSettings(DatasetSettings, Protocol):
 
     def takes_part(self, row: Mapping[str, Value], slot: dt.datetime) -> bool:
         """Return True if a record meets the conditions and has a place in the order; its key may still be empty."""
+
+
+class SpanSettings(KeySettings, Protocol):
+    """The settings of a rule that asks an engine for records with equal keys, and which of them are near."""
+
+    @property
+    def joins(self) -> bool:
+        """True if several keys join records."""
+
+    @property
+    def gap(self) -> MaximumDistance | None:
+        """The largest distance between neighbours in a group."""
+
+    @property
+    def overlap(self) -> Overlap | None:
+        """The period in which records of a group overlap."""
+
+    @property
+    def consecutive(self) -> Consecutive | None:
+        """The order in which records of a group are neighbours."""
+
+    @property
+    def span_columns(self) -> Sequence[str]:
+        """The columns of `gap`, `window`, `overlap` or `consecutive`; the first orders."""
+
+    @property
+    def differing(self) -> str | None:
+        """A column of which every group has two or more different values, if the rule asks for that."""
+
+
+class AskedSettings(SpanSettings, DatasetSettings, Protocol):
+    """The settings of a rule over one dataset, as far as an engine is asked about them."""
+
+    @property
+    def filters(self) -> Mapping[str, BoundExpression]:
+        """The filters of the dataset and of the rule, by the names that their results have in statements."""
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns to read."""
+
+    @property
+    def plain(self) -> tuple[str, ...]:
+        """Columns of the key that are equal as they are written in records of one key."""
+
+    @property
+    def position(self) -> str:
+        """The name of the answer's column for positions in the order of `consecutive`."""
+
+    @property
+    def place_reasons(self) -> Sequence[tuple[str, str]]:
+        """The reasons why a record with a key takes no part, each with its column, in the order of checking."""
+
+    def ids(self, compiler: Compiler) -> sa.Select[Any]:
+        """Select the ids of all records of the dataset."""

@@ -18,7 +18,7 @@ from rules.engines.compile import Uses, part_exactness, unused
 from rules.expressions import BoundGroup, parse_group
 from rules.groups import splitting, survivorship
 from rules.groups.recognised import Recognition
-from rules.groups.spans import MaximumDistance
+from rules.groups.spans import Consecutive, MaximumDistance, Overlap
 from rules.kinds.duplicates import barren
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.models import Keep, KeyPart
@@ -117,8 +117,28 @@ class Criteria(ABC):
         return self.rule.repeats
 
     @property
+    def gap(self) -> MaximumDistance | None:
+        return self.rule.gap
+
+    @property
     def window(self) -> MaximumDistance | None:
         return self.rule.window
+
+    @property
+    def overlap(self) -> Overlap | None:
+        return self.rule.overlap
+
+    @property
+    def consecutive(self) -> Consecutive | None:
+        return self.rule.consecutive
+
+    @property
+    def differing(self) -> str | None:
+        return self.rule.differing
+
+    @property
+    def place_reasons(self) -> tuple[tuple[str, str], ...]:
+        return self.rule.place_reasons
 
     @property
     def recognition(self) -> Recognition | None:

@@ -16,18 +16,19 @@ from rules.engines import embedded, pushdown
 from rules.engines.base import Pushed, RecordCounts, Records, Relation, Stop, Streamed
 from rules.engines.compile import Compiler
 from rules.engines.embedded import Embedded
+from rules.groups import consecutive
 from rules.groups.dataset import DatasetGrouping
 from rules.groups.detection import Detection
 from rules.groups.group import Group
 from rules.groups.incremental import detect as detect_changed
 from rules.groups.joining import Joining, grouped
+from rules.groups.question import marked, marked_keys, question, scanned, skipped, taking_part
 from rules.groups.sample import Sample
 from rules.groups.scope import Changed, KnownGroups
 from rules.groups.share import ShareLimit
-from rules.kinds.duplicates import consecutive, incremental, words
+from rules.kinds.duplicates import incremental, words
 from rules.kinds.duplicates.bound import BoundRule, bind
 from rules.kinds.duplicates.model import DuplicatesRule
-from rules.kinds.duplicates.question import marked, marked_keys, question, scanned, skipped, taking_part
 from rules.models import Keep
 
 

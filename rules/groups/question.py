@@ -1,4 +1,4 @@
-"""Compile a rule to one question for an engine in its dialect, and put the counts of its answer in words."""
+"""Equal keys of one dataset as one question for an engine in its dialect, and the counts of its answer in words."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import sqlalchemy as sa
 from rules.engines.base import Key, Near, RecordCounts, Repeats, Skipped
 from rules.engines.compile import Compiler, unused
 from rules.engines.pushdown import Marked, mark
-from rules.kinds.duplicates import consecutive
-from rules.kinds.duplicates.bound import BoundRule
-from rules.kinds.duplicates.model import DuplicatesRule
+from rules.groups import consecutive
+from rules.groups.settings import AskedSettings, SpanSettings
 from rules.values import Type
 
 PLACES = ("place", "second_place")
@@ -22,42 +21,42 @@ OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, _FIRST_PART = 1, 2, 3, 4, 
 
 
 def question(
-    bound: BoundRule, table: sa.FromClause, dialect: str, slot: dt.datetime, ascii_only: tuple[str, ...] = ()
+    bound: AskedSettings, table: sa.FromClause, dialect: str, slot: dt.datetime, ascii_only: tuple[str, ...] = ()
 ) -> Repeats:
     """Compile the rule for one dialect; with `ascii_only`, only for records whose named columns are ASCII."""
-    rule, relation = bound.rule, bound.relation
+    relation = bound.relation
     compiler = Compiler(bound.columns, table, dialect, slot, relation.timezone)
     keyed, c = computed_columns(bound, compiler, ascii_only)
     return Repeats(
         keyed=keyed,
-        columns=(*bound.needed, bound.position) if rule.consecutive else bound.needed,
+        columns=(*bound.needed, bound.position) if bound.consecutive else bound.needed,
         key=tuple(c[f"key_{n}"] for n in bound.equal_parts),
         takes_part=takes_part(bound, c),
         state=state(bound, c),
-        minimum=2 if bound.joins else rule.minimum,
+        minimum=2 if bound.joins else bound.minimum,
         id=relation.id if set(relation.id).isdisjoint(relation.derived) else (),
         ids=bound.ids(compiler) if relation.id else None,
         outside=(OUTSIDE, OUTSIDE_UNKNOWN) if relation.where is not None else (),
-        near=near(rule, compiler, c),
+        near=near(bound, compiler, c),
         differ=None if bound.joins else c.get("differing"),
         keys=_keys(bound, c) if bound.joins else (),
         # MariaDB compares the beginning of a long text, so other texts would count too.
-        most=rule.max_shared if bound.joins and dialect not in ("mysql", "mariadb") else None,
+        most=bound.max_shared if bound.joins and dialect not in ("mysql", "mariadb") else None,
         plain=bound.plain,
         # Without the others, records would have other positions.
-        over=None if rule.consecutive else lambda narrowed: question(bound, narrowed, dialect, slot, ascii_only),
+        over=None if bound.consecutive else lambda narrowed: question(bound, narrowed, dialect, slot, ascii_only),
         python=compiler.python,
     )
 
 
 def computed_columns(
-    bound: BoundRule, compiler: Compiler, ascii_only: tuple[str, ...] = ()
+    bound: AskedSettings, compiler: Compiler, ascii_only: tuple[str, ...] = ()
 ) -> tuple[sa.Subquery, dict[str, sa.ColumnElement[Any]]]:
     """Select the records with everything that is computed for each, and return those columns by what they hold."""
-    table, rule = compiler.table, bound.rule
+    table = compiler.table
     computed = _computed(bound, compiler)
-    if rule.differing and bound.columns.schema[rule.differing].type not in (Type.BOOLEAN, Type.BYTES):
-        computed["differing"] = compiler.whole(rule.differing)
+    if bound.differing and bound.columns.schema[bound.differing].type not in (Type.BOOLEAN, Type.BYTES):
+        computed["differing"] = compiler.whole(bound.differing)
     names = unused(computed, (*bound.needed, bound.position))
     read = sa.select(
         *(table.c[name] for name in bound.needed), *(column.label(names[name]) for name, column in computed.items())
@@ -71,7 +70,7 @@ def computed_columns(
 
 
 def marked(
-    bound: BoundRule, table: sa.FromClause, dialect: str, slot: dt.datetime, guard: tuple[str, ...]
+    bound: AskedSettings, table: sa.FromClause, dialect: str, slot: dt.datetime, guard: tuple[str, ...]
 ) -> Marked | None:
     """Compile the rule to marks, for records whose `guard` columns are ASCII; None if marks are not possible."""
     if dialect != "postgresql" or bound.joins:
@@ -94,7 +93,7 @@ def marked(
     return Marked(table, mark(in_part, [hashed for hashed in hashes if hashed is not None], others, reason))
 
 
-def marked_keys(bound: BoundRule, table: sa.FromClause, dialect: str, slot: dt.datetime) -> tuple[Marked, ...]:
+def marked_keys(bound: AskedSettings, table: sa.FromClause, dialect: str, slot: dt.datetime) -> tuple[Marked, ...]:
     """Compile the marks of each of several keys; none if they are not possible."""
     if dialect != "postgresql" or not bound.joins:
         return ()
@@ -109,14 +108,14 @@ def marked_keys(bound: BoundRule, table: sa.FromClause, dialect: str, slot: dt.d
     return tuple(marks)
 
 
-def _hash(bound: BoundRule, compiler: Compiler, n: int) -> sa.ColumnElement[int] | None:
+def _hash(bound: AskedSettings, compiler: Compiler, n: int) -> sa.ColumnElement[int] | None:
     """Hash one part of the key; null if a null excludes the record. Seeded, so that equal parts do not cancel out."""
     part = bound.parts[n]
     hashed = compiler.hashed(part, n + 1)
     return hashed if hashed is None or not bound.matches_null(part) else sa.func.coalesce(hashed, _number(n))
 
 
-def _computed(bound: BoundRule, compiler: Compiler) -> dict[str, sa.ColumnElement[Any]]:
+def _computed(bound: AskedSettings, compiler: Compiler) -> dict[str, sa.ColumnElement[Any]]:
     """Expressions computed for every record: its key, the result of each condition, and its place."""
     computed: dict[str, sa.ColumnElement[Any]] = {}
     for n, part in enumerate(bound.parts):
@@ -124,17 +123,17 @@ def _computed(bound: BoundRule, compiler: Compiler) -> dict[str, sa.ColumnElemen
             computed[f"given_{n}"] = compiler.column(part.column)
         computed[f"key_{n}"] = compiler.key(part)
     computed |= {name: compiler.condition(condition) for name, condition in bound.filters.items()}
-    if bound.rule.repeats is not None:
-        computed["numbered_in"] = compiler.whole(bound.rule.repeats)
-    if bound.rule.consecutive is not None:
+    if bound.repeats is not None:
+        computed["numbered_in"] = compiler.whole(bound.repeats)
+    if bound.consecutive is not None:
         computed |= {f"id_{n}": compiler.whole(name) for n, name in enumerate(bound.relation.id)}
     return computed | {name: compiler.place(column) for name, column in zip(PLACES, bound.span_columns, strict=False)}
 
 
-def _has_place(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> Iterator[sa.ColumnElement[bool]]:
+def _has_place(bound: AskedSettings, c: Mapping[str, sa.ColumnElement[Any]]) -> Iterator[sa.ColumnElement[bool]]:
     """Yield the conditions that `gap`, `window`, `overlap` or `repeats` has for a record, in the order of the rule's
     `place_reasons`."""
-    overlap = bound.rule.overlap
+    overlap = bound.overlap
     if overlap is None:
         yield from (c[name].is_not(None) for name in (*PLACES, "numbered_in") if name in c)
         return
@@ -144,19 +143,19 @@ def _has_place(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> Iter
     yield sa.or_(end.is_(None), begin <= end if overlap.includes_ends(are_instants=are_instants) else begin < end)
 
 
-def near(rule: DuplicatesRule, compiler: Compiler, c: Mapping[str, sa.ColumnElement[Any]]) -> Near | None:
+def near(settings: SpanSettings, compiler: Compiler, c: Mapping[str, sa.ColumnElement[Any]]) -> Near | None:
     """Return which records of a key are near each other by `gap`, `window`, `overlap` or `consecutive`, if the rule has
     one of them."""
-    if rule.consecutive is not None:
+    if settings.consecutive is not None:
         return Near(c[POSITION], lambda earlier, later: later - earlier <= _number(1))
-    if rule.overlap is not None:
+    if settings.overlap is not None:
         return Near(c["place"], lambda reach, begin: begin <= reach, c["second_place"])
-    span = rule.gap or rule.window
+    span = settings.gap or settings.window
     return None if span is None else Near(c["place"], compiler.within(span.column, span.by))
 
 
 def _keyed(
-    bound: BoundRule, compiler: Compiler, computed: sa.Subquery, names: Mapping[str, str]
+    bound: AskedSettings, compiler: Compiler, computed: sa.Subquery, names: Mapping[str, str]
 ) -> tuple[sa.Subquery, dict[str, sa.ColumnElement[Any]]]:
     """Select the records with comparable keys; a second step, so that no SQL is written twice."""
     columns: list[sa.ColumnElement[Any]] = [computed.c[name] for name in bound.needed]
@@ -168,15 +167,15 @@ def _keyed(
         columns.append(column.label(label))
     keyed = sa.select(*columns).subquery("keyed")
     c = _by_content(bound, compiler, keyed, names)
-    if bound.rule.consecutive is None:
+    if bound.consecutive is None:
         return keyed, c
-    position = consecutive.position(bound, bound.rule.consecutive, keyed, c, takes_part(bound, c))
+    position = consecutive.position(bound, bound.consecutive, keyed, c, takes_part(bound, c))
     in_order = sa.select(*keyed.c, position.label(bound.position)).subquery("in_order")
     return in_order, _by_content(bound, compiler, in_order, names) | {POSITION: in_order.c[bound.position]}
 
 
 def _by_content(
-    bound: BoundRule, compiler: Compiler, keyed: sa.Subquery, names: Mapping[str, str]
+    bound: AskedSettings, compiler: Compiler, keyed: sa.Subquery, names: Mapping[str, str]
 ) -> dict[str, sa.ColumnElement[Any]]:
     """Return the columns by what they hold, among them each value of the key as it was given."""
     c: dict[str, sa.ColumnElement[Any]] = {name: keyed.c[label] for name, label in names.items()}
@@ -186,7 +185,7 @@ def _by_content(
     return c
 
 
-def _keys(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> tuple[Key, ...]:
+def _keys(bound: AskedSettings, c: Mapping[str, sa.ColumnElement[Any]]) -> tuple[Key, ...]:
     return tuple(
         Key(tuple(c[f"key_{n}"] for n in parts), is_complete(bound, parts, c), column)
         for parts, column in zip(bound.keys, bound.shared_columns, strict=True)
@@ -194,36 +193,36 @@ def _keys(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> tuple[Key
 
 
 def is_complete(
-    bound: BoundRule, parts: Iterable[int], c: Mapping[str, sa.ColumnElement[Any]]
+    bound: AskedSettings, parts: Iterable[int], c: Mapping[str, sa.ColumnElement[Any]]
 ) -> sa.ColumnElement[bool]:
     """Return the condition for records that one of several keys can join."""
     return sa.and_(*_required(bound, c), _has_values(bound, parts, c))
 
 
-def takes_part(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[bool]:
+def takes_part(bound: AskedSettings, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[bool]:
     """Return the condition for records whose group the rule looks for."""
     return sa.and_(*_required(bound, c), sa.or_(*(_has_values(bound, parts, c) for parts in bound.keys)))
 
 
-def _required(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> list[sa.ColumnElement[bool]]:
+def _required(bound: AskedSettings, c: Mapping[str, sa.ColumnElement[Any]]) -> list[sa.ColumnElement[bool]]:
     return [sa.true(), *(c[name] for name in ("in_dataset", "in_rule") if name in c), *_has_place(bound, c)]
 
 
 def _has_values(
-    bound: BoundRule, parts: Iterable[int], c: Mapping[str, sa.ColumnElement[Any]]
+    bound: AskedSettings, parts: Iterable[int], c: Mapping[str, sa.ColumnElement[Any]]
 ) -> sa.ColumnElement[bool]:
     values = (c[f"key_{n}"].is_not(None) for n in parts if not bound.matches_null(bound.parts[n]))
     return sa.and_(sa.true(), *values)
 
 
-def state(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[int]:
+def state(bound: AskedSettings, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[int]:
     """0, or the first reason why a record takes no part; each record counts once."""
     taking_part = (takes_part(bound, c), _number(0))  # for nearly all records no other case is evaluated
     return sa.case(taking_part, *_reasons(bound, c), else_=_number(0))
 
 
 def _reasons(
-    bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]
+    bound: AskedSettings, c: Mapping[str, sa.ColumnElement[Any]]
 ) -> list[tuple[sa.ColumnElement[bool], sa.ColumnElement[int]]]:
     """The reasons why a record takes no part, in the order of checking."""
     whens: list[tuple[sa.ColumnElement[bool], int]] = []
@@ -246,7 +245,7 @@ def _number(value: int) -> sa.ColumnElement[int]:
     return sa.literal_column(str(value), sa.Integer())
 
 
-def states(bound: BoundRule) -> int:
+def states(bound: AskedSettings) -> int:
     """Return a number that is larger than every state."""
     return _FIRST_PART + 2 * len(bound.parts) + 2
 
@@ -262,12 +261,12 @@ def taking_part(tally: RecordCounts) -> int:
     return tally.states.get(0, 0)
 
 
-def skipped(bound: BoundRule, tally: RecordCounts) -> tuple[Skipped, ...]:
+def skipped(bound: AskedSettings, tally: RecordCounts) -> tuple[Skipped, ...]:
     reasons = {
         OUTSIDE_UNKNOWN: ("where", "the dataset's condition is unknown: a value in it is null"),
         EXCLUDED_UNKNOWN: ("where", "the condition is unknown: a value in it is null"),
     }
-    for n, reason in enumerate(bound.rule.place_reasons):
+    for n, reason in enumerate(bound.place_reasons):
         reasons[_FIRST_PART + 2 * len(bound.parts) + n] = reason
     for n, part in enumerate(bound.parts):
         names = (part.column, "null"), (part.column, "empty after normalising")

@@ -1,4 +1,4 @@
-"""A rule over several datasets, compiled to one question over the table of all their records.
+"""Equal keys of several datasets as one question over the table of all their records.
 
 Each dataset's keys are computed from its own columns, in its own time zone, and only then compared.
 """
@@ -6,24 +6,54 @@ Each dataset's keys are computed from its own columns, in its own time zone, and
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 
 from rules.binding.names import DATASET
-from rules.binding.united import DIALECT, PART, Functions, all_of, part_number
-from rules.engines.base import Key, Near, RecordCounts, Repeats
+from rules.binding.united import DIALECT, PART, Functions, United, all_of, part_number
+from rules.engines.base import Key, Near, RecordCounts, Relation, Repeats
 from rules.engines.compile import Columns, Compiler, column_type, part_exactness
-from rules.kinds.duplicates import question as of_one
-from rules.kinds.duplicates.sides import SeveralBound
+from rules.groups import question as of_one
+from rules.groups.settings import AskedSettings, SpanSettings
 from rules.normalise import chain_type
-from rules.values import Column, Schema, Type
+from rules.values import Column, Schema, Type, Value
 
 
-def question(bound: SeveralBound, records: sa.FromClause, slot: dt.datetime) -> Repeats:
+class AskedSide(AskedSettings, Protocol):
+    """One of several datasets, with the settings in its own columns."""
+
+    @property
+    def relation_in_rule(self) -> Relation:
+        """The dataset with its `money` in the rule's names of columns."""
+
+    def seen(self, record: Mapping[str, Value], columns: Iterable[str]) -> dict[str, Value]:
+        """Return a record's values of these columns of the rule, null where the dataset has no such column."""
+
+
+class SeveralSettings(SpanSettings, Protocol):
+    """The settings of a rule over several datasets."""
+
+    @property
+    def sides(self) -> Sequence[AskedSide]:
+        """The datasets."""
+
+    @property
+    def united(self) -> United:
+        """The table of all records."""
+
+    @property
+    def seen(self) -> Sequence[str]:
+        """The columns of a record that decide about its group or are shown."""
+
+    def typed(self, column: str) -> Sequence[tuple[AskedSide, Type]]:
+        """Return each dataset that has this column of the rule, with its type there."""
+
+
+def question(bound: SeveralSettings, records: sa.FromClause, slot: dt.datetime) -> Repeats:
     """Compile the rule over the table of all records, or over some of them."""
     functions: Functions = {}
     united = bound.united
@@ -36,20 +66,20 @@ def question(bound: SeveralBound, records: sa.FromClause, slot: dt.datetime) -> 
         key=tuple(keyed.c[f"key_{n}"] for n in bound.equal_parts),
         takes_part=keyed.c.takes_part,
         state=keyed.c.state,
-        minimum=2 if bound.joins else bound.rule.minimum,
+        minimum=2 if bound.joins else bound.minimum,
         id=(PART, *united.ids) if united.ids else (),
         ids=all_of(ids) if ids else None,
         outside=tuple(_outside(bound)),
-        near=_near(bound, keyed, records, slot) if bound.rule.span else None,
+        near=_near(bound, keyed, records, slot) if bound.span_columns else None,
         differ=keyed.c.differing if _tells_different(bound) else None,
         keys=tuple(_keys(bound, keyed)) if bound.joins else (),
-        most=bound.rule.max_shared if bound.joins and not any(map(_has_doubles, _parts(bound))) else None,
+        most=bound.max_shared if bound.joins and not any(map(_has_doubles, _parts(bound))) else None,
         over=partial(question, bound, slot=slot),
         python=functions,
     )
 
 
-def tally_of(bound: SeveralBound, number: int, tally: RecordCounts) -> RecordCounts:
+def tally_of(bound: SeveralSettings, number: int, tally: RecordCounts) -> RecordCounts:
     """Return the states of a dataset's records, from those of all records."""
     first = _first_state(bound, number)
     states = ((state - first, records) for state, records in tally.states.items())
@@ -58,7 +88,7 @@ def tally_of(bound: SeveralBound, number: int, tally: RecordCounts) -> RecordCou
     )
 
 
-def _keyed(bound: SeveralBound, number: int, compiler: Compiler) -> sa.Select[Any]:
+def _keyed(bound: SeveralSettings, number: int, compiler: Compiler) -> sa.Select[Any]:
     """Select the records of one dataset with everything that is computed for each, comparable across datasets."""
     side = bound.sides[number]
     keyed, c = of_one.computed_columns(side, compiler)
@@ -70,19 +100,17 @@ def _keyed(bound: SeveralBound, number: int, compiler: Compiler) -> sa.Select[An
     for name, column in zip(of_one.PLACES, bound.span_columns, strict=False):
         computed[name] = c[name] if _alike(bound, column) else _as_double(c[name])
     if _tells_different(bound):
-        computed["differing"] = (
-            part_number(number) if bound.rule.differing == DATASET else c.get("differing", sa.null())
-        )
+        computed["differing"] = part_number(number) if bound.differing == DATASET else c.get("differing", sa.null())
     labelled = (element.label(name) for name, element in computed.items())
     return sa.select(*bound.united.row(number, keyed), *labelled)
 
 
-def _first_state(bound: SeveralBound, number: int) -> int:
+def _first_state(bound: SeveralSettings, number: int) -> int:
     """Return the number that a dataset adds to its states, so that each state tells its dataset."""
     return sum(of_one.states(side) for side in bound.sides[:number])
 
 
-def _outside(bound: SeveralBound) -> Iterator[int]:
+def _outside(bound: SeveralSettings) -> Iterator[int]:
     """Yield the states of records whose id is not checked: outside their dataset, or of a dataset without an id."""
     for number, side in enumerate(bound.sides):
         first = _first_state(bound, number)
@@ -92,7 +120,7 @@ def _outside(bound: SeveralBound) -> Iterator[int]:
             yield from (first + of_one.OUTSIDE, first + of_one.OUTSIDE_UNKNOWN)
 
 
-def _keys(bound: SeveralBound, keyed: sa.FromClause) -> Iterator[Key]:
+def _keys(bound: SeveralSettings, keyed: sa.FromClause) -> Iterator[Key]:
     for number, (parts, column) in enumerate(zip(bound.keys, bound.shared_columns, strict=True)):
         yield Key(tuple(keyed.c[f"key_{n}"] for n in parts), keyed.c[f"complete_{number}"], column)
 
@@ -105,7 +133,7 @@ class _Part:
     is_text: bool
 
 
-def _parts(bound: SeveralBound) -> Iterator[_Part]:
+def _parts(bound: SeveralSettings) -> Iterator[_Part]:
     for parts in zip(*([(side, part) for part in side.parts] for side in bound.sides), strict=True):
         types = frozenset(chain_type(side.columns.schema[part.column].type, part.steps) for side, part in parts)
         zones = ((side.columns, part, DIALECT, side.relation.timezone) for side, part in parts)
@@ -130,23 +158,23 @@ def _as_double(number: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
     return sa.cast(sa.cast(number, sa.Text()), sa.Double())
 
 
-def _alike(bound: SeveralBound, column: str) -> bool:
+def _alike(bound: SeveralSettings, column: str) -> bool:
     """Return True if a column has one type in all datasets that have it."""
     return len({type_ for _, type_ in bound.typed(column)}) == 1
 
 
-def _near(bound: SeveralBound, keyed: sa.FromClause, records: sa.FromClause, slot: dt.datetime) -> Near | None:
+def _near(bound: SeveralSettings, keyed: sa.FromClause, records: sa.FromClause, slot: dt.datetime) -> Near | None:
     columns = []
     for column in bound.span_columns:
         [(_, type_), *_] = bound.typed(column)
         columns.append(Column(column, type_ if _alike(bound, column) else Type.FLOAT))
     compiler = Compiler(Columns(Schema(tuple(columns))), records, DIALECT, slot)
-    return of_one.near(bound.rule, compiler, {name: keyed.c[name] for name in of_one.PLACES if name in keyed.c})
+    return of_one.near(bound, compiler, {name: keyed.c[name] for name in of_one.PLACES if name in keyed.c})
 
 
-def _tells_different(bound: SeveralBound) -> bool:
+def _tells_different(bound: SeveralSettings) -> bool:
     """Return True if DuckDB can leave out keys whose records do not differ in the column `differing`."""
-    differing = bound.rule.differing
+    differing = bound.differing
     if differing is None or differing == DATASET or bound.joins:
         return differing == DATASET and not bound.joins
     types = {type_ for _, type_ in bound.typed(differing)}

@@ -15,14 +15,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from rules.functions import filled
+from rules.groups.settings import AskedSettings
 from rules.groups.spans import Consecutive
-from rules.kinds.duplicates.bound import BoundRule
 from rules.pairs.record import Record
 from rules.values import PLACE, order_key, sameness
 
 
 def position(
-    bound: BoundRule,
+    bound: AskedSettings,
     setting: Consecutive,
     keyed: sa.FromClause,
     c: Mapping[str, sa.ColumnElement[Any]],
@@ -42,7 +42,7 @@ def position(
     return sa.case((in_order, number))
 
 
-def numbered(bound: BoundRule, setting: Consecutive, records: Sequence[Record]) -> Iterator[Record]:
+def numbered(bound: AskedSettings, setting: Consecutive, records: Sequence[Record]) -> Iterator[Record]:
     """Yield the records of a dataset that take part with their positions among their values."""
     partitions: dict[Hashable, list[Record]] = defaultdict(list)
     for record in records:
@@ -53,17 +53,17 @@ def numbered(bound: BoundRule, setting: Consecutive, records: Sequence[Record]) 
             yield replace(record, values={**record.values, bound.position: number})
 
 
-def _partition(bound: BoundRule, setting: Consecutive) -> list[int]:
+def _partition(bound: AskedSettings, setting: Consecutive) -> list[int]:
     """Return the positions of the parts of the key that `within` names."""
     return [n for n, part in enumerate(bound.parts) if part.column in setting.within]
 
 
-def _written(bound: BoundRule, keyed: sa.FromClause) -> Iterator[sa.ColumnElement[Any]]:
+def _written(bound: AskedSettings, keyed: sa.FromClause) -> Iterator[sa.ColumnElement[Any]]:
     """Yield the columns that order records without an id: file and row, then the others as the dataset has them."""
     for name in dict.fromkeys((*(name for name in PLACE if name in bound.needed), *bound.content)):
         column = keyed.c[name]
         yield filled(column) if isinstance(column.type, sa.Text) else column
 
 
-def _ties(bound: BoundRule, record: Record) -> tuple[Any, ...]:
+def _ties(bound: AskedSettings, record: Record) -> tuple[Any, ...]:
     return tuple(map(order_key, (*record.id, *record.key))) if bound.relation.id else record.place
