@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rules.binding import fitting, several
+from rules.binding.keyed import bound_having, of_group, shown_columns
 from rules.binding.names import DATASET, Names
 from rules.binding.several import RenamedSide
 from rules.binding.side import columns_of, money_columns, place_columns
@@ -14,17 +15,9 @@ from rules.binding.united import United
 from rules.document.mistakes import suggestion
 from rules.engines.base import Relation
 from rules.expressions import BoundGroup
+from rules.groups.criteria import Criteria
 from rules.kinds.duplicates import datasets
-from rules.kinds.duplicates.bound import (
-    BoundRule,
-    Criteria,
-    bound_having,
-    excepted,
-    filter_of,
-    misfits,
-    of_group,
-    shown_columns,
-)
+from rules.kinds.duplicates.bound import BoundRule, excepted, filter_of, misfits
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.models import KeyPart
 from rules.normalise import chain_type
@@ -40,6 +33,7 @@ class SideInRule(RenamedSide, BoundRule):
 class SeveralBound(Criteria):
     """A rule with all its datasets. `key` and `schema` hold their columns under the rule's names."""
 
+    rule: DuplicatesRule
     sides: tuple[SideInRule, ...]
     key: tuple[KeyPart, ...]
     schema: Schema

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from rules.expressions.words import condition_in_words, group_in_words, name_in_words
 from rules.groups.implausible import FEW
 from rules.groups.keeper import criteria_in_words, kept_in_words
-from rules.kinds.duplicates.bound import BoundRule, Criteria
+from rules.kinds.duplicates.bound import BoundRule
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.kinds.duplicates.reasons import distance_in_words, order_in_words
 from rules.kinds.duplicates.sides import SeveralBound
 from rules.models import KeyPart
 from rules.normalise.words import in_words
 from rules.values import PLACE
+
+AnyBound = BoundRule | SeveralBound
 
 
 def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
@@ -53,7 +55,7 @@ def _keeps_of_several(bound: SeveralBound) -> str:
     return ", then ".join(criteria)
 
 
-def _compares(bound: Criteria) -> Iterator[str]:
+def _compares(bound: AnyBound) -> Iterator[str]:
     if bound.rule.key == "all":
         yield f"all {len(bound.parts):,} columns except the id: as they are; empty values are equal"
     elif bound.joins:
@@ -63,7 +65,7 @@ def _compares(bound: Criteria) -> Iterator[str]:
         yield from (_part(bound, part) for part in bound.parts)
 
 
-def _part(bound: Criteria, part: KeyPart) -> str:
+def _part(bound: AnyBound, part: KeyPart) -> str:
     how = in_words(part.steps) or "as it is"
     empty = "; empty values are equal" if bound.matches_null(part) else ""
     if part.column in bound.rule.open_columns:
@@ -88,7 +90,7 @@ def _takes_part(bound: BoundRule) -> Iterator[str]:
         yield f"except records in which {_any(needed)} is empty"
 
 
-def _groups(bound: Criteria) -> Iterator[str]:
+def _groups(bound: AnyBound) -> Iterator[str]:
     rule = bound.rule
     if bound.joins:
         yield f"{_number(rule.minimum)} or more records that equal keys connect, directly or through other records"
@@ -113,7 +115,7 @@ def _groups(bound: Criteria) -> Iterator[str]:
         yield f"the rule fails if groups hold more than {100 * rule.max_share:g} % of the records, and over {FEW:,}"
 
 
-def _all(bound: Criteria) -> str:
+def _all(bound: AnyBound) -> str:
     return "all compared columns" if len(bound.parts) > 1 else name_in_words(bound.parts[0].column)
 
 
