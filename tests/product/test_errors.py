@@ -83,8 +83,8 @@ INTERNAL = {
         "reconcile.audit.verifier.Unreadable",
     ),
     "the solver takes another way, or the rule is refused": (
-        "rules.kinds.reconciliation.optimum.Refuted",
-        "rules.kinds.reconciliation.optimum.TooMuchWork",
+        "rules.pairs.assignment.optimum.Refuted",
+        "rules.pairs.assignment.optimum.TooMuchWork",
     ),
     "a run that would be incremental is full, and says why": ("rules.engines.scope.Unscoped",),
     "it fails a test": (

@@ -14,10 +14,10 @@ import sqlalchemy as sa
 from rules.engines.base import Unanswerable
 from rules.groups.detection import BalanceLine
 from rules.kinds.reconciliation import balance
-from rules.kinds.reconciliation.numbers import Integers
 from rules.kinds.reconciliation.outcomes import CODES, NOT_YET_DUE, Outcomes
 from rules.kinds.reconciliation.workspace import Workspace
 from rules.pairs import distances
+from rules.pairs.numbers import Integers
 from rules.values import EXACT, currency_name
 
 MATCHED = len(CODES)

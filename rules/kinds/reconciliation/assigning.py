@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from rules.engines.base import Unanswerable
-from rules.kinds.reconciliation import numbers
-from rules.kinds.reconciliation.assignment import Assignment, assign
-from rules.kinds.reconciliation.network import Candidates
-from rules.kinds.reconciliation.numbers import Amounts, Flags, Integers
-from rules.kinds.reconciliation.optimum import TooMuchWork
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Ranges, Records, Window, exact, linked_ranges, ranges, slices
 from rules.kinds.reconciliation.sides import Sides
+from rules.pairs import numbers
+from rules.pairs.assignment.assign import Assignment, assign
+from rules.pairs.assignment.network import Candidates
+from rules.pairs.assignment.optimum import TooMuchWork
+from rules.pairs.numbers import Amounts, Flags, Integers
 
 AT_ONCE = 2_000_000
 """Possible pairs in memory at the same time, unless one key has more."""

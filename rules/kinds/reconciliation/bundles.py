@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rules.kinds.reconciliation import numbers
-from rules.kinds.reconciliation.numbers import Amounts, Flags, Integers
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Records, Window, ranges
 from rules.kinds.reconciliation.sides import Field, Measure, Side, Sides
+from rules.pairs import numbers
+from rules.pairs.numbers import Amounts, Flags, Integers
 
 REPEATED = "the key repeats on both sides"
 

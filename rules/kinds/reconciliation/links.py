@@ -13,13 +13,13 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from rules.kinds.reconciliation import numbers
 from rules.kinds.reconciliation.bound import BoundRule
-from rules.kinds.reconciliation.network import components
-from rules.kinds.reconciliation.numbers import Flags, Integers
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT
 from rules.kinds.reconciliation.pairs import KeyPair
 from rules.kinds.reconciliation.texts import Finder, core
+from rules.pairs import numbers
+from rules.pairs.assignment.network import components
+from rules.pairs.numbers import Flags, Integers
 from rules.values import Value
 
 _AT_ONCE = 50_000

@@ -11,13 +11,13 @@ import pyarrow as pa
 from rules.kinds.reconciliation import assigning, bundles, searching, units
 from rules.kinds.reconciliation.accounts import Sums, summed_by_code
 from rules.kinds.reconciliation.bound import BoundRule
-from rules.kinds.reconciliation.numbers import Integers
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Window
 from rules.kinds.reconciliation.sides import Sides
 from rules.kinds.reconciliation.statements import PICKED, UNSETTLED, Select, Statements
 from rules.kinds.reconciliation.stored import LATER_KEY, PARTS, SideTable
 from rules.kinds.reconciliation.workspace import Workspace
+from rules.pairs.numbers import Integers
 
 RECORDS_OF_A_PART = 250000
 """Records of both sides that are matched at a time, if the key can be divided."""

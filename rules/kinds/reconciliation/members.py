@@ -14,11 +14,11 @@ import sqlalchemy as sa
 
 from rules.engines import answers
 from rules.groups.ids import content_digest
-from rules.kinds.reconciliation.numbers import Integers
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Members
 from rules.kinds.reconciliation.statements import Statements
 from rules.kinds.reconciliation.stored import Element, SideTable
 from rules.kinds.reconciliation.workspace import Workspace
+from rules.pairs.numbers import Integers
 from rules.values import PLACE, RecordId, Value
 
 _READ = 50_000

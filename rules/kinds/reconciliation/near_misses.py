@@ -12,15 +12,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from rules.kinds.reconciliation import matching, numbers
+from rules.kinds.reconciliation import matching
 from rules.kinds.reconciliation.bound import BoundRule
 from rules.kinds.reconciliation.links import Links, linked
-from rules.kinds.reconciliation.numbers import Amounts, Flags, Integers, Scaled
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Ranges, Records, Window, exact, linked_ranges, ranges, slices
 from rules.kinds.reconciliation.sides import Side, Sides, Within
 from rules.kinds.reconciliation.statements import KEYS, Statements
 from rules.kinds.reconciliation.workspace import Workspace
+from rules.pairs import numbers
+from rules.pairs.numbers import Amounts, Flags, Integers, Scaled
 from rules.values import Type
 
 _FAR = Window(31, 31)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rules.kinds.reconciliation.model import FORMS, Form
-from rules.kinds.reconciliation.numbers import Flags, Integers
+from rules.pairs.numbers import Flags, Integers
 
 LEFT, RIGHT = 0, 1
 NOT_YET_DUE = "not_yet_due"

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from rules.kinds.reconciliation.links import Links, bounds
-from rules.kinds.reconciliation.numbers import Amounts, Flags, Integers, combined, times
 from rules.kinds.reconciliation.outcomes import RIGHT
 from rules.kinds.reconciliation.sides import Within
+from rules.pairs.numbers import Amounts, Flags, Integers, combined, times
 
 _WIDEST = 2**62
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rules.kinds.reconciliation.bundles import Keys
-from rules.kinds.reconciliation.numbers import Integers
 from rules.kinds.reconciliation.outcomes import LEFT, Outcomes
 from rules.kinds.reconciliation.ranges import Window
 from rules.kinds.reconciliation.sides import Side, Sides
 from rules.kinds.reconciliation.subsets import Outcome, subset
+from rules.pairs.numbers import Integers
 
 NOTHING_ADDS_UP = "no records add up to it"
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from rules.kinds.reconciliation import numbers
 from rules.kinds.reconciliation.bound import BoundRule, Limits
 from rules.kinds.reconciliation.links import Links, linked
-from rules.kinds.reconciliation.numbers import Amounts, Flags, Integers, Scaled
+from rules.pairs import numbers
+from rules.pairs.numbers import Amounts, Flags, Integers, Scaled
 
 _EPOCH = dt.date(1970, 1, 1)
 

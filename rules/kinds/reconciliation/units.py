@@ -16,9 +16,9 @@ import sqlalchemy as sa
 
 from rules.engines.compile import Compiler
 from rules.kinds.reconciliation.bound import BoundRule, Held
-from rules.kinds.reconciliation.numbers import Integers
 from rules.kinds.reconciliation.stored import LATER_KEY, REASONS, Element, SideTable, is_missing
 from rules.kinds.reconciliation.workspace import Workspace
+from rules.pairs.numbers import Integers
 from rules.values import Type
 
 _UNLIKE = 100

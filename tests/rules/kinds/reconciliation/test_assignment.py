@@ -13,11 +13,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from rules.kinds.reconciliation import network, optimum
-from rules.kinds.reconciliation.assignment import Assignment, Candidates, assign
 from rules.kinds.reconciliation.balance import BalanceBroken, Sides, balance
-from rules.kinds.reconciliation.network import Amounts
 from rules.kinds.reconciliation.subsets import Outcome, Subset, subset
+from rules.pairs.assignment import network, optimum
+from rules.pairs.assignment.assign import Assignment, Candidates, assign
+from rules.pairs.assignment.network import Amounts
 from rules.values import EXACT, add
 from tests.rules.kinds.reconciliation.assignment_oracle import (
     Distance,

@@ -12,11 +12,12 @@ import pytest
 
 from rules.groups.group import Difference, Discrepancy
 from rules.kinds.base import DatasetFacts, DoesNotFit
-from rules.kinds.reconciliation import Reconciliation, assigning, optimum
+from rules.kinds.reconciliation import Reconciliation, assigning
 from rules.kinds.reconciliation.accounts import RecordsLost
 from rules.kinds.reconciliation.assigning import TooManyPairs
 from rules.kinds.reconciliation.balance import BalanceBroken
 from rules.kinds.reconciliation.workspace import Workspace
+from rules.pairs.assignment import optimum
 from rules.values import Type
 from tests.rules.kinds.reconciliation.compared import MONEY, SLOT, TYPES, Compared, mistakes, row, rule, shown
 from tests.support.rules import Rows

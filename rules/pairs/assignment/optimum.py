@@ -22,7 +22,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from rules.kinds.reconciliation.network import Amounts, Flags, Integers, Network, as_one, starts
+from rules.pairs.assignment.network import Amounts, Flags, Integers, Network, as_one, starts
 
 
 @dataclass(frozen=True)

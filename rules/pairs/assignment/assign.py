@@ -14,9 +14,9 @@ from itertools import chain
 
 import numpy as np
 
-from rules.kinds.reconciliation.alternatives import choices, first_pairs, undecided
-from rules.kinds.reconciliation.network import Candidates, Flags, Integers, Network, networks, starts
-from rules.kinds.reconciliation.optimum import optimum
+from rules.pairs.assignment.alternatives import choices, first_pairs, undecided
+from rules.pairs.assignment.network import Candidates, Flags, Integers, Network, networks, starts
+from rules.pairs.assignment.optimum import optimum
 
 __all__ = ["Assignment", "Candidates", "Open", "assign"]
 

@@ -17,8 +17,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from rules.kinds.reconciliation.network import Flags, Integers, Network, components, starts
-from rules.kinds.reconciliation.optimum import Matching, Potentials
+from rules.pairs.assignment.network import Flags, Integers, Network, components, starts
+from rules.pairs.assignment.optimum import Matching, Potentials
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Which record of one side belongs to which of the other: the best assignment of pairs, proven in integers."""
