@@ -479,3 +479,20 @@ def test_a_killed_call_that_nobody_can_tell_of_is_not_sent_again(
     assert counter.sent == sent
     assert counter.finding().state is State.QUARANTINED
     assert [plan.state for plan in counter.plans()] == [PlanState.QUARANTINED]
+
+
+@pytest.mark.slow
+@pytest.mark.chaos
+def test_a_kill_leaves_one_call_with_an_unknown_outcome_however_many_are_due(counter: Counter, warm: Warm) -> None:
+    counter.write(remembers="false")
+    counter.pay(*PAYMENTS, {"id": "p4", "order": "B", "amount": "7.50"})
+    with closing(counter.open()) as application:
+        application.run("nightly")
+        for plan in counter.plans():
+            application.decisions("ann").approve(plan.finding, later=True)
+
+    assert command(warm, counter, "run", "nightly", faults=[Fault("target.committed")]).killed
+    finish(warm, counter)
+
+    assert sorted(call["refund"] for call in counter.sent) == ["p2", "p4"]
+    assert sorted(plan.state.value for plan in counter.plans()) == ["quarantined", "succeeded"]
