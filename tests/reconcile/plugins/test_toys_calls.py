@@ -380,7 +380,7 @@ def test_an_action_that_calls_is_refused_for_a_source_that_takes_no_calls(counte
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
     """A fork server that finds the toys."""
-    with Warm(("tests.support.chaos_child", "tests.toys.till"), [packaged(tmp_path_factory.mktemp("toys"))]) as server:
+    with Warm(("tests.product.chaos.child", "tests.toys.till"), [packaged(tmp_path_factory.mktemp("toys"))]) as server:
         yield server
 
 
@@ -392,7 +392,7 @@ def finish(warm: Warm, till: Counter) -> None:
     """Run until every plan is over or a person's, each time an hour later."""
     for hour in range(4):
         ended = warm.call(
-            "tests.support.chaos_child:by_another_clock",
+            "tests.product.chaos.child:by_another_clock",
             hour * 3600,
             *("run", "nightly"),
             cwd=till.folder,
