@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from connectors.calls import Call
+from notifications.base import MASK
 from reconcile.app import Application
 from reconcile.audit import log
 from reconcile.cleaning.actions.base import AsksPerson
@@ -180,6 +181,21 @@ def test_a_plan_shows_its_call_in_the_words_of_the_action(counter: Counter) -> N
     assert shown["calls"] == [{"table": "payments", "row": {"id": "p2"}, "sends": REFUND}]
     assert shown["counts"]["calls"] == 1
     assert rule_plans.summary().title == "charged-twice: 1 plan, 1 surplus record, 1 call"
+
+
+@pytest.mark.slow
+def test_what_a_call_sends_is_masked_where_any_column_is_personal(counter: Counter) -> None:
+    path = counter.folder / "reconcile.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("id: id}", "id: id, pii: [amount]}"), encoding="utf-8")
+    finding = proposed(counter)
+    with closing(counter.open()) as application:
+        [rule_plans] = plan_views.chosen(application, [], [finding], show=False, limit=None)
+        [view] = rule_plans
+        assert isinstance(view, plan_views.PlanView)
+
+        shown = plan_views.to_json(view)
+
+    assert shown["calls"] == [{"table": "payments", "row": {"id": "p2"}, "sends": {"refund": MASK, "amount": MASK}}]
 
 
 @pytest.mark.slow
