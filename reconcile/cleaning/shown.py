@@ -1,7 +1,7 @@
 """A plan for people and programs: every row, each field before and after, and the limits of its undo. Pure.
 
 Personal values of the dataset are masked wherever they appear. Values of other tables are masked too, except keys and
-references: nothing declares which of them are personal.
+references, and so is what calls send: nothing declares which of them are personal.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def calls(plan: Plan, hidden: Masking = _NOTHING) -> Iterator[ShownRow]:
     hidden = _in(plan, hidden)
     for call in plan.calls:
         key = _key(call.row, _showing(plan, hidden, call.row.table))
-        sent = tuple((name, None, hidden.text(text), ()) for name, text in call.sends.items())
+        masks = hidden.hides(None)
+        sent = tuple((name, None, MASK if masks else hidden.text(text), ()) for name, text in call.sends.items())
         yield ShownRow(call.row.table, key, "call", "surplus", sent, verb_of(plan.action).past)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from connectors.calls import Call
+from notifications.base import MASK
 from reconcile.app import Application
 from reconcile.audit import log
 from reconcile.cleaning.actions.base import AsksPerson
@@ -180,6 +181,21 @@ def test_a_plan_shows_its_call_in_the_words_of_the_action(counter: Counter) -> N
     assert shown["calls"] == [{"table": "payments", "row": {"id": "p2"}, "sends": REFUND}]
     assert shown["counts"]["calls"] == 1
     assert rule_plans.summary().title == "charged-twice: 1 plan, 1 surplus record, 1 call"
+
+
+@pytest.mark.slow
+def test_what_a_call_sends_is_masked_where_any_column_is_personal(counter: Counter) -> None:
+    path = counter.folder / "reconcile.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("id: id}", "id: id, pii: [amount]}"), encoding="utf-8")
+    finding = proposed(counter)
+    with closing(counter.open()) as application:
+        [rule_plans] = plan_views.chosen(application, [], [finding], show=False, limit=None)
+        [view] = rule_plans
+        assert isinstance(view, plan_views.PlanView)
+
+        shown = plan_views.to_json(view)
+
+    assert shown["calls"] == [{"table": "payments", "row": {"id": "p2"}, "sends": {"refund": MASK, "amount": MASK}}]
 
 
 @pytest.mark.slow
@@ -380,7 +396,7 @@ def test_an_action_that_calls_is_refused_for_a_source_that_takes_no_calls(counte
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
     """A fork server that finds the toys."""
-    with Warm(("tests.support.chaos_child", "tests.toys.till"), [packaged(tmp_path_factory.mktemp("toys"))]) as server:
+    with Warm(("tests.product.chaos.child", "tests.toys.till"), [packaged(tmp_path_factory.mktemp("toys"))]) as server:
         yield server
 
 
@@ -392,7 +408,7 @@ def finish(warm: Warm, till: Counter) -> None:
     """Run until every plan is over or a person's, each time an hour later."""
     for hour in range(4):
         ended = warm.call(
-            "tests.support.chaos_child:by_another_clock",
+            "tests.product.chaos.child:by_another_clock",
             hour * 3600,
             *("run", "nightly"),
             cwd=till.folder,
@@ -479,3 +495,20 @@ def test_a_killed_call_that_nobody_can_tell_of_is_not_sent_again(
     assert counter.sent == sent
     assert counter.finding().state is State.QUARANTINED
     assert [plan.state for plan in counter.plans()] == [PlanState.QUARANTINED]
+
+
+@pytest.mark.slow
+@pytest.mark.chaos
+def test_a_kill_leaves_one_call_with_an_unknown_outcome_however_many_are_due(counter: Counter, warm: Warm) -> None:
+    counter.write(remembers="false")
+    counter.pay(*PAYMENTS, {"id": "p4", "order": "B", "amount": "7.50"})
+    with closing(counter.open()) as application:
+        application.run("nightly")
+        for plan in counter.plans():
+            application.decisions("ann").approve(plan.finding, later=True)
+
+    assert command(warm, counter, "run", "nightly", faults=[Fault("target.committed")]).killed
+    finish(warm, counter)
+
+    assert sorted(call["refund"] for call in counter.sent) == ["p2", "p4"]
+    assert sorted(plan.state.value for plan in counter.plans()) == ["quarantined", "succeeded"]
