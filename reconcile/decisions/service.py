@@ -189,7 +189,7 @@ class Decisions(Proposing):
         with self.logging_refusal("undo", scope):
             return undo.undo_plans(self._context(), names, by=self.actor, scope=scope, partial=partial, note=note)
 
-    # Rules, and outcomes that nobody knows
+    # Rules, and unknown outcomes
 
     def allow(self, rule: str) -> DecisionResult:
         """Let a rule go on after a safety check stopped its cleaning, or refused to judge its findings."""
