@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
     app.command(help="Create a small, runnable project with sample data.")(init)
     app.command(help="Check the configuration, sources, columns and types.")(check)
     app.command(help="Print the JSON Schema of the configuration, for editors.")(schema)
-    app.command(help="Run a ten-second demo in a temporary folder, without network access.")(demo)
+    app.command(help="Run a ten-second demo in a temporary folder, offline.")(demo)
     app.command(help="Print the version.")(version)
 
 

@@ -62,7 +62,7 @@ class Status:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Show what is waiting, what failed, and which command to run next.")(status)
+    app.command(help="Show what is waiting, what failed, and what to run next.")(status)
 
 
 def status(out: Output, config: Config = FILE) -> None:
