@@ -1,7 +1,5 @@
 """A file channel: each message once and whole, whatever was cut off before."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

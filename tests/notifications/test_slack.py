@@ -1,7 +1,5 @@
 """Slack: valid whatever the data, delivered once by slack-sdk."""
 
-from __future__ import annotations
-
 import datetime as dt
 import socket
 import subprocess

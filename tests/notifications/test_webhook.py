@@ -1,7 +1,5 @@
 """A webhook: signed, to public addresses only, in bounded time."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -1,7 +1,5 @@
 """One project over four systems: a ledger, an order table, a bank export and a CRM; one run tells what disagrees."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

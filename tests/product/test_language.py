@@ -1,7 +1,5 @@
 """The English of the product: no sentence that reads as if translated comes back, in code, tests or documentation."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

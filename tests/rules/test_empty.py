@@ -1,7 +1,5 @@
 """Empty is one thing: NULL, a text without characters and one of white space give the same answer in every use."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Mapping
 from decimal import Decimal

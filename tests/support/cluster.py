@@ -1,7 +1,5 @@
 """A PostgreSQL of our own, to be stopped in the middle of things: the shared one is others' too."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

@@ -1,7 +1,5 @@
 """Configurations for tests: written to a folder of their own, with a connector and a channel of another package."""
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Mapping

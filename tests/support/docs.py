@@ -1,7 +1,5 @@
 """What documentation is held to: the settings of the schema, and the blocks of a Markdown page."""
 
-from __future__ import annotations
-
 import ast
 import gc
 import json

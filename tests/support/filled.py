@@ -3,8 +3,6 @@
 A new migration adds its rows to ROWS under its revision, as they are stored; the tests run over all of them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Rows in memory for every engine: streamed and readable for DuckDB, and in tables of real databases."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Crash points and the warm fork server of the tests."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """The TCP proxy: the reply to COMMIT is dropped once, connections are reset."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator

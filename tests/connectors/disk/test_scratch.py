@@ -1,7 +1,5 @@
 """Scratch files of a killed process are removed by the next one, and those of a process that lives never are."""
 
-from __future__ import annotations
-
 import os
 import signal
 import tempfile

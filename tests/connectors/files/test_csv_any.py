@@ -4,8 +4,6 @@ The reader here is written from RFC 4180 and docs/configuration.md, character by
 A short form runs in CI; `make chaos` goes on for minutes (RECONCILE_CHAOS_SECONDS).
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """The `files` source: what is read, how it is decided, and that DuckDB and `scan` give the same."""
 
-from __future__ import annotations
-
 import csv
 import datetime as dt
 import gzip

@@ -1,7 +1,5 @@
 """What workbooks and Parquet files hold beside plain cells: old text, folders, locks, macros, and much in little."""
 
-from __future__ import annotations
-
 import base64
 import datetime as dt
 import itertools

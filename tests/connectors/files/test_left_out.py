@@ -1,7 +1,5 @@
 """What a reader returns is compared with what stands in the files, and records are left out only where that is said."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess

@@ -4,8 +4,6 @@ Pyarrow writes and reads the files; it shares nothing with the reader under test
 goes on for minutes (RECONCILE_CHAOS_SECONDS).
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """Ugly input: read exactly, or refused in one clear sentence, in bounded time and memory."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """PostgreSQL that Spark reads by JDBC: the values and findings of the `sql` connector, and errors for people."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

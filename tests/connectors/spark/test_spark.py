@@ -1,7 +1,5 @@
 """Rules over Spark, as far as no cluster is needed: settings, errors, and the SQL that is sent."""
 
-from __future__ import annotations
-
 import builtins
 import datetime as dt
 from dataclasses import replace

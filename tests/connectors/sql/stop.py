@@ -1,7 +1,5 @@
 """Databases whose reads never end by themselves, behind a proxy that can break what is read."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

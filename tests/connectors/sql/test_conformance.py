@@ -1,7 +1,5 @@
 """The `sql` connector keeps the promises of every connector, on each of the real databases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path

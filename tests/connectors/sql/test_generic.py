@@ -1,7 +1,5 @@
 """Databases without a reader of their own, stood for by aliases under which SQLAlchemy knows PostgreSQL and SQLite."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """Runs read a replica: never too early, never another server, and records are changed where they always were."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

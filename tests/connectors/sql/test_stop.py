@@ -1,7 +1,5 @@
 """Reads are ended from outside: cancelled in the database, else cut off, and the source can be used again."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """Databases keep the promises of every target, and what each of them adds of its own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

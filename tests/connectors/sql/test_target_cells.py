@@ -1,7 +1,5 @@
 """Cells are lossless: a row that is deleted and inserted from its cells is the same row, also to its database."""
 
-from __future__ import annotations
-
 import json
 import math
 import string

@@ -1,7 +1,5 @@
 """What becomes of a change when something goes wrong, provoked on real databases; and the table of what it means."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 import time

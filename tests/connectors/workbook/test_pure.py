@@ -1,7 +1,5 @@
 """Sheets whose columns hold one kind of cell each are read without looking at single cells: it gives the same."""
 
-from __future__ import annotations
-
 import datetime as dt
 import tempfile
 from collections.abc import Mapping, Sequence

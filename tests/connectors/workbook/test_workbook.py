@@ -1,7 +1,5 @@
 """The `workbook` source: cells as they are typed, errors told apart from nothing, and hostile files refused."""
 
-from __future__ import annotations
-
 import datetime as dt
 import io
 import resource

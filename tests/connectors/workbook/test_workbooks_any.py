@@ -5,8 +5,6 @@ XML parser, none of which reads that format here, confirm what stands in the fil
 from docs/configuration.md. A short form runs in CI; `make chaos` goes on for minutes (RECONCILE_CHAOS_SECONDS).
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import tempfile

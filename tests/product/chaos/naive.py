@@ -1,7 +1,5 @@
 """Small worlds for the tests of naive designs: one table, one rule, and the command line in forked children."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ top: 1,200 seconds took 41 minutes in all on two cores. The soak does not run, f
 exits as pytest did.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """What the soak needs: a shop that grows, a receiver that has bad days, faults, and somebody who keeps watch."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """Workers that clean while they are killed at random, rows that keep coming, and what it came to in the end."""
 
-from __future__ import annotations
-
 import json
 import random
 import time

@@ -5,8 +5,6 @@ each of them, the first or the last time it gets there (both in `make chaos`), a
 reached fails.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -3,8 +3,6 @@
 The store and the target are databases of one server of our own, so both go at one moment.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ A limit on the size of files, and SQLite's own limit of pages, stand for it. The
 written and rises until the run is not disturbed any more, so another write of a run is the first to fail in each case.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

@@ -5,8 +5,6 @@ programs add, change and remove rows meanwhile; people approve, reject, undo and
 clock is put forward. Checked after each step from what the database itself counted.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@ NAIVE names them all, with the tests that would fail if we did it so; they are w
 the whole way from the configuration to the row are here.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

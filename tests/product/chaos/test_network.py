@@ -1,7 +1,5 @@
 """A bad network before the target or the store: slow, down, cut, reset, and the reply to a COMMIT lost."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable

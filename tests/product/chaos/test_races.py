@@ -1,7 +1,5 @@
 """Many processes at one moment: every key has one effect, and every group keeps a survivor."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter

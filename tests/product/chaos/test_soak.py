@@ -3,8 +3,6 @@
 RECONCILE_SOAK_SECONDS is how long (60), RECONCILE_SEED where the faults come from (printed).
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import os

@@ -1,7 +1,5 @@
 """The witness sees every change of a row that stayed, by whom ever, and none that was rolled back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

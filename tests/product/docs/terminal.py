@@ -3,8 +3,6 @@
 Each state gives findings ids of its own. A page has the same ids always: those of the fingerprints without a key.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,8 +1,6 @@
 """The files for containers, systemd, Kubernetes and other schedulers hold together, and their command lines do what
 docs/schedulers.md says. No Docker engine, cluster, Airflow, Dagster or Prefect is needed, or started, here."""
 
-from __future__ import annotations
-
 import ast
 import datetime as dt
 import fnmatch

@@ -1,7 +1,5 @@
 """The documentation says what the program does: every setting, command, option, link and every line of a console."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

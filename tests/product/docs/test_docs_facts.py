@@ -1,7 +1,5 @@
 """Facts that the documentation states beside its tables: sentences of errors, JSON shapes, numbers, names."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import re

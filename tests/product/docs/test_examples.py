@@ -1,7 +1,5 @@
 """The examples find what their comments say, and the cron and systemd files start a job as they promise."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Random expressions for the oracle: conditions of records and of groups, and derived columns."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Tables and files of the oracle's cases, their configuration, and what the product says about them."""
 
-from __future__ import annotations
-
 import csv
 import datetime as dt
 import io

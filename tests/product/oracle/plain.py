@@ -3,8 +3,6 @@
 It imports nothing of the product. Where the docs were silent they were completed, not the oracle.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 from collections import Counter

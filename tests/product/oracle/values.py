@@ -1,7 +1,5 @@
 """The oracle's reading of cells and its normalisers, written from docs/rules.md and docs/configuration.md alone."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import unicodedata

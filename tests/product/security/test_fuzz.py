@@ -3,8 +3,6 @@
 A short form runs in CI; `make chaos` goes on for minutes.
 """
 
-from __future__ import annotations
-
 import ctypes
 import faulthandler
 import gzip

@@ -1,7 +1,5 @@
 """Personal values planted in every field, searched for behind every door: pages, API, files, commands, messages."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

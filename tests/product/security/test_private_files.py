@@ -1,7 +1,5 @@
 """What holds data is made for its owner alone, also in a folder where others write and with an open umask."""
 
-from __future__ import annotations
-
 import os
 import stat
 import zipfile

@@ -1,7 +1,5 @@
 """Nothing is delivered elsewhere: no redirect is followed, no proxy is used that the configuration does not name."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

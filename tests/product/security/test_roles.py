@@ -1,7 +1,5 @@
 """SECURITY.md: its SQL makes users with which the product checks, runs, approves and undoes, and may do no more."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Iterator

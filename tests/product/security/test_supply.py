@@ -1,7 +1,5 @@
 """What we install and what we overlook: hashes and licences of locked packages, and a reason for each exception."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 import subprocess

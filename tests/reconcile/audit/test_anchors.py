@@ -1,7 +1,5 @@
 """Anchors: what they take they hold, what they cannot take is retried and told, and nothing waits for the network."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import os

@@ -1,7 +1,5 @@
 """The audit log: gapless under racing writers and kills, and every way of tampering is named at the right entry."""
 
-from __future__ import annotations
-
 import datetime as dt
 import tracemalloc
 from collections.abc import Callable, Iterator

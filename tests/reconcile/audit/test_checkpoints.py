@@ -1,7 +1,5 @@
 """Checkpoints: the store signs every hundredth head, and the last one when it is asked to."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """After `erase` the value stands nowhere in the state, whoever wrote it down: the file itself is searched."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

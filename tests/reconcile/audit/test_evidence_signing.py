@@ -1,7 +1,5 @@
 """That signing began is known where the rows of the log are not: a log without its checkpoints is named as tampered."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Every column of the state that says a fact is compared with the log, or docs/guarantees.md says that it is not."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The verifier stands alone: exports are verified by one file, and what was changed in them is named."""
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess

@@ -3,8 +3,6 @@
 The short form runs a few hundred changes; `make chaos` goes on for minutes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Decisions by buttons in Slack: proven, by the right person, about what the message showed, once."""
 
-from __future__ import annotations
-
 import datetime as dt
 import http.client
 import json

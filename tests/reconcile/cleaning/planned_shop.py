@@ -1,7 +1,5 @@
 """A database with records to clean, its findings and plans, and a small executor of plans and of their inverse."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

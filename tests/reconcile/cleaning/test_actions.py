@@ -1,7 +1,5 @@
 """What delete, set, merge and move make of rows, on every database that can be cleaned."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

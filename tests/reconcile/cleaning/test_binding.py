@@ -1,7 +1,5 @@
 """The first run after a change of anything that decides which records a rule cleans only tells; the next one cleans."""
 
-from __future__ import annotations
-
 import dataclasses
 import warnings
 from collections.abc import Iterator

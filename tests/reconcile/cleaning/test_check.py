@@ -1,7 +1,5 @@
 """`reconcile check` compares what a rule does about its findings with the table as its database describes it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`ignore_drift`: what may change between the plan and its execution never makes an old value win over a newer one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

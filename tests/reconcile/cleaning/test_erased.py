@@ -1,7 +1,5 @@
 """Erasing meets cleaning: plans, messages, reports and restored states stay whole without the erased values."""
 
-from __future__ import annotations
-
 import base64
 import datetime as dt
 import sqlite3

@@ -1,7 +1,5 @@
 """A batch of plans on a target: each whole or not at all, none twice, and none on rows that are not as planned."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Limits: counted once, before it is done, over a run and over any 24 hours, and never exceeded by anybody."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Callable
 from decimal import Decimal

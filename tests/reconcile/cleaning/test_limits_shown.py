@@ -1,7 +1,5 @@
 """Limits as people meet them: what a plan counts, what a first run says, and who may go beyond."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """When nothing is cleaned: maintenance windows in their own zone, and what people paused."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a plan does about references, changed records and decisions, on every database that can be cleaned."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Whatever the tables, references and groups are: a plan loses nothing, leaves nothing dangling, can be undone."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import re

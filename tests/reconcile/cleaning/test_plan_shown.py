@@ -1,7 +1,5 @@
 """A plan as people and programs see it, and `reconcile plan`."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

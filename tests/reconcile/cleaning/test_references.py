@@ -1,7 +1,5 @@
 """What refers to a record that goes: nobody is left without a parent, and nobody goes unplanned. On three databases."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Did it happen? What the target says about a plan whose COMMIT nobody heard the answer to; never a guess."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace

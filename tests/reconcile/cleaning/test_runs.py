@@ -1,7 +1,5 @@
 """Cleaning as people meet it: what a run does by itself, what it asks, what stops it, and what survives a kill."""
 
-from __future__ import annotations
-
 import datetime as dt
 import shutil
 import subprocess

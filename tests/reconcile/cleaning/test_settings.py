@@ -1,7 +1,5 @@
 """Each setting of cleaning does what its page says, from the configuration to the rows, through the commands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A rule stops cleaning when its dataset does not look as it did: columns, types, empty values, size, groups."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """What was done is taken back: field by field, newest first, and nothing that somebody else wrote since is lost."""
 
-from __future__ import annotations
-
 import datetime as dt
 import tempfile
 import time
@@ -29,6 +27,8 @@ from tests.reconcile.cleaning.customer_shop import CustomerShop, job
 from tests.support.shop import LOCAL
 from tests.support.world import DELETE, TWO, World, commit_unanswered
 
+pytestmark = pytest.mark.slow
+
 MARK = {"clean": {"action": "set", "values": {"name": "twin"}}, "where": "name <> 'twin'"}
 ALONE = {"approval": "none"}
 FOUR = (*TWO, (4, "b@x", "Bo"))
@@ -41,7 +41,6 @@ def _cleaned(tmp_path: Path, *rows: tuple[Any, ...], **rules: Any) -> World:
     return world
 
 
-@pytest.mark.slow
 def test_a_deleted_record_is_there_again_as_it_was_and_its_finding_is_settled(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
     assert world.shop.ids() == [1, 3]
@@ -56,7 +55,6 @@ def test_a_deleted_record_is_there_again_as_it_was_and_its_finding_is_settled(tm
     assert world.intact()
 
 
-@pytest.mark.slow
 def test_undoing_twice_is_undoing_once(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
     world.undo(world.only())
@@ -75,7 +73,6 @@ def test_an_undo_of_what_was_never_cleaned_is_refused(tmp_path: Path) -> None:
         world.undo(world.only())
 
 
-@pytest.mark.slow
 def test_a_whole_run_is_taken_back(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *FOUR, twins=DELETE | ALONE)
     assert world.shop.ids() == [1, 3]
@@ -87,7 +84,6 @@ def test_a_whole_run_is_taken_back(tmp_path: Path) -> None:
     assert world.shop.rows() == list(FOUR)
 
 
-@pytest.mark.slow
 def test_a_field_that_somebody_changed_since_stops_the_undo_and_is_named(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *FOUR, twins=MARK | ALONE)
     assert [row[2] for row in world.shop.rows()] == ["Anna", "twin", "Bob", "twin"]
@@ -103,7 +99,6 @@ def test_a_field_that_somebody_changed_since_stops_the_undo_and_is_named(tmp_pat
     assert len(partly.conflicts) == 1
 
 
-@pytest.mark.slow
 def test_other_fields_of_the_row_keep_what_others_wrote(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *TWO, twins=MARK | ALONE)
     world.shop.sql("UPDATE customers SET email = 'new@x' WHERE id = 2")
@@ -122,7 +117,6 @@ def test_an_id_that_somebody_took_since_is_a_conflict(tmp_path: Path) -> None:
     assert (2, "z@x", "Zoe") in world.shop.rows()
 
 
-@pytest.mark.slow
 def test_a_later_cleaning_of_the_same_rows_is_named_and_taken_back_first(tmp_path: Path) -> None:
     first = {"clean": {"action": "set", "values": {"name": "one"}}, "where": "name <> 'one' and name <> 'two'"}
     second = {
@@ -154,7 +148,6 @@ def test_after_the_undo_window_it_is_too_late_and_says_so(tmp_path: Path) -> Non
     assert world.shop.ids() == [1, 3]
 
 
-@pytest.mark.slow
 def test_what_was_undone_can_be_opened_and_cleaned_again(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
     world.undo(world.only())
@@ -166,7 +159,6 @@ def test_what_was_undone_can_be_opened_and_cleaned_again(tmp_path: Path) -> None
     assert world.shop.ids() == [1, 3]
 
 
-@pytest.mark.slow
 def test_later_cleanings_are_told_by_the_order_they_were_done_in_though_the_clock_was_set_back(tmp_path: Path) -> None:
     first = {"clean": {"action": "set", "values": {"name": "one"}}, "where": "name <> 'one' and name <> 'two'"}
     second = {"clean": {"action": "set", "values": {"name": "two"}}, "where": "name = 'one' or id = 1"}
@@ -227,7 +219,6 @@ def _changes(world: World) -> None:
 UNTOLD = "1 undo did not complete."
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", ["serve", "run"])
 @pytest.mark.parametrize("happens", [_changes, _refuses])
 def test_an_undo_that_waited_and_cannot_be_done_is_told_once_to_whoever_hears_of_the_rule(
@@ -255,7 +246,6 @@ def test_an_undo_that_waited_and_cannot_be_done_is_told_once_to_whoever_hears_of
     assert world.intact()
 
 
-@pytest.mark.slow
 def test_a_finding_that_waits_for_somebody_is_not_told_again_because_an_undo_of_it_was_not_done(tmp_path: Path) -> None:
     """It came back while the undo waited, and its new plan was told already."""
     world = _waiting(tmp_path, {"clean": {"action": "set", "values": {"name": "twin"}}})
@@ -276,7 +266,6 @@ def test_a_finding_that_waits_for_somebody_is_not_told_again_because_an_undo_of_
     assert "awaits approval" not in news
 
 
-@pytest.mark.slow
 def test_a_rule_that_cannot_be_checked_tells_of_its_undo_all_the_same(tmp_path: Path) -> None:
     world = _waiting(tmp_path)
     _changes(world)
@@ -293,7 +282,6 @@ def test_a_rule_that_cannot_be_checked_tells_of_its_undo_all_the_same(tmp_path: 
     assert world.messages().removeprefix(told).count(UNTOLD) == 1
 
 
-@pytest.mark.slow
 def test_an_undo_of_which_nobody_knows_whether_it_was_done_is_told_too(tmp_path: Path) -> None:
     world = _waiting(tmp_path, DELETE)
     _resume(world)
@@ -316,7 +304,6 @@ def test_an_undo_of_which_nobody_knows_whether_it_was_done_is_told_too(tmp_path:
     assert world.intact()
 
 
-@pytest.mark.slow
 def test_an_undo_that_waits_can_be_withdrawn_and_asked_for_again(tmp_path: Path) -> None:
     world = _waiting(tmp_path)
 
@@ -338,7 +325,6 @@ def test_an_undo_that_waits_can_be_withdrawn_and_asked_for_again(tmp_path: Path)
     assert world.intact()
 
 
-@pytest.mark.slow
 def test_an_undo_that_waits_is_not_called_done_when_it_is_asked_for_again(tmp_path: Path) -> None:
     world = _waiting(tmp_path)
 
@@ -347,7 +333,6 @@ def test_an_undo_that_waits_is_not_called_done_when_it_is_asked_for_again(tmp_pa
     assert (again.undone_before, [finding for finding, _ in again.failed]) == ((), [world.only()])
 
 
-@pytest.mark.slow
 def test_an_undo_that_was_tried_and_waits_for_its_next_attempt_can_be_withdrawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -370,7 +355,6 @@ def test_an_undo_that_was_tried_and_waits_for_its_next_attempt_can_be_withdrawn(
     assert world.intact()
 
 
-@pytest.mark.slow
 def test_an_undo_that_waited_and_is_tried_by_hand_says_what_became_of_it(tmp_path: Path) -> None:
     world = _waiting(tmp_path)
     with world.decisions() as decisions:
@@ -384,7 +368,6 @@ def test_an_undo_that_waited_and_is_tried_by_hand_says_what_became_of_it(tmp_pat
     assert done.sentence.startswith(f"{world.only()} is undone: ")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("born", ["", " ON DELETE CASCADE"])
 def test_who_may_refer_to_a_moved_record_since_the_undo_was_planned_stops_it(tmp_path: Path, born: str) -> None:
     """Nobody looked at these rows, which nobody planned to lose."""
@@ -427,7 +410,6 @@ def test_another_table_that_is_made_while_an_undo_waits_does_not_stop_it(tmp_pat
     assert (world.shop.ids(), world.shop.rows("kept")) == ([1, 2, 3], [])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("label", ["undo.planned", "undo.committed", "store.sent.committed", "target.committed"])
 def test_an_undo_that_is_killed_anywhere_is_finished_once(tmp_path: Path, label: str) -> None:
     world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
@@ -447,7 +429,6 @@ def test_an_undo_that_is_killed_anywhere_is_finished_once(tmp_path: Path, label:
     assert world.intact()
 
 
-@pytest.mark.slow
 def test_the_run_after_an_undo_that_was_killed_finishes_it_and_tells_it_once(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
     messages = world.messages()
@@ -474,7 +455,6 @@ EDITS = st.lists(
 LIMITS = TransactionLimits(lambda: 20.0)
 
 
-@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     names=st.lists(NAMES, min_size=5, max_size=5),
@@ -590,7 +570,6 @@ def test_what_was_deleted_marked_and_moved_comes_back_on_every_database(
     [["email", "name"], [{"email": ["mailbox"]}], ["name"]],
     ids=["one column more", "another normaliser", "another column"],
 )
-@pytest.mark.slow
 def test_what_was_taken_back_is_not_cleaned_again_when_the_key_of_its_rule_was_edited(
     tmp_path: Path, key: list[Any]
 ) -> None:
@@ -606,7 +585,6 @@ def test_what_was_taken_back_is_not_cleaned_again_when_the_key_of_its_rule_was_e
     assert "awaiting_approval" not in world.findings().values()
 
 
-@pytest.mark.slow
 def test_what_was_taken_back_is_proposed_under_the_edited_key_when_a_person_reopens_it(tmp_path: Path) -> None:
     twins = ((1, "a@x", "Ann"), (2, "a@x", "Ann"))
     world = _cleaned(tmp_path, *twins, twins=DELETE | ALONE)

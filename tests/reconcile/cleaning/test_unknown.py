@@ -1,7 +1,5 @@
 """Plans that were damaged or have an unknown outcome: others go on, and a person has a way out."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -22,6 +20,8 @@ from reconcile.store import tables
 from tests.reconcile.journal.journal import STATE, TTL, Journal, plan
 from tests.support.world import DELETE, TWO, World, asking, commit_unanswered
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["asking"]
 
 
@@ -33,7 +33,6 @@ def tamper(world: World, finding: str | None = None) -> None:
         connection.commit()
 
 
-@pytest.mark.slow
 def test_the_finding_of_a_damaged_plan_goes_into_quarantine_with_it_and_has_a_way_out(asking: World) -> None:
     asking.approve(asking.only(), later=True)
     tamper(asking)
@@ -48,7 +47,6 @@ def test_the_finding_of_a_damaged_plan_goes_into_quarantine_with_it_and_has_a_wa
     assert (asking.findings(), asking.shop.ids()) == ({asking.only(): "cleaned"}, [1, 3])
 
 
-@pytest.mark.slow
 def test_a_damaged_plan_in_doubt_keeps_no_other_from_being_settled(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, (4, "b@x", "Bo"), twins=DELETE)
     world.run()
@@ -97,7 +95,6 @@ def test_a_plan_in_doubt_that_cannot_be_asked_about_is_in_nobodys_hand(
     assert (answer.state, one.state, one.owner) == (PlanState.UNKNOWN, PlanState.UNKNOWN, None)
 
 
-@pytest.mark.slow
 def test_what_is_in_doubt_in_a_source_that_is_away_is_not_asked_about_all_the_time(asking: World) -> None:
     with asking.killed_at("target.committed"):
         asking.approve(asking.only())
@@ -154,7 +151,6 @@ def outcome_unknown(folder: Path) -> World:
     return world
 
 
-@pytest.mark.slow
 def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path) -> None:
     """It would say that it has no receipt, and what was done elsewhere would count as not done."""
     world = outcome_unknown(tmp_path / "w")
@@ -173,7 +169,6 @@ def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path) -> None:
     assert (world.findings(), world.intact()) == ({world.only(): "cleaned"}, True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", ["run", "serve"])
 def test_a_person_is_asked_about_what_is_in_doubt_in_a_source_that_was_renamed(how: str, tmp_path: Path) -> None:
     world = outcome_unknown(tmp_path / "w")
@@ -193,7 +188,6 @@ def test_a_person_is_asked_about_what_is_in_doubt_in_a_source_that_was_renamed(h
     assert (world.findings(), world.intact()) == ({world.only(): "cleaned"}, True)
 
 
-@pytest.mark.slow
 def test_nothing_is_said_to_be_taken_back_because_another_database_never_lost_it(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=DELETE)
     world.run()
@@ -216,7 +210,6 @@ def rewrite_plan(world: World, finding: str, old: str, new: str) -> None:
         connection.commit()
 
 
-@pytest.mark.slow
 def test_a_plan_that_was_never_sent_and_was_judged_not_done_is_carried_out_and_holds_up_nothing(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, (4, "b@x", "Bo"), twins=DELETE)
     world.run()

@@ -1,7 +1,5 @@
 """Plans that wait: for a pause, a person, a database or a time; they hold up nothing and are not forgotten."""
 
-from __future__ import annotations
-
 import datetime as dt
 import threading
 from dataclasses import replace

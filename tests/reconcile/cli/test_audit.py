@@ -1,7 +1,5 @@
 """The commands around the log, as people type them: verify, export, key, erase."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """Hostile circumstances: each told in a sentence, soon, with the right exit code, and the state as good as before."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """The commands about cleanings: one sentence each, exit codes that scripts can trust, JSON where it is asked for."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

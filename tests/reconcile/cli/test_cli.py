@@ -1,7 +1,5 @@
 """The commands, as people and schedulers meet them: what is printed where, and the exit code."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import os

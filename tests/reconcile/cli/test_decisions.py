@@ -1,7 +1,5 @@
 """People's decisions at the command line: what they list, name and settle, and what is said to them."""
 
-from __future__ import annotations
-
 import getpass
 import json
 import re

@@ -1,7 +1,5 @@
 """`explain` says in words what a rule means, shows how records are compared, and counts what it leaves out."""
 
-from __future__ import annotations
-
 import datetime as dt
 from pathlib import Path
 
@@ -12,6 +10,8 @@ from rules.models import Step
 from rules.normalise import NORMALISERS
 from rules.normalise.words import in_words
 from tests.support.cli import Project
+
+pytestmark = pytest.mark.slow
 
 PEOPLE = """\
 id,email,name,amount,joined,status
@@ -65,7 +65,6 @@ def sections(text: str) -> dict[str, list[str]]:
     return below
 
 
-@pytest.mark.slow
 def test_a_rule_is_explained_in_words(people: Project) -> None:
     done = people("explain", "twin")
 
@@ -92,7 +91,6 @@ def test_a_rule_is_explained_in_words(people: Project) -> None:
     assert said["runs"] == ["embedded (DuckDB, in this process): source 'lists' cannot run queries"]
 
 
-@pytest.mark.slow
 def test_what_is_left_out_is_counted_by_reason(people: Project) -> None:
     said = sections(people("explain", "twin").out)
 
@@ -108,7 +106,6 @@ def test_what_is_left_out_is_counted_by_reason(people: Project) -> None:
     ]
 
 
-@pytest.mark.slow
 def test_samples_show_values_before_and_after_normalising(people: Project) -> None:
     said = sections(people("explain", "twin").out)
 
@@ -120,7 +117,6 @@ def test_samples_show_values_before_and_after_normalising(people: Project) -> No
     ]
 
 
-@pytest.mark.slow
 def test_samples_hide_personal_data_unless_it_is_asked_for(people: Project) -> None:
     hidden, shown = people("explain", "named"), people("explain", "named", "--show")
 
@@ -131,7 +127,6 @@ def test_samples_hide_personal_data_unless_it_is_asked_for(people: Project) -> N
     assert "Ann" not in people("explain", "named", "--json").out
 
 
-@pytest.mark.slow
 def test_the_records_of_each_dataset_are_masked_as_its_own_settings_say(people: Project) -> None:
     """Only the ids of `guests` are personal: those of `people` are shown, whichever dataset is the rule's first."""
     (people.folder / "guests.csv").write_text("id,email\ng-17,annb@gmail.com\ng-18,x@example.com\n")
@@ -145,7 +140,6 @@ def test_the_records_of_each_dataset_are_masked_as_its_own_settings_say(people: 
         assert "g-17" not in shown
 
 
-@pytest.mark.slow
 def test_no_line_is_wider_than_a_terminal(people: Project) -> None:
     (people.folder / "people.csv").write_text(PEOPLE.replace("Ann.B", f"{'a' * 300}"))
 
@@ -154,7 +148,6 @@ def test_no_line_is_wider_than_a_terminal(people: Project) -> None:
     assert max(map(len, done.out.splitlines())) <= 80
 
 
-@pytest.mark.slow
 def test_the_json_holds_the_same(people: Project) -> None:
     answer = people("explain", "twin", "--json").json
 
@@ -172,7 +165,6 @@ def test_the_json_holds_the_same(people: Project) -> None:
     }
 
 
-@pytest.mark.slow
 def test_the_sql_needs_no_records(people: Project) -> None:
     (people.folder / "people.csv").write_text(PEOPLE + '6,"open\n')
 
@@ -184,14 +176,12 @@ def test_the_sql_needs_no_records(people: Project) -> None:
     assert "SELECT" in sql.out
 
 
-@pytest.mark.slow
 def test_explaining_writes_nothing(people: Project) -> None:
     people("explain", "twin")
 
     assert not (people.folder / "reconcile.db").exists()
 
 
-@pytest.mark.slow
 def test_a_cleaning_is_explained_with_its_approval_and_limits(tmp_path: Path) -> None:
     demo = Project(tmp_path)
     demo("demo", "--in", "night")

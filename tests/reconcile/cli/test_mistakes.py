@@ -1,7 +1,5 @@
 """Mistakes of people at the command line: each is answered with what is wrong and what to do, and loses nothing."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Personal data at the command line: hidden in everything a command prints, in words and in JSON, unless asked for."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +8,8 @@ import pytest
 
 from tests.support.cli import Project
 from tests.support.servers import execute
+
+pytestmark = pytest.mark.slow
 
 PROJECT = """\
 version: 1
@@ -53,7 +53,6 @@ def one(shop: Project, rule: str = "twins") -> dict[str, Any]:
     return found
 
 
-@pytest.mark.slow
 def test_no_command_prints_personal_data_unless_asked(shop: Project) -> None:
     told = [shop("run", "--dry-run"), shop("run", "--dry-run", "--json"), shop("run"), shop("run", "--json")]
     names = [one(shop)["id"], one(shop, "twice")["id"]]
@@ -69,7 +68,6 @@ def test_no_command_prints_personal_data_unless_asked(shop: Project) -> None:
     assert sum("use --show to see it" in answer.err for answer in told) == 3
 
 
-@pytest.mark.slow
 def test_what_is_hidden_in_json_keeps_its_shape(shop: Project) -> None:
     shop("run", "-q")
 
@@ -84,7 +82,6 @@ def test_what_is_hidden_in_json_keeps_its_shape(shop: Project) -> None:
     }
 
 
-@pytest.mark.slow
 def test_every_command_that_hides_shows_it_when_asked(shop: Project) -> None:
     told = [shop("run", "--dry-run", "--json", "--show"), shop("run", "--json", "--show")]
     name = one(shop)["id"]
@@ -96,14 +93,12 @@ def test_every_command_that_hides_shows_it_when_asked(shop: Project) -> None:
         assert "--show" not in answer.err
 
 
-@pytest.mark.slow
 def test_a_listing_without_personal_data_says_nothing_of_it(shop: Project) -> None:
     shop.write(PROJECT.replace("key: [again]", "key: [city]"))("run", "-q")
 
     assert "hidden" not in shop("findings", "--rule", "twice").err
 
 
-@pytest.mark.slow
 def test_findings_of_a_dataset_that_is_gone_are_hidden_whole(shop: Project) -> None:
     """Nothing says any more which of its columns are personal."""
     shop("run", "-q")
@@ -117,7 +112,6 @@ def test_findings_of_a_dataset_that_is_gone_are_hidden_whole(shop: Project) -> N
     assert "ada.canary@example.com" in shop("show", name, "--show").out
 
 
-@pytest.mark.slow
 def test_a_column_computed_of_personal_data_is_personal_in_messages_too(shop: Project) -> None:
     shop("run", "-q")
 
@@ -138,7 +132,6 @@ def everything_said(shop: Project) -> list[Any]:
     return told
 
 
-@pytest.mark.slow
 def test_a_column_that_is_in_the_key_twice_is_hidden_twice(shop: Project) -> None:
     """The second time it is called by what was made of it: `mail (casefold)`."""
     shop.write(PROJECT.replace("key: [again]", "key: [mail, {mail: [casefold]}]").replace(", show: [mail]", ""))
@@ -151,7 +144,6 @@ def test_a_column_that_is_in_the_key_twice_is_hidden_twice(shop: Project) -> Non
     assert not [one for one in ("anary", "ada") if one in sent or any(one in answer.said for answer in told)]
 
 
-@pytest.mark.slow
 def test_what_a_finding_holds_of_a_former_configuration_is_hidden_where_it_may_be_personal(shop: Project) -> None:
     """It ended before the dataset got another id and the rule lost its window, so it keeps its old names and times."""
     shop("run", "-q")
@@ -166,7 +158,6 @@ def test_what_a_finding_holds_of_a_former_configuration_is_hidden_where_it_may_b
         assert not personal(answer.said), answer.said
 
 
-@pytest.mark.slow
 def test_our_own_name_of_a_record_without_an_id_is_hidden_for_it_is_a_digest_of_personal_data(shop: Project) -> None:
     keepers = {}
     for pii in ("pii: [mail, name, born]", "pii: []"):
@@ -197,7 +188,6 @@ jobs: {nightly: {rules: all, notify: [team], existing: report}}
 ONE = "id,person,amount\n1,a,4321.50\n2,a,4321.50\n"
 
 
-@pytest.mark.slow
 def test_a_personal_amount_is_hidden_for_one_finding_and_in_the_sum_over_several(tmp_path: Path) -> None:
     shop = Project(tmp_path).write(PAYROLL).write(ONE, "pay.csv")
     told = [shop("run", "--dry-run"), shop("run", "--json"), shop("findings"), shop("findings", "--json")]

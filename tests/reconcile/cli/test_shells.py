@@ -1,7 +1,5 @@
 """Completion as the shells do it: the printed script is loaded, and a person types and presses Tab."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -1,7 +1,5 @@
 """Two states, one database: `target` says whose it is, and hands it over only when a person says so."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from pathlib import Path

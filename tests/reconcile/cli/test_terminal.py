@@ -3,8 +3,6 @@
 What may be printed is asked of Unicode's own tables here, not of the list the product goes by.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -1,7 +1,5 @@
 """Cleaning is safe unless somebody says otherwise, and what was said of it is read exactly."""
 
-from __future__ import annotations
-
 import datetime as dt
 from decimal import Decimal
 from pathlib import Path

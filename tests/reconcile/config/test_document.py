@@ -1,7 +1,5 @@
 """YAML is read as its author wrote it, with every place known, and a hostile text costs no more than its length."""
 
-from __future__ import annotations
-
 import string
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """Every mistake is told at its line, all at once. The sentences themselves stand in snapshots/config_errors.txt."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A configuration becomes a project: resolved, complete, frozen, and named by what it says."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
 import hashlib

@@ -1,7 +1,5 @@
 """The schema editors use says the same as the loader: what runs is valid, what is misspelt is not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Variables are filled in; what is secret is nowhere to be seen: not in errors, reprs, releases or warnings."""
 
-from __future__ import annotations
-
 import os
 import re
 import traceback

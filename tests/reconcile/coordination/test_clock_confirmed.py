@@ -1,7 +1,5 @@
 """A clock that was wrong, and a person who confirms it: `jobs` and `resume --clock` say which due times still run."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Leases with real processes: killed, stopped, woken up again; and the clocks that must not matter."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import signal

@@ -1,7 +1,5 @@
 """Approvals: a yes holds for exactly the plan that was shown, by as many persons as have to say it."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 import pytest

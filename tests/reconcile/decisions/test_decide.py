@@ -1,7 +1,5 @@
 """People's decisions: checked, idempotent, audited, and every error a sentence to act on."""
 
-from __future__ import annotations
-
 import datetime as dt
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What people decided survives every change that is not theirs: of names, kinds, ids and groups."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import replace

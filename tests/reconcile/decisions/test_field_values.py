@@ -1,7 +1,5 @@
 """A person takes single values of a merged record from records of their choice: planned, approved, cleaned, undone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A person keeps another record than the rule says: what is planned, approved, cleaned, told and undone then."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import threading

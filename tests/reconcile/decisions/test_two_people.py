@@ -1,7 +1,5 @@
 """The first of two approvals: every door says who gave it, and what is still missing."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

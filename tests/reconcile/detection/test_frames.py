@@ -1,7 +1,5 @@
 """Duplicates in pandas frames: the rows come back as they are, with group and role; and projects run from Python."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Whatever changes in a table, runs that read only what changed have the findings of runs that read all of it."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The doctor: each thing that can be wrong is found, said with what to do, and keeps no other check from being made."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import re

@@ -1,7 +1,5 @@
 """The circuit breaker of a target: one for all workers, the same after a restart, and one probe a cool-down."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 

@@ -1,7 +1,5 @@
 """The journal of effects: each step durable and fenced, keys free only where it is proven that nothing was done."""
 
-from __future__ import annotations
-
 import datetime as dt
 from dataclasses import replace
 from pathlib import Path

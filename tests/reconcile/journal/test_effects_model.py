@@ -1,7 +1,5 @@
 """The journal against a model: whatever happens to workers, replies and plans, every key is done at most once."""
 
-from __future__ import annotations
-
 import secrets
 import tempfile
 from collections import Counter

@@ -1,7 +1,5 @@
 """Many processes at one journal: every key is sent once, no record is keeper and surplus, no limit is exceeded."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from pathlib import Path
@@ -15,6 +13,8 @@ from reconcile.schedule import retry
 from reconcile.store import tables
 from tests.reconcile.journal.journal import KEY, NOON, STATE, Journal, effects_postgres, plan
 from tests.support.store import Program, in_parallel
+
+pytestmark = pytest.mark.slow
 
 __all__ = ["effects_postgres"]
 
@@ -74,7 +74,6 @@ print(" ".join(got) or "-")
 """
 
 
-@pytest.mark.slow
 def test_look_up_the_key_then_insert_it(url: str, tmp_path: Path) -> None:
     """32 processes race for 1,000 keys: exactly 1,000 are sent, each by one of them."""
     journal = Journal.at(url, tmp_path)
@@ -104,7 +103,6 @@ print("sent" if sent.sent else "busy" if sent.busy else "other")
 """
 
 
-@pytest.mark.slow
 def test_one_key_wanted_by_32_plans_at_once_is_sent_by_one(url: str, tmp_path: Path) -> None:
     """Even where nobody holds the record: the key alone decides."""
     journal = Journal.at(url, tmp_path)
@@ -134,7 +132,6 @@ print("sent" if sent else "waits")
 """
 
 
-@pytest.mark.slow
 def test_guard_on_the_victim_alone(url: str, tmp_path: Path) -> None:
     """Two rules keep each other's surplus, on a barrier: no record is ever both, and one of each two waits."""
     journal = Journal.at(url, tmp_path)
@@ -183,7 +180,6 @@ print(taken)
 """
 
 
-@pytest.mark.slow
 def test_limits_per_run_only(url: str, tmp_path: Path) -> None:
     """288 runs a day of two workers: together they stay within the 24 hours' limit, and use all of it."""
     journal = Journal.at(url, tmp_path)
@@ -214,7 +210,6 @@ print(" ".join(said) or "-")
 """
 
 
-@pytest.mark.slow
 def test_breaker_in_memory(url: str, tmp_path: Path) -> None:
     """20 restarts of each of 4 workers: one probe a cool-down among all of them."""
     journal = Journal.at(url, tmp_path)
@@ -231,7 +226,6 @@ def test_breaker_in_memory(url: str, tmp_path: Path) -> None:
     journal.store.close()
 
 
-@pytest.mark.slow
 def test_a_stolen_plan_is_written_by_the_thief_alone(url: str, tmp_path: Path) -> None:
     """A lease without a fence: its owner stops for longer than its lease, another takes over, and it wakes up."""
     journal = Journal.at(url, tmp_path)

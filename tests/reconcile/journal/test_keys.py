@@ -1,7 +1,5 @@
 """Idempotency keys: the same for the same effect on the same record for ever, another one for anything else."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Tables that have the names of ours and are not as we make them are refused: nothing of them runs with our rights."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import uuid

@@ -1,7 +1,5 @@
 """Two states that clean one table meet, however each of them reaches it: the owner is found by the cleaned table."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whose target it is: one store cleans there, and a restored side of the two is seen before anything is done."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """The outbox: each message sent by one sender, looked for after a doubt, retried inside its budget, never lost."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from collections.abc import Iterator

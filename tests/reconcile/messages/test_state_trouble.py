@@ -1,7 +1,5 @@
 """A state that can't be written: every door says so, and people get one message when it begins and one when it ends."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime as dt
 import json

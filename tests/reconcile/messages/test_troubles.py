@@ -1,7 +1,5 @@
 """Trouble with Reconcile itself: reported when it begins and when it ends, each once, to its channels."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a kill, a defect or an outage kept from people is told later, once."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Users, sessions and tokens: who gets in, who is kept out, and what the state and the log then hold."""
 
-from __future__ import annotations
-
 import datetime as dt
 import sqlite3
 from collections.abc import Callable, Iterator

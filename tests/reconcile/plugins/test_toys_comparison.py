@@ -12,6 +12,8 @@ import pytest
 from tests.support.cli import Answer, Project
 from tests.toys import install
 
+pytestmark = pytest.mark.slow
+
 CONFIGURATION = """\
 version: 1
 state: sqlite:///state.db
@@ -77,7 +79,6 @@ def books(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Books:
     return books
 
 
-@pytest.mark.slow
 def test_discrepancies_are_found_and_told_by_form_with_both_sides(books: Books) -> None:
     answer = books.run()
 
@@ -91,7 +92,6 @@ def test_discrepancies_are_found_and_told_by_form_with_both_sides(books: Books) 
     assert "missing in ledger · bank 4 · 40.00 EUR" in books.told
 
 
-@pytest.mark.slow
 def test_differences_that_look_alike_are_told_with_their_cause(books: Books) -> None:
     books.enter(*((f"s{n}", f"S-{n}", f"-{n}.{n}5") for n in range(10, 30)))
     books.export(BANK + "".join(f"{n},S-{n},{n}.{n}5\n" for n in range(10, 30)))
@@ -104,7 +104,6 @@ def test_differences_that_look_alike_are_told_with_their_cause(books: Books) -> 
     ) in books.told
 
 
-@pytest.mark.slow
 def test_the_balance_of_each_currency_is_told_and_reported(books: Books) -> None:
     answer, report = books.run(), books("run", "--json", "--slot", "2026-11-22T05:00:00Z").json
 
@@ -125,7 +124,6 @@ def test_the_balance_of_each_currency_is_told_and_reported(books: Books) -> None
     assert (rule["forms"], rule["matched"]) == ({"left_only": 1, "mismatch": 1, "right_only": 1}, 1)
 
 
-@pytest.mark.slow
 def test_findings_as_json_have_both_sides_with_their_datasets(books: Books) -> None:
     books.run()
 
@@ -146,7 +144,6 @@ def test_findings_as_json_have_both_sides_with_their_datasets(books: Books) -> N
     assert (found["right_only"]["left"], found["right_only"]["right"]) == ([], [{"dataset": "bank", "id": ["4"]}])
 
 
-@pytest.mark.slow
 def test_a_discrepancy_is_shown_side_by_side(books: Books) -> None:
     books.run()
     name = books.findings()["mismatch"]["id"]
@@ -160,7 +157,6 @@ def test_a_discrepancy_is_shown_side_by_side(books: Books) -> None:
     assert "missing in bank" in listed
 
 
-@pytest.mark.slow
 def test_a_dry_run_tells_discrepancies_without_storing_them(books: Books) -> None:
     text, report = books("run", "--dry-run").out, books("run", "--dry-run", "--json").json
 
@@ -169,7 +165,6 @@ def test_a_dry_run_tells_discrepancies_without_storing_them(books: Books) -> Non
     assert not (books.folder / "state.db").exists()
 
 
-@pytest.mark.slow
 def test_a_discrepancy_is_resolved_when_its_partner_arrives(books: Books) -> None:
     books.run()
     books.export(f"{BANK}3,A-3,30.00\n")
@@ -180,7 +175,6 @@ def test_a_discrepancy_is_resolved_when_its_partner_arrives(books: Books) -> Non
     assert books.findings("--state", "resolved")["left_only"]["key"] == {"doc_no": "A-3"}
 
 
-@pytest.mark.slow
 def test_a_partner_with_another_amount_continues_the_finding_and_is_told(books: Books) -> None:
     books.run()
     name = books.findings()["left_only"]["id"]
@@ -192,7 +186,6 @@ def test_a_partner_with_another_amount_continues_the_finding_and_is_told(books: 
     assert (grown["form"], grown["last_change"]) == ("mismatch", "grown")
 
 
-@pytest.mark.slow
 def test_a_dismissed_or_snoozed_discrepancy_is_not_told_again_until_it_changes(books: Books) -> None:
     books.run()
     found = books.findings()
@@ -230,7 +223,6 @@ def told(books: Books) -> str:
     return "".join(answer.said for answer in answers) + books.told
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ledger", "bank", "canaries", "shown"),
     [
@@ -256,7 +248,6 @@ def test_personal_data_of_either_side_is_masked_wherever_it_is_told(
     assert [value for value in shown if value not in text] == []
 
 
-@pytest.mark.slow
 def test_findings_of_a_second_dataset_that_is_gone_are_hidden_whole(books: Books) -> None:
     """Nothing says any more which of its columns are personal."""
     books.run()

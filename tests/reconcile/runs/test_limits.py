@@ -1,7 +1,5 @@
 """A rule is ended by its limits, a run by a signal, whatever a source does; the other rules go on."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import signal

@@ -1,7 +1,5 @@
 """From records to what Slack shows, through slack-sdk: valid whatever the data, once whatever the wire, no secrets."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Two triggers at one moment: whoever comes second finds the first, and nobody is told twice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Groups that did not change are recognised by their digests: faster, and with the same findings, log and messages."""
 
-from __future__ import annotations
-
 import csv
 import json
 import secrets

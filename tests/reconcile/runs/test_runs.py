@@ -1,7 +1,5 @@
 """The story of a job over its runs, told through the command line: what is found, remembered, told, and exits."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import subprocess
@@ -12,6 +10,8 @@ import pytest
 
 import reconcile
 from tests.support.runs import CHARGES, DOUBLE, NEXT, PAID, START, ChargesProject, charge, known, told, twice
+
+pytestmark = pytest.mark.slow
 
 STORES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.server)]
 
@@ -34,7 +34,6 @@ def anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> ChargesProject:
 # Told once
 
 
-@pytest.mark.slow
 def test_a_first_run_tells_one_summary_and_a_second_tells_nothing_and_knows_the_same_findings(
     anywhere: ChargesProject,
 ) -> None:
@@ -51,7 +50,6 @@ def test_a_first_run_tells_one_summary_and_a_second_tells_nothing_and_knows_the_
     assert anywhere.intact()
 
 
-@pytest.mark.slow
 def test_a_new_duplicate_is_told_alone(anywhere: ChargesProject) -> None:
     anywhere.run()
     anywhere.add(*twice(6, "A-4"))
@@ -65,7 +63,6 @@ def test_a_new_duplicate_is_told_alone(anywhere: ChargesProject) -> None:
     assert (message["rules"][0]["known"], message["rules"][0]["first_run"]) == (2, False)
 
 
-@pytest.mark.slow
 def test_a_group_that_grows_is_told_as_grown_and_keeps_its_id(shop: ChargesProject) -> None:
     before = shop.run().json["findings"]
     shop.add(charge(6, "A-1", second=600))
@@ -77,7 +74,6 @@ def test_a_group_that_grows_is_told_as_grown_and_keeps_its_id(shop: ChargesProje
     assert {one["id"] for one in ended.json["findings"]} == {one["id"] for one in before}
 
 
-@pytest.mark.slow
 def test_what_grew_before_a_channel_heard_of_it_is_new_there(shop: ChargesProject) -> None:
     shop.run()
     shop.add(charge(6, "A-1", second=600))
@@ -90,7 +86,6 @@ def test_what_grew_before_a_channel_heard_of_it_is_new_there(shop: ChargesProjec
     assert states == [["grown"], ["new", "new"]]
 
 
-@pytest.mark.slow
 def test_a_finding_that_vanishes_is_resolved_in_silence_and_one_that_returns_is_told_as_reopened(
     anywhere: ChargesProject,
 ) -> None:
@@ -107,7 +102,6 @@ def test_a_finding_that_vanishes_is_resolved_in_silence_and_one_that_returns_is_
     assert told(anywhere.messages()[-1]) == [("reopened", "ch_00001", ["ch_00002"])]
 
 
-@pytest.mark.slow
 def test_a_dismissed_finding_stays_silent_until_a_third_record_joins(shop: ChargesProject) -> None:
     shop.run()
     [finding] = [one["id"] for one in shop.findings() if one["key"]["order_id"] == "A-1"]
@@ -123,7 +117,6 @@ def test_a_dismissed_finding_stays_silent_until_a_third_record_joins(shop: Charg
     assert told(shop.messages()[-1]) == [("reopened", "ch_00001", ["ch_00002", "ch_00006"])]
 
 
-@pytest.mark.slow
 def test_a_rule_that_is_renamed_with_was_keeps_its_findings_and_tells_nobody(shop: ChargesProject) -> None:
     before = shop.run().json["findings"]
     shop.config["rules"] = {"charged-twice": DOUBLE | {"was": "double-charge"}}
@@ -138,7 +131,6 @@ def test_a_rule_that_is_renamed_with_was_keeps_its_findings_and_tells_nobody(sho
     assert len(shop.messages()) == 1
 
 
-@pytest.mark.slow
 def test_counts_go_with_the_rule_to_its_new_name_and_the_old_name_starts_without(tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop").add(*(one for n in range(20) for one in twice(2 * n + 1, f"A-{n}")))
     shop.write().run()
@@ -158,7 +150,6 @@ def test_counts_go_with_the_rule_to_its_new_name_and_the_old_name_starts_without
     assert again.counts == {"new": 2}
 
 
-@pytest.mark.slow
 def test_what_already_existed_can_be_ignored_and_what_comes_later_is_told_all_the_same(shop: ChargesProject) -> None:
     shop.config["jobs"]["nightly"]["existing"] = "ignore"
     shop.write()
@@ -172,7 +163,6 @@ def test_what_already_existed_can_be_ignored_and_what_comes_later_is_told_all_th
     assert told(message) == [("new", "ch_00006", ["ch_00007"])]
 
 
-@pytest.mark.slow
 def test_a_channel_that_joins_later_hears_what_is_open(shop: ChargesProject) -> None:
     shop.run()
     shop.config["channels"]["audit"] = {"type": "file", "path": "audit.jsonl", "format": "jsonl"}
@@ -186,7 +176,6 @@ def test_a_channel_that_joins_later_hears_what_is_open(shop: ChargesProject) -> 
     assert told(shop.messages("audit.jsonl")[0]) == told(shop.messages()[0])
 
 
-@pytest.mark.slow
 def test_a_channel_that_is_not_quiet_hears_an_all_clear(shop: ChargesProject) -> None:
     shop.config["channels"]["team"]["quiet"] = False
     shop.write()
@@ -202,7 +191,6 @@ def test_a_channel_that_is_not_quiet_hears_an_all_clear(shop: ChargesProject) ->
 # What could not be checked is never a clean result
 
 
-@pytest.mark.slow
 def test_a_source_that_cannot_be_read_is_told_when_that_begins_and_when_it_ends_while_other_rules_go_on(
     anywhere: ChargesProject,
 ) -> None:
@@ -244,7 +232,6 @@ def test_one_source_that_is_down_is_told_once_however_many_rules_it_stops(shop: 
     assert [one["subject"] for one in message["failures"]] == ["source shop"]
 
 
-@pytest.mark.slow
 def test_a_rule_that_does_not_fit_its_table_any_more_stops_alone(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.run()
@@ -258,7 +245,6 @@ def test_a_rule_that_does_not_fit_its_table_any_more_stops_alone(shop: ChargesPr
     assert {one["state"] for one in shop.findings()} == {"open"}
 
 
-@pytest.mark.slow
 def test_a_dataset_that_was_full_and_is_empty_today_resolves_nothing_and_is_told(anywhere: ChargesProject) -> None:
     anywhere.run()
     anywhere.sql("delete from charges")
@@ -273,7 +259,6 @@ def test_a_dataset_that_was_full_and_is_empty_today_resolves_nothing_and_is_told
     assert "is empty" in anywhere.messages()[-1]["failures"][0]["sentence"]
 
 
-@pytest.mark.slow
 def test_a_dataset_that_was_always_empty_is_a_clean_result(tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop")
 
@@ -282,7 +267,6 @@ def test_a_dataset_that_was_always_empty_is_a_clean_result(tmp_path: Path) -> No
     assert shop.messages() == []
 
 
-@pytest.mark.slow
 def test_a_run_whose_every_key_is_null_is_told_and_resolves_nothing(shop: ChargesProject) -> None:
     shop.run()
     shop.sql("update charges set order_id = null")
@@ -294,7 +278,6 @@ def test_a_run_whose_every_key_is_null_is_told_and_resolves_nothing(shop: Charge
     assert len(shop.messages()) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -329,7 +312,6 @@ def unreadable(shop: ChargesProject, more_than: str) -> None:
     shop.sql(f"update charges set charged_at = replace(charged_at, '2026-11-20', '20.11.26') where id > '{more_than}'")
 
 
-@pytest.mark.slow
 def test_a_rule_is_not_judged_by_values_that_cannot_be_read_until_somebody_accepts_them(tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop").add(
         *(charge for n in range(20) for charge in twice(2 * n + 1, f"A-{n}"))
@@ -351,7 +333,6 @@ def test_a_rule_is_not_judged_by_values_that_cannot_be_read_until_somebody_accep
     assert shop.run(code=1).rule("double-charge")["findings"]["known"] == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("records", "code"), [(1, 1), (19, 1), (20, 3), (21, 3)])
 def test_so_many_values_that_cannot_be_read_are_too_many(tmp_path: Path, records: int, code: int) -> None:
     shop = ChargesProject.at(tmp_path / "shop").add(
@@ -364,7 +345,6 @@ def test_so_many_values_that_cannot_be_read_are_too_many(tmp_path: Path, records
     shop.write().run(code=code)
 
 
-@pytest.mark.slow
 def test_values_that_cannot_be_read_do_not_become_too_many_run_by_run(tmp_path: Path) -> None:
     """A tenth was never refused, so nobody accepted it: the next tenth is not measured from there."""
     shop = ChargesProject.at(tmp_path / "shop").add(
@@ -382,7 +362,6 @@ def test_values_that_cannot_be_read_do_not_become_too_many_run_by_run(tmp_path: 
     assert shop.run(code=1).rule("double-charge")["findings"]["resolved"] == 10
 
 
-@pytest.mark.slow
 def test_a_tenth_of_the_records_may_lose_their_key_without_a_stop(tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop").add(*(one for n in range(20) for one in twice(2 * n + 1, f"A-{n}")))
     shop.run()
@@ -391,7 +370,6 @@ def test_a_tenth_of_the_records_may_lose_their_key_without_a_stop(tmp_path: Path
     assert shop.run().rule("double-charge")["findings"]["resolved"] == 2
 
 
-@pytest.mark.slow
 def test_as_many_records_outside_an_unknown_where_as_inside_it_are_no_reason_to_stop(shop: ChargesProject) -> None:
     """Two records were compared; that two others have no memo, so that `where` is unknown for them, changes nothing."""
     shop.config["rules"]["double-charge"] = DOUBLE | {"where": "memo = 'm'"}
@@ -407,7 +385,6 @@ def test_as_many_records_outside_an_unknown_where_as_inside_it_are_no_reason_to_
     assert ended.counts == {"new": 1}
 
 
-@pytest.mark.slow
 def test_a_where_that_never_let_a_record_pass_is_told(shop: ChargesProject) -> None:
     shop.config["rules"]["double-charge"] = DOUBLE | {"where": "status = 'succeded'"}
     shop.write()
@@ -418,7 +395,6 @@ def test_a_where_that_never_let_a_record_pass_is_told(shop: ChargesProject) -> N
     assert "`where`" in shop.messages()[0]["failures"][0]["sentence"]
 
 
-@pytest.mark.slow
 def test_a_where_that_once_let_records_pass_may_let_none_pass_today(shop: ChargesProject) -> None:
     shop.run()
     shop.sql("update charges set status = 'refunded'")
@@ -429,7 +405,6 @@ def test_a_where_that_once_let_records_pass_may_let_none_pass_today(shop: Charge
 # Dry runs
 
 
-@pytest.mark.slow
 def test_a_dry_run_where_there_is_no_state_finds_everything_and_leaves_nothing_behind(shop: ChargesProject) -> None:
     before = _files(shop)
 
@@ -442,7 +417,6 @@ def test_a_dry_run_where_there_is_no_state_finds_everything_and_leaves_nothing_b
     assert _files(shop) == before
 
 
-@pytest.mark.slow
 def test_a_dry_run_changes_not_one_byte_of_what_is_known_and_tells_nobody(shop: ChargesProject) -> None:
     shop.run()
     shop.add(*twice(6, "A-4"), charge(8, "A-1", second=600))
@@ -462,7 +436,6 @@ def test_a_dry_run_tells_what_it_could_not_check(shop: ChargesProject) -> None:
     assert not (shop.folder / "state.db").exists()
 
 
-@pytest.mark.slow
 def test_a_dry_run_says_of_each_rule_what_the_run_says(shop: ChargesProject) -> None:
     shop.config["rules"]["wrong"] = DOUBLE | {"where": "nothing = 1"}
     shop.config["jobs"]["nightly"]["rules"] = ["double-charge", "wrong"]
@@ -486,7 +459,6 @@ def test_a_dry_run_says_of_each_rule_what_the_run_says(shop: ChargesProject) -> 
         ("update charges set order_id = null", "every record was skipped"),
     ],
 )
-@pytest.mark.slow
 def test_a_dry_run_does_not_take_an_implausible_dataset_for_a_clean_one(
     shop: ChargesProject, change: str, said: str
 ) -> None:
@@ -522,7 +494,6 @@ def _files(shop: ChargesProject) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("severity", "code"), [("critical", 1), ("low", 1)])
-@pytest.mark.slow
 def test_fail_on_a_severity_exits_with_1_while_such_a_finding_is_open(
     shop: ChargesProject, severity: str, code: int
 ) -> None:
@@ -530,7 +501,6 @@ def test_fail_on_a_severity_exits_with_1_while_such_a_finding_is_open(
     assert shop.run("--fail-on", severity, code=code).counts == {"known": 2}
 
 
-@pytest.mark.slow
 def test_fail_on_does_not_count_findings_below_it_or_decided_ones(shop: ChargesProject) -> None:
     shop.config["rules"]["double-charge"] = DOUBLE | {"severity": "low"}
     shop.write()
@@ -542,7 +512,6 @@ def test_fail_on_does_not_count_findings_below_it_or_decided_ones(shop: ChargesP
     shop.run("--fail-on", "low", code=0)
 
 
-@pytest.mark.slow
 def test_what_failed_counts_more_than_what_was_found(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     (shop.folder / "shop.sqlite").unlink()
@@ -550,7 +519,6 @@ def test_what_failed_counts_more_than_what_was_found(shop: ChargesProject) -> No
     shop.run("--fail-on", "low", code=3)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -579,7 +547,6 @@ def test_a_wrong_command_is_one_clear_sentence_exit_2_and_no_state(
     assert not (shop.folder / "state.db").exists()
 
 
-@pytest.mark.slow
 def test_the_report_of_a_run_has_the_documented_shape(shop: ChargesProject) -> None:
     shop.add(charge(6, None))
 
@@ -606,7 +573,6 @@ def test_the_report_of_a_run_has_the_documented_shape(shop: ChargesProject) -> N
     assert (finding["kind"], finding["state"], finding["severity"]) == ("duplicates", "open", "critical")
 
 
-@pytest.mark.slow
 def test_standard_output_holds_the_json_and_nothing_else(shop: ChargesProject) -> None:
     """A process as users start it, not one of ours: its exit code, streams and start are the real ones."""
     given = [sys.executable, "-m", "reconcile", "run", "--json"]
@@ -618,7 +584,6 @@ def test_standard_output_holds_the_json_and_nothing_else(shop: ChargesProject) -
     assert ended.stderr == ""
 
 
-@pytest.mark.slow
 def test_a_channel_that_is_the_terminal_does_not_spoil_the_json(shop: ChargesProject) -> None:
     shop.config["channels"]["team"] = {"type": "file", "path": "-"}
     shop.write()
@@ -629,7 +594,6 @@ def test_a_channel_that_is_the_terminal_does_not_spoil_the_json(shop: ChargesPro
     assert "A-1" in ended.err
 
 
-@pytest.mark.slow
 def test_rules_of_several_jobs_run_each_in_its_own(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.config["jobs"] = {
@@ -646,7 +610,6 @@ def test_rules_of_several_jobs_run_each_in_its_own(shop: ChargesProject) -> None
     assert ran == [("charges", ["double-charge"]), ("payments", ["paid-twice"])]
 
 
-@pytest.mark.slow
 def test_one_rule_runs_alone_and_leaves_the_findings_of_the_others(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.run()
@@ -660,7 +623,6 @@ def test_one_rule_runs_alone_and_leaves_the_findings_of_the_others(shop: Charges
     assert sorted(one["state"] for one in shop.findings() if one["rule"] == "double-charge") == ["open", "open"]
 
 
-@pytest.mark.slow
 def test_several_jobs_run_in_turn_each_told_to_its_own_channel(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.config["channels"]["bank"] = {"type": "file", "path": "bank.jsonl", "format": "jsonl"}
@@ -679,7 +641,6 @@ def test_several_jobs_run_in_turn_each_told_to_its_own_channel(shop: ChargesProj
     assert told(shop.messages("bank.jsonl")[0], "paid-twice") == [("new", "1", ["2"])]
 
 
-@pytest.mark.slow
 def test_one_channel_of_two_jobs_with_the_same_rule_is_told_once(shop: ChargesProject) -> None:
     shop.config["jobs"]["hourly"] = {"rules": ["double-charge"], "notify": ["team"]}
     shop.write()
@@ -693,7 +654,6 @@ def test_one_channel_of_two_jobs_with_the_same_rule_is_told_once(shop: ChargesPr
 # Slots
 
 
-@pytest.mark.slow
 def test_a_slot_runs_once_and_a_second_trigger_says_so(anywhere: ChargesProject) -> None:
     first = anywhere.run("--slot", START)
     anywhere.add(*twice(6, "A-4"))
@@ -708,7 +668,6 @@ def test_a_slot_runs_once_and_a_second_trigger_says_so(anywhere: ChargesProject)
     assert "earlier run" in anywhere.cli("run", "--slot", START).out
 
 
-@pytest.mark.slow
 def test_a_second_trigger_of_an_old_slot_still_answers_for_fail_on(shop: ChargesProject) -> None:
     """A wrapper that asks twice gets the same exit code, though a later slot has run meanwhile."""
     shop.run("--slot", START, "--fail-on", "critical", code=1)
@@ -717,7 +676,6 @@ def test_a_second_trigger_of_an_old_slot_still_answers_for_fail_on(shop: Charges
     shop.run("--slot", START, "--fail-on", "critical", code=1)
 
 
-@pytest.mark.slow
 def test_a_slot_that_failed_is_attempted_again_as_the_same_run_and_does_only_what_failed(
     anywhere: ChargesProject,
 ) -> None:
@@ -742,7 +700,6 @@ def test_a_slot_that_failed_is_attempted_again_as_the_same_run_and_does_only_wha
     assert anywhere.intact()
 
 
-@pytest.mark.slow
 def test_the_next_slot_finds_what_came_since(shop: ChargesProject) -> None:
     first = shop.run("--slot", START)
     shop.add(*twice(6, "A-4"))
@@ -757,7 +714,6 @@ def test_the_next_slot_finds_what_came_since(shop: ChargesProject) -> None:
 # Datasets without an id
 
 
-@pytest.mark.slow
 def test_a_dataset_without_an_id_has_findings_that_name_file_and_row(shop: ChargesProject) -> None:
     shop.with_bank()
     shop.config["datasets"]["payments"] = {"source": "bank", "path": "*.csv"}
@@ -776,7 +732,6 @@ def test_a_dataset_without_an_id_has_findings_that_name_file_and_row(shop: Charg
 # Python
 
 
-@pytest.mark.slow
 def test_python_runs_the_same_job_with_the_same_result(shop: ChargesProject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shop.folder)
 

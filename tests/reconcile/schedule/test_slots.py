@@ -1,7 +1,5 @@
 """Slots: one moment, one run, however it is written."""
 
-from __future__ import annotations
-
 import datetime as dt
 from zoneinfo import ZoneInfo
 

@@ -5,8 +5,6 @@ applies the rules as a person would say them. Zones whose clocks show the same i
 zones of the data are in one of the groups. Each change is walked from a day before to two days after.
 """
 
-from __future__ import annotations
-
 import calendar
 import datetime as dt
 import itertools

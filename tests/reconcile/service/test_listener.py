@@ -1,7 +1,5 @@
 """The small HTTP server: what it answers, what it bounds, and the addresses it refuses."""
 
-from __future__ import annotations
-
 import datetime as dt
 import http.client
 import socket

@@ -1,7 +1,5 @@
 """The listener with an application: which bodies it takes, what it bounds, and that monitoring goes on meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import socket

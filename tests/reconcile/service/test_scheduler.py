@@ -1,7 +1,5 @@
 """The scheduler: what becomes of every due time, whatever the clock, the process or the configuration does."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path

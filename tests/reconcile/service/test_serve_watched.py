@@ -1,7 +1,5 @@
 """`reconcile serve` as those who watch it see it: over HTTP, in its log, and in the spans of its runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Workers: which slot is taken next, by whom, and what becomes of it however its run ends."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass, field

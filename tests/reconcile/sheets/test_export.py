@@ -1,7 +1,5 @@
 """Findings in a spreadsheet: what an export holds, and the decisions that come back in it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

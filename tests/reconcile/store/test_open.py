@@ -1,7 +1,5 @@
 """Opening a store: what it creates, what it refuses, and how two processes share its birth."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Before-images are sealed with a key of the configuration: they open with it, as what they are, and not otherwise."""
 
-from __future__ import annotations
-
 import base64
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """Transactions of the store: whole or not at all, on the store's clock, and errors in words."""
 
-from __future__ import annotations
-
 import datetime as dt
 import sqlite3
 import threading

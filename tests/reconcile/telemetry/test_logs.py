@@ -1,7 +1,5 @@
 """What serve logs: one line an event, the same from every process, and never a secret, data or a traceback."""
 
-from __future__ import annotations
-
 import datetime as dt
 import io
 import json

@@ -1,7 +1,5 @@
 """Metrics: what happened in this process, what stands in the store, and that the pages name every one of them."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import re

@@ -1,7 +1,5 @@
 """Spans of runs and rules, as a collector gets them; and the cost of a run without traces, or without a collector."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import logging

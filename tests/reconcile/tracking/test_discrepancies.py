@@ -1,7 +1,5 @@
 """Findings of rules over several datasets: their records in the store, their identity, decisions and erasure."""
 
-from __future__ import annotations
-
 import datetime as dt
 import functools
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Filters of lists of findings, compared with plain Python on both stores and page by page."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 import re

@@ -1,7 +1,5 @@
 """Findings keep their identity over runs: each line of the semantics is a test."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 import re

@@ -1,7 +1,5 @@
 """Findings are judged part by part; the result is the same as judging all of them at once."""
 
-from __future__ import annotations
-
 import datetime as dt
 import tempfile
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Backups: whole and verified while others write, restored whole or not at all under whoever is at work."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import re

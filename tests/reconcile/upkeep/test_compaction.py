@@ -1,7 +1,5 @@
 """Compaction: what is old and over goes, what anything points at stays, and the log can still be verified."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import signal

@@ -1,7 +1,5 @@
 """Erasing: nothing of the person is left anywhere in the state, what was decided stands, and the log says what went."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The API: what its description promises, what tokens may do, and that a repeated request is carried out once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

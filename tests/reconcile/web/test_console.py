@@ -1,7 +1,5 @@
 """The console in a real Chromium: from the code on the terminal to a cleaned and undone finding, by keys alone."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

@@ -1,7 +1,5 @@
 """What a stranger may send: it costs little, in proportion to its size, is never parsed early, and leaves nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """The doors by plain requests: who gets in, what a form must prove, what each role may, and what is never shown."""
 
-from __future__ import annotations
-
 import http.client
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Rules over several datasets in memory, and an oracle in plain Python that says what they find."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

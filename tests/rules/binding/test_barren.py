@@ -1,7 +1,5 @@
 """Rules that cannot find anything are mistakes, and rules that can are none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

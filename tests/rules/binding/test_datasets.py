@@ -1,7 +1,5 @@
 """Kind duplicates over several datasets: columns under other names, records that carry their dataset, one answer."""
 
-from __future__ import annotations
-
 import csv
 import datetime as dt
 import random

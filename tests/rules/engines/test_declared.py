@@ -1,7 +1,5 @@
 """Every column a rule reads is read as its dataset declares it, whatever the rule does with it and on every engine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Every engine gives exactly the groups that plain, slow, obvious Python gives, whatever the rows and the rule."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import unicodedata

@@ -1,7 +1,5 @@
 """A read that the database ends is one clear sentence and exit code 3, wherever in a rule it happens."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

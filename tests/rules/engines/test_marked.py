@@ -1,7 +1,5 @@
 """Duplicates found inside PostgreSQL by marks: what a mark leaves open, the records decide."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """How exact keys and ids are found in DuckDB: whole numbers in a table of bits, everything else by sorted hashes."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections import Counter
 from pathlib import Path

@@ -8,8 +8,6 @@ Snowflake's connector: install requirements-dev.lock, then `fakesnow[server]`, `
 `snowflake-sqlalchemy==2.1.0` with `--no-deps`.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import random

@@ -1,7 +1,5 @@
 """Runs one SQL expression over a column of values on a real engine: what an exactness claim is tested with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """The expression language: its errors, its meaning, and that its SQL says the same wherever it claims to."""
 
-from __future__ import annotations
-
 import datetime as dt
 import functools
 import itertools

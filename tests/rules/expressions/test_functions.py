@@ -1,7 +1,5 @@
 """Functions compiled per dialect mean the same on every engine."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """A cause is named only where a test bears it out: simulated traffic of each cause, and chance, which is silent."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Simulated duplicates and discrepancies, of known causes and by chance alone."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence

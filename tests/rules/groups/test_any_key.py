@@ -1,7 +1,5 @@
 """Any of several keys: every engine joins exactly the records that plain, slow Python joins."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import random

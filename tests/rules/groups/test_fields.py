@@ -1,7 +1,5 @@
 """Survivorship field by field: which record each field of a merged record comes from."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`max_share`: a rule whose groups hold most of the records is stopped, says so, and changes nothing."""
 
-from __future__ import annotations
-
 import datetime as dt
 from pathlib import Path
 from typing import Any

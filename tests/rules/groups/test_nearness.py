@@ -1,7 +1,5 @@
 """Records near in two columns, and periods that overlap: the same as comparing every record with every other."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Callable, Sequence
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Normalisers: what each means, and that its SQL says the same wherever it claims to."""
 
-from __future__ import annotations
-
 import datetime as dt
 import functools
 import re

@@ -1,7 +1,5 @@
 """Presets: each finds what it says, and a rule that uses one is the rule that is printed for pasting."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -5,8 +5,6 @@ A case holds tables, the columns by which they refer to each other, triggers, ro
 simpler ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal

@@ -4,8 +4,6 @@ The copy goes over a connection of an administrator, never through our own code:
 bytes in hex, SQLite's storage class and literal.
 """
 
-from __future__ import annotations
-
 import itertools
 import sqlite3
 import uuid

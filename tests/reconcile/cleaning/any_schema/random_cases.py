@@ -1,7 +1,5 @@
 """Random cases: a seed means the same case in every process."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

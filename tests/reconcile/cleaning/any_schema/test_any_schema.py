@@ -5,8 +5,6 @@ rules. RECONCILE_SCHEMAS is how many a database (35; `make chaos` goes on for mi
 (printed). A failure prints the smallest case that breaks the same promise.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

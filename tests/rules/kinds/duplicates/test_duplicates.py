@@ -1,7 +1,5 @@
 """Kind duplicates: what each setting means, on every engine; and what only one engine has to show."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 from collections.abc import Iterator

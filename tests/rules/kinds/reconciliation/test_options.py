@@ -1,7 +1,5 @@
 """Settings beside key and tolerance: all columns are compared, empty values match, partners differ."""
 
-from __future__ import annotations
-
 import datetime as dt
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Rules of kind reconciliation, from YAML to what they find."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import replace
