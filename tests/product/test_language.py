@@ -77,7 +77,7 @@ def test_no_sentence_reads_as_if_translated(pattern: str) -> None:
 def test_a_name_says_what_it_holds() -> None:
     bound = Counter(
         name
-        for module in _python(*PACKAGES)
+        for module in _python(*PACKAGES, "tests")
         for node in ast.walk(ast.parse(module.read_text("utf-8")))
         for name in _bound(node)
         if name in VAGUE

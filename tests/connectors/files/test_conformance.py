@@ -30,8 +30,8 @@ def texts(table):
     columns = []
     for column in table.columns:
         plain = [
-            None if one is None else one.isoformat() if hasattr(one, "isoformat") else str(one)
-            for one in column.to_pylist()
+            None if item is None else item.isoformat() if hasattr(item, "isoformat") else str(item)
+            for item in column.to_pylist()
         ]
         columns.append(plain)
     return list(zip(*columns, strict=True)) if table.num_rows else []

@@ -57,8 +57,8 @@ class Server:
         kill = postgresql if engine.dialect.name == "postgresql" else mysql
         with engine.connect() as connection:
             ids = list(connection.exec_driver_sql(_RUNNING[engine.dialect.name]).scalars())
-            for one in ids if kill else ():
-                connection.exec_driver_sql(kill.format(one))
+            for item in ids if kill else ():
+                connection.exec_driver_sql(kill.format(item))
             return ids
 
 

@@ -23,8 +23,8 @@ CYCLES = 10
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    with Cluster() as made:
-        yield made
+    with Cluster() as created:
+        yield created
 
 
 def test_a_database_that_goes_at_any_moment_loses_and_doubles_nothing(

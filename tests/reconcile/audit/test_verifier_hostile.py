@@ -84,8 +84,8 @@ def _no_heads(place: Path, _: Path) -> None:
 
 def _restored(place: Path, _: Path) -> None:
     """An entry says that a backup took the log's place, so that no head of before has to be right."""
-    said = {"epoch": 9, "replaced": {"entries": 0, "epoch": 1, "head": "", "store": about_of(place)["store"]}}
-    rewrite(place, actor="mallory", first=("store.restored", json.dumps(said)))
+    settings = {"epoch": 9, "replaced": {"entries": 0, "epoch": 1, "head": "", "store": about_of(place)["store"]}}
+    rewrite(place, actor="mallory", first=("store.restored", json.dumps(settings)))
     (place / "checkpoints.jsonl").write_text("")
     (place / "anchors" / "log.jsonl").unlink()
 
@@ -93,13 +93,13 @@ def _restored(place: Path, _: Path) -> None:
 def _other_key(place: Path, folder: Path) -> None:
     rewrite(place, actor="mallory")
     (folder / "mallory").mkdir()
-    with Store.open("sqlite:///m.db", folder / "mallory") as other:
+    with Store.open("sqlite:///m.db", folder / "mallory") as store:
         about = about_of(place)
-        other.id = about["store"]
-        mark = checkpoints.mark(other, about["entries"], about["head"], "2026-11-21T00:00:00Z")
+        store.id = about["store"]
+        mark = checkpoints.mark(store, about["entries"], about["head"], "2026-11-21T00:00:00Z")
         (place / "checkpoints.jsonl").write_text(mark.line() + "\n")
         (place / "anchors" / "log.jsonl").write_text(mark.line() + "\n")
-        (place / "export.json").write_text(json.dumps(about | {"public_key": checkpoints.public_key(other)}))
+        (place / "export.json").write_text(json.dumps(about | {"public_key": checkpoints.public_key(store)}))
 
 
 REWRITTEN: Mapping[str, Callable[[Path, Path], None]] = {
@@ -154,9 +154,9 @@ def test_two_anchors_of_the_same_name_have_to_cover_the_log_each(copy: Path, tmp
 
 
 def test_an_anchor_of_another_store_covers_nothing(copy: Path, tmp_path: Path, export: Path) -> None:
-    other = exported(tmp_path / "other")
+    second = exported(tmp_path / "other")
 
-    done = run(copy, "--public-key", key_of(export), "--anchor", anchor_of(other))
+    done = run(copy, "--public-key", key_of(export), "--anchor", anchor_of(second))
 
     assert done.returncode == 1
     assert "no signed head of this log" in done.stdout
@@ -356,9 +356,9 @@ def test_it_says_the_same_to_a_reader_that_leaves(export: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as left:
         assert left.stdout is not None and left.stderr is not None  # noqa: PT018 - for the type checker
         left.stdout.close()
-        said = left.stderr.read()
+        text = left.stderr.read()
 
-    assert (left.returncode, said) == (0, "")
+    assert (left.returncode, text) == (0, "")
 
 
 def test_without_cryptography_it_says_what_to_install(export: Path) -> None:

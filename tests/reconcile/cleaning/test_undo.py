@@ -51,7 +51,7 @@ def test_a_deleted_record_is_there_again_as_it_was_and_its_finding_is_settled(tm
     assert undone.undone == (world.only(),)
     assert world.shop.rows() == list(TWO)
     assert world.findings() == {world.only(): "undone"}
-    assert [one.state for one in world.plans()] == [PlanState.COMPENSATED, PlanState.SUCCEEDED]
+    assert [plan.state for plan in world.plans()] == [PlanState.COMPENSATED, PlanState.SUCCEEDED]
     assert world.intact()
 
 
@@ -128,8 +128,8 @@ def test_a_later_cleaning_of_the_same_rows_is_named_and_taken_back_first(tmp_pat
     for _ in range(4):
         world.run()
     assert [row[2] for row in world.shop.rows()] == ["Anna", "two", "Bob"]
-    early = next(one.finding for one in world.plans() if one.rule == "early")
-    late = next(one.finding for one in world.plans() if one.rule == "late")
+    early = next(plan.finding for plan in world.plans() if plan.rule == "early")
+    late = next(plan.finding for plan in world.plans() if plan.rule == "late")
 
     with pytest.raises(Conflicts, match=f"{late}; `--with-later`"):
         world.undo(early)
@@ -167,8 +167,8 @@ def test_later_cleanings_are_told_by_the_order_they_were_done_in_though_the_cloc
     for ago in (0, 0, 2):  # the later one is done two hours before the earlier one, as the clock has it
         world.clock = now - dt.timedelta(hours=ago)
         world.run()
-    [early] = [one.finding for one in world.plans() if one.rule == "early"]
-    [late] = [one.finding for one in world.plans() if one.rule == "late"]
+    [early] = [plan.finding for plan in world.plans() if plan.rule == "early"]
+    [late] = [plan.finding for plan in world.plans() if plan.rule == "late"]
     assert world.approve(late).ok
     assert [row[2] for row in world.shop.rows()] == ["Anna", "two", "Bob"]
     [done, later] = [next(p.ended_at for p in world.plans(name)) for name in (early, late)]
@@ -298,7 +298,7 @@ def test_an_undo_of_which_nobody_knows_whether_it_was_done_is_told_too(tmp_path:
     world.run()
 
     assert world.messages().removeprefix(told).count(UNTOLD) == 1
-    undo = next(one.id for one in world.plans() if one.undoes)
+    undo = next(plan.id for plan in world.plans() if plan.undoes)
     with world.decisions() as decisions:
         assert "The undo of" in decisions.judge(undo, "done").sentence
     assert world.intact()
@@ -308,16 +308,16 @@ def test_an_undo_that_waits_can_be_withdrawn_and_asked_for_again(tmp_path: Path)
     world = _waiting(tmp_path)
 
     with world.decisions("ben") as decisions:
-        said = decisions.reject(world.only(), note="one person after all")
+        decision = decisions.reject(world.only(), note="one person after all")
         with pytest.raises(NothingProposed):
             decisions.reject(world.only())
     _resume(world)
     with world.open() as application:
         application.clean_due()
         with application.store.read() as tx:
-            [by] = [one.actor for one in log.entries(tx, finding=world.only(), event="plan.skipped")]
+            [by] = [entry.actor for entry in log.entries(tx, finding=world.only(), event="plan.skipped")]
 
-    assert "is withdrawn" in said.sentence
+    assert "is withdrawn" in decision.sentence
     assert (world.findings(), by) == ({world.only(): "cleaned"}, "ben")
     assert [row[2] for row in world.shop.rows()] == ["Anna", "twin", "Bob"]
     assert world.events("finding.not_undone") == []
@@ -349,7 +349,7 @@ def test_an_undo_that_was_tried_and_waits_for_its_next_attempt_can_be_withdrawn(
     with world.decisions() as decisions:
         decisions.reject(world.only())
 
-    assert [one.state for one in world.plans()] == [PlanState.SUCCEEDED, PlanState.SKIPPED]
+    assert [plan.state for plan in world.plans()] == [PlanState.SUCCEEDED, PlanState.SKIPPED]
     assert world.findings() == {world.only(): "cleaned"}
     assert world.undo(world.only()).undone == (world.only(),)
     assert world.intact()
@@ -500,9 +500,9 @@ def _undo_of_apply(shop: CustomerShop, plan: Plan, edits: list[tuple[str, int, s
     names = rows_of(result.images)
     with shop.target.work(20.0) as work:
         now = {name: dict(row.cells) for name, row in work.lock(names).items()}
-    made = inverse("a", plan, result.images, now)
-    if made.plan is not None:
-        [undone] = perform(shop.target, [job(made.plan, "b")], LIMITS)
+    undo = inverse("a", plan, result.images, now)
+    if undo.plan is not None:
+        [undone] = perform(shop.target, [job(undo.plan, "b")], LIMITS)
         assert undone.how in (How.DONE, How.CONFLICT)
         if undone.how is How.CONFLICT:  # somebody deleted a record that a restored one refers to
             assert _cells(shop) == edited
@@ -511,18 +511,18 @@ def _undo_of_apply(shop: CustomerShop, plan: Plan, edits: list[tuple[str, int, s
 
     for cell in before.keys() | done.keys() | edited.keys():
         touched = done.get(cell) != edited.get(cell)
-        assert after.get(cell) == (edited.get(cell) if touched else before.get(cell)) or made.conflicts, cell
+        assert after.get(cell) == (edited.get(cell) if touched else before.get(cell)) or undo.conflicts, cell
         if touched and cell in done:
             assert after.get(cell) == edited.get(cell), "what others wrote stays"
 
 
 def _cells(shop: CustomerShop) -> dict[tuple[str, int, str], Any]:
     """Every field of every row, by table, id and column."""
-    found = {}
+    result = {}
     for table, columns in (("customers", ("email", "name", "status", "touched")), ("orders", ("customer", "total"))):
         for row in shop.sql(f"SELECT id, {', '.join(columns)} FROM {table}"):
-            found |= {(table, row[0], name): value for name, value in zip(columns, row[1:], strict=True)}
-    return found
+            result |= {(table, row[0], name): value for name, value in zip(columns, row[1:], strict=True)}
+    return result
 
 
 def _edit(shop: CustomerShop, what: str, number: int, name: str) -> None:
@@ -548,17 +548,17 @@ def test_what_was_deleted_marked_and_moved_comes_back_on_every_database(
     assert shop.target.remembers()
     before = (shop.customers(), shop.sql("SELECT * FROM orders"))
     plans = {"a": shop.repointing(1, 2, 7), "b": shop.marking(3, 4, status="twin")}
-    results = perform(shop.target, [job(one, name) for name, one in plans.items()], LIMITS)
-    assert {one.how for one in results} == {How.DONE}
+    results = perform(shop.target, [job(plan, name) for name, plan in plans.items()], LIMITS)
+    assert {item.how for item in results} == {How.DONE}
 
-    for one in results:
-        assert one.images is not None
+    for result in results:
+        assert result.images is not None
         with shop.target.work(20.0) as work:
-            now = {name: dict(row.cells) for name, row in work.lock(rows_of(one.images)).items()}
-        made = inverse(one.job.id, one.job.plan, one.images, now)
-        assert made.plan is not None
-        assert not made.conflicts
-        [undone] = perform(shop.target, [job(made.plan)], LIMITS)
+            now = {name: dict(row.cells) for name, row in work.lock(rows_of(result.images)).items()}
+        undo = inverse(result.job.id, result.job.plan, result.images, now)
+        assert undo.plan is not None
+        assert not undo.conflicts
+        [undone] = perform(shop.target, [job(undo.plan)], LIMITS)
         assert undone.how is How.DONE, undone.why
 
     assert (shop.customers(), shop.sql("SELECT * FROM orders")) == before

@@ -133,7 +133,7 @@ def test_undos_that_had_to_wait_are_carried_out_in_the_order_they_were_planned_i
     world = World.at(tmp_path / "w", *TWO, **{f"{name}-marks": MARK, f"{name}-deletes": ALONE})
     world.run()
     world.run()
-    [marked] = [one.finding for one in world.plans() if one.action == "set"]
+    [marked] = [plan.finding for plan in world.plans() if plan.action == "set"]
     with world.open() as application, application.store.begin() as tx:
         pauses.pause(tx, pauses.of_source("shop"), reason="a look", by="anna")
     assert len(world.undo(marked, with_later=True).failed) == 2

@@ -38,7 +38,7 @@ def test_the_finding_of_a_damaged_plan_goes_into_quarantine_with_it_and_has_a_wa
     tamper(asking)
 
     asking.run()
-    assert ([one.state for one in asking.plans()], asking.shop.ids()) == ([PlanState.QUARANTINED], [1, 2, 3])
+    assert ([item.state for item in asking.plans()], asking.shop.ids()) == ([PlanState.QUARANTINED], [1, 2, 3])
     assert asking.findings() == {asking.only(): "quarantined"}
 
     with asking.decisions() as decisions:
@@ -55,7 +55,7 @@ def test_a_damaged_plan_in_doubt_keeps_no_other_from_being_settled(tmp_path: Pat
 
     with commit_unanswered():
         world.run()
-    assert {one.state for one in world.plans()} == {PlanState.UNKNOWN}
+    assert {item.state for item in world.plans()} == {PlanState.UNKNOWN}
     bad, good = sorted(world.findings())
     tamper_all = "UPDATE plans SET content = content || ' ' WHERE finding = ?"
     with closing(sqlite3.connect(world.folder / "reconcile.db")) as connection:
@@ -91,8 +91,8 @@ def test_a_plan_in_doubt_that_cannot_be_asked_about_is_in_nobodys_hand(
     with asking.decisions() as decisions:
         answer = decisions.approve(asking.only())
 
-    [one] = asking.plans()
-    assert (answer.state, one.state, one.owner) == (PlanState.UNKNOWN, PlanState.UNKNOWN, None)
+    [item] = asking.plans()
+    assert (answer.state, item.state, item.owner) == (PlanState.UNKNOWN, PlanState.UNKNOWN, None)
 
 
 def test_what_is_in_doubt_in_a_source_that_is_away_is_not_asked_about_all_the_time(asking: World) -> None:
@@ -102,8 +102,8 @@ def test_what_is_in_doubt_in_a_source_that_is_away_is_not_asked_about_all_the_ti
     with asking.open() as application:
         assert application.clean_due() is not None
         assert application.clean_due() is None
-    [one] = asking.plans()
-    assert (one.state, one.owner) == (PlanState.UNKNOWN, None)
+    [item] = asking.plans()
+    assert (item.state, item.owner) == (PlanState.UNKNOWN, None)
     (asking.folder / "away.db").rename(asking.folder / "shop.db")
     with asking.decisions() as decisions, decisions.store.begin() as tx:
         tx.connection.execute(sa.update(tables.plans).values(next_at=tx.now))
@@ -122,15 +122,15 @@ def test_an_undo_that_a_person_says_was_done_is_done_though_it_was_never_sent(tm
     [given_up] = journal.propose(back)
     with journal.begin() as tx:
         doubtful = effects.outcome_unknown(tx, effects.send(tx, effects.claim(tx, [given_up], ttl=TTL)).sent, "broke")
-        effects.quarantined(tx, [(one, "unknown outcome") for one in doubtful])
+        effects.quarantined(tx, [(item, "unknown outcome") for item in doubtful])
         effects.judged(tx, given_up, "abandon", by="anna", reason="too late")
     [again] = journal.propose(replace(back, why=("again",)))
-    assert [one.id for one, _ in journal.send(again).conflicts] == [again]
+    assert [conflict.id for conflict, _ in journal.send(again).conflicts] == [again]
 
     with journal.begin() as tx:
         effects.judged(tx, again, "done", by="anna", reason="I looked")
 
-    assert [journal.state(one) for one in (name, given_up, again)] == [
+    assert [journal.state(item) for item in (name, given_up, again)] == [
         PlanState.COMPENSATED,
         PlanState.FAILED,
         PlanState.SUCCEEDED,
@@ -182,9 +182,9 @@ def test_a_person_is_asked_about_what_is_in_doubt_in_a_source_that_was_renamed(h
             application.clean_due()
 
     with world.decisions() as decisions:
-        [one] = decisions.quarantined()
-        assert "is no longer in the configuration" in str(one.reason)
-        assert decisions.judge(one.id, "done").ok
+        [item] = decisions.quarantined()
+        assert "is no longer in the configuration" in str(item.reason)
+        assert decisions.judge(item.id, "done").ok
     assert (world.findings(), world.intact()) == ({world.only(): "cleaned"}, True)
 
 
@@ -223,8 +223,8 @@ def test_a_plan_that_was_never_sent_and_was_judged_not_done_is_carried_out_and_h
     world.approve(good, later=True)
 
     with world.decisions() as decisions:
-        said = decisions.judge(bad, "not_done")
+        decision = decisions.judge(bad, "not_done")
     world.run()
 
-    assert (said.ok, said.state) == (True, PlanState.SUCCEEDED)
+    assert (decision.ok, decision.state) == (True, PlanState.SUCCEEDED)
     assert (set(world.findings().values()), world.shop.ids(), world.intact()) == ({"cleaned"}, [1, 3], True)

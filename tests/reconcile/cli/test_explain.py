@@ -69,32 +69,32 @@ def test_a_rule_is_explained_in_words(people: Project) -> None:
     done = people("explain", "twin")
 
     assert done.code == 0
-    said = sections(done.out)
-    assert "twin  duplicates in people, severity high" in said
-    assert said["compares"] == ["email: as a mailbox: its e-mail address without +tag, for Gmail also without dots"]
-    assert said["takes part"] == [
+    answer = sections(done.out)
+    assert "twin  duplicates in people, severity high" in answer
+    assert answer["compares"] == ["email: as a mailbox: its e-mail address without +tag, for Gmail also without dots"]
+    assert answer["takes part"] == [
         "records where status is not 'void' (`where` of the rule)",
         "except records in which email or joined is empty",
     ]
-    assert said["groups"] == [
+    assert answer["groups"] == [
         "two or more records that are equal in email",
         "of these, records whose joined is at most 3 days after the first one",
         "only groups where the sum of amount is more than 10",
     ]
-    assert said["keeps"][0].split(", then ") == [
+    assert answer["keeps"][0].split(", then ") == [
         "the record with the fewest empty columns",
         "the record whose status is 'active', else 'invited'",
         "the record with the latest joined",
         "the one with the smallest id",
     ]
-    assert said["cleans"] == ["nothing: the rule has no `clean`"]
-    assert said["runs"] == ["embedded (DuckDB, in this process): source 'lists' cannot run queries"]
+    assert answer["cleans"] == ["nothing: the rule has no `clean`"]
+    assert answer["runs"] == ["embedded (DuckDB, in this process): source 'lists' cannot run queries"]
 
 
 def test_what_is_left_out_is_counted_by_reason(people: Project) -> None:
-    said = sections(people("explain", "twin").out)
+    answer = sections(people("explain", "twin").out)
 
-    assert said["finds now"] == [
+    assert answer["finds now"] == [
         "1 group with 2 records, of 5 read",
         "1 record is outside `where`",
         "1 record skipped: email is null",
@@ -107,9 +107,9 @@ def test_what_is_left_out_is_counted_by_reason(people: Project) -> None:
 
 
 def test_samples_show_values_before_and_after_normalising(people: Project) -> None:
-    said = sections(people("explain", "twin").out)
+    answer = sections(people("explain", "twin").out)
 
-    assert said["samples of people"] == [
+    assert answer["samples of people"] == [
         "record 1",
         "email: Ann.B+news@Gmail.com → annb@gmail.com",
         "record 2",
@@ -186,16 +186,16 @@ def test_a_cleaning_is_explained_with_its_approval_and_limits(tmp_path: Path) ->
     demo = Project(tmp_path)
     demo("demo", "--in", "night")
 
-    said = sections(Project(tmp_path / "night")("explain", "twin-customer").out)
+    answer = sections(Project(tmp_path / "night")("explain", "twin-customer").out)
 
-    assert said["cleans"] == [
+    assert answer["cleans"] == [
         "copies better values of `name` and `phone` to the keeper, then sets `merged_into` of the surplus records",
         "rows that refer to the surplus refer to the keeper afterwards",
         "after a person approved the exact plan",
         "at most 100 rows, 1 % of the records, and groups of 5 records, per run and in 24 hours",
     ]
-    assert said["takes part"][0] == "records where merged_into is empty (`where` of dataset customers)"
-    assert said["keeps"] == ["the record with the smallest id"]
+    assert answer["takes part"][0] == "records where merged_into is empty (`where` of dataset customers)"
+    assert answer["keeps"] == ["the record with the smallest id"]
 
 
 # Words

@@ -52,7 +52,7 @@ class Decisions:
         return self.command(*words, SLACK_TOKEN=TOKEN, RECONCILE_ACTOR="ann")
 
     def unknown(self) -> str:
-        [message] = [one for one in self("messages", "--json").json if one["status"] == "unknown"]
+        [message] = [item for item in self("messages", "--json").json if item["status"] == "unknown"]
         name: str = message["message"]
         return name
 
@@ -205,5 +205,5 @@ def test_the_thread_of_a_message_is_posted_when_a_person_requeues_it(decisions: 
     decisions("messages", "requeue", decisions.unknown())
 
     assert before == 0
-    assert [one["ts"] for one in decisions.slack.parents()] == [parent["ts"]]
+    assert [item["ts"] for item in decisions.slack.parents()] == [parent["ts"]]
     assert len(decisions.slack.replies(parent["ts"])) == 1

@@ -45,12 +45,12 @@ def shop(tmp_path: Path) -> Project:
 
 def personal(text: str) -> list[str]:
     """What of the people stands in a text."""
-    return [one for one in ("anary", "1815-", "1906-") if one in text]
+    return [item for item in ("anary", "1815-", "1906-") if item in text]
 
 
 def one(shop: Project, rule: str = "twins") -> dict[str, Any]:
-    found: dict[str, Any] = shop("findings", "--rule", rule, "--json", "--show").json[0]
-    return found
+    settings: dict[str, Any] = shop("findings", "--rule", rule, "--json", "--show").json[0]
+    return settings
 
 
 def test_no_command_prints_personal_data_unless_asked(shop: Project) -> None:
@@ -105,7 +105,7 @@ def test_findings_of_a_dataset_that_is_gone_are_hidden_whole(shop: Project) -> N
     name = one(shop)["id"]
     shop.write(PROJECT.replace("people:", "others:").replace("dataset: people", "dataset: others"))
 
-    [listed] = [found for found in shop("findings", "--json").json if found["id"] == name]
+    [listed] = [finding for finding in shop("findings", "--json").json if finding["id"] == name]
 
     assert (listed["key"], listed["keeper"]) == ({"city": "•••", "mail": "•••"}, ["•••", "•••"])
     assert not personal(shop("show", name).said)
@@ -120,15 +120,15 @@ def test_a_column_computed_of_personal_data_is_personal_in_messages_too(shop: Pr
     text = json.dumps(sent, ensure_ascii=False)
     assert "ada.canary@example.com" in text, "the channel may show `mail`"
     assert "Grace" not in text, "but not what is computed of it"
-    assert not [one for one in ("1815-", "1906-") if one in text], "nor days of birth, as the time of a group"
+    assert not [item for item in ("1815-", "1906-") if item in text], "nor days of birth, as the time of a group"
 
 
 def everything_said(shop: Project) -> list[Any]:
     """What commands print of all findings, without being asked for personal data."""
     listed = shop("findings", "--state", "all", "--json")
     told = [listed, shop("findings", "--state", "all")]
-    for found in listed.json:
-        told += [shop("show", found["id"]), shop("show", found["id"], "--json")]
+    for result in listed.json:
+        told += [shop("show", result["id"]), shop("show", result["id"], "--json")]
     return told
 
 
@@ -138,10 +138,10 @@ def test_a_column_that_is_in_the_key_twice_is_hidden_twice(shop: Project) -> Non
 
     told = [shop("run", "--json"), *everything_said(shop)]
 
-    [key] = [found["key"] for found in told[1].json if found["rule"] == "twice"]
+    [key] = [result["key"] for result in told[1].json if result["rule"] == "twice"]
     assert key == {"mail": "•••", "mail (casefold)": "•••"}
     sent = (shop.folder / "told.jsonl").read_text()
-    assert not [one for one in ("anary", "ada") if one in sent or any(one in answer.said for answer in told)]
+    assert not [text for text in ("anary", "ada") if text in sent or any(text in answer.said for answer in told)]
 
 
 def test_what_a_finding_holds_of_a_former_configuration_is_hidden_where_it_may_be_personal(shop: Project) -> None:
@@ -153,7 +153,7 @@ def test_what_a_finding_holds_of_a_former_configuration_is_hidden_where_it_may_b
 
     told = everything_said(shop)
 
-    assert [found["keeper"] for found in told[0].json if found["rule"] == "twins"] == [["•••", "•••"]]
+    assert [result["keeper"] for result in told[0].json if result["rule"] == "twins"] == [["•••", "•••"]]
     for answer in told:
         assert not personal(answer.said), answer.said
 
@@ -163,7 +163,9 @@ def test_our_own_name_of_a_record_without_an_id_is_hidden_for_it_is_a_digest_of_
     for pii in ("pii: [mail, name, born]", "pii: []"):
         shop.write(PROJECT.replace("id: [mail, number]", "id: []").replace("pii: [mail, name, born]", pii))
         shop("run", "-q")
-        [keepers[pii]] = [found["keeper"] for found in shop("findings", "--json").json if found["rule"] == "twins"]
+        [keepers[pii]] = [
+            finding["keeper"] for finding in shop("findings", "--json").json if finding["rule"] == "twins"
+        ]
 
     hidden, shown = keepers.values()
     assert hidden == ["•••", "•••"]

@@ -132,11 +132,11 @@ def test_a_small_loss_is_shown_to_whoever_approves(tmp_path: Path) -> None:
 
 def listed(folder: Path, *pairs: tuple[int, int], **rule: Any) -> tuple[World, str]:
     """Two customers with one address, a list of pairs that are different, and the finding after a run."""
-    known = {"source": "shop", "table": "different"}
+    settings = {"source": "shop", "table": "different"}
     world = World.at(
         folder / "w",
         *((1, "a@x", "Anna"), (2, "a@x", "Ann")),
-        config={"datasets": {"customers": CUSTOMERS, "different": known}},
+        config={"datasets": {"customers": CUSTOMERS, "different": settings}},
         twins=DELETE | {"except": {"dataset": "different"}} | rule,
     )
     world.shop.sql("CREATE TABLE different (first_id INTEGER, second_id INTEGER)")
@@ -187,8 +187,8 @@ def test_people_are_asked_when_half_of_a_small_dataset_has_no_key_any_more(tmp_p
     [rule] = world.run().rules
 
     assert world.shop.ids() == list(range(1, 9))
-    said = rule.failed if isinstance(rule, RuleFailure) else rule.cleaning.stopped or ""
-    assert "email" in said
+    output = rule.failed if isinstance(rule, RuleFailure) else rule.cleaning.stopped or ""
+    assert "email" in output
 
 
 def test_a_pair_that_was_listed_after_the_run_is_not_cleaned(tmp_path: Path) -> None:

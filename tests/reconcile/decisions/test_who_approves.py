@@ -39,7 +39,7 @@ def test_two_names_from_one_user_of_one_host_are_told_apart_from_two_people(
     assert f"anna  approved\n                      from {SYSTEM}\n" in history
     assert f"bob  approved\n                      from {SYSTEM}\n" in history
     assert shop("audit", "--event", "approval").out.count(f"system={SYSTEM}") == 2
-    assert {one["system"] for one in shop("show", finding, "--json").json["history"] if "system" in one} == {SYSTEM}
+    assert {item["system"] for item in shop("show", finding, "--json").json["history"] if "system" in item} == {SYSTEM}
     assert shop("audit", "verify").code == 0
 
 

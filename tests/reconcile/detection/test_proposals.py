@@ -72,9 +72,9 @@ def test_a_german_export_is_read_whole_by_what_is_proposed(tmp_path):
     ],
 )  # fmt: skip
 def test_only_what_reads_every_value_is_proposed(tmp_path, values, declared, settings):
-    said = f", columns: {{v: {declared}}}" if declared else ""
+    output = f", columns: {{v: {declared}}}" if declared else ""
 
-    assert proposed(checked(tmp_path, "id;v", [f"{n};{value}" for n, value in enumerate(values)], said)) == settings
+    assert proposed(checked(tmp_path, "id;v", [f"{n};{value}" for n, value in enumerate(values)], output)) == settings
 
 
 def test_what_the_values_do_not_tell_is_asked(tmp_path):

@@ -61,7 +61,7 @@ class Books(Project):
 
     def findings(self, *options: str) -> dict[str, dict[str, Any]]:
         """The findings by form."""
-        return {one["form"]: one for one in self("findings", "--json", *options).json}
+        return {finding["form"]: finding for finding in self("findings", "--json", *options).json}
 
     @property
     def told(self) -> str:
@@ -127,10 +127,10 @@ def test_the_balance_of_each_currency_is_told_and_reported(books: Books) -> None
 def test_findings_as_json_have_both_sides_with_their_datasets(books: Books) -> None:
     books.run()
 
-    found = books.findings()
+    findings = books.findings()
 
     assert (
-        found["mismatch"].items()
+        findings["mismatch"].items()
         >= {
             "left": [{"dataset": "ledger", "id": ["e2"]}],
             "right": [{"dataset": "bank", "id": ["2"]}],
@@ -139,9 +139,12 @@ def test_findings_as_json_have_both_sides_with_their_datasets(books: Books) -> N
             "key": {"doc_no": "A-2"},
         }.items()
     )
-    assert "keeper" not in found["mismatch"]
-    assert (found["left_only"]["left"], found["left_only"]["right"]) == ([{"dataset": "ledger", "id": ["e3"]}], [])
-    assert (found["right_only"]["left"], found["right_only"]["right"]) == ([], [{"dataset": "bank", "id": ["4"]}])
+    assert "keeper" not in findings["mismatch"]
+    assert (findings["left_only"]["left"], findings["left_only"]["right"]) == (
+        [{"dataset": "ledger", "id": ["e3"]}],
+        [],
+    )
+    assert (findings["right_only"]["left"], findings["right_only"]["right"]) == ([], [{"dataset": "bank", "id": ["4"]}])
 
 
 def test_a_discrepancy_is_shown_side_by_side(books: Books) -> None:
@@ -161,7 +164,7 @@ def test_a_dry_run_tells_discrepancies_without_storing_them(books: Books) -> Non
     text, report = books("run", "--dry-run").out, books("run", "--dry-run", "--json").json
 
     assert "new  A-2: values differ, ledger e2; bank 2, 2.00 EUR at risk" in text
-    assert {one["form"] for one in report["findings"]} == {"mismatch", "left_only", "right_only"}
+    assert {finding["form"] for finding in report["findings"]} == {"mismatch", "left_only", "right_only"}
     assert not (books.folder / "state.db").exists()
 
 
@@ -182,15 +185,15 @@ def test_a_partner_with_another_amount_continues_the_finding_and_is_told(books: 
 
     books.run(22)
 
-    [grown] = [one for one in books("findings", "--json").json if one["id"] == name]
+    [grown] = [finding for finding in books("findings", "--json").json if finding["id"] == name]
     assert (grown["form"], grown["last_change"]) == ("mismatch", "grown")
 
 
 def test_a_dismissed_or_snoozed_discrepancy_is_not_told_again_until_it_changes(books: Books) -> None:
     books.run()
-    found = books.findings()
-    dismissed = books("dismiss", found["mismatch"]["id"], "--note", "fees")
-    books("snooze", found["left_only"]["id"])
+    findings = books.findings()
+    dismissed = books("dismiss", findings["mismatch"]["id"], "--note", "fees")
+    books("snooze", findings["left_only"]["id"])
     told = books.told
     books.run(22)
     silent = books.told == told

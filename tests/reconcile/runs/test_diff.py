@@ -144,12 +144,12 @@ def runs_of(folder: Path, config: str) -> dict[str, list[str] | None]:
     with load(file) as application:
         [report] = application.run_all()
     failed = {failure.rule for failure in report.failures}
-    found: dict[str, list[str] | None] = {rule.rule: None if rule.rule in failed else [] for rule in report.rules}
+    result: dict[str, list[str] | None] = {rule.rule: None if rule.rule in failed else [] for rule in report.rules}
     for finding in report.to_json()["findings"]:
-        listed = found[finding["rule"]]
+        listed = result[finding["rule"]]
         assert listed is not None
         listed.append(shape(finding))
-    return found
+    return result
 
 
 def is_as_two_runs(difference: Json, old: dict[str, list[str] | None], new: dict[str, list[str] | None]) -> None:
@@ -315,7 +315,9 @@ def test_another_keeper_is_a_change(people: Project) -> None:
 
     answer = people("diff", "reconcile.yaml", "new.yaml", "--json").json
 
-    assert [(one["change"], one["differs"]) for one in answer["findings"]] == [("changes", ["keeper", "money"])] * 2
+    assert [(finding["change"], finding["differs"]) for finding in answer["findings"]] == [
+        ("changes", ["keeper", "money"])
+    ] * 2
     assert answer["findings"][0]["from"]["keeper"] == ["1"]
     assert answer["findings"][0]["to"]["keeper"] == ["2"]
 
@@ -494,7 +496,7 @@ def test_a_record_left_out_for_a_column_of_one_release_stays_in_the_other(tmp_pa
 
     difference = compared(tmp_path, *texts)
 
-    assert [(one["from"]["records"], one["to"]["records"]) for one in difference["findings"]] == [(3, 2)]
+    assert [(finding["from"]["records"], finding["to"]["records"]) for finding in difference["findings"]] == [(3, 2)]
     is_as_two_runs(difference, *(runs_of(tmp_path, text) for text in texts))
 
 

@@ -214,12 +214,12 @@ def mariadb() -> Iterator[Server]:
 
 @pytest.fixture(params=["postgres", "mariadb"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    found: Server = request.getfixturevalue(request.param)
-    found.proxy.passes()
-    yield found
-    found.proxy.cut()
-    found.proxy.passes()
-    found.rid()
+    result: Server = request.getfixturevalue(request.param)
+    result.proxy.passes()
+    yield result
+    result.proxy.cut()
+    result.proxy.passes()
+    result.rid()
 
 
 def shop_with(folder: Path, url: str, table: str, engine: str = "embedded", **limits: str) -> ChargesProject:

@@ -31,7 +31,9 @@ class Shop(Project):
         """The listed findings of a run: key and change."""
         answer = self("run", "--json", *words)
         assert answer.code == 0, answer.err
-        return sorted((_key(one), one.get("last_change") or one["change"]) for one in answer.json["findings"])
+        return sorted(
+            (_key(finding), finding.get("last_change") or finding["change"]) for finding in answer.json["findings"]
+        )
 
 
 def _key(finding: dict[str, Any]) -> str:

@@ -71,7 +71,7 @@ def test_a_group_that_grows_is_told_as_grown_and_keeps_its_id(shop: ChargesProje
 
     assert ended.counts == {"grown": 1, "known": 1}
     assert told(shop.messages()[-1]) == [("grown", "ch_00001", ["ch_00002", "ch_00006"])]
-    assert {one["id"] for one in ended.json["findings"]} == {one["id"] for one in before}
+    assert {finding["id"] for finding in ended.json["findings"]} == {item["id"] for item in before}
 
 
 def test_what_grew_before_a_channel_heard_of_it_is_new_there(shop: ChargesProject) -> None:
@@ -104,7 +104,7 @@ def test_a_finding_that_vanishes_is_resolved_in_silence_and_one_that_returns_is_
 
 def test_a_dismissed_finding_stays_silent_until_a_third_record_joins(shop: ChargesProject) -> None:
     shop.run()
-    [finding] = [one["id"] for one in shop.findings() if one["key"]["order_id"] == "A-1"]
+    [finding] = [item["id"] for item in shop.findings() if item["key"]["order_id"] == "A-1"]
     assert shop.cli("dismiss", finding, "--note", "two parcels").code == 0
 
     silent = shop.run()
@@ -126,13 +126,13 @@ def test_a_rule_that_is_renamed_with_was_keeps_its_findings_and_tells_nobody(sho
     ended = shop.run()
 
     assert ended.counts == {"known": 2}
-    assert {one["id"] for one in ended.json["findings"]} == {one["id"] for one in before}
-    assert {one["rule"] for one in shop.findings()} == {"charged-twice"}
+    assert {finding["id"] for finding in ended.json["findings"]} == {item["id"] for item in before}
+    assert {finding["rule"] for finding in shop.findings()} == {"charged-twice"}
     assert len(shop.messages()) == 1
 
 
 def test_counts_go_with_the_rule_to_its_new_name_and_the_old_name_starts_without(tmp_path: Path) -> None:
-    shop = ChargesProject.at(tmp_path / "shop").add(*(one for n in range(20) for one in twice(2 * n + 1, f"A-{n}")))
+    shop = ChargesProject.at(tmp_path / "shop").add(*(item for n in range(20) for item in twice(2 * n + 1, f"A-{n}")))
     shop.write().run()
     shop.config["rules"] = {"charged-twice": DOUBLE | {"was": "double-charge"}}
     shop.config["jobs"]["nightly"]["rules"] = ["charged-twice"]
@@ -214,9 +214,9 @@ def test_a_source_that_cannot_be_read_is_told_when_that_begins_and_when_it_ends_
     )
     assert up.rule("double-charge")["findings"]["known"] == 2
     _, begun, over = anywhere.messages()
-    assert [(one["subject"], one["ended"]) for one in begun["failures"]] == [("source shop", False)]
+    assert [(failure["subject"], failure["ended"]) for failure in begun["failures"]] == [("source shop", False)]
     assert told(begun, "paid-twice") == [("new", "3", ["4"])]
-    assert [(one["subject"], one["ended"]) for one in over["failures"]] == [("source shop", True)]
+    assert [(failure["subject"], failure["ended"]) for failure in over["failures"]] == [("source shop", True)]
     assert over["rules"] == [] or all(not told(over, rule) for rule in ("double-charge", "paid-twice"))
 
 
@@ -229,7 +229,7 @@ def test_one_source_that_is_down_is_told_once_however_many_rules_it_stops(shop: 
     shop.run(code=3)
 
     [message] = shop.messages()
-    assert [one["subject"] for one in message["failures"]] == ["source shop"]
+    assert [failure["subject"] for failure in message["failures"]] == ["source shop"]
 
 
 def test_a_rule_that_does_not_fit_its_table_any_more_stops_alone(shop: ChargesProject) -> None:
@@ -241,8 +241,8 @@ def test_a_rule_that_does_not_fit_its_table_any_more_stops_alone(shop: ChargesPr
 
     assert "order_id" in ended.rule("double-charge")["failed"]
     assert ended.rule("paid-twice")["findings"]["known"] == 1
-    assert [one["subject"] for one in shop.messages()[-1]["failures"]] == ["rule double-charge"]
-    assert {one["state"] for one in shop.findings()} == {"open"}
+    assert [failure["subject"] for failure in shop.messages()[-1]["failures"]] == ["rule double-charge"]
+    assert {finding["state"] for finding in shop.findings()} == {"open"}
 
 
 def test_a_dataset_that_was_full_and_is_empty_today_resolves_nothing_and_is_told(anywhere: ChargesProject) -> None:
@@ -254,7 +254,7 @@ def test_a_dataset_that_was_full_and_is_empty_today_resolves_nothing_and_is_told
 
     assert "is empty, but had 5 records" in ended.rule("double-charge")["failed"]
     assert "is empty" in again.rule("double-charge")["failed"]
-    assert [one["state"] for one in anywhere.findings()] == ["open", "open"]
+    assert [finding["state"] for finding in anywhere.findings()] == ["open", "open"]
     assert len(anywhere.messages()) == 2
     assert "is empty" in anywhere.messages()[-1]["failures"][0]["sentence"]
 
@@ -274,7 +274,7 @@ def test_a_run_whose_every_key_is_null_is_told_and_resolves_nothing(shop: Charge
     ended = shop.run(code=3)
 
     assert "every record was skipped" in ended.rule("double-charge")["failed"]
-    assert [one["state"] for one in shop.findings()] == ["open", "open"]
+    assert [finding["state"] for finding in shop.findings()] == ["open", "open"]
     assert len(shop.messages()) == 2
 
 
@@ -286,7 +286,7 @@ def test_a_run_whose_every_key_is_null_is_told_and_resolves_nothing(shop: Charge
     ],
 )
 def test_records_that_can_no_longer_be_compared_resolve_nothing(tmp_path: Path, change: str, reason: str) -> None:
-    shop = ChargesProject.at(tmp_path / "shop").add(*(one for n in range(20) for one in twice(2 * n + 1, f"A-{n}")))
+    shop = ChargesProject.at(tmp_path / "shop").add(*(item for n in range(20) for item in twice(2 * n + 1, f"A-{n}")))
     shop.config["datasets"]["charges"] = CHARGES | {"columns": {"charged_at": "instant"}}
     shop.config["rules"]["double-charge"] = DOUBLE | {"window": {"charged_at": "15m"}}
     shop.write().run()
@@ -299,7 +299,7 @@ def test_records_that_can_no_longer_be_compared_resolve_nothing(tmp_path: Path, 
     assert reason in failed
     assert "but only 0 of 40 in its previous run; it found 2 instead of 20 groups" in failed
     assert planned.rule("double-charge")["failed"] == failed
-    assert {one["state"] for one in shop.findings()} == {"open"}
+    assert {finding["state"] for finding in shop.findings()} == {"open"}
 
     shop.config["rules"]["double-charge"]["where"] = "status = 'ok' and id <= 'ch_00004'"
     assert "compared 4 records" in shop.write().run(code=3).rule("double-charge")["failed"]
@@ -363,7 +363,7 @@ def test_values_that_cannot_be_read_do_not_become_too_many_run_by_run(tmp_path: 
 
 
 def test_a_tenth_of_the_records_may_lose_their_key_without_a_stop(tmp_path: Path) -> None:
-    shop = ChargesProject.at(tmp_path / "shop").add(*(one for n in range(20) for one in twice(2 * n + 1, f"A-{n}")))
+    shop = ChargesProject.at(tmp_path / "shop").add(*(item for n in range(20) for item in twice(2 * n + 1, f"A-{n}")))
     shop.run()
     shop.sql("update charges set order_id = null where id <= 'ch_00004'")
 
@@ -486,8 +486,8 @@ def test_a_dry_run_writes_nothing_into_a_shared_store(tmp_path: Path, postgres_u
 
 def _files(shop: ChargesProject) -> dict[str, str]:
     """Every file of the shop with its content's hash, the database's own lock files aside."""
-    files = [one for one in shop.folder.rglob("*") if one.is_file() and not one.name.endswith(("-shm", "-wal"))]
-    return {str(one.relative_to(shop.folder)): hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
+    files = [path for path in shop.folder.rglob("*") if path.is_file() and not path.name.endswith(("-shm", "-wal"))]
+    return {str(file.relative_to(shop.folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 # Exit codes, choices, the report
@@ -507,8 +507,8 @@ def test_fail_on_does_not_count_findings_below_it_or_decided_ones(shop: ChargesP
 
     shop.run("--fail-on", "medium", code=0)
     shop.run("--fail-on", "low", code=1)
-    for one in shop.findings():
-        assert shop.cli("dismiss", one["id"]).code == 0
+    for finding in shop.findings():
+        assert shop.cli("dismiss", finding["id"]).code == 0
     shop.run("--fail-on", "low", code=0)
 
 
@@ -566,7 +566,7 @@ def test_the_report_of_a_run_has_the_documented_shape(shop: ChargesProject) -> N
     finding = report["findings"][0]
     documented = {"id", "rule", "kind", "state", "severity", "keeper", "surplus", "key"}
     assert documented <= set(finding)
-    by_order = {one["key"]["order_id"]: one for one in report["findings"]}
+    by_order = {item["key"]["order_id"]: item for item in report["findings"]}
     assert by_order["A-1"]["keeper"] == ["ch_00001"]
     assert by_order["A-1"]["surplus"] == [["ch_00002"]]
     assert by_order["A-1"]["key"] == {"order_id": "A-1", "amount": "20.00", "currency": "EUR"}
@@ -606,7 +606,7 @@ def test_rules_of_several_jobs_run_each_in_its_own(shop: ChargesProject) -> None
 
     ended = shop.run("--rule", "paid-twice", "--rule", "double-charge")
 
-    ran = [(report["job"], [one["rule"] for one in report["rules"]]) for report in ended.json]
+    ran = [(report["job"], [rule["rule"] for rule in report["rules"]]) for report in ended.json]
     assert ran == [("charges", ["double-charge"]), ("payments", ["paid-twice"])]
 
 
@@ -618,9 +618,12 @@ def test_one_rule_runs_alone_and_leaves_the_findings_of_the_others(shop: Charges
 
     ended = shop.run("--rule", "paid-twice")
 
-    assert [one["rule"] for one in ended.json["rules"]] == ["paid-twice"]
+    assert [rule["rule"] for rule in ended.json["rules"]] == ["paid-twice"]
     assert ended.counts == {"resolved": 1}
-    assert sorted(one["state"] for one in shop.findings() if one["rule"] == "double-charge") == ["open", "open"]
+    assert sorted(finding["state"] for finding in shop.findings() if finding["rule"] == "double-charge") == [
+        "open",
+        "open",
+    ]
 
 
 def test_several_jobs_run_in_turn_each_told_to_its_own_channel(shop: ChargesProject) -> None:
@@ -633,10 +636,10 @@ def test_several_jobs_run_in_turn_each_told_to_its_own_channel(shop: ChargesProj
     shop.write()
 
     both = shop.run()
-    one = shop.run("payments")
+    item = shop.run("payments")
 
     assert [report["job"] for report in both.json] == ["charges", "payments"]
-    assert one.json["job"] == "payments"
+    assert item.json["job"] == "payments"
     assert len(told(shop.messages()[0])) == 2
     assert told(shop.messages("bank.jsonl")[0], "paid-twice") == [("new", "1", ["2"])]
 
@@ -693,9 +696,9 @@ def test_a_slot_that_failed_is_attempted_again_as_the_same_run_and_does_only_wha
     assert ended.rule("double-charge") == failed.rule("double-charge")
     assert ended.rule("paid-twice")["findings"]["new"] == 1
     first, second = anywhere.messages()
-    assert (len(told(first)), [one["ended"] for one in first["failures"]]) == (2, [False])
+    assert (len(told(first)), [failure["ended"] for failure in first["failures"]]) == (2, [False])
     assert (told(second), told(second, "paid-twice")) == ([], [("new", "1", ["2"])])
-    assert [one["ended"] for one in second["failures"]] == [True]
+    assert [failure["ended"] for failure in second["failures"]] == [True]
     assert anywhere.run("--slot", START).json["repeated"] is True
     assert anywhere.intact()
 

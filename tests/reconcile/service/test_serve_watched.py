@@ -30,8 +30,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(folder: Path) -> Iterator[Store]:
-    with Store.open("sqlite:///state.db", folder) as one:
-        yield one
+    with Store.open("sqlite:///state.db", folder) as item:
+        yield item
 
 
 def write(folder: Path, **more: Any) -> None:

@@ -63,7 +63,7 @@ def test_a_run_that_was_under_way_goes_on_after_the_upgrade(
     assert (ended["run"], ended["status"]) == (filled.RUNNING, "succeeded")
     [run] = [row for row in filled.stored(url, shop.folder)["runs"] if row["id"] == filled.RUNNING]
     assert (run["attempt"], run["status"]) == (2, "succeeded")
-    told = [one["id"] for one in shop.messages()]
+    told = [message["id"] for message in shop.messages()]
     assert {"m-queued", "m-sending"} < set(told)
     assert len(told) == 3
     assert {row["id"]: row["state"] for row in shop.cli("findings", "--state", "all", "--json").json}.items() >= {

@@ -112,10 +112,10 @@ def test_the_console_and_the_api_have_the_same_order_over_all_pages(site: Site) 
     for limit in (1, 3, 4, 100):
         assert [finding["id"] for finding in pages(api, limit)] == every
     page = browser.get("/review").body.decode()
-    found = api.ask("POST", "/api/v1/findings/search", '{"text": "@x"}', **{"Content-Type": "application/json"}).json
+    document = api.ask("POST", "/api/v1/findings/search", '{"text": "@x"}', **{"Content-Type": "application/json"}).json
 
     assert list(dict.fromkeys(re.findall(r"/review\?finding=(F-\w+)", page))) == every
-    assert [finding["id"] for finding in found["findings"]] == every
+    assert [finding["id"] for finding in document["findings"]] == every
 
 
 def test_a_cursor_holds_no_amount_in_clear_and_only_this_store_reads_it(site: Site) -> None:

@@ -139,13 +139,13 @@ def test_mistakes_are_listed_with_their_lines_and_nothing_is_decided(site: Site)
 
     answer = give(browser, as_csv(rows))
     no_file = browser.send("/review/file", "/review")
-    other = give(browser, b"hello", "note.txt")
+    second = give(browser, b"hello", "note.txt")
 
     assert answer.status == 422
     assert "back.csv, line 3, column decision : <b>yes</b> is not a decision" in answer.text
     assert "back.csv, line 4, column to" in answer.text
     assert (no_file.status, "No file was chosen" in no_file.text) == (422, True)
-    assert (other.status, "note.txt: its name has no known ending" in other.text) == (422, True)
+    assert (second.status, "note.txt: its name has no known ending" in second.text) == (422, True)
     assert set(site.world.findings().values()) == {"awaiting_approval"}
 
 

@@ -120,10 +120,10 @@ def test_nothing_expected_passes_only_if_nothing_is_found(shop: Project) -> None
 def test_only_the_named_rules_are_tested_and_those_without_examples_are_named(shop: Project) -> None:
     base = FILES.replace("rules:\n", "rules:\n  plain: {kind: duplicates, dataset: charges, key: [order_id]}\n")
 
-    everything, one = run_examples(shop, TWICE, base=base), shop("test", "plain")
+    everything, answer = run_examples(shop, TWICE, base=base), shop("test", "plain")
 
     assert "Without examples: `plain`." in everything.err
-    assert (one.code, one.out) == (0, "0 examples: 0 passed, 0 failed.\n")
+    assert (answer.code, answer.out) == (0, "0 examples: 0 passed, 0 failed.\n")
     assert shop("test", "plane").code == 2
 
 
@@ -389,9 +389,9 @@ RULE: dict[str, Any] = {
 }
 
 
-def charge(number: int, minute: int, **other: Any) -> dict[str, Any]:
+def charge(number: int, minute: int, **settings: Any) -> dict[str, Any]:
     same = {"customer": "ann", "payer": "bob", "currency": "EUR", "reference": "INV-7", "amount": 20, "status": "paid"}
-    return {"id": number, **same, "charged_at": f"2026-03-01T10:{minute:02}Z", "terminal": f"t{number}", **other}
+    return {"id": number, **same, "charged_at": f"2026-03-01T10:{minute:02}Z", "terminal": f"t{number}", **settings}
 
 
 EXAMPLES: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
@@ -460,9 +460,9 @@ COMPARISON: dict[str, Any] = {
 }
 
 
-def entry(number: int, day: int = 1, **other: Any) -> dict[str, Any]:
+def entry(number: int, day: int = 1, **settings: Any) -> dict[str, Any]:
     same = {"reference": "INV-7", "currency": "EUR", "amount": "20.00", "account": "4400"}
-    return {"id": number, **same, "day": f"2026-03-{day:02}", **other}
+    return {"id": number, **same, "day": f"2026-03-{day:02}", **settings}
 
 
 SIDES: list[dict[str, Any]] = [
